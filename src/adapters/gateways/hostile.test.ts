@@ -105,3 +105,16 @@ test('of what an agent tells of its tools so much is heard as there can be, and 
     { type: 'usage', model: 'm'.repeat(200), inputTokens: 3, outputTokens: 4 },
   ])
 })
+
+test('a reply that is longer than any model says is broken off', async () => {
+  const said = `data: ${JSON.stringify({ choices: [{ delta: { content: 'word '.repeat(20_000) } }] })}\n\n`
+  await using agent = startHostile(said.repeat(8), 'text/event-stream')
+  const request = { sessionKey: 's', message: 'Hello', turnId: 't' }
+  let characters = 0
+  const read = async () => {
+    const texts = gateway.streamChat(agent.endpoint, request, AbortSignal.timeout(TIMEOUT_MS))
+    for await (const text of texts) characters += text.length
+  }
+  await expect(read()).rejects.toMatchObject({ kind: 'upstream_failed', message: 'The agent’s reply is too long' })
+  expect(characters).toBe(500_000)
+})

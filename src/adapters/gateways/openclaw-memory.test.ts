@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import { refusal, SILENCE, startOpenClawDouble } from '../../../tests/harness/doubles/openclaw.ts'
 import { createOpenClawState } from '../../../tests/harness/doubles/openclaw-state.ts'
+import { watchLoop } from '../../../tests/harness/speed/loop-hold.ts'
+import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
 import { createAgentGateway } from './gateway.ts'
 
 const gateway = createAgentGateway({ fetch })
@@ -99,3 +101,57 @@ test('resetMemory: no pairing, a wrong token, silence, nonsense and nobody are a
   await strange[Symbol.asyncDispose]()
   await expect(gateway.resetMemory(endpoint)).rejects.toMatchObject({ kind: 'unavailable' })
 })
+
+const folder = { path: 'memory', kind: 'directory' }
+const files = Array.from({ length: 100 }, (_, index) => ({ path: `memory/${index}`, kind: 'file' }))
+const nothings = Array.from({ length: 400_000 }, () => ({}))
+
+test.each<[string, (method: string, params: Record<string, unknown>) => unknown]>([
+  ['sessions without end', (method) => (method === 'sessions.list' ? { sessions: [{ key: 'a' }] } : { deleted: true })],
+  ['files without end', () => ({ sessions: [], entries: [folder], totalEntries: 1e9, file: { content: 'a' } })],
+  ['folders in each other', () => ({ sessions: [], entries: [folder], totalEntries: 1 })],
+  ['hundreds of thousands of files at once', () => ({ sessions: [], entries: nothings, totalEntries: 1 })],
+  [
+    'notes without end',
+    (method, { path }) =>
+      method === 'agents.workspace.list'
+        ? { entries: path === '' ? [folder] : files, totalEntries: 1 }
+        : { sessions: [], file: { content: 'a'.repeat(3_000_000) } },
+  ],
+])(
+  'resetMemory, readNotes: an agent that tells of %s is left, and has held nobody up',
+  async (what, answer) => {
+    const limitMs = 50 * measureSlowness()
+    for (const work of ['resetMemory', 'readNotes'] as const) {
+      await using double = startOpenClawDouble(answer)
+      const watch = watchLoop()
+      await expect(gateway[work](double.endpoint)).rejects.toMatchObject({ kind: 'upstream_failed' })
+      // The double itself writes hundreds of thousands of files with the same loop.
+      if (what.startsWith('hundreds')) watch.stop()
+      else expect(watch.stop().workMs).toBeLessThan(limitMs)
+      expect(double.calls.length).toBeLessThan(11_000)
+    }
+  },
+  600_000,
+)
+
+test('readNotes: an agent that goes on talking without being asked is left', async () => {
+  const limitMs = 50 * measureSlowness()
+  using server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: (request, upgrading) => (upgrading.upgrade(request) ? undefined : new Response(null, { status: 404 })),
+    websocket: {
+      open(socket) {
+        for (let count = 0; count < 100_000; count++) socket.send('{}')
+      },
+      message: () => undefined,
+    },
+  })
+  const endpoint = { baseUrl: `http://127.0.0.1:${server.port}`, gatewayToken: 'gw_1', kind: 'openclaw' } as const
+  const asked = gateway.readNotes(endpoint)
+  asked.catch(() => undefined)
+  const watch = watchLoop()
+  await expect(asked).rejects.toMatchObject({ kind: 'upstream_failed' })
+  expect(watch.stop().workMs).toBeLessThan(limitMs * 4)
+}, 600_000)

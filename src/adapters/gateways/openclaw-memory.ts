@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 import type { Ask } from './http.ts'
 import { type OpenClawSocket, openOpenClawSocket } from './openclaw-socket.ts'
@@ -16,10 +17,10 @@ const WRITABLE = ['MEMORY.md', 'USER.md']
 /** Of a long diary the newest days are read. */
 const MAX_NOTES = 100
 
-const Sessions = z.object({ sessions: z.array(z.object({ key: z.string(), isMain: z.boolean().optional() })) })
+const Sessions = z.object({ sessions: listOf(z.object({ key: z.string(), isMain: z.boolean().optional() })) })
 const Deletion = z.object({ deleted: z.boolean() })
 const Entries = z.object({
-  entries: z.array(z.object({ path: z.string(), kind: z.string(), updatedAtMs: z.number().default(0) })),
+  entries: listOf(z.object({ path: z.string(), kind: z.string(), updatedAtMs: z.number().default(0) })),
   totalEntries: z.number(),
 })
 type Entry = z.infer<typeof Entries>['entries'][number]

@@ -1,11 +1,15 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
 import type { AgentEndpoint } from './endpoint.ts'
 import type { Ask } from './http.ts'
 
+/** For all of them together, however many an agent names. */
+const MAX_MS = 10 * 60_000
+
 const Pairings = z.object({
-  pending: z.array(z.object({ requestId: z.string() })),
-  paired: z.array(z.object({ deviceId: z.string() })),
+  pending: listOf(z.object({ requestId: z.string() })),
+  paired: listOf(z.object({ deviceId: z.string() })),
 })
 
 /** Lets a device in that has asked. @throws AppError of the gateway. */
@@ -28,8 +32,11 @@ export async function approveOpenClawDevice(
  * the gateway token that let it in. The platform pairs anew when it needs to.
  */
 export async function endOpenClawPairings(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<void> {
-  const call = <Schema extends z.ZodType>(schema: Schema, method: string, params: object) =>
-    callAdmin(ask, endpoint, { method, params }, { schema, timeoutMs })
+  const endsAt = performance.now() + MAX_MS
+  const call = <Schema extends z.ZodType>(schema: Schema, method: string, params: object) => {
+    if (performance.now() > endsAt) throw new AppError('upstream_timeout', 'The agent did not answer in time')
+    return callAdmin(ask, endpoint, { method, params }, { schema, timeoutMs })
+  }
   const { pending, paired } = await call(Pairings, 'device.pair.list', {})
   for (const { requestId } of pending) await call(z.unknown(), 'device.pair.reject', { requestId })
   for (const { deviceId } of paired) await call(z.unknown(), 'device.pair.remove', { deviceId })

@@ -5,6 +5,16 @@ import { type Ask, parseJson } from './http.ts'
 import { Challenge, toConnectParams, toOpenClawDevice } from './openclaw-device.ts'
 import { approveOpenClawDevice } from './openclaw-pairing.ts'
 
+/** Of one conversation: it ends, whatever the agent says. Its memory is listed in pages, and its notes one by one. */
+const MAX_CALLS = 10_000
+const MAX_CHARACTERS = 64 * 1024 * 1024
+const MAX_FRAME_CHARACTERS = 4 * 1024 * 1024
+const MAX_MS = 10 * 60_000
+/** What cannot be read and is longer was an answer: nobody is to wait for another. */
+const MAX_UNREAD_CHARACTERS = 50_000
+/** What a busy gateway tells everybody meanwhile. */
+const MAX_UNASKED_FRAMES = 5000
+
 const Refusal = z.object({
   code: z.string(),
   message: z.string(),
@@ -78,16 +88,24 @@ function openLink(url: string, timeoutMs: number) {
   const socket = new WebSocket(url)
   const challenge = Promise.withResolvers<unknown>()
   const waiting = new Map<string, PromiseWithResolvers<Answer>>()
-  let count = 0
+  let [count, unasked, characters] = [0, 0, 0]
+  let isOver = false
 
   const fail = (error: AppError) => {
     challenge.reject(error)
     for (const request of waiting.values()) request.reject(error)
     waiting.clear()
   }
+  const breakOff = (error: AppError) => {
+    isOver = true
+    clearTimeout(whole)
+    fail(error)
+    socket.terminate()
+  }
+  const whole = setTimeout(() => breakOff(tooLate()), MAX_MS)
   const inTime = async <T>(work: Promise<T>): Promise<T> => {
     const timer = setTimeout(() => {
-      fail(new AppError('upstream_timeout', 'The agent did not answer in time'))
+      fail(tooLate())
       socket.close()
     }, timeoutMs)
     return work.finally(() => clearTimeout(timer))
@@ -97,27 +115,44 @@ function openLink(url: string, timeoutMs: number) {
   socket.onclose = () => fail(new AppError('unavailable', 'The agent closed the connection'))
   socket.onerror = () => fail(new AppError('unavailable', 'The agent is not reachable'))
   socket.onmessage = ({ data }) => {
-    const frame = Frame.safeParse(parseJson(String(data)))
-    // Frames of later versions, and events that nobody asked for.
-    if (!frame.success) return
-    if (frame.data.type === 'event') {
-      if (frame.data.event === 'connect.challenge') challenge.resolve(frame.data.payload)
+    if (isOver) return
+    const text = String(data)
+    characters += text.length
+    if (text.length > MAX_FRAME_CHARACTERS || characters > MAX_CHARACTERS) return breakOff(tooMuch())
+    const frame = Frame.safeParse(parseJson(text)).data
+    if (frame?.type === 'res' && waiting.has(frame.id)) {
+      waiting.get(frame.id)?.resolve(frame)
+      waiting.delete(frame.id)
       return
     }
-    waiting.get(frame.data.id)?.resolve(frame.data)
-    waiting.delete(frame.data.id)
+    if (frame?.type === 'event' && frame.event === 'connect.challenge') challenge.resolve(frame.payload)
+    if (!frame && text.length > MAX_UNREAD_CHARACTERS) return breakOff(tooMuch())
+    // Frames of later versions, and events that nobody asked for.
+    if (++unasked > MAX_UNASKED_FRAMES) breakOff(tooMuch())
   }
   return {
     challenge: inTime(challenge.promise),
     request(method: string, params: object): Promise<Answer> {
+      if (isOver || count >= MAX_CALLS) return Promise.reject(tooMuch())
       const id = String(++count)
       const answer = Promise.withResolvers<Answer>()
       waiting.set(id, answer)
       socket.send(JSON.stringify({ type: 'req', id, method, params }))
       return inTime(answer.promise)
     },
-    close: () => socket.close(),
+    close() {
+      clearTimeout(whole)
+      socket.close()
+    },
   }
+}
+
+function tooLate(): AppError {
+  return new AppError('upstream_timeout', 'The agent did not answer in time')
+}
+
+function tooMuch(): AppError {
+  return new AppError('upstream_failed', 'The agent’s answer is too long')
 }
 
 function parsePayload<Schema extends z.ZodType>(schema: Schema, payload: unknown): z.infer<Schema> {

@@ -19,6 +19,8 @@ import {
 } from './http.ts'
 
 const MAX_STREAM_BYTES = 16 * 1024 * 1024
+/** No model says as much in one reply. What is kept of it is searched by its words, which takes time for each of them. */
+const MAX_REPLY_CHARACTERS = 500_000
 /** An agent may say all of a long reply at once. */
 const MAX_EVENT_CHARACTERS = 2 * 1024 * 1024
 
@@ -97,12 +99,15 @@ export async function* streamReply(
 }
 
 async function* readReply(response: Response, onBytes: () => void): AsyncGenerator<AgentEvent, void> {
-  let toolCalls = 0
+  let [toolCalls, characters] = [0, 0]
   const limits = { maxBytes: MAX_STREAM_BYTES, maxEventCharacters: MAX_EVENT_CHARACTERS, onBytes }
   for await (const event of readEvents(response.body, limits)) {
     if (event.data === '[DONE]') return
     for (const told of toAgentEvents(event)) {
-      if (told.type !== 'tool' || ++toolCalls <= MAX_TOOL_CALLS) yield told
+      if (told.type === 'tool' && ++toolCalls > MAX_TOOL_CALLS) continue
+      if (told.type === 'text') characters += told.text.length
+      if (characters > MAX_REPLY_CHARACTERS) throw new AppError('upstream_failed', 'The agent’s reply is too long')
+      yield told
     }
   }
   throw new BrokenConnection('The agent’s reply was cut off', true)
