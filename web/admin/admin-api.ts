@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type AccountChange, AdminUser, AdminUserList } from '../../src/features/house/administration/schemas.ts'
 import { NamedAuditList } from '../../src/features/house/oversight/schemas.ts'
 import { MessagePage, ShownMessage } from '../../src/features/money/underground/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 const USERS_KEY = ['admin', 'users']
 const DEAD_LETTERS_KEY = ['admin', 'dead-letters']
@@ -53,19 +53,19 @@ export function deadLettersQuery() {
 export async function replayDeadLetter(client: QueryClient, id: number): Promise<void> {
   await request(
     z.object({ message: ShownMessage }),
-    api.POST('/api/admin/bus/dead-letters/{id}/replay', { params: { path: { id: String(id) } } }),
+    api.POST('/api/admin/bus/dead-letters/{id}/replay', { ...inPath({ id: String(id) }) }),
   )
   await client.invalidateQueries({ queryKey: DEAD_LETTERS_KEY })
 }
 
 /** Changes somebody's account and reads the lists anew. */
 export async function changeUser(client: QueryClient, id: string, body: AccountChange): Promise<void> {
-  await request(z.object({ user: AdminUser }), api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }))
+  await request(z.object({ user: AdminUser }), api.PATCH('/api/admin/users/{id}', { ...inPath({ id }), body }))
   await client.invalidateQueries({ queryKey: USERS_KEY })
 }
 
 /** Signs somebody out everywhere. @returns how many browsers that were. */
 export async function endSessionsOf(id: string): Promise<number> {
   const Ended = z.object({ success: z.literal(true), ended: z.number() })
-  return (await request(Ended, api.DELETE('/api/admin/users/{id}/sessions', { params: { path: { id } } }))).ended
+  return (await request(Ended, api.DELETE('/api/admin/users/{id}/sessions', { ...inPath({ id }) }))).ended
 }

@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { type MailRequest, Services } from '../../src/features/house/services/schemas.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 
 /** A service is tried before its credentials are kept. */
 const fetch = within(60_000)
@@ -12,14 +12,11 @@ export const servicesQuery = queryOptions({
 })
 
 export function setProviderKey(client: QueryClient, id: string, apiKey: string): Promise<void> {
-  return change(
-    client,
-    api.PUT('/api/admin/services/providers/{id}', { params: { path: { id } }, body: { apiKey }, fetch }),
-  )
+  return change(client, api.PUT('/api/admin/services/providers/{id}', { ...inPath({ id }), body: { apiKey }, fetch }))
 }
 
 export function forgetProviderKey(client: QueryClient, id: string): Promise<void> {
-  return change(client, api.DELETE('/api/admin/services/providers/{id}', { params: { path: { id } }, fetch }))
+  return change(client, api.DELETE('/api/admin/services/providers/{id}', { ...inPath({ id }), fetch }))
 }
 
 export function setMail(client: QueryClient, body: MailRequest): Promise<void> {

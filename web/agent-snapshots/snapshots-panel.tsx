@@ -6,7 +6,7 @@ import { type Snapshot, SnapshotList } from '../../src/features/agents/snapshots
 import type { useOperation } from '../agent/use-operation.ts'
 import { kindOf, whyNot } from '../agent/work.ts'
 import { agentQuery } from '../agents/agents-api.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 import { formatBytes } from '../settings/storage-section.tsx'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Button } from '../ui/button.tsx'
@@ -22,12 +22,8 @@ function snapshotsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'snapshots'],
     queryFn: async ({ signal }) =>
-      (
-        await request(
-          SnapshotList,
-          api.GET('/api/agents/{id}/snapshots', { params: { path: { id: agentId } }, signal }),
-        )
-      ).snapshots,
+      (await request(SnapshotList, api.GET('/api/agents/{id}/snapshots', { ...inPath({ id: agentId }), signal })))
+        .snapshots,
     refetchInterval: 30_000,
   })
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { AgentTools, type ToolsRequest } from '../../src/features/talk/agent-tools/schemas.ts'
 import { McpServer, McpServerList, McpServerTools, ToolResult } from '../../src/features/talk/mcp-servers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 
 const Added = z.object({ server: McpServer })
 const Removed = z.object({ success: z.literal(true) })
@@ -13,14 +13,14 @@ export function toolsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'tools'],
     queryFn: ({ signal }) =>
-      request(AgentTools, api.GET('/api/agents/{id}/tools', { params: { path: { id: agentId } }, signal })),
+      request(AgentTools, api.GET('/api/agents/{id}/tools', { ...inPath({ id: agentId }), signal })),
   })
 }
 
 export async function changeTools(client: QueryClient, agentId: string, change: ToolsRequest): Promise<void> {
   const changed = await request(
     AgentTools,
-    api.PUT('/api/agents/{id}/tools', { params: { path: { id: agentId } }, body: change }),
+    api.PUT('/api/agents/{id}/tools', { ...inPath({ id: agentId }), body: change }),
   )
   client.setQueryData(toolsQuery(agentId).queryKey, changed)
 }
@@ -30,12 +30,8 @@ export function serversQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'mcp-servers'],
     queryFn: async ({ signal }) =>
-      (
-        await request(
-          McpServerList,
-          api.GET('/api/agents/{id}/mcp-servers', { params: { path: { id: agentId } }, signal }),
-        )
-      ).servers,
+      (await request(McpServerList, api.GET('/api/agents/{id}/mcp-servers', { ...inPath({ id: agentId }), signal })))
+        .servers,
   })
 }
 
@@ -43,16 +39,13 @@ export function serversQuery(agentId: string) {
 export function serverToolsQuery(agentId: string, id: string) {
   return queryOptions({
     queryKey: [...serversQuery(agentId).queryKey, id, 'tools'],
-    queryFn: async ({ signal }) =>
-      (
-        await request(
-          McpServerTools,
-          api.GET('/api/agents/{id}/mcp-servers/{serverId}/tools', {
-            params: { path: { id: agentId, serverId: id } },
-            signal,
-          }),
-        )
-      ).tools,
+    queryFn: async ({ signal }) => {
+      const answer = api.GET('/api/agents/{id}/mcp-servers/{serverId}/tools', {
+        ...inPath({ id: agentId, serverId: id }),
+        signal,
+      })
+      return (await request(McpServerTools, answer)).tools
+    },
     retry: false,
   })
 }
@@ -62,7 +55,7 @@ type NewServer =
   | { name: string; command: string; args: string[]; environment: Record<string, string> }
 
 export async function addServer(client: QueryClient, agentId: string, server: NewServer): Promise<void> {
-  await request(Added, api.POST('/api/agents/{id}/mcp-servers', { params: { path: { id: agentId } }, body: server }))
+  await request(Added, api.POST('/api/agents/{id}/mcp-servers', { ...inPath({ id: agentId }), body: server }))
   await reloadServers(client, agentId)
 }
 
@@ -72,7 +65,7 @@ export async function changeServer(client: QueryClient, agentId: string, id: str
   await request(
     Added,
     api.PATCH('/api/agents/{id}/mcp-servers/{serverId}', {
-      params: { path: { id: agentId, serverId: id } },
+      ...inPath({ id: agentId, serverId: id }),
       body: change,
     }),
   )
@@ -82,7 +75,7 @@ export async function changeServer(client: QueryClient, agentId: string, id: str
 export async function removeServer(client: QueryClient, agentId: string, id: string): Promise<void> {
   await request(
     Removed,
-    api.DELETE('/api/agents/{id}/mcp-servers/{serverId}', { params: { path: { id: agentId, serverId: id } } }),
+    api.DELETE('/api/agents/{id}/mcp-servers/{serverId}', { ...inPath({ id: agentId, serverId: id }) }),
   )
   await reloadServers(client, agentId)
 }
@@ -93,7 +86,7 @@ export function tryTool(agentId: string, id: string, tool: string, input: Record
   return request(
     ToolResult,
     api.POST('/api/agents/{id}/mcp-servers/{serverId}/try', {
-      params: { path: { id: agentId, serverId: id } },
+      ...inPath({ id: agentId, serverId: id }),
       body,
       fetch: within(45_000),
     }),

@@ -7,7 +7,7 @@ import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Instance } from '../../src/features/views/instances/schemas.ts'
 import { AgentStats } from '../../src/features/views/metrics/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 
 /** What takes longer than a start: an image may be fetched, and put back. */
 export type Operation =
@@ -27,8 +27,7 @@ export function statsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'stats'],
     queryFn: async ({ signal }) =>
-      (await request(AgentStats, api.GET('/api/agents/{id}/stats', { params: { path: { id: agentId } }, signal })))
-        .stats,
+      (await request(AgentStats, api.GET('/api/agents/{id}/stats', { ...inPath({ id: agentId }), signal }))).stats,
     refetchInterval: 10_000,
   })
 }
@@ -38,7 +37,7 @@ export function watchdogQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'watchdog'],
     queryFn: ({ signal }) =>
-      request(AgentWatchdog, api.GET('/api/agents/{id}/watchdog', { params: { path: { id: agentId } }, signal })),
+      request(AgentWatchdog, api.GET('/api/agents/{id}/watchdog', { ...inPath({ id: agentId }), signal })),
     refetchInterval: 5_000,
   })
 }
@@ -48,12 +47,8 @@ export function deploymentsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'deployments'],
     queryFn: async ({ signal }) =>
-      (
-        await request(
-          DeploymentList,
-          api.GET('/api/agents/{id}/deployments', { params: { path: { id: agentId } }, signal }),
-        )
-      ).deployments,
+      (await request(DeploymentList, api.GET('/api/agents/{id}/deployments', { ...inPath({ id: agentId }), signal })))
+        .deployments,
     refetchInterval: 30_000,
   })
 }
@@ -63,7 +58,7 @@ export function instanceQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'instance'],
     queryFn: ({ signal }) =>
-      request(Instance, api.GET('/api/instance/{userId}', { params: { path: { userId: agentId } }, signal })),
+      request(Instance, api.GET('/api/instance/{userId}', { ...inPath({ userId: agentId }), signal })),
     staleTime: 30_000,
   })
 }
@@ -73,7 +68,7 @@ export function configQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'config'],
     queryFn: async ({ signal }) =>
-      (await request(ConfigResponse, api.GET('/api/agents/{id}/config', { params: { path: { id: agentId } }, signal })))
+      (await request(ConfigResponse, api.GET('/api/agents/{id}/config', { ...inPath({ id: agentId }), signal })))
         .config,
   })
 }
@@ -83,7 +78,7 @@ export function verificationQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'verification'],
     queryFn: ({ signal }) =>
-      request(Verification, api.GET('/api/agents/{id}/verify', { params: { path: { id: agentId } }, signal })),
+      request(Verification, api.GET('/api/agents/{id}/verify', { ...inPath({ id: agentId }), signal })),
   })
 }
 
@@ -93,7 +88,7 @@ export function operateAgent(agentId: string, operation: Operation) {
 }
 
 function sendOperation(id: string, operation: Operation) {
-  const options = { params: { path: { id } }, fetch: within(LONG_MS) }
+  const options = { ...inPath({ id }), fetch: within(LONG_MS) }
   if (operation.verb === 'update') {
     return api.POST('/api/agents/{id}/update', { ...options, body: { image: operation.image } })
   }
@@ -105,24 +100,18 @@ function sendOperation(id: string, operation: Operation) {
 /** Changes what `change` names: null takes a setting away. An agent that runs is started anew in the background. */
 export async function changeConfig(agentId: string, change: ConfigRequest) {
   return (
-    await request(
-      ConfigResponse,
-      api.PUT('/api/agents/{id}/config', { params: { path: { id: agentId } }, body: change }),
-    )
+    await request(ConfigResponse, api.PUT('/api/agents/{id}/config', { ...inPath({ id: agentId }), body: change }))
   ).config
 }
 
 export function renameAgent(agentId: string, name: string) {
-  return request(Success, api.PATCH('/api/agents/{id}', { params: { path: { id: agentId } }, body: { name } }))
+  return request(Success, api.PATCH('/api/agents/{id}', { ...inPath({ id: agentId }), body: { name } }))
 }
 
 /** The token that the agent's own gateway takes. */
 export async function getToken(agentId: string) {
   return (
-    await request(
-      z.object({ token: z.string() }),
-      api.GET('/api/agents/{id}/token', { params: { path: { id: agentId } } }),
-    )
+    await request(z.object({ token: z.string() }), api.GET('/api/agents/{id}/token', { ...inPath({ id: agentId }) }))
   ).token
 }
 
@@ -130,7 +119,7 @@ export async function getToken(agentId: string) {
 export function rotateGatewayToken(agentId: string) {
   return request(
     Success,
-    api.POST('/api/agents/{id}/token/rotate', { params: { path: { id: agentId } }, fetch: within(LONG_MS) }),
+    api.POST('/api/agents/{id}/token/rotate', { ...inPath({ id: agentId }), fetch: within(LONG_MS) }),
   )
 }
 
@@ -138,25 +127,24 @@ export function rotateGatewayToken(agentId: string) {
 export function rotatePlatformToken(agentId: string) {
   return request(
     Success,
-    api.POST('/api/agents/{id}/platform-token/rotate', { params: { path: { id: agentId } }, fetch: within(LONG_MS) }),
+    api.POST('/api/agents/{id}/platform-token/rotate', { ...inPath({ id: agentId }), fetch: within(LONG_MS) }),
   )
 }
 
 /** The text that a wallet signs to vouch for the agent, once. */
 export async function createChallenge(agentId: string) {
-  return (
-    await request(Challenge, api.POST('/api/agents/{id}/verify/challenge', { params: { path: { id: agentId } } }))
-  ).message
+  return (await request(Challenge, api.POST('/api/agents/{id}/verify/challenge', { ...inPath({ id: agentId }) })))
+    .message
 }
 
 /** Has the server check a proof on the chain. @throws ApiError with what is missing or not true. */
 export function verifyAgent(agentId: string, body: z.input<typeof VerifyRequest>) {
   return request(
     Success,
-    api.POST('/api/agents/{id}/verify', { params: { path: { id: agentId } }, body, fetch: within(CHAIN_MS) }),
+    api.POST('/api/agents/{id}/verify', { ...inPath({ id: agentId }), body, fetch: within(CHAIN_MS) }),
   )
 }
 
 export function removeVerification(agentId: string) {
-  return request(Success, api.DELETE('/api/agents/{id}/verify', { params: { path: { id: agentId } } }))
+  return request(Success, api.DELETE('/api/agents/{id}/verify', { ...inPath({ id: agentId }) }))
 }

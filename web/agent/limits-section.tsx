@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Breaker, Caps } from '../../src/features/models/breakers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
-import { api, messageFor, request } from '../api/request.ts'
+import { api, inPath, messageFor, request } from '../api/request.ts'
 import { SectionForm } from '../settings/section-form.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -31,7 +31,7 @@ function breakerQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'breaker'],
     queryFn: ({ signal }) =>
-      request(Breaker, api.GET('/api/agents/{id}/breaker', { params: { path: { id: agentId } }, signal })),
+      request(Breaker, api.GET('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), signal })),
     refetchInterval: 30_000,
   })
 }
@@ -61,7 +61,7 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
   const client = useQueryClient()
   const change = useMutation({
     mutationFn: (verb: 'pause' | 'resume') =>
-      request(Breaker, api.POST(`/api/agents/{id}/${verb}`, { params: { path: { id: agentId } } })),
+      request(Breaker, api.POST(`/api/agents/{id}/${verb}`, { ...inPath({ id: agentId }) })),
     onSuccess: (breaker) => client.setQueryData(breakerQuery(agentId).queryKey, breaker),
   })
   return (
@@ -93,10 +93,7 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
   const form = useForm(
     CapsForm,
     async (body) => {
-      const breaker = await request(
-        Breaker,
-        api.PUT('/api/agents/{id}/breaker', { params: { path: { id: agentId } }, body }),
-      )
+      const breaker = await request(Breaker, api.PUT('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), body }))
       client.setQueryData(breakerQuery(agentId).queryKey, breaker)
     },
     () => null,

@@ -9,7 +9,7 @@ import {
 import { ModelList } from '../../src/features/models/gateway/schemas.ts'
 import { SessionResponse } from '../../src/features/people/accounts/schemas.ts'
 import { PlatformMetrics } from '../../src/features/views/metrics/schemas.ts'
-import { ApiError, api, request, within } from '../api/request.ts'
+import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
 export type AgentVerb = 'start' | 'stop' | 'restart'
 
@@ -52,7 +52,7 @@ async function listAgents({ signal }: { signal: AbortSignal }) {
 export async function getAgent(agentId: string, signal?: AbortSignal) {
   const { agent, paymentUndoneAt } = await request(
     WebAgentDetail,
-    api.GET('/api/agents/{id}', { params: { path: { id: agentId } }, ...(signal && { signal }) }),
+    api.GET('/api/agents/{id}', { ...inPath({ id: agentId }), ...(signal && { signal }) }),
   )
   return { ...agent, paymentUndoneAt }
 }
@@ -67,16 +67,13 @@ export async function provisionAgent(body: ProvisionRequest) {
 /** Starts, stops or restarts; may take as long as a container needs. */
 export function changeAgent(agentId: string, verb: AgentVerb) {
   const Changed = z.object({ success: z.literal(true), status: z.string() })
-  return request(
-    Changed,
-    api.POST(`/api/agents/{id}/${verb}`, { params: { path: { id: agentId } }, fetch: within(60_000) }),
-  )
+  return request(Changed, api.POST(`/api/agents/{id}/${verb}`, { ...inPath({ id: agentId }), fetch: within(60_000) }))
 }
 
 /** Removes the agent with everything it has stored. */
 export function deleteAgent(agentId: string) {
   const Deleted = z.object({ id: z.string(), deleted: z.literal(true) })
-  return request(Deleted, api.DELETE('/api/agents/{id}', { params: { path: { id: agentId } }, fetch: within(60_000) }))
+  return request(Deleted, api.DELETE('/api/agents/{id}', { ...inPath({ id: agentId }), fetch: within(60_000) }))
 }
 
 /** Where the server sends an agent's `status` events. */

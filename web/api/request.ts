@@ -68,6 +68,11 @@ export async function send(asked: Request, signal: AbortSignal = asked.signal): 
   return response
 }
 
+/** The part of a request's options that fills in the places of its path. */
+export function inPath<Places>(path: Places) {
+  return { params: { path } }
+}
+
 /** The part of a request's options that sends `file` as it is, in place of JSON. */
 export function asBytes(file: Blob) {
   return {

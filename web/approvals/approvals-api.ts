@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { ApprovalList, OneApproval } from '../../src/features/talk/approvals/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 /** What agents have asked, newest first; looked at often, for an agent waits. */
 export const approvalsQuery = infiniteQueryOptions({
@@ -28,7 +28,7 @@ export function waitingQuery(agentId: string) {
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
   try {
-    await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, { params: { path: { id } } }))
+    await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, { ...inPath({ id }) }))
   } finally {
     // Also when somebody else was faster: then the list says how.
     await client.invalidateQueries({ queryKey: approvalsQuery.queryKey })

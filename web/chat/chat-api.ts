@@ -8,7 +8,7 @@ import {
   OneAttachment,
   TurnList,
 } from '../../src/features/talk/chat/schemas.ts'
-import { ApiError, api, asBytes, request, within } from '../api/request.ts'
+import { ApiError, api, asBytes, inPath, request, within } from '../api/request.ts'
 
 const OneTurn = z.object({ turn: ChatTurn })
 
@@ -122,12 +122,12 @@ export async function beginTurn({ agentId, sessionId }: Place, message: Outgoing
 
 /** How a turn stands now. */
 export async function readTurn(id: string, signal: AbortSignal): Promise<ChatTurn> {
-  return (await request(OneTurn, api.GET('/api/chat/turns/{id}', { params: { path: { id } }, signal }))).turn
+  return (await request(OneTurn, api.GET('/api/chat/turns/{id}', { ...inPath({ id }), signal }))).turn
 }
 
 /** Ends a turn; what was said is kept. */
 export async function stopTurn(id: string): Promise<ChatTurn> {
-  return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', { params: { path: { id } } }))).turn
+  return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', { ...inPath({ id }) }))).turn
 }
 
 function listMessages({ agentId, sessionId }: Place, before: string, signal?: AbortSignal) {

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { ChatSession, SearchResults, SessionList } from '../../src/features/talk/chat/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 const OneSession = z.object({ session: ChatSession })
 const Success = z.object({ success: z.literal(true) })
@@ -38,22 +38,18 @@ export async function createSession(agentId: string): Promise<ChatSession> {
 }
 
 export async function renameSession(id: string, title: string): Promise<ChatSession> {
-  return (
-    await request(OneSession, api.PATCH('/api/chat/sessions/{id}', { params: { path: { id } }, body: { title } }))
-  ).session
+  return (await request(OneSession, api.PATCH('/api/chat/sessions/{id}', { ...inPath({ id }), body: { title } })))
+    .session
 }
 
 /** What the agent is told in every turn of a conversation; empty for nothing. */
 export async function instructSession(id: string, instructions: string): Promise<ChatSession> {
   return (
-    await request(
-      OneSession,
-      api.PATCH('/api/chat/sessions/{id}', { params: { path: { id } }, body: { instructions } }),
-    )
+    await request(OneSession, api.PATCH('/api/chat/sessions/{id}', { ...inPath({ id }), body: { instructions } }))
   ).session
 }
 
 /** Deletes a conversation with all that was said in it. */
 export async function deleteSession(id: string): Promise<void> {
-  await request(Success, api.DELETE('/api/chat/sessions/{id}', { params: { path: { id } } }))
+  await request(Success, api.DELETE('/api/chat/sessions/{id}', { ...inPath({ id }) }))
 }

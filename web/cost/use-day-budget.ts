@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Breaker } from '../../src/features/models/breakers/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 import { keyReportQuery } from '../key/key-api.ts'
 import type { Chosen } from './explore.ts'
 import { formatCost } from './figures.ts'
@@ -16,7 +16,7 @@ export function useDayBudget({ agent, model, key }: Chosen): DayBudget | null {
   const breaker = useQuery({
     queryKey: ['agents', agent, 'breaker'],
     queryFn: ({ signal }) =>
-      request(Breaker, api.GET('/api/agents/{id}/breaker', { params: { path: { id: agent ?? '' } }, signal })),
+      request(Breaker, api.GET('/api/agents/{id}/breaker', { ...inPath({ id: agent ?? '' }), signal })),
     enabled: ofAgent,
     staleTime: 30_000,
   })

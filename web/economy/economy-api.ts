@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { SplitDetail, SplitPage } from '../../src/features/money/splits/schemas.ts'
 import { UndergroundEventList } from '../../src/features/money/underground/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 /** Events that the caller's agents announced, the latest date first. */
 export const eventsQuery = queryOptions({
@@ -22,13 +22,10 @@ export const splitsQuery = queryOptions({
 export function splitQuery(id: number) {
   return queryOptions({
     queryKey: ['splits', id],
-    queryFn: async ({ signal }) =>
-      (
-        await request(
-          z.object({ split: SplitDetail }),
-          api.GET('/api/underground/splits/{id}', { params: { path: { id: String(id) } }, signal }),
-        )
-      ).split,
+    queryFn: async ({ signal }) => {
+      const answer = api.GET('/api/underground/splits/{id}', { ...inPath({ id: String(id) }), signal })
+      return (await request(z.object({ split: SplitDetail }), answer)).split
+    },
     refetchInterval: 5_000,
   })
 }

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { Labels } from '../../src/features/agents/labels/schemas.ts'
 import { type FleetChange, FleetChanged, FleetPage } from '../../src/features/views/fleet/schemas.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 import type { FleetSearch } from './fleet-search.ts'
 
 /** Agents of a page: as many as two screens show. */
@@ -46,7 +46,7 @@ export function changeFleet(change: FleetChange) {
 export function setLabels(agentId: string, labels: readonly string[]) {
   return request(
     Labels,
-    api.PUT('/api/agents/{id}/labels', { params: { path: { id: agentId } }, body: { labels: [...labels] } }),
+    api.PUT('/api/agents/{id}/labels', { ...inPath({ id: agentId }), body: { labels: [...labels] } }),
   )
 }
 

@@ -1,13 +1,13 @@
 import { queryOptions } from '@tanstack/react-query'
 import { KeyReport } from '../../src/features/models/gateway/schemas.ts'
 import { Key } from '../../src/features/people/keys/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 /** One of the caller's keys. @throws ApiError 404 for a key that is gone or somebody else's. */
 export function keyQuery(keyId: string) {
   return queryOptions({
     queryKey: ['keys', keyId],
-    queryFn: ({ signal }) => request(Key, api.GET('/api/keys/{id}', { params: { path: { id: keyId } }, signal })),
+    queryFn: ({ signal }) => request(Key, api.GET('/api/keys/{id}', { ...inPath({ id: keyId }), signal })),
   })
 }
 
@@ -15,8 +15,7 @@ export function keyQuery(keyId: string) {
 export function keyReportQuery(keyId: string) {
   return queryOptions({
     queryKey: ['keys', keyId, 'usage'],
-    queryFn: ({ signal }) =>
-      request(KeyReport, api.GET('/api/keys/{id}/usage', { params: { path: { id: keyId } }, signal })),
+    queryFn: ({ signal }) => request(KeyReport, api.GET('/api/keys/{id}/usage', { ...inPath({ id: keyId }), signal })),
     staleTime: 30_000,
   })
 }

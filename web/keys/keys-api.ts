@@ -8,7 +8,7 @@ import {
   KeyList,
   RotatedKey,
 } from '../../src/features/people/keys/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 /** What a key can be limited to. */
 export type Scope = NonNullable<CreateKeyRequest['scopes']>[number]
@@ -26,15 +26,15 @@ export function createKey(body: CreateKeyRequest) {
 
 /** Renames, disables or enables. */
 export function changeKey(id: string, body: ChangeKeyRequest) {
-  return request(Key, api.PATCH('/api/keys/{id}', { params: { path: { id } }, body }))
+  return request(Key, api.PATCH('/api/keys/{id}', { ...inPath({ id }), body }))
 }
 
 /** Replaces a key by a new one; the old one works for `overlapHours` more. */
 export function rotateKey(id: string, overlapHours: number) {
-  return request(RotatedKey, api.POST('/api/keys/{id}/rotate', { params: { path: { id } }, body: { overlapHours } }))
+  return request(RotatedKey, api.POST('/api/keys/{id}/rotate', { ...inPath({ id }), body: { overlapHours } }))
 }
 
 /** Whatever uses the key is refused from now on. */
 export function deleteKey(id: string) {
-  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/keys/{id}', { params: { path: { id } } }))
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/keys/{id}', { ...inPath({ id }) }))
 }

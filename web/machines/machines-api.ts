@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { BackendAddress, Installations } from '../../src/features/agents/installations/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 /** The caller's machines; asked again every half minute, because they come and go by themselves. */
 export const machinesQuery = queryOptions({
@@ -13,10 +13,7 @@ export const machinesQuery = queryOptions({
 
 /** Forgets a machine; one that still runs comes back when it registers again. */
 export function forgetMachine(id: string) {
-  return request(
-    z.object({ success: z.literal(true) }),
-    api.DELETE('/api/installations/{id}', { params: { path: { id } } }),
-  )
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/installations/{id}', { ...inPath({ id }) }))
 }
 
 /** Where this server's backend is reached: on the host of this page, at the port that the server listens on. */

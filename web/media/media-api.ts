@@ -15,7 +15,7 @@ import {
   OwnVideoList,
   PendingVideo,
 } from '../../src/features/web-tools/video/schemas.ts'
-import { ApiError, api, request, within } from '../api/request.ts'
+import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
 /** Providers of streams may take so long. */
 const LONG_MS = 40_000
@@ -60,10 +60,7 @@ export function createStream(body: z.input<typeof CreateStreamRequest>) {
 }
 
 export function deleteStream(id: string) {
-  return request(
-    DeletedStream,
-    api.DELETE('/api/radio/streams/{id}', { params: { path: { id } }, fetch: within(LONG_MS) }),
-  )
+  return request(DeletedStream, api.DELETE('/api/radio/streams/{id}', { ...inPath({ id }), fetch: within(LONG_MS) }))
 }
 
 /** One's own videos, asked for often while one is being made. */

@@ -10,7 +10,7 @@ import {
   NoticeList,
   NoticeSettings,
 } from '../../src/features/people/notices/schemas.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 
 /** What the caller was told, newest first. */
 export const noticesQuery = infiniteQueryOptions({
@@ -57,13 +57,13 @@ export function createChannel(body: z.input<typeof CreateChannelRequest>) {
 export function testChannel(id: string) {
   return request(
     ChannelTest,
-    api.POST('/api/notices/channels/{id}/test', { params: { path: { id } }, body: {}, fetch: within(30_000) }),
+    api.POST('/api/notices/channels/{id}/test', { ...inPath({ id }), body: {}, fetch: within(30_000) }),
   )
 }
 
 export function deleteChannel(id: string) {
   return request(
     z.object({ success: z.literal(true) }),
-    api.DELETE('/api/notices/channels/{id}', { params: { path: { id } } }),
+    api.DELETE('/api/notices/channels/{id}', { ...inPath({ id }) }),
   )
 }

@@ -11,7 +11,7 @@ import {
   StoppedAgent,
 } from '../../src/features/house/oversight/schemas.ts'
 import { CreatedInvite, InviteList } from '../../src/features/people/invites/schemas.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 import type { AllAgentsSearch } from './oversight-search.ts'
 
 const AGENTS_KEY = ['admin', 'agents']
@@ -36,10 +36,7 @@ export function allAgentsQuery({ search = '', status }: AllAgentsSearch) {
 
 /** Stops somebody's agent and reads the lists anew. */
 export async function stopAnyAgent(client: QueryClient, id: string): Promise<void> {
-  await request(
-    StoppedAgent,
-    api.POST('/api/admin/agents/{id}/stop', { params: { path: { id } }, fetch: within(LONG_MS) }),
-  )
+  await request(StoppedAgent, api.POST('/api/admin/agents/{id}/stop', { ...inPath({ id }), fetch: within(LONG_MS) }))
   await client.invalidateQueries({ queryKey: AGENTS_KEY })
 }
 
@@ -59,7 +56,7 @@ export function jobsQuery(state: JobState) {
 
 /** Has a dead job done after all, and reads the lists anew. */
 export async function retryJob(client: QueryClient, id: string): Promise<void> {
-  await request(RetriedJob, api.POST('/api/admin/jobs/{id}/retry', { params: { path: { id } } }))
+  await request(RetriedJob, api.POST('/api/admin/jobs/{id}/retry', { ...inPath({ id }) }))
   await client.invalidateQueries({ queryKey: JOBS_KEY })
 }
 
@@ -90,8 +87,5 @@ export function createInvite() {
 }
 
 export function withdrawInvite(id: string) {
-  return request(
-    z.object({ success: z.literal(true) }),
-    api.DELETE('/api/admin/invites/{id}', { params: { path: { id } } }),
-  )
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/admin/invites/{id}', { ...inPath({ id }) }))
 }

@@ -9,7 +9,7 @@ import {
   Task,
   TaskList,
 } from '../../src/features/talk/scheduled-tasks/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 /** The newest lines of a conversation, among which the reply to a prompt is looked for. */
 const LINES = 100
@@ -29,8 +29,7 @@ export function runsQuery(taskId: string) {
   return queryOptions({
     queryKey: ['task-runs', taskId],
     queryFn: async ({ signal }) =>
-      (await request(RunList, api.GET('/api/scheduled-tasks/{id}/runs', { params: { path: { id: taskId } }, signal })))
-        .runs,
+      (await request(RunList, api.GET('/api/scheduled-tasks/{id}/runs', { ...inPath({ id: taskId }), signal }))).runs,
     refetchInterval: ({ state }) => (state.data?.some(isUnderWay) ? 1_000 : 15_000),
   })
 }
@@ -53,7 +52,7 @@ export function deleteTask(taskId: string) {
 
 /** Has a task run now; it goes on when the page is left. */
 export function runTask(taskId: string) {
-  return request(Run, api.POST('/api/scheduled-tasks/{id}/run', { params: { path: { id: taskId } } }))
+  return request(Run, api.POST('/api/scheduled-tasks/{id}/run', { ...inPath({ id: taskId }) }))
 }
 
 /** What the agent said to the prompt `messageId`: the next line of its own; null where that is too long ago or was nothing. */

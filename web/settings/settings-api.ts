@@ -19,7 +19,7 @@ import {
   TwoFactorStatus,
 } from '../../src/features/people/two-factor/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 
 const Success = z.object({ success: z.literal(true) })
 
@@ -109,7 +109,7 @@ export function disableTwoFactor(body: TwoFactorDisableRequest) {
 
 /** Signs one browser out. */
 export function endSession(id: string) {
-  return request(Success, api.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } }))
+  return request(Success, api.DELETE('/api/auth/sessions/{id}', { ...inPath({ id }) }))
 }
 
 /** Signs every browser out but this one. */

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { CreatedSkill, InstallResponse, Marketplace, SkillDetail } from '../../src/features/money/skills/schemas.ts'
-import { api, request, within } from '../api/request.ts'
+import { api, inPath, request, within } from '../api/request.ts'
 
 const Done = z.object({ success: z.literal(true) })
 
@@ -15,8 +15,7 @@ export const marketplaceQuery = queryOptions({
 export function skillQuery(name: string) {
   return queryOptions({
     queryKey: ['skills', name],
-    queryFn: ({ signal }) =>
-      request(SkillDetail, api.GET('/api/skills/{name}', { params: { path: { name } }, signal })),
+    queryFn: ({ signal }) => request(SkillDetail, api.GET('/api/skills/{name}', { ...inPath({ name }), signal })),
   })
 }
 
@@ -43,13 +42,13 @@ export function createSkill(skillMd: string) {
 
 /** Deletes a skill of one's own, and takes it from every agent. */
 export function deleteSkill(name: string) {
-  return request(Done, api.DELETE('/api/skills/{name}', { params: { path: { name } } }))
+  return request(Done, api.DELETE('/api/skills/{name}', { ...inPath({ name }) }))
 }
 
 /** Uses a skill; a model may take its time. */
 export function runSkill(name: string, body: Record<string, unknown>) {
   return request(
     z.looseObject({ success: z.literal(true) }),
-    api.POST('/api/skills/{name}', { params: { path: { name } }, body, fetch: within(180_000) }),
+    api.POST('/api/skills/{name}', { ...inPath({ name }), body, fetch: within(180_000) }),
   )
 }

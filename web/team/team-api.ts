@@ -10,7 +10,7 @@ import {
   SwarmList,
 } from '../../src/features/talk/swarms/schemas.ts'
 import { FleetGraph } from '../../src/features/views/mission-control/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 const SWARMS_KEY = ['swarms']
 const PAGE = 30
@@ -27,7 +27,7 @@ export const swarmsQuery = infiniteQueryOptions({
 export function swarmQuery(id: string) {
   return queryOptions({
     queryKey: [...SWARMS_KEY, id],
-    queryFn: ({ signal }) => request(Swarm, api.GET('/api/swarms/{id}', { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) => request(Swarm, api.GET('/api/swarms/{id}', { ...inPath({ id }), signal })),
   })
 }
 
@@ -36,12 +36,12 @@ export function createSwarm(client: QueryClient, body: z.input<typeof CreateSwar
 }
 
 export function changeSwarm(client: QueryClient, id: string, body: z.input<typeof ChangeSwarmRequest>) {
-  return readAnew(client, request(Swarm, api.PATCH('/api/swarms/{id}', { params: { path: { id } }, body })))
+  return readAnew(client, request(Swarm, api.PATCH('/api/swarms/{id}', { ...inPath({ id }), body })))
 }
 
 /** What was read of it is forgotten, so that nobody asks for it again. */
 export async function deleteSwarm(client: QueryClient, id: string): Promise<void> {
-  await request(z.object({ success: z.literal(true) }), api.DELETE('/api/swarms/{id}', { params: { path: { id } } }))
+  await request(z.object({ success: z.literal(true) }), api.DELETE('/api/swarms/{id}', { ...inPath({ id }) }))
   client.removeQueries({ queryKey: swarmQuery(id).queryKey })
   await client.invalidateQueries({ queryKey: swarmsQuery.queryKey })
 }
@@ -66,7 +66,7 @@ export function runQuery(swarmId: string, runId: string) {
   return queryOptions({
     queryKey: [...SWARMS_KEY, swarmId, 'runs', runId],
     queryFn: ({ signal }) =>
-      request(Run, api.GET('/api/swarms/{id}/runs/{runId}', { params: { path: { id: swarmId, runId } }, signal })),
+      request(Run, api.GET('/api/swarms/{id}/runs/{runId}', { ...inPath({ id: swarmId, runId }), signal })),
     refetchInterval: ({ state }) => (state.data && !isUnderWay(state.data) ? false : 1_000),
   })
 }
@@ -78,7 +78,7 @@ export function isUnderWay({ state }: Pick<Run, 'state'>): boolean {
 export function startRun(client: QueryClient, swarmId: string, task: string) {
   return readAnew(
     client,
-    request(Run, api.POST('/api/swarms/{id}/run', { params: { path: { id: swarmId } }, body: { task } })),
+    request(Run, api.POST('/api/swarms/{id}/run', { ...inPath({ id: swarmId }), body: { task } })),
   )
 }
 
@@ -86,7 +86,7 @@ export function startRun(client: QueryClient, swarmId: string, task: string) {
 export async function cancelRun(client: QueryClient, swarmId: string, runId: string): Promise<void> {
   const run = await request(
     Run,
-    api.POST('/api/swarms/{id}/runs/{runId}/cancel', { params: { path: { id: swarmId, runId } } }),
+    api.POST('/api/swarms/{id}/runs/{runId}/cancel', { ...inPath({ id: swarmId, runId }) }),
   )
   client.setQueryData(runQuery(swarmId, runId).queryKey, run)
 }

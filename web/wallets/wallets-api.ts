@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { OnePayment, PaymentList, Wallet, WalletList, WalletState } from '../../src/features/money/wallets/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, inPath, request } from '../api/request.ts'
 
 /** The caller's own wallet, and those of their agents. */
 export const walletsQuery = queryOptions({
@@ -55,7 +55,7 @@ export async function changePolicy(client: QueryClient, { agentId }: Wallet, cha
 }
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
-  await request(OnePayment, api.POST(`/api/wallet/payments/{id}/${verb}`, { params: { path: { id } } }))
+  await request(OnePayment, api.POST(`/api/wallet/payments/{id}/${verb}`, { ...inPath({ id }) }))
   await Promise.all([
     client.invalidateQueries({ queryKey: paymentsQuery.queryKey }),
     client.invalidateQueries({ queryKey: walletsQuery.queryKey }),
@@ -64,9 +64,6 @@ export async function decide(client: QueryClient, id: string, verb: 'approve' | 
 
 /** How a payment ended of which the other gateway cannot tell. */
 export async function resolve(client: QueryClient, id: string, status: 'succeeded' | 'failed'): Promise<void> {
-  await request(
-    OnePayment,
-    api.POST('/api/wallet/payments/{id}/resolve', { params: { path: { id } }, body: { status } }),
-  )
+  await request(OnePayment, api.POST('/api/wallet/payments/{id}/resolve', { ...inPath({ id }), body: { status } }))
   await client.invalidateQueries({ queryKey: paymentsQuery.queryKey })
 }

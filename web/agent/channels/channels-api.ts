@@ -6,14 +6,14 @@ import {
   ConversationMessages,
 } from '../../../src/features/agents/channels/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
-import { api, request } from '../../api/request.ts'
+import { api, inPath, request } from '../../api/request.ts'
 
 /** The messengers of an agent; looked at often, for somebody may wait. */
 export function channelsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'channels'],
     queryFn: ({ signal }) =>
-      request(ChannelList, api.GET('/api/agents/{id}/channels', { params: { path: { id: agentId } }, signal })),
+      request(ChannelList, api.GET('/api/agents/{id}/channels', { ...inPath({ id: agentId }), signal })),
     refetchInterval: 5_000,
   })
 }
@@ -22,13 +22,10 @@ export function channelsQuery(agentId: string) {
 export function conversationsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'conversations'],
-    queryFn: async ({ signal }) =>
-      (
-        await request(
-          ConversationList,
-          api.GET('/api/agents/{id}/conversations', { params: { path: { id: agentId } }, signal }),
-        )
-      ).conversations,
+    queryFn: async ({ signal }) => {
+      const answer = api.GET('/api/agents/{id}/conversations', { ...inPath({ id: agentId }), signal })
+      return (await request(ConversationList, answer)).conversations
+    },
     refetchInterval: 10_000,
   })
 }

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/r
 import { MailChannel } from '../../../src/features/agents/channels/schemas.ts'
 import type { WebAgent } from '../../../src/features/agents/registry/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
-import { api, messageFor, request } from '../../api/request.ts'
+import { api, inPath, messageFor, request } from '../../api/request.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -15,7 +15,7 @@ function mailChannelQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'mail-channel'],
     queryFn: ({ signal }) =>
-      request(MailChannel, api.GET('/api/agents/{id}/channels/mail', { params: { path: { id: agentId } }, signal })),
+      request(MailChannel, api.GET('/api/agents/{id}/channels/mail', { ...inPath({ id: agentId }), signal })),
   })
 }
 
@@ -41,7 +41,7 @@ function MailSwitch({ agentId, channel: { isOn, address, missing } }: { agentId:
     mutationFn: () =>
       request(
         MailChannel,
-        api.PUT('/api/agents/{id}/channels/mail', { params: { path: { id: agentId } }, body: { isOn: !isOn } }),
+        api.PUT('/api/agents/{id}/channels/mail', { ...inPath({ id: agentId }), body: { isOn: !isOn } }),
       ),
     onSuccess(channel) {
       client.setQueryData(mailChannelQuery(agentId).queryKey, channel)

@@ -8,7 +8,7 @@ import {
   WebhookChannelRequest,
 } from '../../../src/features/talk/webhook-channel/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
-import { api, request } from '../../api/request.ts'
+import { api, inPath, request } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
 import { AskDialog, focusHeading } from '../../ui/ask-dialog.tsx'
 import { Badge } from '../../ui/badge.tsx'
@@ -26,10 +26,7 @@ function webhookChannelQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'webhook-channel'],
     queryFn: ({ signal }) =>
-      request(
-        WebhookChannel,
-        api.GET('/api/agents/{id}/webhook-channel', { params: { path: { id: agentId } }, signal }),
-      ),
+      request(WebhookChannel, api.GET('/api/agents/{id}/webhook-channel', { ...inPath({ id: agentId }), signal })),
     refetchInterval: 10_000,
   })
 }
@@ -57,7 +54,7 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
   const change = async (body: WebhookChannelRequest) => {
     const changed = await request(
       ChangedWebhookChannel,
-      api.PUT('/api/agents/{id}/webhook-channel', { params: { path: { id: agentId } }, body }),
+      api.PUT('/api/agents/{id}/webhook-channel', { ...inPath({ id: agentId }), body }),
     )
     if (changed.secret) setSecret(changed.secret)
     client.setQueryData(webhookChannelQuery(agentId).queryKey, changed.channel)
@@ -120,7 +117,7 @@ function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void })
   const [isAsking, setAsking] = useState(false)
   const end = useMutation({
     mutationFn: () =>
-      request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', { params: { path: { id: agentId } } })),
+      request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', { ...inPath({ id: agentId }) })),
     async onSuccess() {
       await client.invalidateQueries({ queryKey: webhookChannelQuery(agentId).queryKey })
       onDone()
