@@ -42,8 +42,20 @@ export async function buildWeb(outdir: string): Promise<string[]> {
   if (!result.success) throw new AggregateError(result.logs, 'The dashboard does not build')
   await addFont(outdir)
   await writeDocuments(outdir)
+  await sharpenBreakpoints(outdir)
   await compressFiles(outdir)
   return [...readInputs(result), FONT.from]
+}
+
+/**
+ * The bundler writes `width < 48rem` as `max-width: calc(48rem - .001px)`, which a browser rounds up to 48rem: a window of
+ * just that width, such as a tablet's, would be narrow and wide at once. Browsers count in 64ths of a pixel.
+ */
+async function sharpenBreakpoints(outdir: string): Promise<void> {
+  for (const path of new Bun.Glob('assets/*.css').scanSync(outdir)) {
+    const file = Bun.file(join(outdir, path))
+    await Bun.write(file, (await file.text()).replaceAll(/(max-width:\s*calc\([\d.]+rem - )\.001px/g, '$1.02px'))
+  }
 }
 
 /** Here and not at the first request: at its best, Brotli takes its time. */

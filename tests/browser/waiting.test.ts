@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import axe from 'axe-core'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
@@ -15,6 +15,11 @@ const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
 const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }))
 
 beforeAll(buildDashboard, LIMIT_MS)
+
+async function boxOf(what: Locator) {
+  const { x, y, width, height } = (await what.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+  return { left: x, top: y, right: x + width, bottom: y + height }
+}
 
 test.skipIf(!hasBrowser())(
   'a slow server is said to be slow, a lost one is waited for, a failing one names its request, and nobody loses the frame',
@@ -33,8 +38,14 @@ test.skipIf(!hasBrowser())(
     await again.click()
     await page.getByRole('heading', { name: 'What was said last' }).waitFor()
 
+    // A tablet is just as wide as the place where the frame changes: it is one or the other, not both.
+    await page.setViewportSize({ width: 768, height: 1024 })
     await page.context().setOffline(true)
-    await page.getByText('The connection is lost. Reconnecting…').waitFor()
+    const lost = page.getByText('The connection is lost. Reconnecting…')
+    await lost.waitFor()
+    const search = await boxOf(page.getByRole('button', { name: 'Go to' }))
+    expect(search.bottom).toBeLessThan((await boxOf(navigation)).top)
+    expect((await boxOf(lost)).right).toBeLessThanOrEqual((await boxOf(page.getByRole('main'))).left)
     await page.context().setOffline(false)
     await page.getByText('The connection is lost. Reconnecting…').waitFor({ state: 'detached' })
 
