@@ -116,5 +116,5 @@ test('a reply that is longer than any model says is broken off', async () => {
     for await (const text of texts) characters += text.length
   }
   await expect(read()).rejects.toMatchObject({ kind: 'upstream_failed', message: 'The agent’s reply is too long' })
-  expect(characters).toBe(500_000)
+  expect(characters).toBe(400_000)
 })

@@ -20,7 +20,7 @@ import {
 
 const MAX_STREAM_BYTES = 16 * 1024 * 1024
 /** No model says as much in one reply. What is kept of it is searched by its words, which takes time for each of them. */
-const MAX_REPLY_CHARACTERS = 500_000
+const MAX_REPLY_CHARACTERS = 400_000
 /** An agent may say all of a long reply at once. */
 const MAX_EVENT_CHARACTERS = 2 * 1024 * 1024
 

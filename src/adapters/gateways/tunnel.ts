@@ -6,6 +6,8 @@ const CONNECT_MS = 10_000
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 /** What one side may send before the other takes it; then both are closed. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024
+/** What one side may say in one turn of the event loop, in which nobody else has theirs; then both are closed. */
+const MAX_MESSAGES_A_TURN = 5000
 /** What a WebSocket ends with when nobody said why; neither may be sent (RFC 6455, 7.4.1). */
 const NO_CODE = 1005
 const BROKEN = 1006
@@ -15,7 +17,15 @@ type Message = string | Buffer
 type ClientSocket = Bun.ServerWebSocket<Tunnel>
 
 /** A WebSocket to an agent, and what it said until the caller's own is open. */
-export type Tunnel = { agent: WebSocket; early: Message[]; earlyBytes: number; ended: Ended | null }
+export type Tunnel = {
+  agent: WebSocket
+  early: Message[]
+  earlyBytes: number
+  ended: Ended | null
+  /** For each message of a side: has it said too much in this turn? */
+  isAgentFlooding: () => boolean
+  isClientFlooding: () => boolean
+}
 type Ended = { code: number; reason: string }
 
 /**
@@ -30,8 +40,12 @@ export async function openTunnel(request: Request, baseUrl: string, client: Prox
     perMessageDeflate: false,
   })
   agent.binaryType = 'nodebuffer'
-  const tunnel: Tunnel = { agent, early: [], earlyBytes: 0, ended: null }
-  agent.onmessage = ({ data }) => keepEarly(tunnel, data)
+  const meters = { isAgentFlooding: createTurnMeter(), isClientFlooding: createTurnMeter() }
+  const tunnel: Tunnel = { agent, early: [], earlyBytes: 0, ended: null, ...meters }
+  agent.onmessage = ({ data }) => {
+    if (tunnel.isAgentFlooding()) agent.terminate()
+    else keepEarly(tunnel, data)
+  }
   agent.onclose = ({ code, reason }) => {
     tunnel.ended = { code, reason }
   }
@@ -54,7 +68,9 @@ export function createTunnelHandlers(open: Set<ClientSocket>): Bun.WebSocketHand
       open.add(client)
       join(client)
     },
-    message({ data: { agent } }, message) {
+    message(client, message) {
+      const { agent, isClientFlooding } = client.data
+      if (isClientFlooding()) return client.terminate()
       agent.send(message)
       if (agent.bufferedAmount > MAX_UNSENT_BYTES) agent.terminate()
     },
@@ -74,9 +90,20 @@ function join(client: ClientSocket): void {
   const { data: tunnel } = client
   const { agent } = tunnel
   for (const message of tunnel.early.splice(0)) client.send(message)
-  agent.onmessage = ({ data }) => client.send(data)
+  agent.onmessage = ({ data }) => {
+    if (tunnel.isAgentFlooding()) agent.terminate()
+    else client.send(data)
+  }
   agent.onclose = ({ code, reason }) => end(client, { code, reason })
   if (tunnel.ended) end(client, tunnel.ended)
+}
+
+function createTurnMeter(): () => boolean {
+  let count = 0
+  return () => {
+    if (count === 0) setImmediate(() => (count = 0))
+    return ++count > MAX_MESSAGES_A_TURN
+  }
 }
 
 function keepEarly(tunnel: Tunnel, message: Message): void {

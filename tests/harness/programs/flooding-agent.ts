@@ -1,0 +1,14 @@
+/** A WebSocket of an agent that says a letter a million times to whoever comes; it writes its port to standard output. */
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch: (request, upgrading) => (upgrading.upgrade(request) ? undefined : new Response(null, { status: 404 })),
+  websocket: {
+    backpressureLimit: 1024 ** 3,
+    open(socket) {
+      for (let count = 0; count < 1_000_000; count++) socket.send('x')
+    },
+    message: () => undefined,
+  },
+})
+console.info(server.port)
