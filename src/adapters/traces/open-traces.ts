@@ -1,8 +1,10 @@
+import type { Span } from '@opentelemetry/api'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Log } from '../../core/log.ts'
 import { VERSION } from '../../core/version.ts'
 import type { AgentGateway } from '../gateways/gateway.ts'
 import type { AiProvider } from '../models/provider.ts'
+import { createOpenTurns } from './open-turns.ts'
 import { traceGateway } from './trace-gateway.ts'
 import { traceProvider } from './trace-provider.ts'
 
@@ -10,7 +12,7 @@ import { traceProvider } from './trace-provider.ts'
 export type TraceSettings = { endpoint: string; headers: string | undefined; serviceName: string }
 
 export type Traces = {
-  /** Tells of each call of a provider, by the conventions for generative AI. */
+  /** Tells of each call of a provider, by the conventions for generative AI; below the turn that it is made in. */
   trace(provider: AiProvider): AiProvider
   /** Tells of each turn of an agent and of the tools that it uses. */
   traceGateway(gateway: AgentGateway): AgentGateway
@@ -40,9 +42,11 @@ export async function openTraces({ endpoint, headers, serviceName }: TraceSettin
     spanProcessors: [new BatchSpanProcessor({ exporter: toldOnce(exporter, endpoint, log) })],
   })
   const tracer = provider.getTracer('stead', VERSION)
+  const below = (span: Span) => api.trace.setSpan(api.ROOT_CONTEXT, span)
+  const turns = createOpenTurns(below)
   return {
-    trace: (one) => traceProvider(tracer, one),
-    traceGateway: (one) => traceGateway(tracer, (span) => api.trace.setSpan(api.ROOT_CONTEXT, span), one),
+    trace: (one) => traceProvider(tracer, turns, one),
+    traceGateway: (one) => traceGateway(tracer, { below, turns }, one),
     async close() {
       await Promise.race([provider.shutdown().catch(() => undefined), Bun.sleep(CLOSE_MS)])
     },

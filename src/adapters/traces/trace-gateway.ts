@@ -2,18 +2,23 @@ import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { AgentEndpoint } from '../gateways/endpoint.ts'
 import type { AgentChatRequest, AgentGateway } from '../gateways/gateway.ts'
 import type { AgentEvent, ToolCall } from '../gateways/stream.ts'
+import type { OpenTurns } from './open-turns.ts'
 import { CLIENT, endFailed, followToEnd, INTERNAL, within } from './spans.ts'
 
-/** Makes spans below another one; OpenTelemetry hands it over where it was loaded. */
-export type Below = (span: Span) => Context
+/** `below` makes spans below another one; OpenTelemetry hands it over where it was loaded. */
+export type Nesting = { below: (span: Span) => Context; turns: OpenTurns }
 
 /**
  * A gateway that tells of each turn of an agent in a span `invoke_agent`, with a span `execute_tool` below it for each use of
  * a tool, as the OpenTelemetry conventions for generative AI name them. What was said, and what tools were given and gave
  * back, is no part of it. A turn that is taken up again after its connection broke is told until the break.
  */
-export function traceGateway(tracer: Tracer, below: Below, gateway: AgentGateway): AgentGateway {
-  const begin = (endpoint: AgentEndpoint, request: AgentChatRequest) => beginTurn(tracer, endpoint, request)
+export function traceGateway(tracer: Tracer, { below, turns }: Nesting, gateway: AgentGateway): AgentGateway {
+  const begin = (endpoint: AgentEndpoint, request: AgentChatRequest) => {
+    const turn = beginTurn(tracer, endpoint, request)
+    turns.add(turn)
+    return turn
+  }
   return {
     ...gateway,
     chat: (endpoint, request, signal) =>
@@ -39,7 +44,7 @@ function beginTurn(tracer: Tracer, { agentId, kind }: AgentEndpoint, { sessionKe
   return tracer.startSpan(['invoke_agent', agentId].filter(Boolean).join(' '), { kind: CLIENT, attributes })
 }
 
-function noteEvent(tracer: Tracer, below: Below, span: Span, event: AgentEvent): void {
+function noteEvent(tracer: Tracer, below: Nesting['below'], span: Span, event: AgentEvent): void {
   if (event.type === 'tool') tellTool(tracer, below(span), event)
   if (event.type !== 'usage') return
   span.setAttributes({

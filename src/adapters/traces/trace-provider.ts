@@ -1,5 +1,6 @@
 import type { Attributes, Span, Tracer } from '@opentelemetry/api'
 import type { AiProvider, CompletionRequest, TokenUsage } from '../models/provider.ts'
+import type { OpenTurns } from './open-turns.ts'
 import { CLIENT, endFailed, followToEnd, within } from './spans.ts'
 
 /** Words of the conventions (`gen_ai.provider.name`) for those of ours that differ. */
@@ -14,10 +15,11 @@ const NUMBERS: Readonly<Record<string, string>> = {
 
 /**
  * A provider that tells of each call in a span, as the OpenTelemetry conventions for generative AI name it: who was asked for
- * which model, what it used, and why it failed. What was said is no part of it.
+ * which model, what it used, and why it failed; below the turn of the agent that asks. What was said is no part of it.
  */
-export function traceProvider(tracer: Tracer, provider: AiProvider): AiProvider {
-  const begin = (operation: string, request: CompletionRequest) => beginSpan(tracer, provider.id, operation, request)
+export function traceProvider(tracer: Tracer, turns: OpenTurns, provider: AiProvider): AiProvider {
+  const begin = (operation: string, request: CompletionRequest) =>
+    beginSpan({ tracer, turns }, provider.id, operation, request)
   return {
     ...provider,
     complete: (request, signal) =>
@@ -47,7 +49,9 @@ export function traceProvider(tracer: Tracer, provider: AiProvider): AiProvider 
   }
 }
 
-function beginSpan(tracer: Tracer, provider: string, operation: string, { body }: CompletionRequest): Span {
+type Telling = { tracer: Tracer; turns: OpenTurns }
+
+function beginSpan({ tracer, turns }: Telling, provider: string, operation: string, { body }: CompletionRequest): Span {
   const numbers = Object.entries(NUMBERS).flatMap(([name, attribute]) =>
     typeof body[name] === 'number' ? [[attribute, body[name]] as const] : [],
   )
@@ -57,7 +61,7 @@ function beginSpan(tracer: Tracer, provider: string, operation: string, { body }
     'gen_ai.request.model': body.model,
     ...Object.fromEntries(numbers),
   }
-  return tracer.startSpan(`${operation} ${body.model}`, { kind: CLIENT, attributes })
+  return tracer.startSpan(`${operation} ${body.model}`, { kind: CLIENT, attributes }, turns.findContext())
 }
 
 function noteUsage(span: Span, usage: TokenUsage | null): void {
