@@ -31,7 +31,8 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
     return (
       <div className="grid grid-cols-1 gap-3">
         <Notice tone="warning" title="No model is available">
-          The operator has not set up an AI provider yet. An agent can be created, but it may not be able to answer.
+          The operator has not set up an AI provider yet. An agent can be created, and answers once there is one, or a
+          key of your own at a provider, under Settings, Account.
         </Notice>
         {current !== undefined && <TextField label="Model" name="model" defaultValue={current} error={error} />}
       </div>

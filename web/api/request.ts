@@ -101,7 +101,9 @@ export async function toApiError(response: Response): Promise<ApiError> {
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
   const hint =
     response.status === 429 && wait > 0 ? ` Try again in ${wait === 1 ? 'a second' : `${wait} seconds`}.` : ''
-  const message = body.success ? body.data.error : messageOf(response.status)
+  // What a guard says to somebody whose session has ended tells nobody what to do.
+  const isTelling = body.success && !(response.status === 401 && body.data.error === 'Unauthorized')
+  const message = isTelling ? body.data.error : messageOf(response.status)
   return new ApiError(response.status, hint && !/[.!?]$/.test(message) ? `${message}.${hint}` : message + hint, {
     ...body.data,
     requestId: response.headers.get('x-request-id'),
@@ -129,7 +131,7 @@ export function messageFor(error: unknown): string {
 }
 
 function messageOf(status: number): string {
-  if (status === 401) return 'Please sign in again.'
+  if (status === 401) return 'You are signed out. Sign in in another tab, then try again: what you wrote stays here.'
   if (status === 404) return 'This does not exist, or it is not yours.'
   if (status === 429) return 'Too many requests.'
   return `The server answered with an error (${status}). Try again in a moment.`
