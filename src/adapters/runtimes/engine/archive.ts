@@ -8,6 +8,8 @@ import { pack } from 'tar-stream'
 import { type AgentDriver, SECRETS_DIR } from '../contract/agent-image.ts'
 import type { Engine } from './engine.ts'
 
+const MAX_SECRETS_BYTES = 1024 * 1024
+
 /** Puts each secret into the container's own folder of secrets, for its user alone to read. It need not run. */
 export async function putSecrets(
   engine: Engine,
@@ -21,11 +23,13 @@ export async function putSecrets(
   )
 }
 
-/** Gives a twin the same secrets. */
-export async function copySecrets(engine: Engine, from: string, to: string): Promise<void> {
+/** Gives a twin the same secrets. @throws Error when there are more than a megabyte: an image may let its agent write there. */
+export async function copySecrets(engine: Pick<Engine, 'change'>, from: string, to: string): Promise<void> {
   await engine.change(async (docker, abortSignal) => {
     const archive = await docker.getContainer(from).getArchive({ path: `${SECRETS_DIR}/.`, abortSignal })
-    await docker.getContainer(to).putArchive(await buffer(archive), { path: SECRETS_DIR, abortSignal })
+    await docker
+      .getContainer(to)
+      .putArchive(await readAtMost(archive, MAX_SECRETS_BYTES), { path: SECRETS_DIR, abortSignal })
   })
 }
 
@@ -74,4 +78,16 @@ async function toTar(driver: AgentDriver, files: Readonly<Record<string, string>
 async function flush(path: string): Promise<void> {
   const file = await open(path, 'r')
   await file.sync().finally(() => file.close())
+}
+
+async function readAtMost(stream: NodeJS.ReadableStream, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    const piece = Buffer.from(chunk)
+    bytes += piece.length
+    if (bytes > maxBytes) throw new Error(`The secrets of the agent have more than ${maxBytes} bytes`)
+    chunks.push(piece)
+  }
+  return Buffer.concat(chunks)
 }
