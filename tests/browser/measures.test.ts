@@ -52,6 +52,8 @@ test.skipIf(!hasBrowser())(
     }
     expect(found).toEqual([])
     for (const name of ['Settings', 'Admin']) expect(await placesOfTabs(page, name)).toHaveLength(1)
+    // The browser of a test draws scrollbars over the page, where a desk's takes space from it.
+    expect(await page.evaluate('getComputedStyle(document.documentElement).scrollbarGutter')).toBe('stable')
     // The browser notes as well what a server without radio and video refuses, and the page that is not there.
     expect(complaints.filter((line) => !/status of (404|503)/.test(line))).toEqual([])
   },

@@ -7,7 +7,7 @@ import { useChangeAgent } from '../agents/agent-changes.ts'
 import { AgentMenu } from '../agents/agent-menu.tsx'
 import { agentQuery } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
-import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
+import { isOfflineModel, nameModel, offlineModelWarning } from '../agents/model-name.ts'
 import { StatusBadge } from '../agents/status-badge.tsx'
 import { ApiError, messageFor } from '../api/request.ts'
 import { Page, usePageTitle } from '../shell/page.tsx'
@@ -96,7 +96,7 @@ function AgentHeader({ agent, error, change, onDeleted }: AgentPageProps & { err
             <StatusBadge status={agent.status} />
           </div>
           <p className="flex flex-wrap gap-x-2 text-xs text-muted">
-            <span className="min-w-0 truncate">{agent.model || 'No model'}</span>
+            <span className="min-w-0 truncate">{nameModel(agent.model)}</span>
             {isOfflineModel(agent.model) && <span className="text-warn">{offlineModelWarning}</span>}
           </p>
         </div>

@@ -4,7 +4,7 @@ import type { ListedModel, ModelList } from '../../src/features/models/gateway/s
 import { SelectField, TextField } from '../ui/field.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { modelsQuery } from './agents-api.ts'
-import { describeModel, describeTerms, isOfflineModel, offlineModelWarning } from './model-name.ts'
+import { describeModel, describeTerms, isOfflineModel, nameModel, offlineModelWarning } from './model-name.ts'
 
 type ModelFieldProps = { current?: string; error: string | undefined }
 
@@ -69,9 +69,9 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
   )
 }
 
-/** An agent that was made before there was a model to choose asks for none: each call gets the usual one. */
+/** An agent that was made before there was a model to choose asks for none: each call gets the server's default. */
 function describeUnlisted(current: string): string {
-  return current === 'default' ? 'The usual one (default)' : `${current} (not offered now)`
+  return current === 'default' ? nameModel(current) : `${current} (not offered now)`
 }
 
 function byProvider(models: ListedModel[]): Partial<Record<string, ListedModel[]>> {

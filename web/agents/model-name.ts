@@ -10,6 +10,12 @@ export function isOfflineModel(modelId: string): boolean {
   return modelId === 'local/echo'
 }
 
+/** Which model an agent uses. One that was made without a choice uses what the server gives where none is named. */
+export function nameModel(modelId: string): string {
+  if (modelId === '') return 'No model'
+  return modelId === 'default' ? 'Default model of this server' : modelId
+}
+
 /** A model as one line of a list. */
 export function describeModel({ id, name, provider }: ListedModel): string {
   return provider === 'local' && isOfflineModel(id) ? `${id}: offline development model, not a real AI` : name

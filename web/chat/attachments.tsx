@@ -1,5 +1,5 @@
 import { Paperclip, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { z } from 'zod'
 import { ChatAttachment, MAX_ATTACHMENTS } from '../../src/features/talk/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
@@ -49,6 +49,27 @@ export function useAttachments(agentId: string, draftOf: string) {
       setFiles(unsent)
     },
   }
+}
+
+/** Takes files that are dropped anywhere on the page: the browser would leave it to show them. */
+export function useDroppedFiles(onDropped: (files: File[]) => void): void {
+  const take = useEffectEvent(onDropped)
+  useEffect(() => {
+    const listening = new AbortController()
+    const { signal } = listening
+    const onDragOver = (event: DragEvent) => {
+      if (event.dataTransfer?.types.includes('Files')) event.preventDefault()
+    }
+    const onDrop = (event: DragEvent) => {
+      const files = [...(event.dataTransfer?.files ?? [])]
+      if (files.length === 0) return
+      event.preventDefault()
+      take(files)
+    }
+    addEventListener('dragover', onDragOver, { signal })
+    addEventListener('drop', onDrop, { signal })
+    return () => listening.abort()
+  }, [])
 }
 
 function keepFiles(key: string, files: readonly ChatAttachment[]): void {

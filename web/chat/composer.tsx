@@ -1,9 +1,9 @@
 import { ArrowUp, Square } from 'lucide-react'
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactNode, useEffect } from 'react'
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useEffect } from 'react'
 import type { ChatAttachment } from '../../src/features/talk/chat/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { AttachButton, FileChips, type useAttachments } from './attachments.tsx'
+import { AttachButton, FileChips, type useAttachments, useDroppedFiles } from './attachments.tsx'
 import type { useDraft } from './draft.ts'
 import { useGrowingArea } from './growing-area.ts'
 
@@ -41,16 +41,18 @@ export function Composer({ draft, attachments, isBusy, blocked, refusal, onSend,
     event.preventDefault()
     send()
   }
-  const attach = (event: ClipboardEvent | DragEvent, transfer: DataTransfer) => {
-    const files = [...transfer.files]
+  const attach = (files: File[]) => {
+    if (canAttach) attachments.add(files)
+  }
+  useDroppedFiles(attach)
+  const onPaste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files]
     if (files.length === 0) return
     event.preventDefault()
-    if (canAttach) attachments.add(files)
+    attach(files)
   }
   return (
     <form
-      onDragOver={(event) => event.dataTransfer.types.includes('Files') && event.preventDefault()}
-      onDrop={(event) => attach(event, event.dataTransfer)}
       onSubmit={(event) => {
         event.preventDefault()
         send()
@@ -86,7 +88,7 @@ export function Composer({ draft, attachments, isBusy, blocked, refusal, onSend,
           value={text}
           onChange={(event) => change(event.target.value)}
           onKeyDown={onKeyDown}
-          onPaste={(event) => attach(event, event.clipboardData)}
+          onPaste={onPaste}
           className="min-h-9 flex-1 resize-none bg-transparent px-2 py-1.5 text-base outline-none placeholder:text-muted sm:text-[0.9375rem]"
         />
         <SendOrStop isBusy={isBusy} canSend={canSend} onStop={onStop} />

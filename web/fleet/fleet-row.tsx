@@ -4,7 +4,7 @@ import type { FleetAgent } from '../../src/features/views/fleet/schemas.ts'
 import { useChangeAgent } from '../agents/agent-changes.ts'
 import { LazyAgentMenu } from '../agents/agent-menu.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
-import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
+import { isOfflineModel, nameModel, offlineModelWarning } from '../agents/model-name.ts'
 import { StatusBadge } from '../agents/status-badge.tsx'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -109,7 +109,7 @@ function Note({ agent, problem }: { agent: FleetAgent; problem: string | null })
   if (problem) return <span className="text-bad">{problem}</span>
   if (agent.status === 'error' && agent.lastError) return <span title={agent.lastError}>{agent.lastError}</span>
   if (isOfflineModel(agent.model)) return <span className="text-warn">{offlineModelWarning}</span>
-  return <span title={agent.model}>{agent.model || 'No model'}</span>
+  return <span title={agent.model}>{nameModel(agent.model)}</span>
 }
 
 /** On a phone the words stand beside it, on a desk in the head of its column. */

@@ -33,6 +33,11 @@ test('models are narrowed by words, provider and ability, all at once', () => {
   ])
 })
 
+test('a sign before a name does not put a model first', () => {
+  const signed = ['~beta/latest', 'gamma', 'alpha'].map((id) => model(id))
+  expect(chooseModels(signed, {}).map(({ id }) => id)).toEqual(['alpha', '~beta/latest', 'gamma'])
+})
+
 test('a price that nobody knows is last, whichever way the list is turned', () => {
   expect(idsOf({ sort: 'input' })).toEqual(['free', 'cheap', 'dear', 'unknown'])
   expect(idsOf({ sort: 'input', order: 'desc' })).toEqual(['dear', 'cheap', 'free', 'unknown'])

@@ -15,12 +15,21 @@ export function chooseModels(models: readonly AiModel[], search: ModelsSearch): 
   const sort = search.sort ?? 'name'
   const sign = (search.order ?? usualOrder(sort)) === 'asc' ? 1 : -1
   return left.toSorted((one, other) => {
-    if (sort === 'name') return sign * one.name.localeCompare(other.name)
+    if (sort === 'name') return sign * compareNames(one, other)
     const [first, second] = [figureOf(one, sort), figureOf(other, sort)]
     const byFigure =
       first === null || second === null ? Number(first === null) - Number(second === null) : sign * (first - second)
-    return byFigure || one.name.localeCompare(other.name)
+    return byFigure || compareNames(one, other)
   })
+}
+
+/** Some providers set a sign before a name, as in `~anthropic/claude-latest`; the order is that of the letters. */
+function compareNames(one: AiModel, other: AiModel): number {
+  return withoutLeadingSigns(one.name).localeCompare(withoutLeadingSigns(other.name))
+}
+
+function withoutLeadingSigns(name: string): string {
+  return name.replace(/^[^\p{Letter}\p{Number}]+/u, '')
 }
 
 /** What somebody who sorts by it wants to see first: cheap ones, and those that read much. */

@@ -24,7 +24,12 @@ export function useForm<T>(
   const [isDone, setDone] = useState(false)
 
   useEffect(() => {
-    if (problem) formRef.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+    const field = problem && formRef.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
+    if (!field) return
+    field.focus()
+    // The focus brings the field alone into view; at the lower edge its reason would stay below it.
+    const reasonId = field.getAttribute('aria-describedby')?.split(' ')[0]
+    if (reasonId) document.getElementById(reasonId)?.scrollIntoView({ block: 'nearest' })
   }, [problem])
 
   const submit = async (form: HTMLFormElement) => {

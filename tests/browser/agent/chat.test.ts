@@ -224,6 +224,9 @@ async function attachFile(page: Page, { provider }: Awaited<ReturnType<typeof st
   const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('The kettle is blue.') }
   await page.getByLabel('Files to attach').setInputFiles(file)
   await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
+  // A file that is dropped on what was said belongs to the message too; left to the browser it would end the page.
+  await dropFile(page, 'dropped.txt')
+  await page.getByRole('button', { name: 'Remove dropped.txt' }).click()
   // What was uploaded is there again with the draft.
   await page.reload()
   await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
@@ -232,4 +235,15 @@ async function attachFile(page: Page, { provider }: Awaited<ReturnType<typeof st
   expect(JSON.stringify(provider.chats[before]?.body)).toContain('The kettle is blue.')
   await page.reload()
   await messagesOf(page).getByRole('list', { name: 'Attached files' }).getByText('notes.txt').waitFor()
+}
+
+async function dropFile(page: Page, name: string): Promise<void> {
+  const isTaken = await page.evaluate(`(() => {
+    const dataTransfer = new DataTransfer()
+    dataTransfer.items.add(new File(['The kettle is red.'], '${name}', { type: 'text/plain' }))
+    const order = { dataTransfer, bubbles: true, cancelable: true }
+    const target = document.querySelector('section[aria-label^="Conversation with"]')
+    return !target.dispatchEvent(new DragEvent('dragover', order)) && !target.dispatchEvent(new DragEvent('drop', order))
+  })()`)
+  expect(isTaken).toBe(true)
 }
