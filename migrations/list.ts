@@ -60,6 +60,7 @@ import sql57 from './0057_flaky_the_call.sql' with { type: 'text' }
 import sql58 from './0058_goofy_sugar_man.sql' with { type: 'text' }
 import sql59 from './0059_harsh_mad_thinker.sql' with { type: 'text' }
 import sql60 from './0060_lame_shadowcat.sql' with { type: 'text' }
+import sql61 from './0061_blue_baron_strucker.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -124,4 +125,5 @@ export const migrations = [
   { name: '0058_goofy_sugar_man', sql: sql58 },
   { name: '0059_harsh_mad_thinker', sql: sql59 },
   { name: '0060_lame_shadowcat', sql: sql60 },
+  { name: '0061_blue_baron_strucker', sql: sql61 },
 ]

@@ -31,6 +31,7 @@ export const approvals = sqliteTable(
   },
   (table) => [
     index('approvals_by_agent').on(table.agentId, table.sequence),
+    index('approvals_by_agent_status').on(table.agentId, table.status),
     index('approvals_by_status').on(table.status, table.expiresAt),
     index('approvals_by_arguments').on(table.agentId, table.argumentsHash),
     oneOf('approvals_status', table.status, STATUSES),

@@ -1,0 +1,1 @@
+CREATE INDEX `approvals_by_agent_status` ON `approvals` (`agent_id`,`status`);
