@@ -49,10 +49,13 @@ test.skipIf(!hasBrowser())(
     await page.getByText('No agent has asked for anything yet').waitFor()
     const reply = owner.post('/api/chat', { message: 'Delete my notes', agentId })
     await page.getByText('{"path":"notes.md"}').waitFor()
+    const account = page.getByRole('button', { name: /^Account/ })
+    await account.getByText('1 waiting').waitFor()
     expect(existsSync(join(workspace, 'notes.md'))).toBe(true)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
     await page.getByRole('button', { name: 'Approve delete_file of Ada' }).click()
     await page.getByText('Approved and done').waitFor()
+    await account.getByText('waiting').waitFor({ state: 'detached' })
     expect(JSON.stringify(await (await reply).json())).toContain('It is done.')
     expect(existsSync(join(workspace, 'notes.md'))).toBe(false)
 

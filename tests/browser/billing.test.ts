@@ -31,6 +31,17 @@ test.skipIf(!hasBrowser())(
     await using browser = await openBrowser(web)
     const { page } = browser
     await signInAsGuest(page, web)
+    // Nobody is invited to what they would be refused.
+    const seePlans = page.getByRole('link', { name: 'See the plans' })
+    for (const path of ['/', '/agents', '/agents/new']) {
+      await page.goto(`${web}${path}`)
+      await seePlans.first().waitFor()
+      await page.getByText('Agents run on a plan').first().waitFor()
+      expect(await page.getByRole('link', { name: /^Create (your first )?agent/ }).count()).toBe(0)
+    }
+    expect(await page.getByRole('button', { name: 'Create agent' }).isDisabled()).toBe(true)
+    await seePlans.click()
+    await page.waitForURL(/billing$/)
     for (const path of ['/billing', '/pricing?error=stripe_not_configured', '/checkout/success?session_id=cs_1']) {
       await page.goto(`${web}${path}`)
       await page.getByText(/they set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET/).waitFor()

@@ -83,11 +83,24 @@ async function signUp(page: Page, title: string): Promise<void> {
 
 async function createAgent(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Create agent' }).click()
+  await refuseAtLowerEdge(page)
   await page.getByLabel('Name').fill('Lovelace')
   await page.getByLabel('Model').selectOption('openai/gpt-4o-mini')
   await page.getByRole('button', { name: 'Create agent' }).click()
   await page.getByRole('textbox', { name: 'Message' }).waitFor()
   await page.getByRole('heading', { name: 'Lovelace', level: 1 }).waitFor()
+}
+
+/** Why a field is refused can be read, also when the field itself ends the window. */
+async function refuseAtLowerEdge(page: Page): Promise<void> {
+  const size = page.viewportSize() ?? PHONE
+  const name = page.getByLabel('Name')
+  const box = await name.boundingBox()
+  await page.setViewportSize({ width: size.width, height: Math.ceil((box?.y ?? 0) + (box?.height ?? 0)) })
+  await name.press('Enter')
+  const reason = await page.getByText('Please fill in this field.').boundingBox()
+  expect((reason?.y ?? 0) + (reason?.height ?? 0)).toBeLessThanOrEqual(await page.evaluate('innerHeight'))
+  await page.setViewportSize(size)
 }
 
 async function say(page: Page, text: string): Promise<void> {

@@ -17,6 +17,7 @@ import {
 } from 'lucide-react'
 import { useState } from 'react'
 import { chooseTheme, readTheme, type Theme } from '../shell/theme.ts'
+import { Waiting } from '../ui/badge.tsx'
 import { Menu, MenuChoices, MenuItem } from '../ui/menu.tsx'
 import { signOut } from './session.ts'
 
@@ -26,10 +27,14 @@ const themes: readonly { value: Theme; label: string; Icon: typeof Sun }[] = [
   { value: 'dark', label: 'Dark', Icon: Moon },
 ]
 
-type AccountMenuProps = { user: { email: string; name: string; isAdmin: boolean } }
+type AccountMenuProps = {
+  user: { email: string; name: string; isAdmin: boolean }
+  /** How many approvals, told here where there is no space for their entry. */
+  waiting: number
+}
 
 /** Who is signed in, the way to the settings, and the way out. */
-export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps) {
+export function AccountMenu({ user: { email, name, isAdmin }, waiting }: AccountMenuProps) {
   const navigate = useNavigate()
   // A whole new page forgets everything this one had loaded.
   const leaving = useMutation({ mutationFn: signOut, onSuccess: () => window.location.assign('/login') })
@@ -49,12 +54,14 @@ export function AccountMenu({ user: { email, name, isAdmin } }: AccountMenuProps
           </span>
           <span className="sr-only">Account </span>
           <span className="min-w-0 truncate text-muted max-md:sr-only">{email}</span>
+          <Waiting count={waiting} className="md:hidden" />
         </button>
       }
     >
       <p className="max-w-64 truncate px-2.5 pt-1.5 pb-2 text-sm text-muted">{email}</p>
       <MenuItem Icon={ShieldCheck} onSelect={() => void navigate({ to: '/approvals' })}>
         Approvals
+        <Waiting count={waiting} className="ml-auto" />
       </MenuItem>
       <MenuItem Icon={Waypoints} onSelect={() => void navigate({ to: '/team/swarms' })}>
         Teamwork

@@ -3,6 +3,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import type { FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { BulkBar } from '../fleet/bulk-bar.tsx'
 import { fleetQuery, listFleetIds } from '../fleet/fleet-api.ts'
 import { FleetFilters } from '../fleet/fleet-filters.tsx'
@@ -76,6 +77,7 @@ function CreateLink() {
 }
 
 function NoAgents() {
+  const needsPlan = useNeedsPlan()
   return (
     <section className="grid justify-items-center gap-4 rounded-xl border border-dashed border-edge px-6 py-14 text-center">
       <div aria-hidden className="flex gap-2">
@@ -87,9 +89,10 @@ function NoAgents() {
         <h2 className="text-lg font-semibold">No agents yet</h2>
         <p className="text-muted">
           An agent gets its own gateway, memory and files, and keeps working while you are away.
+          {needsPlan && ` ${PLAN_NEEDED}`}
         </p>
       </div>
-      <CreateLink />
+      {needsPlan ? <PlanLink /> : <CreateLink />}
     </section>
   )
 }

@@ -3,6 +3,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { ProvisionRequest } from '../../src/features/agents/registry/schemas.ts'
 import { ApiError } from '../api/request.ts'
+import { useNeedsPlan } from '../billing/plan-needed.tsx'
 import { Page } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -11,7 +12,7 @@ import { agentsQuery, provisionAgent } from './agents-api.ts'
 import { DeploymentProgress } from './deployment-progress.tsx'
 import { FieldMark } from './field-mark.tsx'
 import { ModelField } from './model-field.tsx'
-import { Refusal } from './refusal.tsx'
+import { Refusal, SubscriptionNeeded } from './refusal.tsx'
 
 const route = getRouteApi('/signed-in/agents/new')
 
@@ -24,6 +25,7 @@ export function CreatePage() {
 function CreateForm() {
   const client = useQueryClient()
   const navigate = useNavigate()
+  const needsPlan = useNeedsPlan()
   const { formRef, problem, isPending, onSubmit } = useForm(
     ProvisionRequest,
     async (wish) => {
@@ -41,7 +43,8 @@ function CreateForm() {
         noValidate
         className="grid max-w-xl grid-cols-1 gap-5 rounded-xl border border-line bg-surface p-4 sm:p-6"
       >
-        {problem && Object.keys(problem.fields).length === 0 && <Refusal error={problem.cause} />}
+        {needsPlan && <SubscriptionNeeded />}
+        {!needsPlan && problem && Object.keys(problem.fields).length === 0 && <Refusal error={problem.cause} />}
         <TextField
           label="Name"
           name="name"
@@ -53,7 +56,7 @@ function CreateForm() {
         />
         <ModelField error={problem?.fields.model} />
         <div className="flex flex-wrap gap-2">
-          <Button type="submit" look="primary" isPending={isPending}>
+          <Button type="submit" look="primary" isPending={isPending} disabled={needsPlan}>
             Create agent
           </Button>
           <Link to="/agents" className={buttonClass('ghost')}>

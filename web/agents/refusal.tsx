@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../account/session.ts'
 import { ApiError, messageFor } from '../api/request.ts'
+import { PLAN_NEEDED, PlanLink } from '../billing/plan-needed.tsx'
 import { Notice } from '../ui/notice.tsx'
 
 /** Why the server did not create the agent, and who can change that. */
@@ -23,11 +24,14 @@ export function Refusal({ error }: { error: unknown }) {
   )
 }
 
-function SubscriptionNeeded() {
+/** That an agent takes a plan, and both ways to one. */
+export function SubscriptionNeeded() {
   const email = useQuery(sessionQuery).data?.user?.email ?? 'EMAIL'
   return (
     <Notice tone="warning" role="alert" title="An active subscription is needed">
-      <p>Agents run on a plan, and your account has none. The operator of this server can assign one:</p>
+      <p>{PLAN_NEEDED}</p>
+      <PlanLink />
+      <p>The operator of this server can assign one as well:</p>
       <code className="rounded-md bg-surface px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
         stead user set-plan {email} starter
       </code>

@@ -6,11 +6,13 @@ import { Empty } from '../ui/empty.tsx'
 import { LoadProblem } from '../ui/notice.tsx'
 import { ApprovalItem } from './approval-item.tsx'
 import { approvalsQuery } from './approvals-api.ts'
+import { useCountFollows } from './use-waiting.ts'
 
 /** `/approvals`: what agents want to do and must not do without their owner. */
 export function ApprovalsPage() {
   const query = useInfiniteQuery(approvalsQuery)
   const approvals = query.data?.pages.flatMap((page) => page.approvals)
+  useCountFollows(approvals)
   return (
     <Page title="Approvals" lead="What your agents ask before they do it. Without an answer it is denied.">
       {!approvals && query.error && <LoadProblem what="Your approvals" error={query.error} onRetry={query.refetch} />}

@@ -3,6 +3,7 @@ import { RotateCw } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { ApprovalItem } from '../approvals/approval-item.tsx'
 import { waitingQuery } from '../approvals/approvals-api.ts'
+import { useCountFollows } from '../approvals/use-waiting.ts'
 import { Button } from '../ui/button.tsx'
 import type { Turn } from './shown-turn.ts'
 
@@ -18,7 +19,9 @@ type SilenceProps = { turn: Turn; agentId: string; agentName: string; onRetry: (
  */
 export function Silence({ turn, agentId, agentName, onRetry }: SilenceProps) {
   const silence = useSilence(`${turn.id} ${turn.reply.length} ${turn.toolCalls.length}`)
-  const { data: wanted = [] } = useQuery({ ...waitingQuery(agentId), enabled: silence !== 'short' })
+  const { data } = useQuery({ ...waitingQuery(agentId), enabled: silence !== 'short' })
+  useCountFollows(data)
+  const wanted = data ?? []
   if (silence !== 'short' && wanted.length > 0) {
     return (
       <ul

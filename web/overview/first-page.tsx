@@ -4,6 +4,7 @@ import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import type { Overview } from '../../src/features/house/overview/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { describeStatus } from '../agents/status-badge.tsx'
+import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { Page } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
@@ -41,14 +42,21 @@ export function OverviewPage() {
 
 function Agents({ agents }: Pick<Overview, 'agents'>) {
   const total = Object.values(agents).reduce((sum, count) => sum + count, 0)
+  const needsPlan = useNeedsPlan()
   return (
     <Panel title="Agents" actions={<MoreLink to="/agents">All agents</MoreLink>}>
       {total === 0 ? (
         <div className="grid justify-items-start gap-3 px-4 pb-4">
-          <p className="text-sm text-muted">You have none yet. One is ready to talk within seconds.</p>
-          <Link to="/agents/new" className={buttonClass('plain')}>
-            Create your first agent
-          </Link>
+          <p className="text-sm text-muted">
+            {needsPlan ? PLAN_NEEDED : 'You have none yet. One is ready to talk within seconds.'}
+          </p>
+          {needsPlan ? (
+            <PlanLink />
+          ) : (
+            <Link to="/agents/new" className={buttonClass('plain')}>
+              Create your first agent
+            </Link>
+          )}
         </div>
       ) : (
         <dl className="grid grid-cols-2 gap-x-4 gap-y-5 px-4 pb-4 sm:grid-cols-3">

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { Overview } from '../../src/features/house/overview/schemas.ts'
+import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { OwnKeyForm } from '../settings/own-keys-section.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { overviewQuery } from './overview-api.ts'
@@ -14,7 +15,7 @@ type Step = { id: string; title: string; text: string; isDone: boolean; action: 
 /** The way from an account to an agent that is of use. Each step ticks itself off; all of it can be put away. */
 export function FirstSteps({ steps }: Pick<Overview, 'steps'>) {
   const [isSkipped, setSkipped] = useState(() => localStorage.getItem(KEY) === 'skipped')
-  const all = listSteps(steps)
+  const all = listSteps(steps, useNeedsPlan())
   const done = all.filter(({ isDone }) => isDone).length
   const next = all.find(({ isDone }) => !isDone)
   if (isSkipped || !next) return null
@@ -69,7 +70,7 @@ function StepLine({ step: { title, text, isDone, action }, isNext }: { step: Ste
   )
 }
 
-function listSteps({ model, agent, hello, telegram, backup }: Overview['steps']): Step[] {
+function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'], needsPlan: boolean): Step[] {
   const backUp: Step = {
     id: 'backup',
     title: 'Make the first backup',
@@ -89,9 +90,9 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'])
     {
       id: 'agent',
       title: 'Create an agent',
-      text: 'It gets its own gateway, memory and files.',
+      text: needsPlan ? PLAN_NEEDED : 'It gets its own gateway, memory and files.',
       isDone: agent,
-      action: <StepLink to="/agents/new">Create agent</StepLink>,
+      action: needsPlan ? <PlanLink /> : <StepLink to="/agents/new">Create agent</StepLink>,
     },
     {
       id: 'hello',

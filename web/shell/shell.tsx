@@ -3,7 +3,9 @@ import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
+import { useWaitingCount } from '../approvals/use-waiting.ts'
 import { PaletteButton } from '../palette/palette-button.tsx'
+import { Waiting } from '../ui/badge.tsx'
 import { Brand } from './brand.tsx'
 import { LostBanner } from './lost-banner.tsx'
 import { adminPlaces, places, quietPlaces } from './places.ts'
@@ -16,6 +18,7 @@ export function Shell({ children }: { children?: ReactNode }) {
   const user = useQuery(sessionQuery).data?.user
   useLeaveWhenSignedOut(user === null)
   const mainRef = useFocusAfterNavigation()
+  const waiting = useWaitingCount(Boolean(user))
   if (!user) return null
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
@@ -53,11 +56,12 @@ export function Shell({ children }: { children?: ReactNode }) {
             >
               <place.Icon aria-hidden className="size-4.5" />
               {place.label}
+              {place.to === '/approvals' && <Waiting count={waiting} className="ml-auto" />}
             </Link>
           ))}
         </nav>
         <div className="grid min-w-0 max-md:order-3">
-          <AccountMenu user={user} />
+          <AccountMenu user={user} waiting={waiting} />
         </div>
       </header>
       <main id="main" ref={mainRef} tabIndex={-1} className="flex min-w-0 flex-1 flex-col">

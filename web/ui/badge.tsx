@@ -13,3 +13,16 @@ export function Badge({ tone = 'plain', children }: { tone?: keyof typeof tones;
     <span className={`rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}>{children}</span>
   )
 }
+
+/** How much waits for somebody, nothing where nothing does. */
+export function Waiting({ count, className }: { count: number; className: string }) {
+  if (count === 0) return null
+  return (
+    <span className={className}>
+      <Badge tone="warning">
+        {count.toLocaleString('en')}
+        <span className="sr-only"> waiting</span>
+      </Badge>
+    </span>
+  )
+}
