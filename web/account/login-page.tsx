@@ -22,6 +22,7 @@ const LoginWithCode = LoginRequest.extend({ code: z.string().trim().min(1).max(6
 const finished = {
   signup: 'Your account is ready',
   reset: 'Your password is changed',
+  deleted: 'Your account is deleted',
 }
 
 /** `/login`: signs in and goes back to where the visitor was sent from. */
@@ -121,7 +122,7 @@ function Remarks() {
   if (!done) return null
   return (
     <Notice tone="good" title={finished[done]}>
-      Sign in to continue.
+      {done === 'deleted' ? 'What belonged to it is removed for good.' : 'Sign in to continue.'}
     </Notice>
   )
 }

@@ -18,7 +18,7 @@ const Code = z.coerce.string().max(512).optional().catch(undefined)
 export const LoginSearch = z.object({
   redirect: Path.optional().catch(undefined),
   error: z.coerce.string().max(200).optional().catch(undefined),
-  done: z.enum(['signup', 'reset']).optional().catch(undefined),
+  done: z.enum(['signup', 'reset', 'deleted']).optional().catch(undefined),
   step: z.literal('two-factor').optional().catch(undefined),
 })
 

@@ -32,6 +32,8 @@ function DeleteQuestion({ agent, onClose }: { agent: WebAgent; onClose: () => vo
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<string | undefined>(undefined)
   const confirm = () => {
+    // Enter in the field sends it too, and the button alone knows that it has been pressed.
+    if (removal.isPending) return
     if (typed.trim() !== agent.name) return setError(`This is not its name: ${agent.name}`)
     removal.mutate(undefined, { onSuccess: () => void navigate({ to: '/agents' }) })
   }

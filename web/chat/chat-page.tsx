@@ -8,6 +8,7 @@ import { DeploymentProgress } from '../agents/deployment-progress.tsx'
 import { Button } from '../ui/button.tsx'
 import { Conversation } from './conversation.tsx'
 import { Sessions } from './sessions.tsx'
+import type { Target } from './shown-messages.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId')
 
@@ -24,7 +25,7 @@ export function ChatPage() {
 function Chat({ agent, change, onDeleted }: AgentPageProps) {
   const [isWatching, setWatching] = useState(false)
   const [sessionId, setSession] = useShownSession(agent.id)
-  const [target, setTarget] = useState<string | null>(null)
+  const [target, setTarget] = useState<Target | null>(null)
   if (agent.status === 'provisioning' && !change.isPending && !isWatching) setWatching(true)
   // A deployment that fails while it is watched stays on the page with its reason.
   const isDeploying = isWatching && (agent.status === 'provisioning' || agent.status === 'error')
@@ -42,7 +43,7 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
         sessionId={sessionId}
         onChoose={(id, messageId) => {
           setSession(id)
-          setTarget(messageId ?? null)
+          setTarget(messageId === undefined ? null : { messageId })
         }}
       />
       <Conversation

@@ -14,15 +14,14 @@ import { useDraft } from './draft.ts'
 import { LiveTurn } from './live-turn.tsx'
 import type { MessageWays } from './message.tsx'
 import { MessageList } from './message-list.tsx'
-import { useShownMessages, useTarget } from './shown-messages.ts'
+import { type Target, useShownMessages, useTarget } from './shown-messages.ts'
 import { useTurn } from './turn.ts'
 
 type ConversationProps = {
   agent: WebAgent
   /** Null for what is said outside of sessions. */
   sessionId: string | null
-  /** A message that was looked for. */
-  target: string | null
+  target: Target | null
   blocked: ReactNode
 }
 
@@ -129,7 +128,7 @@ function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, jum
               <MessageList
                 messages={messages}
                 agentName={agent.name}
-                target={target}
+                target={target?.messageId ?? null}
                 hasTurn={turn !== null}
                 ways={ways}
               />

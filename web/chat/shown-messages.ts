@@ -23,12 +23,15 @@ function listShown(
   return (end === -1 ? all : all.slice(0, end)).filter(({ id }) => !hidden.includes(id))
 }
 
+/** A message that was looked for. Whoever looks for it again brings a new one, and is led there again. */
+export type Target = { messageId: string }
+
 /**
  * Leads to a message that was looked for, loading what lies between. @returns whether it is not there: it may have been
  * replaced, or deleted.
  */
 export function useTarget(
-  target: string | null,
+  target: Target | null,
   messages: readonly ChatMessage[] | undefined,
   {
     hasNextPage,
@@ -38,15 +41,15 @@ export function useTarget(
   }: Pick<History, 'hasNextPage' | 'isFetching' | 'isError' | 'fetchNextPage'>,
   leaveEnd: () => void,
 ): boolean {
-  const isFound = target !== null && messages?.some(({ id }) => id === target) === true
+  const isFound = target !== null && messages?.some(({ id }) => id === target.messageId) === true
   useEffect(() => {
     if (target === null || isFound || !hasNextPage || isFetching || isError) return
     void fetchNextPage()
   }, [target, isFound, hasNextPage, isFetching, isError, fetchNextPage])
   useEffect(() => {
-    if (!isFound) return
+    if (!isFound || target === null) return
     leaveEnd()
-    const found = document.querySelector<HTMLElement>(`[data-message="${CSS.escape(target ?? '')}"]`)
+    const found = document.querySelector<HTMLElement>(`[data-message="${CSS.escape(target.messageId)}"]`)
     found?.focus({ preventScroll: true })
     found?.scrollIntoView({ block: 'center' })
   }, [isFound, target, leaveEnd])

@@ -43,7 +43,7 @@ function DeleteForm({ settings, onCancel }: { settings: Settings; onCancel: () =
     async (body) => {
       await deleteAccount(body)
       // A whole new page forgets everything this one had loaded.
-      window.location.assign('/signup')
+      window.location.assign('/login?done=deleted')
     },
     fieldOf,
   )

@@ -28,6 +28,7 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
     if (!box || !inner) return
     const observer = new ResizeObserver(() => {
       if (known.current.isPinned) box.scrollTop = box.scrollHeight
+      else setAway(!isAtEnd(box))
       known.current.height = box.scrollHeight
       known.current.clientHeight = box.clientHeight
     })
@@ -40,11 +41,11 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
     const box = boxRef.current
     if (!box) return
     const { height, clientHeight } = known.current
-    const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < nearPx
+    const isPinned = isAtEnd(box)
     // Another size moves the end away from the reader, not the reader from the end.
-    if (!isAtEnd && (box.scrollHeight !== height || box.clientHeight !== clientHeight)) return
-    known.current.isPinned = isAtEnd
-    setAway(!isAtEnd)
+    if (!isPinned && (box.scrollHeight !== height || box.clientHeight !== clientHeight)) return
+    known.current.isPinned = isPinned
+    setAway(!isPinned)
   }, [])
 
   const jumpToEnd = useCallback(() => {
@@ -59,4 +60,8 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
   }, [])
 
   return { boxRef, isAway, onScroll, jumpToEnd, leaveEnd }
+}
+
+function isAtEnd(box: HTMLElement): boolean {
+  return box.scrollHeight - box.scrollTop - box.clientHeight < nearPx
 }

@@ -188,12 +188,9 @@ test.skipIf(!hasBrowser())(
     await page.getByText('It is shown this once').waitFor()
     const rows = page.getByRole('list', { name: 'Invitations' }).getByRole('listitem')
     await rows.getByText('Open').waitFor()
-    const code = new URL(link ?? '').searchParams.get('invite')
-    const bo = { email: 'bo@example.com', password: PASSWORD, name: 'Bo', inviteCode: code }
-    const headers = { 'content-type': 'application/json' }
-    const joined = await fetch(`${web}/api/register`, { method: 'POST', headers, body: JSON.stringify(bo) })
-    expect(joined.status).toBe(200)
-    await page.reload()
+    await joinAndLeave(page, link ?? '')
+    await signInOnPage(page, web, ROOT)
+    await page.goto(`${web}/admin/invites`)
     await rows.getByText('Used', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Create invitation' }).click()
     await page.getByRole('button', { name: /^Take back/ }).click()
@@ -211,3 +208,21 @@ test.skipIf(!hasBrowser())(
   },
   LIMIT_MS,
 )
+
+/** Somebody who follows the link opens an account by it, deletes that account, and is told so. */
+async function joinAndLeave(page: Page, link: string): Promise<void> {
+  await page.context().clearCookies()
+  await page.goto(link)
+  expect(await page.getByLabel('Invite code').inputValue()).toBe(new URL(link).searchParams.get('invite') ?? '')
+  await page.getByLabel('Name').fill('Bo')
+  await page.getByLabel('Email').fill('bo@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await page.goto(new URL('/settings/account', link).href)
+  await page.getByRole('button', { name: 'Delete my account' }).click()
+  await page.getByLabel('Type your email to confirm').fill('bo@example.com')
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Delete my account for good' }).click()
+  await page.getByText('Your account is deleted').waitFor()
+}
