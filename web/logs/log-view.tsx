@@ -13,6 +13,7 @@ type LogViewProps = {
   linked: number | null
   unfolded: ReadonlySet<number>
   isBusy: boolean
+  isPaused: boolean
   /** Stands in place of the lines, or above them. */
   children: ReactNode
   /** Stands above the box while the reader is away from its end. */
@@ -24,7 +25,7 @@ type LogViewProps = {
 }
 
 /** Lines of a log, of which only those in sight are drawn. Nothing is read out: a log would never stop talking. */
-export function LogView({ rows, search, linked, unfolded, isBusy, children, footer, ...on }: LogViewProps) {
+export function LogView({ rows, search, linked, unfolded, isBusy, isPaused, children, footer, ...on }: LogViewProps) {
   const { boxRef, isAway, onScroll, jumpToEnd, leaveEnd } = useStickyScroll(rows, String(rows[0]?.id))
   const virtual = useVirtualizer({
     count: rows.length,
@@ -37,6 +38,12 @@ export function LogView({ rows, search, linked, unfolded, isBusy, children, foot
     leaveEnd()
     virtual.scrollToIndex(index, { align: 'center' })
   })
+  // Whoever wants to follow again wants to see what is new, also from far above.
+  const wasPaused = useRef(isPaused)
+  useEffect(() => {
+    if (wasPaused.current && !isPaused) jumpToEnd()
+    wasPaused.current = isPaused
+  }, [isPaused, jumpToEnd])
   const { onAway } = on
   useEffect(() => onAway(isAway), [isAway, onAway])
   return (

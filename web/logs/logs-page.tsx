@@ -57,6 +57,7 @@ function Logs({ agent }: { agent: WebAgent }) {
         search={deferred.text}
         linked={linked}
         unfolded={lines.unfolded}
+        isPaused={isPaused}
         isBusy={live.connection === 'connecting' || log.older.isReading}
         onToggle={lines.toggle}
         onLink={lines.link}

@@ -27,6 +27,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(address)
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
     await page.getByText(/^\d[\d,]*\+ lines$/).waitFor()
+    await followFromAbove(page)
     await findLine(page, address)
     await drawTime(page)
     await saveErrors(page)
@@ -48,6 +49,17 @@ function addLines(dataDir: string, agentId: string): void {
      FROM numbers`,
     [agentId, Date.now() - STORED * 1000],
   )
+}
+
+/** Far above the end nothing new is seen; to follow means to see it. */
+async function followFromAbove(page: Page): Promise<void> {
+  const away = page.getByRole('button', { name: /^Latest$|new$/ })
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('log', { name: 'Log' }).hover()
+  await page.mouse.wheel(0, -2000)
+  await away.waitFor()
+  await page.getByRole('button', { name: 'Follow' }).click()
+  await away.waitFor({ state: 'detached' })
 }
 
 async function findLine(page: Page, address: string): Promise<void> {
