@@ -38,7 +38,7 @@ test.skipIf(!hasBrowser())(
         await page.evaluate(axe.source)
         const found = await page.evaluate("axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)")
         expect({ colorScheme, width, found: Violations.parse(found) }).toEqual({ colorScheme, width, found: [] })
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
       }
     }
     await page.getByRole('button', { name: 'Ask…' }).click()
