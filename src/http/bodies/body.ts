@@ -1,4 +1,5 @@
 import type { Context, Next } from 'hono'
+import { spareTurn } from '../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../core/errors.ts'
 import { createJsonMeter } from '../../core/text/json-meter.ts'
 import { addressKey } from '../address.ts'
@@ -15,6 +16,8 @@ export const MAX_LARGE_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
 const UNCOUNTED_BYTES = 16 * KILOBYTE
 /** How long the server waits, after the answer, for the rest of a body that no handler has read. */
 const REST_SECONDS = 10
+/** What of a large body is looked at before others have their turn. */
+const PIECE_BYTES = 256 * KILOBYTE
 const MAX_DEPTH = 64
 /** Values of a JSON body, names not counted: reading and checking more of them would hold everybody up. */
 const MAX_VALUES = 20_000
@@ -72,16 +75,18 @@ export function hasJsonType(c: Context): boolean {
 async function receive(c: Context): Promise<Uint8Array> {
   const bytes = hasBody(c) ? await readInTime(c) : new Uint8Array()
   c.set('isBodyWhole', true)
-  if (hasJsonType(c)) keepJson(c, bytes)
+  if (hasJsonType(c)) await keepJson(c, bytes)
   return bytes
 }
 
 /** Puts the text where Hono's validator looks for it. That cache holds promises, although its type says otherwise. */
-function keepJson(c: Context, bytes: Uint8Array): void {
+async function keepJson(c: Context, bytes: Uint8Array): Promise<void> {
   const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteTraits(c)
   const usual = maxBodyBytes > MAX_BODY_BYTES ? MAX_LARGE_VALUES : MAX_VALUES
-  requireSimple(bytes, maxBodyValues ?? usual)
+  await requireSimple(bytes, maxBodyValues ?? usual)
   Object.assign(c.req.bodyCache, { text: Promise.resolve(decodeUtf8(bytes)) })
+  // Whoever asked for the body parses it next.
+  if (bytes.length > PIECE_BYTES) await spareTurn()
 }
 
 async function readInTime(c: Context): Promise<Uint8Array> {
@@ -180,9 +185,13 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** @throws AppError `invalid` for JSON that is nested too deeply or has more than about `maxValues` values. */
-function requireSimple(json: Uint8Array, maxValues: number): void {
-  const { values, depth } = createJsonMeter()(json)
-  if (depth > MAX_DEPTH) throw new AppError('invalid', 'JSON is nested too deeply')
-  if (values > maxValues) throw new AppError('invalid', `JSON has more than ${maxValues} values`)
+/** A large body is looked at in turns. @throws AppError `invalid` for JSON that is nested too deeply or has more than about `maxValues` values. */
+async function requireSimple(json: Uint8Array, maxValues: number): Promise<void> {
+  const measure = createJsonMeter()
+  for (let from = 0; from < json.length; from += PIECE_BYTES) {
+    const { values, depth } = measure(json.subarray(from, from + PIECE_BYTES))
+    if (depth > MAX_DEPTH) throw new AppError('invalid', 'JSON is nested too deeply')
+    if (values > maxValues) throw new AppError('invalid', `JSON has more than ${maxValues} values`)
+    if (json.length > PIECE_BYTES) await spareTurn()
+  }
 }
