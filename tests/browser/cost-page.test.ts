@@ -38,7 +38,7 @@ test.skipIf(!hasBrowser())(
 async function chooseAgent(page: Page, agentId: string): Promise<void> {
   const colours = page.getByRole('list', { name: 'Colours' })
   await colours.getByText('Babbage').waitFor()
-  expect(await requestCount(page)).toBe(3)
+  await until('the requests of all', async () => (await requestCount(page)) === 3)
   await page.getByRole('button', { name: 'By model', exact: true }).click()
   await colours.getByText('openai/gpt-4o-mini').waitFor()
   await page.getByRole('group', { name: 'Cost by agent' }).getByRole('button', { name: 'Lovelace' }).click()

@@ -41,7 +41,7 @@ async function seeFigures(page: Page): Promise<void> {
   const figureOf = (name: string) => together.locator('div', { hasText: new RegExp(`^${name}`) })
   for (const range of ['1 hour', '24 hours', '7 days', '30 days']) {
     await page.getByRole('navigation', { name: 'Range' }).getByRole('link', { name: range }).click()
-    await page.locator('[aria-busy="true"]').waitFor({ state: 'detached' })
+    await until('the charts', async () => (await page.locator('[aria-busy="true"]').count()) === 0)
     await figureOf('Messages').getByText('1', { exact: true }).waitFor()
     await figureOf('Model calls').getByText('1', { exact: true }).waitFor()
     await figureOf('Tokens').getByText('1.5K', { exact: true }).waitFor()
