@@ -80,6 +80,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     trustedProxies: config.trustedProxies,
     judgeHost: hostRuleOf(config),
     noteMisdirected: createMisdirectedNote(log),
+    log,
   })
   const forgetAddress = noteServerAddress(config.dataDir, listeners.localUrls)
   const stopSparing = keepDescriptorsSpare(listeners, log)

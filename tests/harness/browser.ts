@@ -4,7 +4,7 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { PASSWORD } from './client.ts'
 import { tempFolder } from './temp-folder.ts'
 
-const CHROMIUM = '/usr/bin/chromium'
+const CHROMIUM = '/usr/bin/chromium-headless-shell'
 const ROOT = join(import.meta.dir, '..', '..')
 const BUILD_MS = 300_000
 /** A guard against waiting for ever, nothing else. */

@@ -26,6 +26,7 @@ export async function openReach(
     trustedProxies: options.trustedProxies ?? [],
     judgeHost: hostRuleOf(config),
     noteMisdirected: createMisdirectedNote(platform.log),
+    log: platform.log,
   })
   const host = (id: string) => `${id}.${config.agentsDomain}`
   return {

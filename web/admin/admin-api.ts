@@ -53,7 +53,7 @@ export function deadLettersQuery() {
 export async function replayDeadLetter(client: QueryClient, id: number): Promise<void> {
   await request(
     z.object({ message: ShownMessage }),
-    api.POST('/api/admin/bus/dead-letters/{id}/replay', { ...inPath({ id: String(id) }) }),
+    api.POST('/api/admin/bus/dead-letters/{id}/replay', inPath({ id: String(id) })),
   )
   await client.invalidateQueries({ queryKey: DEAD_LETTERS_KEY })
 }
@@ -67,5 +67,5 @@ export async function changeUser(client: QueryClient, id: string, body: AccountC
 /** Signs somebody out everywhere. @returns how many browsers that were. */
 export async function endSessionsOf(id: string): Promise<number> {
   const Ended = z.object({ success: z.literal(true), ended: z.number() })
-  return (await request(Ended, api.DELETE('/api/admin/users/{id}/sessions', { ...inPath({ id }) }))).ended
+  return (await request(Ended, api.DELETE('/api/admin/users/{id}/sessions', inPath({ id })))).ended
 }

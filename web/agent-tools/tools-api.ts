@@ -73,10 +73,7 @@ export async function changeServer(client: QueryClient, agentId: string, id: str
 }
 
 export async function removeServer(client: QueryClient, agentId: string, id: string): Promise<void> {
-  await request(
-    Removed,
-    api.DELETE('/api/agents/{id}/mcp-servers/{serverId}', { ...inPath({ id: agentId, serverId: id }) }),
-  )
+  await request(Removed, api.DELETE('/api/agents/{id}/mcp-servers/{serverId}', inPath({ id: agentId, serverId: id })))
   await reloadServers(client, agentId)
 }
 

@@ -110,9 +110,8 @@ export function renameAgent(agentId: string, name: string) {
 
 /** The token that the agent's own gateway takes. */
 export async function getToken(agentId: string) {
-  return (
-    await request(z.object({ token: z.string() }), api.GET('/api/agents/{id}/token', { ...inPath({ id: agentId }) }))
-  ).token
+  return (await request(z.object({ token: z.string() }), api.GET('/api/agents/{id}/token', inPath({ id: agentId }))))
+    .token
 }
 
 /** Replaces the token of the agent's own gateway; returns when the agent runs with the new one. */
@@ -133,8 +132,7 @@ export function rotatePlatformToken(agentId: string) {
 
 /** The text that a wallet signs to vouch for the agent, once. */
 export async function createChallenge(agentId: string) {
-  return (await request(Challenge, api.POST('/api/agents/{id}/verify/challenge', { ...inPath({ id: agentId }) })))
-    .message
+  return (await request(Challenge, api.POST('/api/agents/{id}/verify/challenge', inPath({ id: agentId })))).message
 }
 
 /** Has the server check a proof on the chain. @throws ApiError with what is missing or not true. */
@@ -146,5 +144,5 @@ export function verifyAgent(agentId: string, body: z.input<typeof VerifyRequest>
 }
 
 export function removeVerification(agentId: string) {
-  return request(Success, api.DELETE('/api/agents/{id}/verify', { ...inPath({ id: agentId }) }))
+  return request(Success, api.DELETE('/api/agents/{id}/verify', inPath({ id: agentId })))
 }

@@ -61,7 +61,7 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
   const client = useQueryClient()
   const change = useMutation({
     mutationFn: (verb: 'pause' | 'resume') =>
-      request(Breaker, api.POST(`/api/agents/{id}/${verb}`, { ...inPath({ id: agentId }) })),
+      request(Breaker, api.POST(`/api/agents/{id}/${verb}`, inPath({ id: agentId }))),
     onSuccess: (breaker) => client.setQueryData(breakerQuery(agentId).queryKey, breaker),
   })
   return (

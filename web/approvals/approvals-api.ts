@@ -14,7 +14,7 @@ export const approvalsQuery = infiniteQueryOptions({
   refetchInterval: 5000,
 })
 
-/** What one agent waits for now, while somebody waits for that agent. */
+/** The approvals that an agent needs to go on, looked at often: somebody waits for its reply. */
 export function waitingQuery(agentId: string) {
   return queryOptions({
     queryKey: [...approvalsQuery.queryKey, 'waiting', agentId],
@@ -28,7 +28,7 @@ export function waitingQuery(agentId: string) {
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
   try {
-    await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, { ...inPath({ id }) }))
+    await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, inPath({ id })))
   } finally {
     // Also when somebody else was faster: then the list says how.
     await client.invalidateQueries({ queryKey: approvalsQuery.queryKey })

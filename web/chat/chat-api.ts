@@ -127,7 +127,7 @@ export async function readTurn(id: string, signal: AbortSignal): Promise<ChatTur
 
 /** Ends a turn; what was said is kept. */
 export async function stopTurn(id: string): Promise<ChatTurn> {
-  return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', { ...inPath({ id }) }))).turn
+  return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', inPath({ id })))).turn
 }
 
 function listMessages({ agentId, sessionId }: Place, before: string, signal?: AbortSignal) {

@@ -51,5 +51,5 @@ export async function instructSession(id: string, instructions: string): Promise
 
 /** Deletes a conversation with all that was said in it. */
 export async function deleteSession(id: string): Promise<void> {
-  await request(Success, api.DELETE('/api/chat/sessions/{id}', { ...inPath({ id }) }))
+  await request(Success, api.DELETE('/api/chat/sessions/{id}', inPath({ id })))
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError } from '../api/request.ts'
+import { ApiError, messageFor } from '../api/request.ts'
 import {
   deleteEntry,
   downloadPath,
@@ -74,7 +74,7 @@ export function useFiles(agentId: string) {
         const { root } = await client.fetchQuery({ ...treeQuery(agentId), staleTime: 0 })
         const replaced: Kept[] = []
         // The others are brought all the same, and there is a way back from them.
-        const refused: unknown[] = []
+        const refused: { path: string; error: unknown }[] = []
         for (const file of files) {
           const path = joinPath(folder, file.name)
           try {
@@ -83,13 +83,14 @@ export function useFiles(agentId: string) {
             await uploadFile(agentId, path, file)
             if (before) replaced.push({ path, before })
           } catch (error) {
-            refused.push(error)
+            refused.push({ path, error })
           }
         }
         const way = replaced.length === 0 ? undefined : wayBack(agentId, replaced)
-        if (refused.length === 0) return way
+        const [first, ...others] = refused
+        if (!first) return way
         setUndo(way ?? null)
-        throw refused[0]
+        throw others.length === 0 ? first.error : notBrought(first.error, others)
       }),
   }
 }
@@ -106,6 +107,12 @@ function wayBack(agentId: string, replaced: readonly Kept[]): Undo {
 
 function tooLarge(path: string): ApiError {
   return new ApiError(413, `${path} is too large: a file that is uploaded has at most 1 MB.`)
+}
+
+/** Why the first file was refused, and which others were not brought either. */
+function notBrought(error: unknown, others: readonly { path: string }[]): ApiError {
+  const status = error instanceof ApiError ? error.status : 0
+  return new ApiError(status, `${messageFor(error)} Not brought either: ${others.map(({ path }) => path).join(', ')}.`)
 }
 
 function hasPath({ children }: Folder, path: string): boolean {

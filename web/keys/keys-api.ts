@@ -36,5 +36,5 @@ export function rotateKey(id: string, overlapHours: number) {
 
 /** Whatever uses the key is refused from now on. */
 export function deleteKey(id: string) {
-  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/keys/{id}', { ...inPath({ id }) }))
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/keys/{id}', inPath({ id })))
 }

@@ -13,7 +13,7 @@ export const machinesQuery = queryOptions({
 
 /** Forgets a machine; one that still runs comes back when it registers again. */
 export function forgetMachine(id: string) {
-  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/installations/{id}', { ...inPath({ id }) }))
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/installations/{id}', inPath({ id })))
 }
 
 /** Where this server's backend is reached: on the host of this page, at the port that the server listens on. */

@@ -62,8 +62,5 @@ export function testChannel(id: string) {
 }
 
 export function deleteChannel(id: string) {
-  return request(
-    z.object({ success: z.literal(true) }),
-    api.DELETE('/api/notices/channels/{id}', { ...inPath({ id }) }),
-  )
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/notices/channels/{id}', inPath({ id })))
 }

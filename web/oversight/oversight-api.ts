@@ -56,7 +56,7 @@ export function jobsQuery(state: JobState) {
 
 /** Has a dead job done after all, and reads the lists anew. */
 export async function retryJob(client: QueryClient, id: string): Promise<void> {
-  await request(RetriedJob, api.POST('/api/admin/jobs/{id}/retry', { ...inPath({ id }) }))
+  await request(RetriedJob, api.POST('/api/admin/jobs/{id}/retry', inPath({ id })))
   await client.invalidateQueries({ queryKey: JOBS_KEY })
 }
 
@@ -87,5 +87,5 @@ export function createInvite() {
 }
 
 export function withdrawInvite(id: string) {
-  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/admin/invites/{id}', { ...inPath({ id }) }))
+  return request(z.object({ success: z.literal(true) }), api.DELETE('/api/admin/invites/{id}', inPath({ id })))
 }

@@ -52,7 +52,7 @@ export function deleteTask(taskId: string) {
 
 /** Has a task run now; it goes on when the page is left. */
 export function runTask(taskId: string) {
-  return request(Run, api.POST('/api/scheduled-tasks/{id}/run', { ...inPath({ id: taskId }) }))
+  return request(Run, api.POST('/api/scheduled-tasks/{id}/run', inPath({ id: taskId })))
 }
 
 /** What the agent said to the prompt `messageId`: the next line of its own; null where that is too long ago or was nothing. */

@@ -109,7 +109,7 @@ export function disableTwoFactor(body: TwoFactorDisableRequest) {
 
 /** Signs one browser out. */
 export function endSession(id: string) {
-  return request(Success, api.DELETE('/api/auth/sessions/{id}', { ...inPath({ id }) }))
+  return request(Success, api.DELETE('/api/auth/sessions/{id}', inPath({ id })))
 }
 
 /** Signs every browser out but this one. */

@@ -42,7 +42,7 @@ export function createSkill(skillMd: string) {
 
 /** Deletes a skill of one's own, and takes it from every agent. */
 export function deleteSkill(name: string) {
-  return request(Done, api.DELETE('/api/skills/{name}', { ...inPath({ name }) }))
+  return request(Done, api.DELETE('/api/skills/{name}', inPath({ name })))
 }
 
 /** Uses a skill; a model may take its time. */

@@ -41,7 +41,7 @@ export function changeSwarm(client: QueryClient, id: string, body: z.input<typeo
 
 /** What was read of it is forgotten, so that nobody asks for it again. */
 export async function deleteSwarm(client: QueryClient, id: string): Promise<void> {
-  await request(z.object({ success: z.literal(true) }), api.DELETE('/api/swarms/{id}', { ...inPath({ id }) }))
+  await request(z.object({ success: z.literal(true) }), api.DELETE('/api/swarms/{id}', inPath({ id })))
   client.removeQueries({ queryKey: swarmQuery(id).queryKey })
   await client.invalidateQueries({ queryKey: swarmsQuery.queryKey })
 }
@@ -84,10 +84,7 @@ export function startRun(client: QueryClient, swarmId: string, task: string) {
 
 /** Who waits is not asked any more, who answers is interrupted. */
 export async function cancelRun(client: QueryClient, swarmId: string, runId: string): Promise<void> {
-  const run = await request(
-    Run,
-    api.POST('/api/swarms/{id}/runs/{runId}/cancel', { ...inPath({ id: swarmId, runId }) }),
-  )
+  const run = await request(Run, api.POST('/api/swarms/{id}/runs/{runId}/cancel', inPath({ id: swarmId, runId })))
   client.setQueryData(runQuery(swarmId, runId).queryKey, run)
 }
 

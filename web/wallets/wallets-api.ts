@@ -55,7 +55,7 @@ export async function changePolicy(client: QueryClient, { agentId }: Wallet, cha
 }
 
 export async function decide(client: QueryClient, id: string, verb: 'approve' | 'deny'): Promise<void> {
-  await request(OnePayment, api.POST(`/api/wallet/payments/{id}/${verb}`, { ...inPath({ id }) }))
+  await request(OnePayment, api.POST(`/api/wallet/payments/{id}/${verb}`, inPath({ id })))
   await Promise.all([
     client.invalidateQueries({ queryKey: paymentsQuery.queryKey }),
     client.invalidateQueries({ queryKey: walletsQuery.queryKey }),

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { bearer, json } from '../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
 import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
+import { createLog } from '../../core/log.ts'
 import { listen } from './listen.ts'
 
 test.each([
@@ -43,7 +44,8 @@ test('a body of 1 MB and a byte is refused, told in its length or sent in chunks
 })
 
 test('while the service starts it lives, and serves nothing', async () => {
-  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
+  const log = createLog('info', { write: () => undefined })
+  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [], log }
   const listeners = listen(() => null, { ...settings, judgeHost: () => 'served', noteMisdirected: () => undefined })
   try {
     for (const url of Object.values(listeners.localUrls)) {
@@ -57,7 +59,8 @@ test('while the service starts it lives, and serves nothing', async () => {
 })
 
 test('a shut port refuses, and opens again with the rest even when another program held one of them meanwhile', async () => {
-  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
+  const log = createLog('info', { write: () => undefined })
+  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [], log }
   const listeners = listen(() => null, { ...settings, judgeHost: () => 'served', noteMisdirected: () => undefined })
   const { web, backend } = listeners.localUrls
   const statusOf = (url: string) =>

@@ -3,6 +3,7 @@ import type { ProxyClient } from '../../adapters/gateways/proxy-headers.ts'
 import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { toListenError } from '../../core/listen-error.ts'
+import type { Log } from '../../core/log.ts'
 import type { UnderWay } from '../../features/views/watching/exposition.ts'
 import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
 import { MAX_LARGE_BODY_BYTES } from '../../http/bodies/body.ts'
@@ -21,6 +22,7 @@ export type ListenOptions = {
   judgeHost: HostRule
   /** Is told the Host header of each request that was refused for it. */
   noteMisdirected: (host: string) => void
+  log: Log
 }
 
 /** What answers: the app, and on the web port the agents by their Host. */
@@ -76,6 +78,10 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
     throw error
   }
   const ports = mapFaces((face) => doors[face]?.port ?? 0)
+  const turnAway = (places: readonly number[]) =>
+    turnNewcomersAway(places).catch((error) =>
+      options.log.warn({ error: errorMessage(error) }, 'who connects while the ports are shut may be cut off'),
+    )
   const shownHost =
     options.host === '127.0.0.1' || options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host
   const localHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host
@@ -102,11 +108,11 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
     async stop() {
       stopping.abort()
       const publicPorts = [doors.web, doors.summarizer].flatMap((door) => door?.port ?? [])
-      await turnNewcomersAway(publicPorts)
+      await turnAway(publicPorts)
       // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
       const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(async () => {
         const others = [...(doors.backend ? [doors.backend] : []), ...agentDoors]
-        await turnNewcomersAway(others.map(({ port }) => port))
+        await turnAway(others.map(({ port }) => port))
         await Promise.all(others.map((door) => door.stop()))
       })
       await Promise.race([drained, Bun.sleep(DRAIN_MS)])
@@ -130,7 +136,7 @@ type Place = { face: Face; host: string; port: number; onlyBelow?: string }
 function listenOn(
   getHouse: () => House | null,
   { face, host, port, onlyBelow }: Place,
-  { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
+  { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports' | 'log'>,
   stopping: AbortSignal,
 ): Bun.Server<Tunnel> {
   const trusted = parseRanges(trustedProxies)
@@ -167,7 +173,12 @@ function listenOn(
           return Response.json({ error: 'Not found' }, { status: 404 })
         const agent = face === 'web' ? house.reach.agentOf(hostHeader) : null
         if (agent) {
-          return house.reach.answer(request, agent, { server, client: toProxyClient(request, server), stopping })
+          const reached = house.reach.answer(request, agent, {
+            server,
+            client: toProxyClient(request, server),
+            stopping,
+          })
+          return stopping.aborted ? reached.then((answer) => answer && asLast(answer)) : reached
         }
         if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
         const answer = house.app.fetch(request, {

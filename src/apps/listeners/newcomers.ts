@@ -6,7 +6,7 @@ const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
 /** Who has begun a connection has so long until it is taken and has said what it wants. */
 const GRACE_MS = 250
-const LOOK_MS = 10
+const LOOK_MS = 25
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6']
 /** Of the states that the kernel shows (`include/net/tcp_states.h`). */
 const ESTABLISHED = '01'
@@ -25,13 +25,14 @@ const FILTER = [
  * Takes no new connections at `ports` of this process, and waits for those that were begun: the kernel would break them
  * off with the socket that listens, unread. Whoever knocks meanwhile hears nothing and knocks again a second later, when
  * nobody listens: that is a refusal, after which every client knows that nothing was done. Does nothing where the kernel
- * is not Linux.
+ * is not Linux. @throws Error when the kernel does not do it.
  */
 export async function turnNewcomersAway(ports: readonly number[]): Promise<void> {
   if (process.platform !== 'linux') return
   const listening = listSockets().filter(({ port, state }) => state === LISTENING && ports.includes(port))
   attachFilter(new Set(listening.map(({ inode }) => inode)))
-  for (let waitedMs = 0; waitedMs < GRACE_MS && hasConnections(ports); waitedMs += LOOK_MS) await Bun.sleep(LOOK_MS)
+  const endsAt = performance.now() + GRACE_MS
+  while (performance.now() < endsAt && hasConnections(ports)) await Bun.sleep(LOOK_MS)
 }
 
 type Socket = { port: number; state: string; inode: string }
@@ -75,11 +76,12 @@ function attachFilter(inodes: ReadonlySet<string>): void {
   const program = Buffer.alloc(16)
   program.writeUInt16LE(FILTER.length)
   program.writeBigUInt64LE(BigInt(ptr(lines)), 8)
-  for (const descriptor of readdirSync('/proc/self/fd')) {
-    if (!inodes.has(inodeOf(descriptor))) continue
-    symbols.setsockopt(Number(descriptor), SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.length)
-  }
+  const attach = (descriptor: number) =>
+    symbols.setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.length)
+  const ours = readdirSync('/proc/self/fd').filter((descriptor) => inodes.has(inodeOf(descriptor)))
+  const refused = ours.filter((descriptor) => attach(Number(descriptor)) !== 0)
   close()
+  if (refused.length > 0) throw new Error('The kernel takes no filter for a socket that listens')
 }
 
 function toFilterLine([operation, ifTrue, ifFalse, operand]: (typeof FILTER)[number]): Buffer {

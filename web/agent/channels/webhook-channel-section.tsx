@@ -116,8 +116,7 @@ function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void })
   const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
   const end = useMutation({
-    mutationFn: () =>
-      request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', { ...inPath({ id: agentId }) })),
+    mutationFn: () => request(ChannelChanged, api.DELETE('/api/agents/{id}/webhook-channel', inPath({ id: agentId }))),
     async onSuccess() {
       await client.invalidateQueries({ queryKey: webhookChannelQuery(agentId).queryKey })
       onDone()
