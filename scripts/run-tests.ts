@@ -33,7 +33,10 @@ export async function runTests(options: TestOptions): Promise<boolean> {
   const { root, words = [], lanes = 3 * availableParallelism(), limits = LIMITS, print = console.log } = options
   const memory = Bun.file(join(root, MEMORY))
   const remembered = await readMemory(memory)
-  const files = await findTestFiles(root, { words, remembered })
+  const found = await findTestFiles(root, { words, remembered })
+  // Whoever names a file means it.
+  const files = words.length > 0 ? found : found.filter(({ isLong }) => !isLong)
+  if (files.length < found.length) print(`Long files, left to \`bun run torture\`: ${found.length - files.length}`)
   const signal = AbortSignal.timeout(limits.allMs)
   const startedAt = performance.now()
   const results: FileResult[] = []

@@ -137,6 +137,16 @@ test('the longest file of the last run is the first of the next', async () => {
   expect(await runAgain()).toEqual(['src/b.test.ts', 'src/a.test.ts'])
 })
 
+test('a long file is left to `bun run torture`, and a line says so; whoever names it runs it', async () => {
+  const files = { 'src/a.test.ts': PASSES, 'src/b.test.ts': `// gate: long\n// gate: alone\n${PASSES}` }
+  const { printed, last } = await run(files)
+  expect({ first: printed[0], last }).toEqual({
+    first: 'Long files, left to `bun run torture`: 1',
+    last: '1 passed, 0 failed',
+  })
+  expect((await run(files, { words: ['src/b'] })).last).toBe('1 passed, 0 failed')
+})
+
 test('words choose files by their paths; words that choose none are a failure', async () => {
   const files = { 'src/keys/a.test.ts': PASSES, 'src/plans/b.test.ts': PASSES }
   expect((await run(files, { words: ['keys/'] })).last).toBe('1 passed, 0 failed')

@@ -7,15 +7,19 @@ import { SLOW_FILES } from './slow-files.ts'
  */
 export type Kind = 'light' | 'engine' | 'browser' | 'measuring'
 
-/** A test file below the root; `seconds` is how long it took last, or a guess. */
-export type TestFile = { path: string; kind: Kind; seconds: number; mayShare: boolean }
+/**
+ * A test file below the root; `seconds` is how long it took last, or a guess. A long one shows again, in another place or at
+ * its full length, what shorter ones show: it belongs to `bun run torture`.
+ */
+export type TestFile = { path: string; kind: Kind; seconds: number; mayShare: boolean; isLong: boolean }
 
 /** Files that one process runs one after another. */
 export type Batch = { paths: string[]; kind: Kind; seconds: number }
 
 const PATTERN = '{src,tests,web,scripts}/**/*.test.{ts,tsx}'
 /** A file says what it is in a comment of its own, such as `// gate: measuring`. */
-const DECLARED = /^\/\/ gate: (\w+)$/m
+const DECLARED = /^\/\/ gate: (?!long$)(\w+)$/m
+const LONG = /^\/\/ gate: long$/m
 /** What needs an engine or a browser cannot but import one of these. */
 const IMPORTED: readonly (readonly [RegExp, Kind])[] = [
   [/from '[^']*harness\/(?:\w+\/)?(?:engine|swarm|openclaw|live-image)\.ts'/, 'engine'],
@@ -47,7 +51,13 @@ export async function findTestFiles(
       const text = await Bun.file(join(root, path)).text()
       const kind = kindOf(path, text)
       const mayShare = kind === 'light' && !NEEDS_A_PROCESS.test(text)
-      return { path, kind, mayShare, seconds: remembered[path] ?? SLOW_FILES[path] ?? guessSeconds(kind, text) }
+      return {
+        path,
+        kind,
+        mayShare,
+        isLong: LONG.test(text),
+        seconds: remembered[path] ?? SLOW_FILES[path] ?? guessSeconds(kind, text),
+      }
     }),
   )
 }

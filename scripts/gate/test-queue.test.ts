@@ -10,6 +10,7 @@ const file = (path: string, seconds: number, kind: Kind = 'light'): TestFile => 
   seconds,
   kind,
   mayShare: false,
+  isLong: false,
 })
 
 /** Runs the files; each ends when it is told to by its path. */

@@ -43,7 +43,7 @@ export function openDatabase(file: string | Buffer): Connection {
     tx: db,
     sqlite,
     close() {
-      optimize(sqlite)
+      if (!sqlite.memory) optimize(sqlite)
       sqlite.close()
     },
   }

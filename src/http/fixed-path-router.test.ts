@@ -44,3 +44,18 @@ test('middleware hears of every request, also where the route is remembered', as
     expect((await app.request('/agents/clone')).headers.get('x-asked')).toBe('/agents/clone')
   }
 })
+
+test('below the first part of a path stand its own routes and those of every path, in their order', async () => {
+  const app = new Hono({ router: new FixedPathRouter() })
+  app.get('/web/here', (c) => c.text('web'))
+  app.get('/:face/here', (c) => c.text(`face ${c.req.param('face')}`))
+  app.get('/backend/here', (c) => c.text('backend'))
+  app.get('/*', (c) => c.text('whatever'))
+  for (const _time of [1, 2]) {
+    expect(await ask(app, '/web/here')).toBe('200 web')
+    expect(await ask(app, '/backend/here')).toBe('200 face backend')
+    expect(await ask(app, '/elsewhere/here')).toBe('200 face elsewhere')
+    expect(await ask(app, '/elsewhere')).toBe('200 whatever')
+    expect(await ask(app, '/')).toBe('200 whatever')
+  }
+})

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { z } from 'zod'
 import type { Db } from '../../../src/db/open.ts'
 
 /** Every row of every table as text: what somebody learns who gets hold of the database file. */
@@ -8,27 +9,39 @@ export function dumpTables(db: Db): string {
 
 /** Dumps the tables that there are now as often as it is asked, which takes a third of asking for their columns each time. */
 export function prepareDump(db: Db): () => string {
-  const tables = listTables(db).map((table) => ({ table, readAll: prepareRows(db, table) }))
+  const tables = listTables(db).map(({ table, columns }) => ({ table, readAll: prepareRows(db, columns, table) }))
   return () => tables.flatMap(({ table, readAll }) => [`-- ${table}`, ...readAll()]).join('\n')
 }
 
-/** How many rows each table has, to see that a refused request wrote nothing. */
+/** How many rows each table has, to see that a refused request wrote nothing. All are asked for at once, a tenth of the work. */
 export function countRows(db: Db): Record<string, number> {
-  return Object.fromEntries(listTables(db).map((table) => [table, prepareRows(db, table)().length]))
+  const ofEach = listTables(db).map(
+    ({ table }) => sql`select ${sql.raw(`'${table}'`)} as name, count(*) as rows from ${sql.identifier(table)}`,
+  )
+  const counts = db
+    .select({ name: sql<string>`name`, rows: sql<number>`rows` })
+    .from(sql`(${sql.join(ofEach, sql` union all `)})`)
+  return Object.fromEntries(counts.all().map(({ name, rows }) => [name, rows]))
 }
 
-function listTables(db: Db): string[] {
-  const tables = db
-    .select({ name: sql<string>`name` })
-    .from(sql`sqlite_master`)
-    .where(sql`type = 'table' and name not like 'sqlite_%' and name not like '%_fts%' and name not like '%_words'`)
-  return tables.all().map(({ name }) => name)
+/** The tables with their columns, as JSON. */
+function listTables(db: Db): { table: string; columns: string }[] {
+  return db
+    .select({ table: sql<string>`t.name`, columns: sql<string>`json_group_array(c.name)` })
+    .from(sql`sqlite_master as t, pragma_table_info(t.name) as c`)
+    .where(
+      sql`t.type = 'table' and t.name not like 'sqlite_%' and t.name not like '%_fts%' and t.name not like '%_words'`,
+    )
+    .groupBy(sql`t.name`)
+    .all()
 }
 
-function prepareRows(db: Db, table: string): () => string[] {
-  const columns = db.select({ name: sql<string>`name` }).from(sql`pragma_table_info(${table})`).all()
+function prepareRows(db: Db, columns: string, table: string): () => string[] {
   const values = sql.join(
-    columns.map(({ name }) => sql.identifier(name)),
+    z
+      .array(z.string())
+      .parse(JSON.parse(columns))
+      .map((name) => sql.identifier(name)),
     sql`, `,
   )
   const rows = db
