@@ -92,6 +92,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       ...['src/features/agents/deployments/rotate-token', 'src/features/people/sealing/', 'tests/journeys/rotate-key'],
     ],
     times: 5,
+    environment: { EVERY_STEP: '1' },
   },
   storage: {
     promise: 'quotas, retention, the log of writes and a full disk: what is promised to be kept is, and no more',
@@ -145,6 +146,11 @@ export const CASES: Readonly<Record<string, Case>> = {
     promise: '50 kills of the platform and 50 of the agent in the middle of a turn: none lost, none answered twice',
     files: ['tests/chaos/turns'],
     environment: { TURN_KILLS: '50' },
+  },
+  sleep: {
+    promise: '30 kills while agents fall asleep and wake: rows and processes agree, and nobody is woken by a start',
+    files: ['tests/journeys/sleep'],
+    environment: { SLEEP_KILLS: '30' },
   },
   events: {
     promise: 'killed right after security events were taken: each is acted on once',

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { findFreePorts } from '../../tests/harness/ports.ts'
-import { openHouse } from '../../tests/harness/server.ts'
+import { addMigratedDatabase } from '../../tests/harness/rows/migrated-file.ts'
+import { type Finished, openHouse } from '../../tests/harness/server.ts'
 import { readLines } from '../../tests/harness/wires/lines.ts'
-import { createProgram } from './program.ts'
+import { createProgram, toArguments } from './program.ts'
 
 /** Only against hanging: a spawned program takes a second, and several on a busy machine. */
 const PATIENCE_MS = 120_000
@@ -18,20 +18,45 @@ function listCommands(command: Command, path: string[] = []): { words: string[];
   return [{ words: path, command }, ...below.flatMap((one) => listCommands(one, [...path, one.name()]))]
 }
 
-test(
-  'every command explains itself with an example, and offers --json where it prints data',
-  async () => {
+/** What `stead … --help` prints, and how it ends, inside this process: a start for each of all the commands takes long. */
+async function readHelp(words: string[]): Promise<Finished> {
+  const program = createProgram()
+  const said: string[] = []
+  const complaints: string[] = []
+  for (const { command } of listCommands(program)) {
+    command.configureOutput({
+      writeOut: (text) => void said.push(text),
+      writeErr: (text) => void complaints.push(text),
+      getOutHelpWidth: () => 80,
+    })
+  }
+  const end = await program
+    .parseAsync(toArguments(program, [...words, '--help']), { from: 'user' })
+    .catch((error) => error)
+  expect(end).toBeInstanceOf(CommanderError)
+  return { exitCode: end.exitCode, stdout: said.join(''), stderr: complaints.join('') }
+}
+
+test('every command explains itself with an example, and offers --json where it prints data', async () => {
+  for (const { words, command } of listCommands(createProgram())) {
+    const { exitCode, stdout, stderr } = await readHelp(words)
+    expect([words, exitCode, stderr]).toEqual([words, 0, ''])
+    expect(stdout).toMatch(/\nExamples?:\n {2}\S/)
+    expect(stdout).toContain(`stead ${words.join(' ')}`.trim())
+    const isOfManager = words[0] === 'service' && words[1] !== 'status'
+    const printsNone = ['serve', 'agent', 'completion', 'upgrade'].includes(command.name())
+    const printsNoData = command.commands.length > 0 || printsNone || isOfManager
+    if (!printsNoData) expect([words, stdout]).toEqual([words, expect.stringContaining('--json')])
+  }
+})
+
+test.each([[[]], [['user']], [['user', 'create']], [['doctor']]])(
+  'stead %j --help: says so on standard output with 0, and makes nothing',
+  async (words: string[]) => {
     await using house = await openHouse()
-    for (const { words, command } of listCommands(createProgram())) {
-      const { exitCode, stdout, stderr } = await house.run([...words, '--help'])
-      expect([words, exitCode, stderr]).toEqual([words, 0, ''])
-      expect(stdout).toMatch(/\nExamples?:\n {2}\S/)
-      expect(stdout).toContain(`stead ${words.join(' ')}`.trim())
-      const isOfManager = words[0] === 'service' && words[1] !== 'status'
-      const printsNone = ['serve', 'agent', 'completion', 'upgrade'].includes(command.name())
-      const printsNoData = command.commands.length > 0 || printsNone || isOfManager
-      if (!printsNoData) expect([words, stdout]).toEqual([words, expect.stringContaining('--json')])
-    }
+    const finished = await house.run([...words, '--help'])
+    expect(finished).toEqual(await readHelp(words))
+    expect(finished.exitCode).toBe(0)
     expect(existsSync(house.dataDir)).toBe(false)
   },
   PATIENCE_MS,
@@ -115,11 +140,9 @@ test(
     for (const args of [['config', 'print', '--json'], ['user', 'list', '--json'], ['migrate']]) {
       expect(await run(...args)).toMatchObject({ exitCode: 0, stderr: `stead: ${MISSPELT}\n` })
     }
-    const [web] = await findFreePorts(1)
-    const program = await house.start({ ...environment, WEB_PORT: String(web) })
-    await program.stop()
     const other = await house.start({ ...environment, WEB_PORT: '0', BACKEND_PROT: '1', BACKEND_PORT: '' })
     expect(other.lines.join('\n')).toContain('BACKEND_PROT is no setting and does nothing: is BACKEND_PORT meant?')
+    // A variable whose real one is set as well is somebody else's.
     expect(other.lines.join('\n')).not.toContain('WEB_PRT')
     expect((await other.stop()).exitCode).toBe(0)
   },
@@ -130,7 +153,7 @@ test(
   'a locked database: exit 75 and one line, for serve and for every command that works on it',
   async () => {
     await using house = await openHouse()
-    await house.run(['migrate'])
+    await addMigratedDatabase(house.dataDir)
     const holder = Bun.spawn([process.execPath, HOLDER, join(house.dataDir, 'stead.db')], { stdout: 'pipe' })
     try {
       for await (const line of readLines(holder.stdout)) if (line === 'locked') break

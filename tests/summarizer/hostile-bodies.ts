@@ -170,30 +170,32 @@ const wires: Hostile[] = [
   { name: 'status 999', send: (response) => response.writeHead(999, { 'content-type': 'text/html' }).end('<p>') },
 ]
 
-/** Exactly `count` of them: every kind there is, then random mixtures of the same pieces, the same in every run. */
+/** Exactly `count` of them: every kind there is, then some of them in smaller, then random mixtures of the same pieces, the same in every run. */
 export function hostileBodies(count: number): Hostile[] {
   const named = [
-    ...NESTED.flatMap((tag) =>
-      [1000, 20_000, 200_000].map((size) => ({
-        name: `${size} nested ${tag}`,
-        send: page(fill(`<${tag}>`, size * 6)),
-      })),
-    ),
+    ...NESTED.map((tag) => nested(tag, 200_000)),
     ...NEVER_CLOSED.flatMap((start) => [
       { name: `never closed ${start}`, send: page(start + fill('x ', MAX - 100)) },
       { name: `again and again ${start}`, send: page(fill(start)) },
     ]),
-    ...FLOODS.flatMap((piece) => [
-      { name: `flood of ${JSON.stringify(piece)}`, send: page(fill(piece)) },
-      { name: `some ${JSON.stringify(piece)}`, send: page(`<html><body>${fill(piece, 100_000)}`) },
-    ]),
+    ...FLOODS.map((piece) => ({ name: `flood of ${JSON.stringify(piece)}`, send: page(fill(piece)) })),
     ...ATTRIBUTES.map((body) => ({ name: body.slice(0, 30), send: page(body) })),
     ...bombs(),
     ...wires,
+    // The same in smaller.
+    ...NESTED.flatMap((tag) => [1000, 20_000].map((size) => nested(tag, size))),
+    ...FLOODS.map((piece) => ({
+      name: `some ${JSON.stringify(piece)}`,
+      send: page(`<html><body>${fill(piece, 100_000)}`),
+    })),
   ]
   const random = createRandom(7)
   while (named.length < count) named.push({ name: `mixture ${named.length}`, send: page(mixture(random)) })
   return named.slice(0, count)
+}
+
+function nested(tag: string, size: number): Hostile {
+  return { name: `${size} nested ${tag}`, send: page(fill(`<${tag}>`, size * 6)) }
 }
 
 function mixture(random: (below: number) => number): Buffer {
