@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
@@ -132,7 +132,7 @@ async function checkPages(page: Page, web: string, paths: readonly string[]): Pr
       // Evaluated, not added: the policy lets no other script in.
       await page.evaluate(axe.source)
       for (const size of SIZES) {
-        await page.setViewportSize(size)
+        await resizePage(page, size)
         await page.evaluate(PAINTED)
         const name = `${path} ${colorScheme} ${size.width}`
         if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name.replaceAll(/[/ ]/g, '_')}.png`) })

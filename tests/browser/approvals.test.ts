@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { agentFolder } from '../../src/adapters/runtimes/process/files.ts'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { startMcpServer } from '../harness/doubles/mcp-server.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
@@ -44,7 +44,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
 
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     await page.goto(`${web}/approvals`)
     await page.getByText('No agent has asked for anything yet').waitFor()
     const reply = owner.post('/api/chat', { message: 'Delete my notes', agentId })

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
 import { signUp } from '../harness/client.ts'
 import { startStripeDouble } from '../harness/doubles/stripe.ts'
 import { startServer } from '../harness/server.ts'
@@ -19,7 +19,7 @@ async function signInAsGuest(page: Page, web: string): Promise<void> {
 }
 
 async function expectNoSidewaysScrolling(page: Page): Promise<void> {
-  await page.setViewportSize(PHONE)
+  await resizePage(page, PHONE)
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
 }
 

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { WebAgentList } from '../../src/features/agents/registry/schemas.ts'
-import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, resizePage } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent } from '../harness/client.ts'
 import { read } from '../harness/requests.ts'
@@ -29,7 +29,7 @@ test.skipIf(!hasBrowser())(
     const { house, web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { name: 'Lovelace' })
     addAgents(join(house.dataDir, 'stead.db'), agentId, AGENTS)
-    await page.setViewportSize({ width: 1440, height: 900 })
+    await resizePage(page, { width: 1440, height: 900 })
     await page.goto(`${web}/agents`)
     await page.getByRole('link', { name: 'Agent 0000' }).waitFor()
     expect(await elementsOf(page)).toBeLessThanOrEqual(MAX_ELEMENTS)

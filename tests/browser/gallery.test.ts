@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import { z } from 'zod'
 import { serveGallery } from '../../scripts/build/gallery.ts'
-import { hasBrowser, openBrowser } from '../harness/browser.ts'
+import { hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { until } from '../harness/until.ts'
 
 /** A guard against waiting for ever, nothing else. */
@@ -32,7 +32,7 @@ test.skipIf(!hasBrowser())(
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [360, 1440]) {
         await page.emulateMedia({ colorScheme })
-        await page.setViewportSize({ width, height: 900 })
+        await resizePage(page, { width, height: 900 })
         await page.goto(gallery.url)
         await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()
         await page.evaluate(axe.source)

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { openHouse } from '../harness/server.ts'
 import { answerLikeAModel, withProvider } from '../journeys/main-job.ts'
@@ -47,7 +47,7 @@ test.skipIf(!hasBrowser())(
     const { web } = (await house.start()).urls
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     for (const path of ['/docs', '/docs/interface', '/docs/settings', '/login', '/signup']) {
       await page.goto(`${web}${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
@@ -96,11 +96,11 @@ async function refuseAtLowerEdge(page: Page): Promise<void> {
   const size = page.viewportSize() ?? PHONE
   const name = page.getByLabel('Name')
   const box = await name.boundingBox()
-  await page.setViewportSize({ width: size.width, height: Math.ceil((box?.y ?? 0) + (box?.height ?? 0)) })
+  await resizePage(page, { width: size.width, height: Math.ceil((box?.y ?? 0) + (box?.height ?? 0)) })
   await name.press('Enter')
   const reason = await page.getByText('Please fill in this field.').boundingBox()
   expect((reason?.y ?? 0) + (reason?.height ?? 0)).toBeLessThanOrEqual(await page.evaluate('innerHeight'))
-  await page.setViewportSize(size)
+  await resizePage(page, size)
 }
 
 async function say(page: Page, text: string): Promise<void> {

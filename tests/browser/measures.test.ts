@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { addPast } from '../harness/rows/past.ts'
 import { openHouse } from '../harness/server.ts'
@@ -43,7 +43,7 @@ test.skipIf(!hasBrowser())(
       if (size === PHONE) await page.route('**/api/**', createTrickle())
       // What no page waits for may still be on the slow line.
       else await page.unrouteAll({ behavior: 'wait' })
-      await page.setViewportSize(size)
+      await resizePage(page, size)
       for (const path of paths) {
         await visit(page, `${web}${path}`)
         const shifts = Shifts.parse(await page.evaluate('window.shifts'))

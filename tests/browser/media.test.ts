@@ -2,7 +2,7 @@ import { beforeAll, expect, onTestFinished, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { concatHex, type Hex, padHex, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { hasAnvil, startAnvil } from '../harness/chain/anvil.ts'
 import { PASSWORD } from '../harness/client.ts'
@@ -28,7 +28,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Media' }).click()
     await page.getByText('No feeds are set up on this server').waitFor()
     await page.getByText('FEEDS=').waitFor()
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     await page.getByRole('link', { name: 'Radio' }).click()
     await page.getByText('Radio is not configured: set RADIO_API_ID and RADIO_API_TOKEN').waitFor()
@@ -208,7 +208,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Make video' }).click()
     await videos.first().getByText('Failed').waitFor()
     await videos.first().getByText('It shows a brand').waitFor()
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     expect(unexpected(complaints)).toEqual([])
     await page.context().setOffline(true)

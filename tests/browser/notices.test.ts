@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startMailServer } from '../harness/doubles/mail-server.ts'
 import { startReceiver } from '../harness/doubles/receivers.ts'
@@ -64,7 +64,7 @@ test.skipIf(!hasBrowser())(
     expect(await page.getByLabel('From').inputValue()).toBe('22:00')
     await page.getByRole('button', { name: 'Pause all' }).click()
     await page.getByRole('button', { name: 'Resume all' }).waitFor()
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
 
     await page.goto(`${web}/agents/${id}/settings`)

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { openHouse } from '../harness/server.ts'
 
 /** A guard against waiting for ever, nothing else. */
@@ -66,7 +66,7 @@ test.skipIf(!hasBrowser())(
     const recipients = [{ address: `0x${'1'.repeat(40)}`, share: 100 }]
     const split = { agentId, fromAddress, name: 'May royalties', totalAmount: '80', recipients }
     expect((await page.request.post(`${web}/api/underground/splits`, { data: split })).status()).toBe(200)
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     await page.goto(`${web}/events`)
     await page.getByRole('cell', { name: 'Long night' }).waitFor()
     await page.getByText('Payment in USDC is not configured: set BASE_RPC_URL').waitFor()

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { openHouse } from '../harness/server.ts'
@@ -17,7 +17,7 @@ test.skipIf(!hasBrowser())(
     const { web } = (await house.start()).urls
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await page.setViewportSize({ width: 360, height: 740 })
+    await resizePage(page, { width: 360, height: 740 })
     await page.goto(web)
     await page.getByRole('heading', { name: 'AI agents with a home of their own' }).waitFor()
     await page.getByText('The demonstration is not set up on this server.').waitFor()

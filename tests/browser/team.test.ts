@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, resizePage } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent, PASSWORD } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
@@ -51,7 +51,7 @@ test.skipIf(!hasBrowser())(
     await page.getByText('2 of 2 answered').waitFor()
     await page.getByRole('heading', { name: 'Summed up' }).waitFor()
     expect(await answers.first().textContent()).toContain('A harbour is a place for ships.')
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     await page.getByRole('link', { name: 'Back to the swarm' }).click()
     await page.getByRole('list', { name: 'Runs' }).getByText('Done').waitFor()
@@ -144,7 +144,7 @@ test.skipIf(!hasBrowser())(
     await page.getByText('The harbour').click()
     await page.getByText('When does it open?').waitFor()
     await page.getByText('At six.').waitFor()
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     await page.getByLabel('Mail of').selectOption({ label: 'Lovelace' })
     await page.waitForURL(/agent=/)

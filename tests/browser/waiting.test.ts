@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
@@ -39,7 +39,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('heading', { name: 'What was said last' }).waitFor()
 
     // A tablet is just as wide as the place where the frame changes: it is one or the other, not both.
-    await page.setViewportSize({ width: 768, height: 1024 })
+    await resizePage(page, { width: 768, height: 1024 })
     await page.context().setOffline(true)
     const lost = page.getByText('The connection is lost. Reconnecting…')
     await lost.waitFor()
@@ -147,7 +147,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
     expect(await violationsOf(page)).toEqual([])
     await page.keyboard.press('Escape')
-    await page.setViewportSize({ width: 360, height: 740 })
+    await resizePage(page, { width: 360, height: 740 })
     expect(await violationsOf(page)).toEqual([])
     expect(complaints).toEqual([])
   },

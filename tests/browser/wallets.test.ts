@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
 import { hasAnvil } from '../harness/chain/anvil.ts'
 import { signUp } from '../harness/client.ts'
 import { fund, PAYEE, readToken, startTokenChain, USDC } from '../harness/paying-platform.ts'
@@ -50,7 +50,7 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
     await page.getByRole('button', { name: 'Freeze Your wallet' }).click()
     await page.getByRole('button', { name: 'Unfreeze Your wallet' }).waitFor()
     expect((await ada.post('/api/wallet/send', { recipient: PAYEE, amount: 1 })).status).toBe(403)
-    await page.setViewportSize({ width: 360, height: 740 })
+    await resizePage(page, { width: 360, height: 740 })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
     expect(browser.complaints).toEqual([])
   },

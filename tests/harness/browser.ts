@@ -1,10 +1,11 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type BrowserContext, type Browser as Chromium, chromium, type Page } from 'playwright-core'
 import { PASSWORD } from './client.ts'
 import { tempFolder } from './temp-folder.ts'
 
-const CHROMIUM = '/usr/bin/chromium-headless-shell'
+/** The first that is there: the shell is the same browser without a window, and takes half of the processor time. */
+const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path))
 const ROOT = join(import.meta.dir, '..', '..')
 const BUILD_MS = 300_000
 /** A guard against waiting for ever, nothing else. */
@@ -23,9 +24,8 @@ const FLAGS = [
 
 /** Is there a browser to test with? Says so when there is none. */
 export function hasBrowser(): boolean {
-  const isThere = existsSync(CHROMIUM)
-  if (!isThere) console.warn(`No ${CHROMIUM} here: the browser tests are skipped.`)
-  return isThere
+  if (CHROMIUM === undefined) console.warn('No /usr/bin/chromium here: the browser tests are skipped.')
+  return CHROMIUM !== undefined
 }
 
 export type Browser = AsyncDisposable & {
@@ -54,18 +54,13 @@ function isDashboardBuilt(): boolean {
 }
 
 /**
- * A fresh Chromium with one page, which is expected to stay at `origin`. With `tlsPort` every name leads there, whatever
- * its certificate. Networks of containers that come and go on the machine do not disturb it.
+ * A page in a fresh profile, which is expected to stay at `origin`. All profiles of a process are of one Chromium, but
+ * where `tlsPort` is given: there every name leads to that port, whatever its certificate. Networks of containers that
+ * come and go on the machine do not disturb it. Nothing moves on the page, so that nothing is painted while a test waits.
  */
 export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: number } = {}): Promise<Browser> {
-  const folder = tempFolder()
-  const args = tlsPort === undefined ? FLAGS : [...FLAGS, ...leadingTo(tlsPort)]
-  const executablePath = writeLauncher(folder.file('deaf-chromium'))
-  const context = await chromium.launchPersistentContext(folder.file('profile'), {
-    executablePath,
-    args,
-    timeout: WAIT_MS,
-  })
+  const chromium = await (tlsPort === undefined ? shareChromium() : launchChromium(leadingTo(tlsPort)))
+  const context = await chromium.newContext({ reducedMotion: 'reduce' })
   context.setDefaultTimeout(WAIT_MS)
   const complaints: string[] = []
   return {
@@ -73,24 +68,54 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
     complaints,
     async [Symbol.asyncDispose]() {
       await context.close()
-      folder[Symbol.dispose]()
+      if (tlsPort !== undefined) await chromium.close()
     },
   }
 }
 
-/** Signs a person of `signUp` in on the page of the dashboard at `web`, and waits for their overview. */
+/** It ends with the process. */
+let shared: Promise<Chromium> | undefined
+
+function shareChromium(): Promise<Chromium> {
+  shared ??= launchChromium([])
+  return shared
+}
+
+function launchChromium(args: string[]): Promise<Chromium> {
+  const folder = tempFolder()
+  const executablePath = writeLauncher(folder)
+  return chromium.launch({ executablePath, artifactsDir: folder.path, args: [...FLAGS, ...args], timeout: WAIT_MS })
+}
+
+/**
+ * Signs a person of `signUp` in on the page of the dashboard at `web`, and waits for their overview. The page of the
+ * sign-in has tests of its own; it would take longer than all the rest here.
+ */
 export async function signInOnPage(page: Page, web: string, email = 'ada@example.com'): Promise<void> {
-  await page.goto(`${web}/login`)
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  const data = { email, password: PASSWORD }
+  const answer = await page.context().request.post(`${web}/api/auth/login`, { data })
+  if (!answer.ok()) throw new Error(`Cannot sign in: ${await answer.text()}`)
+  await page.goto(web)
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 }
 
-/** A program that becomes a Chromium without news of the machine's networks. @returns its path. */
-function writeLauncher(path: string): string {
-  const command = [process.execPath, join(import.meta.dir, 'programs', 'deaf-browser.ts'), CHROMIUM]
-  writeFileSync(path, `#!/bin/sh\nexec ${command.map((word) => `'${word}'`).join(' ')} "$@"\n`, { mode: 0o755 })
+/** Gives the window another size, and waits until the page is drawn for it: some of it changes a frame later. */
+export async function resizePage(page: Page, size: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(size)
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(null))))')
+}
+
+/**
+ * A program that is a Chromium without news of the machine's networks. What it wrote is gone when it ends, which it does
+ * with whoever started it, however that ends. @returns its path.
+ */
+function writeLauncher({ path: folder, file }: ReturnType<typeof tempFolder>): string {
+  const path = file('deaf-chromium')
+  const command = [process.execPath, join(import.meta.dir, 'programs', 'deaf-browser.ts'), CHROMIUM ?? '']
+  const script = `for argument; do case $argument in --user-data-dir=*) profile=\${argument#*=};; esac; done
+${command.map((word) => `'${word}'`).join(' ')} "$@"
+rm -rf "$profile" '${folder}'`
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   return path
 }
 
@@ -102,7 +127,7 @@ async function watchedPage(context: BrowserContext, origin: string, complaints: 
   // In the page's own words, because a violation need not reach the console.
   await context.addInitScript(`document.addEventListener('securitypolicyviolation',
     (event) => console.error('policy violation: ' + event.violatedDirective + ' ' + event.blockedURI))`)
-  const page = context.pages()[0] ?? (await context.newPage())
+  const page = await context.newPage()
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(`console: ${message.text()}`)

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildDashboard, hasBrowser, openBrowser } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { PASSWORD, signIn, signUp } from '../harness/client.ts'
 import { json } from '../harness/requests.ts'
 import { openHouse, type Program } from '../harness/server.ts'
@@ -93,7 +93,7 @@ test.skipIf(!hasBrowser())(
     const link = await findLink(program)
     await using browser = await openBrowser(program.urls.web)
     const { page, complaints } = browser
-    await page.setViewportSize({ width: 360, height: 640 })
+    await resizePage(page, { width: 360, height: 640 })
     await page.goto(`${program.urls.web}/setup`)
     await page.getByText('The setup link is missing').waitFor()
 

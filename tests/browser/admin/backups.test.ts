@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
 import { createAgent, signUp } from '../../harness/client.ts'
 import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
@@ -55,7 +55,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Restore agent' }).click()
     await isDone(`${agentId} (Ada) is as it was`)
     expect((await owner.get(`/api/agents/${agentId}`)).status).toBe(200)
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
     expect(browser.complaints).toEqual([])
   },

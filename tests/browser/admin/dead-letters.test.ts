@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
 import { signUp } from '../../harness/client.ts'
 import { read } from '../../harness/requests.ts'
 import { openHouse } from '../../harness/server.ts'
@@ -44,7 +44,7 @@ test.skipIf(!hasBrowser())(
     const letters = page.getByRole('list', { name: 'Dead letters' }).getByRole('listitem')
     await letters.nth(1).waitFor()
     expect(await letters.first().textContent()).toMatch(/BOOKING_OFFER.*24 attempts.*the recipient has no webhook/)
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
     await letters.first().getByRole('button', { name: 'Send again' }).click()
     await letters.nth(1).waitFor({ state: 'detached' })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { AdminUserList } from '../../../src/features/house/administration/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
 import { createAgent, PASSWORD, signIn, signUp } from '../../harness/client.ts'
 import { startMailServer } from '../../harness/doubles/mail-server.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
@@ -67,7 +67,7 @@ test.skipIf(!hasBrowser())(
     expect(await page.getByRole('button', { name: 'Stop Lovelace' }).isDisabled()).toBe(true)
     await page.getByRole('button', { name: /^Stopped/ }).click()
     await page.getByRole('button', { name: 'Stopped 1', pressed: true }).waitFor()
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     await page.getByLabel('Search by agent or owner').fill('nobody')
     await page.getByText('No agent in the status stopped with “nobody”').waitFor()
@@ -115,7 +115,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: /^Done/ }).click()
     await page.getByText('accounts.mail').first().waitFor()
     expect(page.url()).toEndWith('?state=done')
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
   },
   LIMIT_MS,
@@ -152,7 +152,7 @@ test.skipIf(!hasBrowser())(
     expect(await row.textContent()).toContain('environment')
     await page.getByLabel('Search settings').fill('no such thing')
     await page.getByText('No such setting has “no such thing” in it.').waitFor()
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     await page.goto(`${web}/admin/settings?show=given`)
     await page.getByRole('button', { name: /^Set by you/, pressed: true }).waitFor()
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
 import { signUp } from '../../harness/client.ts'
 import { startMailServer } from '../../harness/doubles/mail-server.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
@@ -43,7 +43,7 @@ test.skipIf(!hasBrowser())(
     await page.getByLabel('Sender').fill('Stead <stead@example.com>')
     await page.getByRole('button', { name: 'Try and keep' }).click()
     await page.getByText(`By ${new URL(mail.url).host}, as Stead <stead@example.com>.`).waitFor()
-    await page.setViewportSize(PHONE)
+    await resizePage(page, PHONE)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
 
     await program.stop()

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Dialog, Locator, Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../../harness/browser.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
@@ -245,7 +245,7 @@ async function leaveWithEdits(page: Page): Promise<void> {
 }
 
 async function fitOnPhone(page: Page, agentId: string): Promise<void> {
-  await page.setViewportSize(PHONE)
+  await resizePage(page, PHONE)
   const pages = [
     ['', page.getByRole('list', { name: 'Messages' }).getByText('Good morning').first()],
     ['/overview', page.getByRole('region', { name: 'What was done' })],

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { McpServerList } from '../../../src/features/talk/mcp-servers/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
 import { createAgent, signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { buildAgentImage } from '../../harness/engines/built-image.ts'
@@ -43,7 +43,7 @@ test.skipIf(!hasBrowser() || !engine)(
       await using browser = await openBrowser(web)
       const { page, complaints } = browser
       await signInOnPage(page, web)
-      await page.setViewportSize(PHONE)
+      await resizePage(page, PHONE)
       await page.goto(`${web}/agents/${agentId}/settings`)
       await page.getByText('Start a server by its command').click()
       await page.getByLabel('Name of the command').fill('notes')

@@ -1,7 +1,7 @@
 import { beforeAll, expect, onTestFinished, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../../harness/browser.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { startTelegramDouble } from '../../harness/doubles/telegram.ts'
 import { openHouse } from '../../harness/server.ts'
@@ -104,7 +104,7 @@ async function connect(page: Page, agentPath: string): Promise<void> {
 }
 
 async function seeConversation(page: Page, agentPath: string): Promise<void> {
-  await page.setViewportSize(PHONE)
+  await resizePage(page, PHONE)
   await page.goto(`${agentPath}/settings`)
   await page.getByRole('button', { name: 'Read the conversation with 7' }).click()
   const said = page.getByRole('list', { name: 'Conversation with 7' })
