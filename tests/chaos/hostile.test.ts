@@ -18,6 +18,8 @@ const FLOOR_MS = 25
 const WINDOWS = 3
 const WINDOW_MS = 1500
 const CLIENTS = 4
+/** Between two questions of one client: the agent is to be the load, not they. */
+const BREATH_MS = 5
 
 const engine = await findEngine()
 
@@ -50,7 +52,9 @@ async function measure(settings: Record<string, string>, docker: Docker, isReady
     const [found] = await docker.listContainers({ filters: { label: [`stead.instance=${instance}`] } })
     await until('the agent does what it does', () => isReady(docker.getContainer(found?.Id ?? '')))
     const windows: number[] = []
-    for (let window = 0; window < WINDOWS; window++) windows.push(await percentile99(server, person))
+    // So low that no further window could change what is decided.
+    const isDecided = () => Math.min(...windows) * MOST_TIMES <= FLOOR_MS
+    while (windows.length < WINDOWS && !isDecided()) windows.push(await percentile99(server, person))
     return Math.min(...windows)
   } finally {
     await removeAll(docker, instance)
@@ -66,6 +70,7 @@ async function percentile99(server: TestServer, person: Person): Promise<number>
       const response = await fetch(`${server.urls.web}/api/auth/session`, { headers: person.cookie })
       await response.arrayBuffer()
       times.push(performance.now() - startedAt)
+      await Bun.sleep(BREATH_MS)
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, ask))

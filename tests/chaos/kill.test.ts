@@ -13,7 +13,7 @@ import { roundsOf } from '../harness/rounds.ts'
 import { openHouse, type Program } from '../harness/server.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
-const KILLS = roundsOf('WRITE_KILLS', 5)
+const KILLS = roundsOf('WRITE_KILLS', 2)
 const WRITERS = 64
 /** Below the 25 keys that a user may have. */
 const MAX_KEYS = 20

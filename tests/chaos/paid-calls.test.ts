@@ -17,7 +17,7 @@ import { openHouse } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
 /** How often the service is killed; the torture kills it more often. */
-const KILLS = Number(process.env.PAYMENT_KILLS ?? 3)
+const KILLS = Number(process.env.PAYMENT_KILLS ?? 1)
 const AT_ONCE = 10
 const LIMIT_MS = 300_000 + KILLS * 60_000
 const CENT = 10_000

@@ -14,7 +14,7 @@ import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
 const BUSYBOX = Bun.which('busybox')
-const AGENTS = roundsOf('PORT_AGENTS', 20)
+const AGENTS = roundsOf('PORT_AGENTS', 8)
 const Rows = z.array(z.object({ status: z.string(), port: z.number().nullable() }))
 
 describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
@@ -31,12 +31,12 @@ describe.skipIf(BUSYBOX === null)('ports that others hold', () => {
 
 const engine = await findEngine()
 describe.skipIf(engine === null)('ports that others hold, in containers', () => {
-  test('8 agents at once, 4 ports taken: each has a port of its own', async () => {
+  test('4 agents at once, 2 ports taken: each has a port of its own', async () => {
     if (!engine) return
     const basePort = await findAgentPorts()
     const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: engine.dockerHost, AGENT_IMAGE: engine.image }
     await using server = await startServer({ ...settings, AGENTS_BASE_PORT: `${basePort}` })
-    const person = await provisionAmong(server, { basePort, agents: 8, taken: 4 })
+    const person = await provisionAmong(server, { basePort, agents: 4, taken: 2 })
     await deleteAll(person)
     const instance = (await Bun.file(`${server.dataDir}/instance.id`).text()).trim()
     const filters = { label: [`stead.instance=${instance}`] }

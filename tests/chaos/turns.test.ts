@@ -9,7 +9,7 @@ import { until } from '../harness/until.ts'
 import { withProvider } from '../journeys/main-job.ts'
 
 /** How often each is killed; `bun run torture turns` does it as often as it is promised. */
-const KILLS = Number(process.env.TURN_KILLS ?? 3)
+const KILLS = Number(process.env.TURN_KILLS ?? 2)
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 300_000 + KILLS * 60_000
 /** A model begins after so long at most, so that kills come before, in and after its answer. */

@@ -3,7 +3,7 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Docker from 'dockerode'
 import { until } from '../until.ts'
-import { canStartEngines } from './engine.ts'
+import { canStartEngines, SELDOM_COLLECTED } from './engine.ts'
 
 /**
  * A machine of the test swarm: an engine in a network namespace of its own. `address` is where the test and the other
@@ -135,7 +135,10 @@ async function startNode(hub: Hub, dir: string, index: number): Promise<SwarmNod
       ...[...inNetwork, ...asMachine, 'dockerd', '--host', dockerHost, '--pidfile', join(folder, 'pid')],
       ...['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--cgroup-parent', `/${name}`],
     ],
-    { stdout: Bun.file(join(folder, 'log')), stderr: Bun.file(join(folder, 'errors')), stdin: 'ignore' },
+    {
+      stdio: ['ignore', Bun.file(join(folder, 'log')), Bun.file(join(folder, 'errors'))],
+      env: { ...process.env, ...SELDOM_COLLECTED },
+    },
   )
   let isWanted = true
   engine.exited.then(async () => {
