@@ -7,7 +7,7 @@ import { fillDatabase } from '../harness/rows/large-database.ts'
 import { openHouse } from '../harness/server.ts'
 import { measureSlowness } from '../harness/speed/machine-speed.ts'
 
-const PART = Number(process.env.LOOP_PART ?? 0.1)
+const PART = Number(process.env.LOOP_PART ?? 0.03)
 const LIMIT_MS = 50
 const NEVER_MS = 600_000
 const BASELINE_CALLS = 100

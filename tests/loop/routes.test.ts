@@ -17,7 +17,7 @@ import { openWorld, type World } from '../matrix/world.ts'
  * How much of the promised size the database has, 1,000,000 rows of usage and 300,000 messages, and how long the loop may
  * be held then. What is found at the size of the gate by its limit is what would pass 50 ms at the whole one.
  */
-const PART = Number(process.env.LOOP_PART ?? 0.25)
+const PART = Number(process.env.LOOP_PART ?? 0.06)
 const LIMIT_MS = PART < 1 ? 25 : 50
 /**
  * Of what can be done only once, so that chance is not ruled out by trying again: it goes in steps, whose length does not
