@@ -31,7 +31,7 @@ const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 5
 const NEEDS_A_PROCESS =
   /\b(?:openHouse|startServer|setSystemTime|mock\.module|(?:Bun\.)?spawn(?:Sync)?)\(|\bprocess\.(?:env|exit|kill|on)\b|^\/\/ gate: alone$/m
 /** To load what tests share takes longer than most of them: a process of each file would take a third more time in all. */
-const FILES_A_BATCH = 15
+const FILES_A_BATCH = 30
 const STARTS_PROGRAMS = /\b(?:openHouse|startServer)\(/
 const GUESSED_SECONDS_WITH_PROGRAMS = 15
 const GUESSED_BYTES_A_SECOND = 5000
