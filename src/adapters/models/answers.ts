@@ -9,6 +9,7 @@ import {
   ProviderError,
   type TokenUsage,
 } from './provider.ts'
+import { parseVectors } from './vectors.ts'
 
 const MAX_DESCRIPTION_CHARACTERS = 1000
 
@@ -88,7 +89,7 @@ export const ModelsResponse = z.object({
 
 /** @throws ProviderError `broken` for an answer that says nothing, unless its length was the reason. */
 export function toCompletion(provider: string, json: string): Completion {
-  const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, json, JSON.parse)
+  const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, JSON.parse(json))
   const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
   const used = usage ? toUsage(usage) : null
   if (!isAnswer) {
@@ -100,14 +101,13 @@ export function toCompletion(provider: string, json: string): Completion {
 }
 
 /** @throws ProviderError `broken`, SyntaxError. */
-export function toEmbedding(provider: string, json: string): Embedding {
-  const { model, usage } = readAnswer(provider, EmbeddingResponse, json, JSON.parse)
+export async function toEmbedding(provider: string, json: string): Promise<Embedding> {
+  const { model, usage } = readAnswer(provider, EmbeddingResponse, await parseVectors(json))
   return { json, model, usage: usage ? toUsage(usage) : null }
 }
 
 /** What an unreadable answer reports of its cost is read all the same. @throws ProviderError `broken`, SyntaxError. */
-function readAnswer<T>(provider: string, schema: z.ZodType<T>, json: string, parse: (json: string) => unknown): T {
-  const answer = parse(json)
+function readAnswer<T>(provider: string, schema: z.ZodType<T>, answer: unknown): T {
   const parsed = schema.safeParse(answer)
   if (parsed.success) return parsed.data
   const reported = z.object({ usage: Usage }).safeParse(answer)
@@ -161,7 +161,7 @@ function toCalls({ tool_calls: calls, function_call: call }: z.infer<typeof Said
 
 /** An error in place of the first word is a refusal; whoever reads the stream knows what came before it. */
 export function toChunk(provider: string, json: string): CompletionChunk {
-  const { choices, usage, error } = readAnswer(provider, ChunkResponse, json, parseBoundedJson)
+  const { choices, usage, error } = readAnswer(provider, ChunkResponse, parseBoundedJson(json))
   if (error !== undefined)
     throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`, {
       usage: usage ? toUsage(usage) : null,

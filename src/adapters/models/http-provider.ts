@@ -50,14 +50,14 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     path: string,
     request: CompletionRequest,
     signal: AbortSignal,
-    { maxBytes, maxValues, read }: Limits & { read: (json: string) => T },
+    { maxBytes, maxValues, read }: Limits & { read: (json: string) => T | Promise<T> },
   ): Promise<T> => {
     const deadline = createDeadline(options.timeoutMs, signal)
     try {
       const response = await post(path, request, deadline.signal)
       if (!response.ok) throw await refusal(options.id, response)
       if (isPage(response)) throw await notAModel(options.id, response)
-      return read(await readText(response, maxBytes, maxValues))
+      return await read(await readText(response, maxBytes, maxValues))
     } catch (error) {
       throw toProviderError(options.id, error, deadline)
     } finally {

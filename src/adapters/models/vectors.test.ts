@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test'
+import { watchLoop } from '../../../tests/harness/speed/loop-hold.ts'
+import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
+import { createHttpProvider } from './http-provider.ts'
+import { parseVectors } from './vectors.ts'
+
+test.each([
+  [
+    'lists',
+    '{"data":[{"embedding":[0.5,1]},{"embedding" : [ -1e-3 , 2 ]}]}',
+    [{ embedding: [0.5] }, { embedding: [-0.001] }],
+  ],
+  ['texts', '{"data":[{"embedding":"AAA\\/A=="}]}', [{ embedding: '' }]],
+  ['no numbers', '{"data":[{"embedding":[]},{"embedding":["a"]}]}', [{ embedding: [] }, { embedding: ['a'] }]],
+  [
+    'nothing',
+    '{"data":[{"embedding":null},{"embedding":{"a":[1]}}]}',
+    [{ embedding: null }, { embedding: { a: [1] } }],
+  ],
+  ['a text that looks like one', String.raw`{"data":["\"embedding\":[1,2]"]}`, ['"embedding":[1,2]']],
+  ['the word alone', '{"data":["embedding"]}', ['embedding']],
+])('of vectors as %s the first number is left', async (_what, json, data) => {
+  expect(await parseVectors(json)).toEqual({ data })
+})
+
+test.each([
+  ['a vector without an end', '{"data":[{"embedding":[1,2'],
+  ['a number that is none', '{"data":[{"embedding":[1,x]}]}'],
+  ['lists in a vector', '{"data":[{"embedding":[[1],[2]]}]}'],
+  ['nothing after the last', '{"data":[{"embedding":[1]}'],
+  ['too much beside', `{"data":[${'1,'.repeat(200_000)}1]}`],
+])('%s is no JSON that is read', async (_what, json) => {
+  await expect(parseVectors(json)).rejects.toThrow(SyntaxError)
+})
+
+test('2,048 vectors of 1,536 numbers are passed on as they are, and hold nobody up', async () => {
+  const vector = JSON.stringify({
+    object: 'embedding',
+    embedding: Array.from({ length: 1536 }, (_, at) => Number(Math.sin(at).toFixed(9))),
+  })
+  const json = `{"model":"m","data":[${`${vector},`.repeat(2047)}${vector}],"usage":{"prompt_tokens":7}}`
+  // Made here: the double lives on the same loop.
+  const bytes = Buffer.from(json)
+  using server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(bytes, { headers: { 'content-type': 'application/json' } }),
+  })
+  const options = { id: 'p', baseUrl: `http://127.0.0.1:${server.port}`, apiKey: 'k', timeoutMs: 600_000 }
+  const provider = createHttpProvider(options, { fetch })
+  const limitMs = 50 * measureSlowness()
+  const watch = watchLoop()
+  const answer = await provider.embed({ body: { model: 'm' }, json: '{}' }, AbortSignal.timeout(600_000))
+  expect(watch.stop().workMs).toBeLessThan(limitMs)
+  expect(answer.json === json).toBe(true)
+  expect(answer.usage).toMatchObject({ inputTokens: 7 })
+}, 600_000)
