@@ -3,7 +3,6 @@
  * whole run took here is in `node_modules/.cache/stead/test-seconds.json`.
  */
 export const SLOW_FILES: Readonly<Record<string, number>> = {
-  'tests/browser/accessibility.test.ts': 130,
   'tests/browser/every-page.test.ts': 100,
   'src/adapters/runtimes/swarm/swarm.test.ts': 92,
   'src/adapters/runtimes/docker/docker.test.ts': 87,

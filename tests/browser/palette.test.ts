@@ -57,6 +57,31 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
+test.skipIf(!hasBrowser())(
+  "the theme is the system's until one is chosen in the account menu, and stays over a reload",
+  async () => {
+    await using dashboard = await openDashboard()
+    const { page, complaints } = dashboard
+    await page.emulateMedia({ colorScheme: 'light' })
+    const groundOf = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+    const light = await groundOf()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await until('the dark theme', async () => (await groundOf()) !== light)
+    const dark = await groundOf()
+    await page.getByRole('button', { name: /^Account/ }).click()
+    await page.getByRole('menuitemradio', { name: 'Light' }).click()
+    await until('the light theme', async () => (await groundOf()) === light)
+    await page.reload()
+    await page.getByRole('button', { name: /^Account/ }).click()
+    expect(await page.getByRole('menuitemradio', { name: 'Light' }).getAttribute('aria-checked')).toBe('true')
+    await until('the light theme', async () => (await groundOf()) === light)
+    await page.getByRole('menuitemradio', { name: 'System' }).click()
+    await until('the dark theme', async () => (await groundOf()) === dark)
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
 async function choose(page: Page, words: string): Promise<void> {
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Go to' }).fill(words)

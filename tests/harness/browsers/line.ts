@@ -1,0 +1,65 @@
+import type { CDPSession, Page } from 'playwright-core'
+
+/** What a line does with a question of the page: lets it through after `lateMs`, answers it by itself, or breaks. */
+export type Treatment =
+  | { lateMs: number }
+  | { status: number; headers?: Record<string, string>; json: unknown }
+  | 'lost'
+
+/** The line between a page and the server, which treats questions by `treat`, those that it returns null for as ever. */
+export type Line = {
+  treat(treat: (path: string) => Treatment | null): void
+  /** Lets everything through again, once what is late has been sent. */
+  mend(): Promise<void>
+}
+
+type Paused = { requestId: string; request: { url: string } }
+
+/**
+ * Stands between `page` and all that it asks `/api/` for. What else it loads comes from its cache as ever, which
+ * Playwright's own routes take away from the whole page: then each load reads and compiles the dashboard anew.
+ */
+export async function openLine(page: Page): Promise<Line> {
+  const session = await page.context().newCDPSession(page)
+  let treatment: (path: string) => Treatment | null = () => null
+  let late = Promise.resolve()
+  session.on('Fetch.requestPaused', (paused: Paused) => {
+    const treated = treatment(new URL(paused.request.url).pathname)
+    // One after another, as on a slow line.
+    if (treated !== null && treated !== 'lost' && 'lateMs' in treated) {
+      late = late.then(() => Bun.sleep(treated.lateMs)).then(() => answer(session, paused, null))
+      return
+    }
+    void answer(session, paused, treated)
+  })
+  await session.send('Fetch.enable', { patterns: [{ urlPattern: '*://*/api/*' }] })
+  return {
+    treat(next) {
+      treatment = next
+    },
+    async mend() {
+      treatment = () => null
+      await late
+    },
+  }
+}
+
+async function answer(session: CDPSession, { requestId }: Paused, treated: Treatment | null): Promise<void> {
+  try {
+    if (treated === null || (treated !== 'lost' && 'lateMs' in treated))
+      return void (await session.send('Fetch.continueRequest', { requestId }))
+    if (treated === 'lost')
+      return void (await session.send('Fetch.failRequest', { requestId, errorReason: 'ConnectionFailed' }))
+    await session.send('Fetch.fulfillRequest', {
+      requestId,
+      responseCode: treated.status,
+      responseHeaders: Object.entries({ 'content-type': 'application/json', ...treated.headers }).map(
+        ([name, value]) => ({ name, value }),
+      ),
+      body: Buffer.from(JSON.stringify(treated.json)).toString('base64'),
+    })
+  } catch (error) {
+    // A page that has gone on to another one takes its questions back.
+    if (!/Invalid InterceptionId|closed/.test(String(error))) throw error
+  }
+}
