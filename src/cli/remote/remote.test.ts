@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { createAgent, signUp } from '../../../tests/harness/client.ts'
+import { createAgent, type Person, signUp } from '../../../tests/harness/client.ts'
 import { findFreePorts } from '../../../tests/harness/ports.ts'
-import { openHouse } from '../../../tests/harness/server.ts'
+import { type House, openHouse } from '../../../tests/harness/server.ts'
 
 const NEVER_MS = 600_000
 const Agents = z.object({ agents: z.array(z.looseObject({ id: z.string(), name: z.string(), status: z.string() })) })
@@ -15,12 +15,13 @@ const Keys = z.object({ keys: z.array(z.looseObject({ id: z.string(), name: z.st
 const Sessions = z.object({ sessions: z.array(z.unknown()) })
 
 test(
-  'agents list, logs, stop, start, restart, repair, chat and delete, by DATA_DIR and by STEAD_URL with STEAD_KEY',
+  'agents list, logs, stop, start, restart, repair, chat and delete, keys list, create and revoke, by DATA_DIR and by STEAD_URL with STEAD_KEY',
   async () => {
     await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
     const { urls } = await house.start()
     const person = await signUp(urls.web)
     expect(await house.run(['agents', 'list'])).toEqual({ exitCode: 0, stdout: 'No agents yet.\n', stderr: '' })
+    expect((await house.run(['keys', 'list'])).stdout).toBe('No keys yet.\n')
 
     const id = await createAgent(person, { name: 'Ada', model: 'local/echo' })
     const list = await house.run(['agents', 'list'])
@@ -56,6 +57,8 @@ test(
     const deleted = await house.run(['agents', 'delete', 'Ada', '--yes', '--json'])
     expect(JSON.parse(deleted.stdout)).toEqual({ id, deleted: true })
     expect(await statusOf()).toBeUndefined()
+    expect(await house.run(['keys', 'revoke', 'laptop'])).toMatchObject({ exitCode: 0, stderr: '' })
+    await expectKeys(house, person)
   },
   NEVER_MS,
 )
@@ -100,46 +103,39 @@ test(
   NEVER_MS,
 )
 
-test(
-  'keys list, create and revoke; each command ends its session, and says whose keys are meant where there are several',
-  async () => {
-    await using house = await openHouse()
-    const { urls } = await house.start()
-    const person = await signUp(urls.web)
-    expect((await house.run(['keys', 'list'])).stdout).toBe('No keys yet.\n')
-    const created = await house.run(['keys', 'create', 'laptop', '--days', '90', '--scope', 'read'])
-    expect(created).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(created.stdout).toMatch(/^sk_[0-9A-Za-z]{43}\n$/)
-    const key = created.stdout.trim()
-    const isKnown = async () =>
-      (await fetch(`${urls.web}/api/agents/provision`, { headers: { authorization: `Bearer ${key}` } })).status
-    expect(await isKnown()).toBe(200)
+/** Each command ends its session, and says whose keys are meant where there are several accounts. */
+async function expectKeys(house: House, person: Person): Promise<void> {
+  const created = await house.run(['keys', 'create', 'laptop', '--days', '90', '--scope', 'read'])
+  expect(created).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(created.stdout).toMatch(/^sk_[0-9A-Za-z]{43}\n$/)
+  const key = created.stdout.trim()
+  const isKnown = async () =>
+    (await fetch(`${person.web}/api/agents/provision`, { headers: { authorization: `Bearer ${key}` } })).status
+  expect(await isKnown()).toBe(200)
 
-    const { keys } = Keys.parse(JSON.parse((await house.run(['keys', 'list', '--json'])).stdout))
-    expect(keys).toMatchObject([{ name: 'laptop', scopes: ['read'], keyPreview: `${key.slice(0, 10)}...` }])
-    expect((await house.run(['keys', 'list'])).stdout).not.toContain(key)
-    expect(await house.run(['keys', 'revoke', 'phone'])).toMatchObject({
-      exitCode: 1,
-      stderr: 'stead: There is no key phone\n',
-    })
-    expect((await house.run(['keys', 'revoke', 'laptop'])).stdout).toBe('laptop is revoked\n')
-    expect(await isKnown()).toBe(401)
-    const sessions = Sessions.parse(await (await person.get('/api/auth/sessions')).json())
-    expect(sessions.sessions).toHaveLength(1)
+  const { keys } = Keys.parse(JSON.parse((await house.run(['keys', 'list', '--json'])).stdout))
+  expect(keys).toMatchObject([{ name: 'laptop', scopes: ['read'], keyPreview: `${key.slice(0, 10)}...` }])
+  expect((await house.run(['keys', 'list'])).stdout).not.toContain(key)
+  expect(await house.run(['keys', 'revoke', 'phone'])).toMatchObject({
+    exitCode: 1,
+    stderr: 'stead: There is no key phone\n',
+  })
+  expect((await house.run(['keys', 'revoke', 'laptop'])).stdout).toBe('laptop is revoked\n')
+  expect(await isKnown()).toBe(401)
+  const sessions = Sessions.parse(await (await person.get('/api/auth/sessions')).json())
+  expect(sessions.sessions).toHaveLength(1)
 
-    await house.run(['user', 'create', 'bo@example.com', '--password-stdin'], { stdin: 'correct horse battery staple' })
-    expect(await house.run(['keys', 'list'])).toEqual({
-      exitCode: 1,
-      stdout: '',
-      stderr: 'stead: --as: say whose, such as ada@example.com, bo@example.com\n',
-    })
-    expect((await house.run(['keys', 'list', '--as', 'BO@example.com'])).stdout).toBe('No keys yet.\n')
-    expect((await house.run(['agents', 'list', '--as', 'eve@example.com'])).stderr).toBe(
-      'stead: No account has the address eve@example.com\n',
-    )
-  },
-  NEVER_MS,
-)
+  await house.run(['user', 'create', 'bo@example.com', '--password-stdin'], { stdin: 'correct horse battery staple' })
+  expect(await house.run(['keys', 'list'])).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'stead: --as: say whose, such as ada@example.com, bo@example.com\n',
+  })
+  expect((await house.run(['keys', 'list', '--as', 'BO@example.com'])).stdout).toBe('No keys yet.\n')
+  expect((await house.run(['agents', 'list', '--as', 'eve@example.com'])).stderr).toBe(
+    'stead: No account has the address eve@example.com\n',
+  )
+}
 
 test(
   'agents list: a server that is not there is told with 75, a refused key with 1, half an address with 2',

@@ -60,6 +60,8 @@ agents:
 heartbeat: { frequency: 30m, enabled: true, agent: bo }
 `
 
+type Fleet = Awaited<ReturnType<typeof openFleet>>
+
 /** A server with an account that may have several agents, and files beside it. */
 async function openFleet() {
   const house = await openHouse({ environment: { AI_ECHO: 'true' } })
@@ -77,7 +79,7 @@ async function openFleet() {
 }
 
 test(
-  'apply FILE: shows what differs, makes it, changes nothing the second time, and export of it says the same',
+  'apply FILE: shows what differs, makes it, changes nothing the second time, and export of it says the same, also when an empty installation applies that',
   async () => {
     await using fleet = await openFleet()
     const { house, person, write, apply } = fleet
@@ -116,78 +118,54 @@ test(
     const asJson = await write('whole.json', (await house.run(['export', '--json'])).stdout)
     expect((await house.run(['apply', asJson, '--json'])).stdout).toBe('{"agents":[]}\n')
     expect((await house.run(['agents', 'list', '--json'])).stdout).toContain(untouched)
+    await expectMoves(fleet)
   },
   NEVER_MS,
 )
 
-test(
-  'export | apply - on an empty installation: the same fleet, so that its export is equal to the letter',
-  async () => {
-    await using fleet = await openFleet()
-    const { person, write, apply, house } = fleet
-    const file = await write('fleet.yaml', FLEET)
-    await write('mcp.key', MCP_KEY)
-    expect((await apply(file, '--yes')).exitCode).toBe(0)
-    expect((await apply(await write('more.yaml', MORE), '--dry-run')).stdout.split('\n')).toEqual([
-      expect.stringMatching(/^~ Ada \(.+\)$/),
-      '    + caps.tokensPerDay: 50000',
-      '    + caps.costUsdPerDay: 2.5',
-      '    + instructions: "Speak Latin.\\nNever shout.\\n"',
-      expect.stringMatching(/^~ Bo \(.+\)$/),
-      '    + settings.neverSleeps: true',
-      '~ heartbeat of the agents',
-      '    ~ frequency: 3h -> 30m',
-      '    ~ enabled: false -> true',
-      '    + agent: bo',
-      '0 to create, 2 to change, 0 to delete',
-      '',
-    ])
-    const applied = await apply(await write('more.yaml', MORE), '--yes')
-    expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(applied.stdout.endsWith('The heartbeat is changed\n')).toBe(true)
-    expect((await apply(await write('more.yaml', MORE), '--yes')).stdout).toContain('Nothing to do')
-    const exported = await house.run(['export'])
-    expect(exported).toMatchObject({ exitCode: 0, stderr: '' })
+/** Changes of what is there, and then `export | apply -` on an empty installation: its export is equal to the letter. */
+async function expectMoves(fleet: Fleet): Promise<void> {
+  const { person, write, apply, house } = fleet
+  expect((await apply(await write('more.yaml', MORE), '--dry-run')).stdout.split('\n')).toEqual([
+    expect.stringMatching(/^~ Ada \(.+\)$/),
+    '    + caps.tokensPerDay: 50000',
+    '    + caps.costUsdPerDay: 2.5',
+    '    + instructions: "Speak Latin.\\nNever shout.\\n"',
+    expect.stringMatching(/^~ Bo \(.+\)$/),
+    '    + settings.neverSleeps: true',
+    '~ heartbeat of the agents',
+    '    ~ frequency: 3h -> 30m',
+    '    ~ enabled: false -> true',
+    '    + agent: bo',
+    '0 to create, 2 to change, 0 to delete',
+    '',
+  ])
+  const applied = await apply(await write('more.yaml', MORE), '--yes')
+  expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(applied.stdout.endsWith('The heartbeat is changed\n')).toBe(true)
+  expect((await apply(await write('more.yaml', MORE), '--yes')).stdout).toContain('Nothing to do')
+  const exported = await house.run(['export'])
+  expect(exported).toMatchObject({ exitCode: 0, stderr: '' })
 
-    await using other = await openFleet()
-    const secrets = { ADA_WEBHOOK_URL: WEBHOOK, ADA_MCP_WEATHER_AUTHORIZATION: `Bearer ${MCP_KEY}` }
-    const environment = { ...secrets, ADA_WEBHOOK_CHANNEL_URL: 'https://program.example.com/answers?key=s3cret' }
-    const moved = await other.house.run(['apply', '-', '--yes'], { stdin: exported.stdout, environment })
-    expect(moved).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(await other.house.run(['export'])).toEqual(exported)
-    const again = await other.house.run(['apply', '-', '--json', '--prune'], { stdin: exported.stdout })
-    expect(again).toEqual({ exitCode: 0, stdout: '{"agents":[]}\n', stderr: '' })
+  await using other = await openFleet()
+  const secrets = { ADA_WEBHOOK_URL: WEBHOOK, ADA_MCP_WEATHER_AUTHORIZATION: `Bearer ${MCP_KEY}` }
+  const environment = { ...secrets, ADA_WEBHOOK_CHANNEL_URL: 'https://program.example.com/answers?key=s3cret' }
+  const moved = await other.house.run(['apply', '-', '--yes'], { stdin: exported.stdout, environment })
+  expect(moved).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(await other.house.run(['export'])).toEqual(exported)
+  const again = await other.house.run(['apply', '-', '--json', '--prune'], { stdin: exported.stdout })
+  expect(again).toEqual({ exitCode: 0, stdout: '{"agents":[]}\n', stderr: '' })
 
-    // Instructions are a file of the agent: of one that is stopped nobody knows them.
-    const { agents } = z
-      .object({ agents: z.array(z.object({ id: z.string(), name: z.string() })) })
-      .parse(JSON.parse((await house.run(['agents', 'list', '--json'])).stdout))
-    const ada = agents.find(({ name }) => name === 'Ada')?.id ?? ''
-    expect((await person.post(`/api/agents/${ada}/stop`, {})).status).toBe(200)
-    const without = await house.run(['export'])
-    expect(without.stderr).toStartWith(`stead: not in the file: the instructions of Ada (${ada}): `)
-    expect([without.exitCode, without.stdout.includes('Latin')]).toEqual([0, false])
-  },
-  NEVER_MS,
-)
-
-test(
-  'apply FILE: a heartbeat of an agent that is not there is told with 1, and the agents are as the file says',
-  async () => {
-    await using fleet = await openFleet()
-    const file = await fleet.write(
-      'a.yaml',
-      'version: 1\nagents: [{name: Ada, model: local/echo}]\nheartbeat: {agent: Eve}',
-    )
-    const applied = await fleet.apply(file, '--yes', '--json')
-    expect(applied.exitCode).toBe(1)
-    expect(JSON.parse(applied.stdout)).toMatchObject({
-      agents: [{ verb: 'create', name: 'Ada', isDone: true }],
-      heartbeat: { isDone: false, error: 'heartbeat: there is no agent Eve' },
-    })
-  },
-  NEVER_MS,
-)
+  // Instructions are a file of the agent: of one that is stopped nobody knows them.
+  const { agents } = z
+    .object({ agents: z.array(z.object({ id: z.string(), name: z.string() })) })
+    .parse(JSON.parse((await house.run(['agents', 'list', '--json'])).stdout))
+  const ada = agents.find(({ name }) => name === 'Ada')?.id ?? ''
+  expect((await person.post(`/api/agents/${ada}/stop`, {})).status).toBe(200)
+  const without = await house.run(['export'])
+  expect(without.stderr).toStartWith(`stead: not in the file: the instructions of Ada (${ada}): `)
+  expect([without.exitCode, without.stdout.includes('Latin')]).toEqual([0, false])
+}
 
 test(
   'apply FILE: changes what differs alone, removes what a list names no more, and deletes with --prune alone',
@@ -244,13 +222,25 @@ agents:
 )
 
 test(
-  'apply FILE: what is refused is told with 1 and the rest is done; the next apply does what was left',
+  'apply FILE: a secret that is needed and not there changes nothing; what is refused is told with 1 and the rest is done; the next apply does what was left',
   async () => {
     await using fleet = await openFleet()
-    const { write, apply } = fleet
-    const withMail = (mail: string) =>
-      `version: 1\nagents: [{name: Ada, model: local/echo, channels: {mail: ${mail}}}, {name: Bo, model: local/echo}]`
-    const refused = await apply(await write('mail.yaml', withMail('true')), '--yes', '--json')
+    const { house, write, apply } = fleet
+    const withSecret = 'version: 1\nagents: [{name: Ada, model: local/echo, secrets: {webhookUrl: "${env:NOT_THERE}"}}]'
+    expect(await apply(await write('secret.yaml', withSecret), '--yes')).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: 'stead: Ada: secrets.webhookUrl: NOT_THERE is not set\n',
+    })
+    expect((await house.run(['agents', 'list'])).stdout).toBe('No agents yet.\n')
+
+    const withMail = (mail: string, more = '') =>
+      `version: 1\nagents: [{name: Ada, model: local/echo, channels: {mail: ${mail}}}, {name: Bo, model: local/echo}]${more}`
+    const refused = await apply(
+      await write('mail.yaml', withMail('true', '\nheartbeat: {agent: Eve}')),
+      '--yes',
+      '--json',
+    )
     expect(refused.exitCode).toBe(1)
     expect(Applied.parse(JSON.parse(refused.stdout)).agents).toMatchObject([
       {
@@ -261,6 +251,9 @@ test(
       },
       { verb: 'create', name: 'Bo', isDone: true, error: null },
     ])
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      heartbeat: { isDone: false, error: 'heartbeat: there is no agent Eve' },
+    })
     expect((await apply(await write('mail.yaml', withMail('false')), '--yes')).stdout).toContain('Nothing to do')
   },
   NEVER_MS,
@@ -295,22 +288,3 @@ test.each([
   expect([exitCode, stdout]).toEqual([2, ''])
   expect(stderr.replace(`stead: ${file}`, '').trim()).toEqual(problem)
 })
-
-test(
-  'apply FILE: a secret that is needed and not there changes nothing',
-  async () => {
-    await using fleet = await openFleet()
-    const { house, write } = fleet
-    const file = await write(
-      'fleet.yaml',
-      'version: 1\nagents: [{name: Ada, model: local/echo, secrets: {webhookUrl: "${env:NOT_THERE}"}}]',
-    )
-    expect(await house.run(['apply', file, '--yes'])).toEqual({
-      exitCode: 2,
-      stdout: '',
-      stderr: 'stead: Ada: secrets.webhookUrl: NOT_THERE is not set\n',
-    })
-    expect((await house.run(['agents', 'list'])).stdout).toBe('No agents yet.\n')
-  },
-  NEVER_MS,
-)
