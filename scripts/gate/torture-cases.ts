@@ -31,7 +31,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   hostile: {
     promise: 'hostile addresses, pages, paths and repositories reach nothing',
     files: ['tests/egress/', 'tests/browse/'],
-    environment: { SWAPS: '50000', GIT_KILLS: '12', BROWSE_OPERATIONS: '20000' },
+    environment: { REBINDS: '6000', SWAPS: '50000', GIT_KILLS: '12', BROWSE_OPERATIONS: '20000' },
   },
   flood: {
     promise: 'floods of logins and of hostile pages leave health routes answering',

@@ -114,8 +114,9 @@ test(
     s3.setFault(() => null)
 
     const store = openObjectStore(s3.address, s3.settings)
-    writeFileSync(folder.file('large'), randomBytes(40_000_000))
-    const isPart = ({ method, url }: Request) => method === 'PUT' && /partNumber=3\b/.test(url)
+    // Three parts.
+    writeFileSync(folder.file('large'), randomBytes(17_000_000))
+    const isPart = ({ method, url }: Request) => method === 'PUT' && /partNumber=2\b/.test(url)
     s3.setFault((request) => (isPart(request) ? refuse(500, 'InternalError') : null))
     await expect(store.put('large.tar', folder.file('large'))).rejects.toThrow('InternalError')
     let refusals = 2

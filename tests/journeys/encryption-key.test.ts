@@ -24,7 +24,7 @@ async function startInVain(house: House, environment: Record<string, string> = {
 }
 
 test(
-  'a key that is missing, wrong or cut stops the start with 78 and one line, and doctor sees it',
+  'a key that is missing, wrong or cut stops the start with 78 and one line, and doctor sees it; a database of before that does not name its key is tried with what it holds',
   async () => {
     const { house, database, key } = await openSealed()
     await using _house = house
@@ -65,15 +65,8 @@ test(
     const program = await house.start()
     await signIn(program.urls.web)
     expect((await program.stop()).exitCode).toBe(0)
-  },
-  PATIENCE_MS,
-)
 
-test(
-  'a database of before that does not name its key is tried with what it holds',
-  async () => {
-    const { house, database, key } = await openSealed()
-    await using _house = house
+    // A database of before names no key.
     const sqlite = new Database(database)
     sqlite.exec('DELETE FROM sealing')
     sqlite.close()

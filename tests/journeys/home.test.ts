@@ -76,19 +76,6 @@ test('home: an agent here, registered there; it outlives the platform, comes bac
   for (const secret of [platform.key, token]) expect(said).not.toContain(secret)
 }, 300_000)
 
-test('home --once: a key from a file, one heartbeat, exit 0', async () => {
-  await using platform = await openPlatform()
-  using folder = tempFolder()
-  writeFileSync(folder.file('key'), `${platform.key}\n`)
-  const args = ['--platform', `${platform.backend}/`, '--port', '0', '--dir', folder.file('home'), '--once']
-  const home = startMachine(['home', ...args, '--key-file', folder.file('key')], { STEAD_NAME: 'cellar' })
-  expect(await home.ended()).toMatchObject({
-    exitCode: 0,
-    events: ['listening', 'connected', 'heartbeat', 'stopped'],
-  })
-  expect(await listMachines(platform.person)).toMatchObject([{ name: 'cellar', mode: 'home', status: 'active' }])
-}, 300_000)
-
 test('a key that is refused ends it with 1: at once, and also when it was deleted meanwhile', async () => {
   await using platform = await openPlatform()
   using folder = tempFolder()
@@ -124,23 +111,6 @@ test('what is wrong before anything is started: one line that names it, exit 2',
   expect(ended).toEqual(cases.map(([, , line]) => ({ exitCode: 2, stderr: `stead: ${line}\n`, events: [] })))
 }, 300_000)
 
-test('the web port, and nobody: what --once says and exits with', async () => {
-  await using platform = await openPlatform()
-  await using agent = await startTestAgent()
-  const link = (url: string) =>
-    startMachine(['link', '--url', agent.url, '--platform', url, '--once'], {
-      STEAD_KEY: platform.key,
-      GATEWAY_TOKEN: agent.token,
-    }).ended()
-  const wrong = await link(platform.program.urls.web)
-  expect(wrong).toMatchObject({ exitCode: 1, events: ['listening', 'failed', 'stopped'] })
-  expect(wrong.stderr).toContain('is no Stead backend: is it the web port?')
-  expect(await link('http://127.0.0.1:1')).toMatchObject({
-    exitCode: 1,
-    stderr: 'stead: http://127.0.0.1:1 is not reachable\n',
-  })
-}, 300_000)
-
 test('link: a gateway that runs here is registered, and heartbeats stop while it is down', async () => {
   await using platform = await openPlatform()
   const [port = 0] = await findFreePorts(1)
@@ -163,9 +133,10 @@ test('link: a gateway that runs here is registered, and heartbeats stop while it
   expect(await link.stop()).toMatchObject({ exitCode: 0 })
 }, 300_000)
 
-test('link: a token that the gateway refuses ends it with 1, and nothing is registered', async () => {
+test('--once: the web port, nobody, and a token that the gateway refuses end it with 1, and nothing is registered; a key from a file is one heartbeat and exit 0', async () => {
   await using platform = await openPlatform()
   await using agent = await startTestAgent()
+  using folder = tempFolder()
   const args = ['link', '--url', agent.url, '--platform', platform.backend]
   const ended = await startMachine(args, { STEAD_KEY: platform.key, GATEWAY_TOKEN: 'gw_wrong' }).ended()
   expect(ended).toEqual({
@@ -173,5 +144,27 @@ test('link: a token that the gateway refuses ends it with 1, and nothing is regi
     stderr: 'stead: The gateway refuses the token\n',
     events: ['listening', 'failed', 'stopped'],
   })
+
+  const link = (url: string) =>
+    startMachine(['link', '--url', agent.url, '--platform', url, '--once'], {
+      STEAD_KEY: platform.key,
+      GATEWAY_TOKEN: agent.token,
+    }).ended()
+  const wrong = await link(platform.program.urls.web)
+  expect(wrong).toMatchObject({ exitCode: 1, events: ['listening', 'failed', 'stopped'] })
+  expect(wrong.stderr).toContain('is no Stead backend: is it the web port?')
+  expect(await link('http://127.0.0.1:1')).toMatchObject({
+    exitCode: 1,
+    stderr: 'stead: http://127.0.0.1:1 is not reachable\n',
+  })
   expect(await listMachines(platform.person)).toEqual([])
+
+  writeFileSync(folder.file('key'), `${platform.key}\n`)
+  const home = ['--platform', `${platform.backend}/`, '--port', '0', '--dir', folder.file('home'), '--once']
+  const machine = startMachine(['home', ...home, '--key-file', folder.file('key')], { STEAD_NAME: 'cellar' })
+  expect(await machine.ended()).toMatchObject({
+    exitCode: 0,
+    events: ['listening', 'connected', 'heartbeat', 'stopped'],
+  })
+  expect(await listMachines(platform.person)).toMatchObject([{ name: 'cellar', mode: 'home', status: 'active' }])
 }, 300_000)

@@ -74,7 +74,7 @@ afterAll(async () => {
 })
 
 test.skipIf(!engine)(
-  'POST /api/agents/:id/update: a container that sleeps is made anew from the other image with what it stored, and falls asleep again',
+  'AGENT_RUNTIME=docker: an idle container is ended, and POST /api/chat starts the same one again; POST /api/agents/:id/update: one that sleeps is made anew from the other image with what it stored, and falls asleep again',
   async () => {
     if (!engine) return
     await using provider = await countQuestions()
@@ -93,11 +93,19 @@ test.skipIf(!engine)(
     const person = await signUp(server.urls.web)
     const agent = await openAgent(person)
     left.push(agent.id)
+    const filters = { label: [`${LABELS.agent}=${agent.id}`] }
+    const running = async () => (await engine.docker.listContainers({ filters })).map(({ Id }) => Id)
+    const before = await running()
+    expect(before).toHaveLength(1)
+    await agent.sleeps()
+    await until('no container', async () => (await running()).length === 0)
+    expect(await agent.ask('Who am I?')).toMatchObject({ reply: 'Question 2.' })
+    expect([await agent.status(), await running()]).toEqual(['running', before])
     await agent.sleeps()
     const updated = await person.post(`/api/agents/${agent.id}/update`, { image: other })
     expect(await updated.json()).toMatchObject({ success: true, image: other, previousImage: image, status: 'running' })
     await agent.sleeps()
-    expect(await agent.ask('Who am I?')).toMatchObject({ reply: 'Question 2.' })
+    expect(await agent.ask('Who am I?')).toMatchObject({ reply: 'Question 3.' })
     await person.delete(`/api/agents/${agent.id}`)
     await engine.docker.getImage(other).remove()
   },
