@@ -80,6 +80,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       '200 at once on keys, signatures, escrows, tickets, splits and events of cards, chains that take back: one effect',
     files: ['src/features/money/', 'tests/economy/'],
     times: 20,
+    environment: { SPLIT_RECIPIENTS: '40' },
   },
   keys: {
     promise: 'keys act within their scopes and limits, bodies name each control once, tokens and keys are replaced',
