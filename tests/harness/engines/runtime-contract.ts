@@ -4,6 +4,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentSpec, LogLine, Runtime, RuntimeEvent } from '../../../src/adapters/runtimes/contract/runtime.ts'
+import { until } from '../until.ts'
 
 /**
  * A runtime under test. `makeSpec` answers a new id and a free port each time; its agent must answer `GET /healthz` with
@@ -38,12 +39,16 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
     const eventually = (isTrue: () => Promise<boolean>) => waitFor(isTrue, patienceMs)
     const isHealthy = (spec: AgentSpec) => answersHealthz(spec.port, fixture.host)
     const state = async (id: string) => (await runtime.inspect(id))?.state
-    const deployHealthy = async () => {
+    const newHealthy = async () => {
       const spec = await fixture.makeSpec()
       await runtime.deploy(spec)
       await eventually(() => isHealthy(spec))
       return spec
     }
+    /** Agents that tests were done with: healthy, as they were deployed last, and never crashed. To start one takes the most. */
+    const atHand: AgentSpec[] = []
+    const deployHealthy = async () => atHand.pop() ?? newHealthy()
+    const giveBack = (spec: AgentSpec) => void atHand.push(spec)
 
     beforeAll(async () => {
       fixture = await create()
@@ -58,15 +63,17 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       const before = await bytes()
       await fixture.writeState(spec.id, 'large.txt', 'x'.repeat(3_000_000))
       expect((await bytes()) - before).toBeGreaterThanOrEqual(3_000_000)
+      giveBack(spec)
     })
 
     contractTest('a deployed agent runs, answers on its port and is listed', async () => {
       expect(await runtime.isAvailable()).toBe(true)
-      const spec = await deployHealthy()
+      const spec = await newHealthy()
       const found = await runtime.inspect(spec.id)
       expect(found).toMatchObject({ id: spec.id, state: 'running', port: spec.port, exitCode: null, restarts: 0 })
       expect(Math.abs(Date.now() - (found?.startedAt?.getTime() ?? 0))).toBeLessThan(patienceMs)
       expect((await runtime.list()).filter(({ id }) => id === spec.id)).toHaveLength(1)
+      giveBack(spec)
     })
 
     contractTest('deploying the same again changes nothing, another spec replaces the agent', async () => {
@@ -79,15 +86,18 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(() => isHealthy(moved))
       expect(await isHealthy(spec)).toBe(false)
       expect(await fixture.countInstances(spec.id)).toBe(1)
+      giveBack(moved)
     })
 
     contractTest('another value of a secret replaces the agent', async () => {
       const spec = await deployHealthy()
       const before = await runtime.inspect(spec.id)
-      await runtime.deploy({ ...spec, secrets: { GATEWAY_TOKEN: 'gw_another' } })
+      const changed = { ...spec, secrets: { GATEWAY_TOKEN: `gw_${crypto.randomUUID()}` } }
+      await runtime.deploy(changed)
       await eventually(() => isHealthy(spec))
       expect((await runtime.inspect(spec.id))?.startedAt).not.toEqual(before?.startedAt)
       expect(await fixture.countInstances(spec.id)).toBe(1)
+      giveBack(changed)
     })
 
     contractTest('a stopped agent stays stopped until it is started', async () => {
@@ -101,6 +111,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(() => isHealthy(spec))
       await runtime.start(spec.id)
       expect(await fixture.countInstances(spec.id)).toBe(1)
+      giveBack(spec)
     })
 
     contractTest('restart starts it anew, also when it was stopped', async () => {
@@ -113,6 +124,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await runtime.restart(spec.id)
       await eventually(() => isHealthy(spec))
       expect(await state(spec.id)).toBe('running')
+      giveBack(spec)
     })
 
     contractTest('a removed agent is gone, and removing it again is fine', async () => {
@@ -124,6 +136,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       expect(await fixture.countInstances(spec.id)).toBe(0)
       await runtime.deploy(spec)
       await eventually(() => isHealthy(spec))
+      giveBack(spec)
     })
 
     contractTest('an unknown agent is null for inspect, fine for remove, not_found for the rest', async () => {
@@ -159,6 +172,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await eventually(async () => (await logs()).some((line) => fixture.logLine.test(line)))
       expect(await runtime.logs(spec.id, { tail: 1 })).toEqual((await logs()).slice(-1))
       expect(await runtime.logs(spec.id, { tail: 0 })).toEqual([])
+      giveBack(spec)
     })
 
     contractTest('stats are plausible, and refused of a stopped agent', async () => {
@@ -206,10 +220,11 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await runtime.start(spec.id, { repair: true })
       await eventually(() => isHealthy(spec))
       expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'running', restarts: 0 })
+      giveBack(spec)
     })
 
     contractTest('followed logs go on where they were left, over restarts, until the agent is removed', async () => {
-      const spec = await deployHealthy()
+      const spec = await newHealthy()
       const first = await followUntil(runtime, spec.id, null, (line) => fixture.logLine.test(line.text))
       const cursor = first.at(-1)?.cursor ?? null
       const lines: LogLine[] = []
@@ -268,6 +283,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
         await runtime.start(spec.id)
         await eventually(() => isHealthy(spec))
         expect(existsSync(`${file}.part`)).toBe(false)
+        giveBack(spec)
       } finally {
         await rm(folder, { recursive: true, force: true })
       }
@@ -276,9 +292,11 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
     contractTest('what it has stored outlives another spec', async () => {
       const spec = await deployHealthy()
       await fixture.writeState(spec.id, 'kept.txt', 'as it was')
-      await runtime.deploy({ ...spec, environment: { ...spec.environment, AGENT_NAME: 'Bo' } })
+      const changed = { ...spec, environment: { ...spec.environment, AGENT_NAME: `Bo ${crypto.randomUUID()}` } }
+      await runtime.deploy(changed)
       await eventually(() => isHealthy(spec))
       expect(await fixture.readState(spec.id, 'kept.txt')).toBe('as it was')
+      giveBack(changed)
     })
 
     contractTest('parallel deployments of one agent make one instance', async () => {
@@ -286,6 +304,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       await Promise.all([runtime.deploy(spec), runtime.deploy(spec), runtime.deploy(spec)])
       await eventually(() => isHealthy(spec))
       expect(await fixture.countInstances(spec.id)).toBe(1)
+      giveBack(spec)
     })
 
     contractTest('calls for one agent are done in the order they were made', async () => {
@@ -307,6 +326,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       }
       await runtime.deploy(spec)
       await eventually(() => isHealthy(spec))
+      giveBack(spec)
     })
 
     contractTest('of two agents deployed at once on one port, one is refused', async () => {
@@ -342,13 +362,9 @@ function noSignal(): AbortSignal {
   return new AbortController().signal
 }
 
-/** Polls until `isTrue`. @throws Error after `timeoutMs`. */
+/** Waits until `isTrue`. @throws Error after `timeoutMs`. */
 export async function waitFor(isTrue: () => Promise<boolean>, timeoutMs: number): Promise<void> {
-  const deadline = performance.now() + timeoutMs
-  while (!(await isTrue())) {
-    if (performance.now() > deadline) throw new Error(`Not true after ${timeoutMs} ms: ${isTrue}`)
-    await Bun.sleep(10)
-  }
+  await until(String(isTrue), isTrue, timeoutMs)
 }
 
 /** Does an agent answer on this port? */
