@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { z } from 'zod'
@@ -25,10 +25,15 @@ if (!canRun)
 type Fault = 'stopped' | 'killed' | 'frozen'
 
 describe.skipIf(!canRun)('an engine that goes away', () => {
+  let engine: PrivateEngine
+  beforeAll(async () => {
+    engine = await startEngine()
+  }, ROUND_MS)
+  afterAll(() => engine?.[Symbol.asyncDispose](), ROUND_MS)
+
   test(
     `changes no status and comes back with everything, ${ROUNDS} times stopped, killed and frozen`,
     async () => {
-      await using engine = await startEngine()
       await using server = await startServer(toSettings(engine))
       const person = await signUp(server.urls.web)
       const ids = [await createAgent(person, { name: 'Ada' }), await createAgent(person, { name: 'Bo' })]
@@ -47,7 +52,6 @@ describe.skipIf(!canRun)('an engine that goes away', () => {
   test(
     'is no reason not to start, and agents run as soon as it is there',
     async () => {
-      await using engine = await startEngine()
       const heal = await apply(engine, 'stopped')
       await using server = await startServer({ ...toSettings(engine), DEPLOYMENT_MODE: 'cloud' })
       const person = await signUp(server.urls.web)
