@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createAgent, signUp } from '../../../../tests/harness/client.ts'
 import { type Fault, startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
@@ -7,30 +7,44 @@ import { until } from '../../../../tests/harness/until.ts'
 import { readAllEvents } from '../../../../tests/harness/wires/events.ts'
 import { MessageList, SentMessage } from './schemas.ts'
 
+const USUAL = { text: ['Good ', 'morning', '.'] }
+
 /** A service with a provider double and an agent of Ada's that runs. */
-async function withRunningAgent() {
-  const provider = await startProvider({ text: ['Good ', 'morning', '.'] })
+async function openService() {
+  const provider = await startProvider(USUAL)
   const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
+  return { provider, server, person, agentId, web: server.urls.web }
+}
+
+let service: Awaited<ReturnType<typeof openService>>
+beforeAll(async () => {
+  service = await openService()
+}, 120_000)
+afterAll(async () => {
+  await service?.server[Symbol.asyncDispose]()
+  await service?.provider.stop()
+})
+
+/** The one service, whose provider answers as usual again and has not been called; `lines` are those since then. */
+async function withRunningAgent() {
+  const { provider, person } = service
+  provider.answerWith(USUAL)
+  provider.chats.splice(0)
+  const allLines = async () => (await read(MessageList, person.get('/api/chat?limit=100'))).messages
+  const before = (await allLines()).length
   return {
-    provider,
-    person,
-    agentId,
-    web: server.urls.web,
-    lines: async () => {
-      const { messages } = await read(MessageList, person.get('/api/chat'))
-      return messages.map(({ sender, content, topic, status }) => ({ sender, content, topic, status }))
-    },
-    async [Symbol.asyncDispose]() {
-      await provider.stop()
-      await server[Symbol.asyncDispose]()
-    },
+    ...service,
+    lines: async () =>
+      (await allLines())
+        .slice(before)
+        .map(({ sender, content, topic, status }) => ({ sender, content, topic, status })),
   }
 }
 
 test('POST /api/chat: 200 with the reply of the newest running agent, and both lines are kept', async () => {
-  await using test = await withRunningAgent()
+  const test = await withRunningAgent()
   const response = await test.person.post('/api/chat', { message: '  Hello  ', topic: 'greetings' })
   expect(response.status).toBe(200)
   expect(await read(SentMessage, response)).toEqual({
@@ -49,7 +63,7 @@ test('POST /api/chat: 200 with the reply of the newest running agent, and both l
 })
 
 test('POST /api/chat: 200 streams the reply as it is written, and ends with the whole', async () => {
-  await using test = await withRunningAgent()
+  const test = await withRunningAgent()
   const response = await test.person.post('/api/chat', { message: 'Hello', agentId: test.agentId, stream: true })
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toStartWith('text/event-stream')
@@ -72,7 +86,7 @@ test.each<[Fault, number]>([
 ])(
   'POST /api/chat: a provider with the fault %j makes it %d, and the message is kept as failed',
   async (fault, status) => {
-    await using test = await withRunningAgent()
+    const test = await withRunningAgent()
     test.provider.answerWith({ text: '', fault })
     const response = await test.person.post('/api/chat', { message: 'Hello' })
     expect(await response.json()).toMatchObject({ error: expect.stringMatching(/\w{5}/) })
@@ -86,7 +100,7 @@ test.each<[Fault, number]>([
 )
 
 test('POST /api/chat: a stream that breaks ends with an error event, and the message is kept as failed', async () => {
-  await using test = await withRunningAgent()
+  const test = await withRunningAgent()
   test.provider.answerWith({ text: ['Good ', 'mor'], fault: 'no-done' })
   const events = await readAllEvents(await test.person.post('/api/chat', { message: 'Hello', stream: true }))
   expect(events.map(({ event }) => event)).not.toContain('done')
@@ -96,7 +110,7 @@ test('POST /api/chat: a stream that breaks ends with an error event, and the mes
 })
 
 test.each([true, false])('POST /api/chat stream %p: who leaves in the middle loses nothing', async (stream) => {
-  await using test = await withRunningAgent()
+  const test = await withRunningAgent()
   const gate = Promise.withResolvers<void>()
   test.provider.answerWith(async () => {
     await gate.promise
