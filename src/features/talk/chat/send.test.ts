@@ -21,7 +21,7 @@ async function openService() {
 let service: Awaited<ReturnType<typeof openService>>
 beforeAll(async () => {
   service = await openService()
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await service?.server[Symbol.asyncDispose]()
   await service?.provider.stop()
