@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { openObjectStore } from '../../src/adapters/objects/s3.ts'
 import { createRemoteBackup, withLocalBackup } from '../../src/apps/backups/remote.ts'
 import { restoreBackup } from '../../src/apps/backups/restore.ts'
@@ -71,7 +72,7 @@ test(
 )
 
 test(
-  's3://: a sealed one is sealed there, and the command line verifies, tries and lists what stands there',
+  's3://: a sealed one is sealed there, and the command line makes one, and verifies, tries and lists what stands there',
   async () => {
     await using stored = await openStored()
     const { config, s3, folder } = stored
@@ -101,6 +102,16 @@ test(
     expect(JSON.parse((await run('backup', 'drill', '--json')).stdout)).toMatchObject({ file, ok: true, agents: 2 })
     expect(JSON.parse((await run('backup', 'list', '--json')).stdout).backups).toMatchObject([{ file, problem: null }])
     expect(await run('backup', 'verify', `${s3.address}/nothing.tar`)).toMatchObject({ exitCode: 1 })
+
+    const made = await run('backup', 'run', '--json')
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' })
+    const own = z
+      .object({ file: z.string() })
+      .parse(JSON.parse(made.stdout))
+      .file.slice(s3.address.length + 1)
+    expect(own).toMatch(/\.abcdefghijkl\.tar\.age$/)
+    expect(await stored.list()).toContain(own)
+    expect(await new Response(stored.shelf.read(own)).text()).toMatch(/^age-encryption\.org\/v1\n-> scrypt \S+ 18\n/)
   },
   LIMIT_MS,
 )
