@@ -93,7 +93,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       ...['src/features/agents/deployments/rotate-token', 'src/features/people/sealing/', 'tests/journeys/rotate-key'],
     ],
     times: 5,
-    environment: { EVERY_STEP: '1' },
+    environment: { EVERY_STEP: '1', ROTATIONS: '10' },
   },
   storage: {
     promise: 'quotas, retention, the log of writes and a full disk: what is promised to be kept is, and no more',

@@ -6,6 +6,7 @@ import { createAgent, type Person, signIn, signUp } from '../../../../tests/harn
 import { type ProviderDouble, startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
+import { roundsOf } from '../../../../tests/harness/rounds.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { findAgentPids, openHouse, SERVICE_KEY, startServer } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
@@ -18,6 +19,8 @@ import { insertAgent, openTokens } from '../registry/create.ts'
 import { WebAgentDetail } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 
+/** Each starts the agent anew. */
+const ROTATIONS = roundsOf('ROTATIONS', 4)
 const Token = z.object({ token: z.string().regex(/^gw_[0-9A-Za-z]{43}$/) })
 const Rotated = z.object({ success: z.literal(true), status: z.string(), token: z.string() })
 const MODEL = 'openai/gpt-4o-mini'
@@ -148,14 +151,14 @@ test('POST /api/agents/:id/repair: what was stopped before its token was replace
   expect([await agent.openWith(old), await agent.openWith(token)]).toEqual(['refused', 'open'])
 }, 600_000)
 
-test('ten rotations at once leave one token, which opens the agent', async () => {
+test(`${ROTATIONS} rotations at once leave one token, which opens the agent`, async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person)
   const answers = await Promise.all(
-    Array.from({ length: 10 }, () => person.post(`/api/agents/${agentId}/token/rotate`, {})),
+    Array.from({ length: ROTATIONS }, () => person.post(`/api/agents/${agentId}/token/rotate`, {})),
   )
-  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+  expect(answers.map(({ status }) => status)).toEqual(Array(ROTATIONS).fill(200))
   const agent = lookAt(server.dataDir, agentId)
   expect(await agent.openWith(await tokenOf(person, agentId))).toBe('open')
   expect(await statusOf(person, agentId)).toBe('running')

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent, signIn, signUp } from '../../../../tests/harness/client.ts'
@@ -10,22 +10,26 @@ import { agentFolder } from '../../../adapters/runtimes/process/files.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
 
-async function openTestHouse() {
+/** One agent for the tests that leave nothing in its memory. */
+async function openService() {
   const provider = await startProvider()
   const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person, { model: MODEL })
-  return {
-    ...talkTo(person, provider, agentId),
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]()
-      await provider.stop()
-    },
-  }
+  return { provider, server, ada: talkTo(person, provider, agentId) }
 }
 
+let service: Awaited<ReturnType<typeof openService>>
+beforeAll(async () => {
+  service = await openService()
+}, 300_000)
+afterAll(async () => {
+  await service?.server[Symbol.asyncDispose]()
+  await service?.provider.stop()
+})
+
 test('what is stored by /api/memory is known to the very next turn, and what is forgotten there is not', async () => {
-  await using ada = await openTestHouse()
+  const { ada } = service
   expect(await ada.prompt()).not.toContain('What you remember')
   await ada.save({ drinks: 'tea', pets: { cat: 'Bo' } })
   expect(await ada.prompt()).toContain('- [drinks] tea\n- [pets] {"cat":"Bo"}')
@@ -34,10 +38,11 @@ test('what is stored by /api/memory is known to the very next turn, and what is 
   const prompt = await ada.prompt()
   expect(prompt).toContain('- [drinks] coffee')
   expect(prompt).not.toContain('Bo')
+  await ada.forget('drinks')
 }, 300_000)
 
 test('what the agent remembers and forgets by its tools is at /api/memory at once', async () => {
-  await using ada = await openTestHouse()
+  const { ada } = service
   await ada.use('remember', { fact: 'Ada likes tea', name: 'drinks' })
   expect(await ada.seen()).toEqual({ drinks: 'Ada likes tea' })
   await ada.save({ drinks: 'Ada likes coffee' })
@@ -47,7 +52,7 @@ test('what the agent remembers and forgets by its tools is at /api/memory at onc
 }, 300_000)
 
 test('a reset clears what both have stored, whether the platform is asked for it or the agent itself', async () => {
-  await using ada = await openTestHouse()
+  const { ada } = service
   const fill = async () => {
     await ada.save({ drinks: 'tea' })
     await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })
