@@ -27,11 +27,15 @@ const IMPORTED: readonly (readonly [RegExp, Kind])[] = [
 ]
 /** Guesses for quick files that were never run here: only their order counts. */
 const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 50, measuring: 30, light: 1 }
-/** Whoever starts programs, or touches what belongs to the whole process, has one of his own; so has who says `// gate: alone`. */
-const NEEDS_A_PROCESS =
-  /\b(?:openHouse|startServer|setSystemTime|mock\.module|(?:Bun\.)?spawn(?:Sync)?)\(|\bprocess\.(?:env|exit|kill|on)\b|^\/\/ gate: alone$/m
-/** To load what tests share takes longer than most of them: a process of each file would take a third more time in all. */
-const FILES_A_BATCH = 30
+/** Whoever touches what belongs to the whole process has one of his own; so has who says `// gate: alone`. */
+const TOUCHES_THE_PROCESS = /\b(?:setSystemTime|mock\.module)\(|\bprocess\.(?:env|exit|kill|on)\b|^\/\/ gate: alone$/m
+/** So has whoever starts programs, but those with a browser: they share that, and wait in turn for what they start. */
+const STARTS_ANY_PROGRAM = /\b(?:openHouse|startServer|(?:Bun\.)?spawn(?:Sync)?)\(/
+/**
+ * To load what tests share takes longer than most of them: a process of each file would take a third more time in all.
+ * Those with a browser take long enough to want company for a while only.
+ */
+const FILES_A_BATCH: Partial<Record<Kind, number>> = { light: 30, browser: 5 }
 const STARTS_PROGRAMS = /\b(?:openHouse|startServer)\(/
 const GUESSED_SECONDS_WITH_PROGRAMS = 15
 const GUESSED_BYTES_A_SECOND = 5000
@@ -50,7 +54,8 @@ export async function findTestFiles(
     wanted.map(async (path) => {
       const text = await Bun.file(join(root, path)).text()
       const kind = kindOf(path, text)
-      const mayShare = kind === 'light' && !NEEDS_A_PROCESS.test(text)
+      const mayShare =
+        !TOUCHES_THE_PROCESS.test(text) && (kind === 'browser' || (kind === 'light' && !STARTS_ANY_PROGRAM.test(text)))
       return {
         path,
         kind,
@@ -64,10 +69,12 @@ export async function findTestFiles(
 
 /** Which files share a process depends on nothing but what files there are: neighbours, which load the same, do. */
 export function toBatches(files: readonly TestFile[]): Batch[] {
-  const shared = files.filter(({ mayShare }) => mayShare)
-  const batches = Array.from({ length: Math.ceil(shared.length / FILES_A_BATCH) }, (_, index) =>
-    shared.slice(index * FILES_A_BATCH, (index + 1) * FILES_A_BATCH),
-  )
+  const batches = Object.entries(FILES_A_BATCH).flatMap(([kind, size]) => {
+    const shared = files.filter((file) => file.mayShare && file.kind === kind)
+    return Array.from({ length: Math.ceil(shared.length / size) }, (_, index) =>
+      shared.slice(index * size, (index + 1) * size),
+    )
+  })
   const alone = files.filter(({ mayShare }) => !mayShare).map((file) => [file])
   return [...batches, ...alone].map((group) => ({
     paths: group.map(({ path }) => path),

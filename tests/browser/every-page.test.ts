@@ -116,10 +116,10 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'each page fails once: it names the failed request and goes on when the server does, and after a lost connection too; then axe-core finds nothing on it, light or dark, on a phone or on a desk',
+  'each page fails once: it names the failed request and goes on when the server does, and after a lost connection too; then axe-core finds nothing on it, light or dark, on a phone or on a desk, and no page scrolls sideways on a screen of 360 pixels',
   async () => {
     const { page, web, paths } = tour
-    const pages = [...paths.own, ...paths.furnished]
+    const pages = [...paths.own, ...paths.furnished, '/cost?period=30d']
     const found: string[] = []
     let failed = 0
     const left = pages.entries()
@@ -131,6 +131,9 @@ test.skipIf(!hasBrowser())(
           await show(tab, view)
           if (await failsOnce(tab, line, `${web}${path}`, REQUEST_ID)) failed++
           found.push(...(await look(tab, path, view)))
+          await resizePage(tab, PHONE)
+          const width = Number(await tab.evaluate('document.documentElement.scrollWidth'))
+          if (width > PHONE.width) found.push(`${path}: ${width} pixels wide on a phone`)
         }
       }
       await tab.close()
@@ -216,13 +219,15 @@ async function failsOnce(page: Page, line: Line, address: string, requestId: str
     if (requestId !== null) await page.getByText(requestId).first().waitFor()
   }
   await line.mend()
+  // Something that failed before may be told of only now.
+  await untilLoaded(page)
   for (let problem = 0; problem < MAX_PROBLEMS && (await again.count()) > 0; problem++) {
     const left = await again.count()
     await again.first().click()
     await until('one problem less', async () => (await again.count()) < left)
+    await untilLoaded(page)
   }
   expect(`${address}: ${await again.count()} problems left`).toBe(`${address}: 0 problems left`)
-  await untilLoaded(page)
   return asked > 0
 }
 

@@ -1,9 +1,9 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
-import { createAgent, signUp } from '../../harness/client.ts'
-import { type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
-import { openHouse } from '../../harness/server.ts'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { type Dashboard, openDashboard } from '../../harness/browsers/dashboard.ts'
+import { createAgent } from '../../harness/client.ts'
+import { type Answer, type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
 import { watchPageTasks } from '../../harness/speed/page-tasks.ts'
 import { until } from '../../harness/until.ts'
 import { withProvider } from '../../journeys/main-job.ts'
@@ -13,26 +13,26 @@ const LIMIT_MS = 600_000
 /** So much of the time may be spent on drawing an answer of 50 kB while it comes. */
 const MAX_LONGEST_TASK_MS = 1000
 
-beforeAll(buildDashboard, LIMIT_MS)
+const stack = new AsyncDisposableStack()
+let provider: ProviderDouble
+let dashboard: Dashboard
 
-async function openChat(provider: ProviderDouble) {
-  const house = await openHouse({ environment: withProvider(provider) })
-  const { web } = (await house.start()).urls
-  const agentId = await createAgent(await signUp(web), { model: 'openai/gpt-4o-mini' })
-  const browser = await openBrowser(web)
-  const { page, complaints } = browser
-  await signInOnPage(page, web)
-  const url = `${web}/agents/${agentId}`
+beforeAll(async () => {
+  await buildDashboard()
+  if (!hasBrowser()) return
+  provider = stack.use(await startProvider())
+  dashboard = stack.use(await openDashboard({ environment: withProvider(provider) }))
+}, LIMIT_MS)
+afterAll(() => stack.disposeAsync(), LIMIT_MS)
+
+/** A new agent, the provider's answers to it, and the page of its conversation. */
+async function openChat(answer: Answer = {}) {
+  const { page, web, ada, complaints } = dashboard
+  provider.answerWith(answer)
+  const url = `${web}/agents/${await createAgent(ada, { model: 'openai/gpt-4o-mini' })}`
+  complaints.length = 0
   await page.goto(url)
-  return {
-    page,
-    complaints,
-    url,
-    async [Symbol.asyncDispose]() {
-      await browser[Symbol.asyncDispose]()
-      await house[Symbol.asyncDispose]()
-    },
-  }
+  return { page, complaints, url }
 }
 
 const messagesOf = (page: Page) => page.getByRole('list', { name: 'Messages' })
@@ -60,8 +60,7 @@ function tellInTwo(provider: ProviderDouble): () => void {
 test.skipIf(!hasBrowser())(
   'an answer grows in every tab and after a reload, and one that was stopped can be asked for again after one',
   async () => {
-    await using provider = await startProvider()
-    await using chat = await openChat(provider)
+    const chat = await openChat()
     const { page, url } = chat
     const goOn = tellInTwo(provider)
     await say(page, 'Tell me a story')
@@ -99,8 +98,7 @@ test.skipIf(!hasBrowser())(
 test.skipIf(!hasBrowser())(
   'a message is edited, copied and asked again by keyboard, and a silent agent is told of and asked anew',
   async () => {
-    await using provider = await startProvider({ text: 'A tower with a light.' })
-    await using chat = await openChat(provider)
+    const chat = await openChat({ text: 'A tower with a light.' })
     const { page } = chat
     await say(page, 'What is a lighthous?')
     await shows(page, 'A tower with a light.')
@@ -160,8 +158,7 @@ const answer: number = 42
 test.skipIf(!hasBrowser())(
   'an answer is shown as the Markdown that it is, and nothing of it runs',
   async () => {
-    await using provider = await startProvider({ text: ANSWER })
-    await using chat = await openChat(provider)
+    const chat = await openChat({ text: ANSWER })
     const { page, complaints } = chat
     await say(page, 'Show me everything')
     const list = messagesOf(page)
@@ -197,8 +194,7 @@ test.skipIf(!hasBrowser())(
     const pieces = longAnswer()
     // As fast as the page can take it, in some hundred bursts.
     const beforeEvent = (index: number) => (index % 8 === 0 ? Bun.sleep(4) : Promise.resolve())
-    await using provider = await startProvider({ text: pieces, beforeEvent })
-    await using chat = await openChat(provider)
+    const chat = await openChat({ text: pieces, beforeEvent })
     const { page } = chat
     const tasks = await watchPageTasks(page)
     const begun = performance.now()
@@ -221,8 +217,7 @@ test.skipIf(!hasBrowser())(
 test.skipIf(!hasBrowser())(
   'a search leads to the message, however far back it stands',
   async () => {
-    await using provider = await startProvider({ text: 'The treasure lies under the oak.' })
-    await using chat = await openChat(provider)
+    const chat = await openChat({ text: 'The treasure lies under the oak.' })
     const { page, url } = chat
     await say(page, 'Where is it?')
     await shows(page, 'under the oak')
