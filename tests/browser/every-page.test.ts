@@ -129,7 +129,9 @@ test.skipIf(!hasBrowser())(
         if (index % LOST_EVERY === 0) await failsOnce(tab, line, `${web}${path}`, null)
         for (const view of IS_EACH ? VIEWS : VIEWS.slice(index % VIEWS.length, (index % VIEWS.length) + 1)) {
           await show(tab, view)
-          if (await failsOnce(tab, line, `${web}${path}`, REQUEST_ID)) failed++
+          // What stands furnished may lie over what has failed, such as a dialog.
+          if (paths.furnished.includes(path)) await visit(tab, `${web}${path}`)
+          else if (await failsOnce(tab, line, `${web}${path}`, REQUEST_ID)) failed++
           found.push(...(await look(tab, path, view)))
           await resizePage(tab, PHONE)
           const width = Number(await tab.evaluate('document.documentElement.scrollWidth'))
@@ -142,7 +144,7 @@ test.skipIf(!hasBrowser())(
     await Promise.all(Array.from({ length: TABS }, async () => takePages(await page.context().newPage())))
     expect(found).toEqual([])
     // All but the few that ask for nothing of their own.
-    expect(failed).toBeGreaterThan(0.8 * pages.length)
+    expect(failed).toBeGreaterThan(0.8 * paths.own.length)
   },
   LIMIT_MS,
 )
