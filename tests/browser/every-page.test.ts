@@ -13,6 +13,7 @@ import { listViolations, startTour, type Tour, untilLoaded, visit } from './tour
 const LIMIT_MS = 600_000
 /** Takes each page in each way and in each view, where a page in one view stands for it here. */
 const IS_EACH = process.env.EVERY_FAULT === '1'
+const PATIENCE_MS = 15_000
 const PHONE = { width: 360, height: 740 }
 const DESK = { width: 1440, height: 900 }
 const SIZES = [PHONE, DESK]
@@ -134,8 +135,7 @@ test.skipIf(!hasBrowser())(
           else if (await failsOnce(tab, line, `${web}${path}`, REQUEST_ID)) failed++
           found.push(...(await look(tab, path, view)))
           await resizePage(tab, PHONE)
-          const width = Number(await tab.evaluate('document.documentElement.scrollWidth'))
-          if (width > PHONE.width) found.push(`${path}: ${width} pixels wide on a phone`)
+          found.push(...(await listTooWide(tab)).map((what) => `${path} is too wide for a phone: ${what}`))
         }
       }
       await tab.close()
@@ -202,6 +202,18 @@ async function look(page: Page, path: string, { colorScheme, size }: View): Prom
   const name = `${path} ${colorScheme} ${size.width}`
   if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name.replaceAll(/[/ ]/g, '_')}.png`) })
   return (await listViolations(page)).map((violation) => `${name}: ${violation}`)
+}
+
+/** What reaches beyond the right edge of a page that scrolls sideways. */
+async function listTooWide(page: Page): Promise<string[]> {
+  // A tab beside others is drawn for its new size a moment later.
+  const fits = page.waitForFunction('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+  if (await Promise.race([fits.then(() => true), Bun.sleep(PATIENCE_MS)])) return []
+  return z.array(z.string()).parse(
+    await page.evaluate(`(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth ? [] : [...document.querySelectorAll('body *')]
+      .filter((one) => one.getBoundingClientRect().right > clientWidth)
+      .map((one) => one.outerHTML.slice(0, 160) + ' ' + one.getBoundingClientRect().right))(document.documentElement)`),
+  )
 }
 
 /** @returns whether the page asked for anything, which then failed: with a status under `requestId`, or without an answer. */
