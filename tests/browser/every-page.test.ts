@@ -207,8 +207,9 @@ async function look(page: Page, path: string, { colorScheme, size }: View): Prom
 /** What reaches beyond the right edge of a page that scrolls sideways. */
 async function listTooWide(page: Page): Promise<string[]> {
   // A tab beside others is drawn for its new size a moment later.
-  const fits = page.waitForFunction('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
-  if (await Promise.race([fits.then(() => true), Bun.sleep(PATIENCE_MS)])) return []
+  const isNarrow = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth'
+  const fits = page.waitForFunction(isNarrow, undefined, { timeout: PATIENCE_MS }).catch(() => null)
+  if (await fits) return []
   return z.array(z.string()).parse(
     await page.evaluate(`(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth ? [] : [...document.querySelectorAll('body *')]
       .filter((one) => one.getBoundingClientRect().right > clientWidth)
