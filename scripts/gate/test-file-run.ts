@@ -12,7 +12,7 @@ export type FileResult = Counts & { path: string; seconds: number; busySeconds: 
 
 export type FileRunOptions = {
   root: string
-  /** Guards against hanging, for one test and for one process. */
+  /** Guards against hanging, for one test and, for each of its files, for one process. */
   limits: { testMs: number; fileMs: number }
   signal: AbortSignal
 }
@@ -50,7 +50,7 @@ async function runProcess(
   }
   const sections = openSections(paths, (section) => add(judge(section, describeCompany(paths, section.path))))
   const command = [process.execPath, 'test', `--timeout=${limits.testMs}`, ...paths.map((path) => join(root, path))]
-  const finished = await runCommand(command, { cwd: root, limitMs: limits.fileMs, signal, onOutput: sections.take })
+  const finished = await runCommand(command, { cwd: root, limitMs: limits.fileMs * paths.length, signal, onOutput: sections.take })
   const last = sections.end()
   const isOver = last.summary !== null && finished.reason === undefined
   const company = describeCompany(paths, last.path)

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { SLOW_FILES } from './slow-files.ts'
 
 /**
- * What a test file needs of the machine. `engine` starts container engines, `browser` a browser, `measuring` compares
- * times; `light` is everything else.
+ * What a test file needs of the machine. `engine` starts container engines, `browser` a browser, `program` others, and
+ * `measuring` compares times; `light` is everything else.
  */
-export type Kind = 'light' | 'engine' | 'browser' | 'measuring'
+export type Kind = 'light' | 'program' | 'engine' | 'browser' | 'measuring'
 
 /**
  * A test file below the root; `seconds` is how long it took last, or a guess. A long one shows again, in another place or at
@@ -26,16 +26,16 @@ const IMPORTED: readonly (readonly [RegExp, Kind])[] = [
   [/from '[^']*harness\/(?:\w+\/)?browser\.ts'/, 'browser'],
 ]
 /** Guesses for quick files that were never run here: only their order counts. */
-const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 50, measuring: 30, light: 1 }
-/** Whoever touches what belongs to the whole process has one of his own; so has who says `// gate: alone`. */
-const TOUCHES_THE_PROCESS = /\b(?:setSystemTime|mock\.module)\(|\bprocess\.(?:env|exit|kill|on)\b|^\/\/ gate: alone$/m
-/** So has whoever starts programs, but those with a browser: they share that, and wait in turn for what they start. */
+const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 50, measuring: 30, program: 5, light: 1 }
+/** Whoever changes what belongs to the whole process has one of his own; so has who says `// gate: alone`. */
+const TOUCHES_THE_PROCESS =
+  /\b(?:setSystemTime|mock\.module)\(|\bprocess\.(?:exit|on)\b|\bprocess\.env\S* =|delete process\.env|^\/\/ gate: alone$/m
 const STARTS_ANY_PROGRAM = /\b(?:openHouse|startServer|(?:Bun\.)?spawn(?:Sync)?)\(/
 /**
  * To load what tests share takes longer than most of them: a process of each file would take a third more time in all.
- * Those with a browser take long enough to want company for a while only.
+ * Those that wait for programs or for a browser take long enough to want company for a while only.
  */
-const FILES_A_BATCH: Partial<Record<Kind, number>> = { light: 30, browser: 5 }
+const FILES_A_BATCH: Partial<Record<Kind, number>> = { light: 30, program: 4, browser: 5 }
 const STARTS_PROGRAMS = /\b(?:openHouse|startServer)\(/
 const GUESSED_SECONDS_WITH_PROGRAMS = 15
 const GUESSED_BYTES_A_SECOND = 5000
@@ -54,8 +54,7 @@ export async function findTestFiles(
     wanted.map(async (path) => {
       const text = await Bun.file(join(root, path)).text()
       const kind = kindOf(path, text)
-      const mayShare =
-        !TOUCHES_THE_PROCESS.test(text) && (kind === 'browser' || (kind === 'light' && !STARTS_ANY_PROGRAM.test(text)))
+      const mayShare = FILES_A_BATCH[kind] !== undefined && !TOUCHES_THE_PROCESS.test(text)
       return {
         path,
         kind,
@@ -86,7 +85,9 @@ export function toBatches(files: readonly TestFile[]): Batch[] {
 function kindOf(path: string, text: string): Kind {
   const declared = DECLARED.exec(text)?.[1]
   if (declared === undefined || declared === 'alone')
-    return IMPORTED.find(([pattern]) => pattern.test(text))?.[1] ?? 'light'
+    return (
+      IMPORTED.find(([pattern]) => pattern.test(text))?.[1] ?? (STARTS_ANY_PROGRAM.test(text) ? 'program' : 'light')
+    )
   if (isKind(declared)) return declared
   throw new Error(`${path} declares the kind ${declared}; there are ${Object.keys(GUESSED_SECONDS).join(', ')}`)
 }
