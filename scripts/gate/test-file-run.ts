@@ -50,7 +50,12 @@ async function runProcess(
   }
   const sections = openSections(paths, (section) => add(judge(section, describeCompany(paths, section.path))))
   const command = [process.execPath, 'test', `--timeout=${limits.testMs}`, ...paths.map((path) => join(root, path))]
-  const finished = await runCommand(command, { cwd: root, limitMs: limits.fileMs * paths.length, signal, onOutput: sections.take })
+  const finished = await runCommand(command, {
+    cwd: root,
+    limitMs: limits.fileMs * paths.length,
+    signal,
+    onOutput: sections.take,
+  })
   const last = sections.end()
   const isOver = last.summary !== null && finished.reason === undefined
   const company = describeCompany(paths, last.path)

@@ -254,6 +254,8 @@ test(
     expect(JSON.parse(refused.stdout)).toMatchObject({
       heartbeat: { isDone: false, error: 'heartbeat: there is no agent Eve' },
     })
+    const eve = await write('eve.yaml', withMail('false', '\nheartbeat: {agent: Eve}'))
+    expect((await apply(eve, '--yes')).exitCode).toBe(1)
     expect((await apply(await write('mail.yaml', withMail('false')), '--yes')).stdout).toContain('Nothing to do')
   },
   NEVER_MS,
