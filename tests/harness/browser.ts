@@ -1,6 +1,6 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BrowserContext, type Browser as Chromium, chromium, type Page } from 'playwright-core'
+import { type BrowserContext, type Browser as Chromium, chromium, errors, type Page } from 'playwright-core'
 import { PASSWORD } from './client.ts'
 import { tempFolder } from './temp-folder.ts'
 
@@ -10,6 +10,7 @@ const ROOT = join(import.meta.dir, '..', '..')
 const BUILD_MS = 300_000
 /** A guard against waiting for ever, nothing else. */
 const WAIT_MS = 300_000
+const DRAWN_MS = 15_000
 /** Nothing that reaches out of this machine, and nothing that needs a display or more rights. */
 const FLAGS = [
   '--headless',
@@ -99,10 +100,19 @@ export async function signInOnPage(page: Page, web: string, email = 'ada@example
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 }
 
-/** Gives the window another size, and waits until the page is drawn for it: some of it changes a frame later. */
+/**
+ * Gives the window another size, and waits until the page is drawn for it: some of it changes some frames later, and is too
+ * wide until then. Who asks how wide it is after that is told so.
+ */
 export async function resizePage(page: Page, size: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(size)
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(null))))')
+  const fits = 'document.documentElement.scrollWidth <= innerWidth'
+  await page.waitForFunction(fits, undefined, { timeout: DRAWN_MS }).catch(ignoreTimeout)
+}
+
+function ignoreTimeout(error: unknown): void {
+  if (!(error instanceof errors.TimeoutError)) throw error
 }
 
 /**
