@@ -111,7 +111,7 @@ export async function resizePage(page: Page, size: { width: number; height: numb
   await page.waitForFunction(fits, undefined, { timeout: DRAWN_MS }).catch(ignoreTimeout)
 }
 
-function ignoreTimeout(error: unknown): void {
+export function ignoreTimeout(error: unknown): void {
   if (!(error instanceof errors.TimeoutError)) throw error
 }
 
