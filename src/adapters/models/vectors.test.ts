@@ -33,6 +33,25 @@ test.each([
   await expect(parseVectors(json)).rejects.toThrow(SyntaxError)
 })
 
+const FLOOD_CHARACTERS = 60_000_000
+
+test.each([
+  ['one vector', '{"data":[{"embedding":[', '1,', '1]}]}'],
+  ['one text', '{"data":[{"embedding":"', 'A', '"}]}'],
+  ['white space behind the word', '{"data":[{"embedding"', ' ', ':[1]}]}'],
+  ['the word again and again', '{"data":[', '"embedding",', '1]}'],
+  ['empty vectors', '{"data":[', '{"embedding":[]},', '1]}'],
+  ['what is no vector', '{"data":[', '1,', '1]}'],
+])('sixty million characters of %s are refused, and hold nobody up', async (_what, head, part, end) => {
+  const json = Buffer.concat([Buffer.from(head), Buffer.alloc(FLOOD_CHARACTERS, part), Buffer.from(end)]).toString(
+    'latin1',
+  )
+  const limitMs = 50 * measureSlowness()
+  const watch = watchLoop()
+  await expect(parseVectors(json)).rejects.toThrow(SyntaxError)
+  expect(watch.stop().workMs).toBeLessThan(limitMs)
+})
+
 test('2,048 vectors of 1,536 numbers are passed on as they are, and hold nobody up', async () => {
   const vector = JSON.stringify({
     object: 'embedding',
