@@ -6,7 +6,7 @@ import { WebAgentList } from '../src/features/agents/registry/schemas.ts'
 import { CreatedKey } from '../src/features/people/keys/schemas.ts'
 import { Run, Swarm } from '../src/features/talk/swarms/schemas.ts'
 import { listOwnPages } from '../tests/browser/pages.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../tests/harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../tests/harness/browser.ts'
 import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
 import { startProvider } from '../tests/harness/doubles/provider.ts'
 import { json, read } from '../tests/harness/requests.ts'
@@ -50,7 +50,7 @@ async function takePictures(folder: string, wanted: readonly string[]): Promise<
   await take('first', ['/'])
   const ada = await signUp(web)
   await take('stranger', strangers)
-  await signInOnPage(page, web)
+  await signInBrowser(page, web)
   await take('new', ['/', '/agents', '/cost', '/team/swarms', '/team/map', '/team/inbox'])
   const { agentId, keyId } = await furnish(ada)
   addPast(join(house.dataDir, 'stead.db'), new Date())

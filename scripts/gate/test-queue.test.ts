@@ -66,13 +66,14 @@ test('no file is no work', async () => {
   await runQueue([], 4, () => Promise.reject(new Error('there is nothing to run')))
 })
 
-test('a file is of the kind that it declares, or that its imports tell', async () => {
+test('a file is of the kind that it declares, or that its imports and calls tell', async () => {
   using folder = tempFolder()
   const files = {
     'tests/declared.test.ts': '/** Long words. */\n// gate: measuring\n',
     'src/adapters/runtimes/docker/docker.test.ts':
       "import { findEngine } from '../../tests/harness/engines/engine.ts'\n",
     'tests/browser/page.test.ts': "import { openBrowser } from '../harness/browser.ts'\n",
+    'tests/program.test.ts': "test('starts', () => Bun.spawn(['true']))\n",
     'src/plain.test.ts': "import { expect } from 'bun:test'\n",
   }
   for (const [path, text] of Object.entries(files)) await Bun.write(folder.file(path), text)
@@ -81,6 +82,7 @@ test('a file is of the kind that it declares, or that its imports tell', async (
     'tests/declared.test.ts': 'measuring',
     'src/adapters/runtimes/docker/docker.test.ts': 'engine',
     'tests/browser/page.test.ts': 'browser',
+    'tests/program.test.ts': 'program',
     'src/plain.test.ts': 'light',
   })
   await Bun.write(folder.file('src/wrong.test.ts'), '// gate: quick\n')

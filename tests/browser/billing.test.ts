@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
 import { signUp } from '../harness/client.ts'
 import { startStripeDouble } from '../harness/doubles/stripe.ts'
 import { startServer } from '../harness/server.ts'
@@ -15,7 +15,7 @@ beforeAll(buildDashboard, LIMIT_MS)
 async function signInAsGuest(page: Page, web: string): Promise<void> {
   await signUp(web, 'owner@example.com')
   await signUp(web, 'ada@example.com')
-  await signInOnPage(page, web)
+  await signInBrowser(page, web)
 }
 
 async function expectNoSidewaysScrolling(page: Page): Promise<void> {

@@ -43,7 +43,7 @@ async function openScene(environment: Record<string, string> = {}) {
   }
 }
 
-async function signInOnPage(page: Page): Promise<void> {
+async function signInBrowser(page: Page): Promise<void> {
   await page.goto(`${DASHBOARD}/login`)
   await page.getByLabel('Email').fill(ADA)
   await page.getByLabel('Password').fill(PASSWORD)
@@ -74,7 +74,7 @@ test.skipIf(!hasBrowser())(
   async () => {
     await using scene = await openScene()
     const { page, agentPage, eveToken } = scene
-    await signInOnPage(page)
+    await signInBrowser(page)
     expect(await whoAmI(page)).toBe(ADA)
 
     await runAtAgent(page, agentPage, plant(eveToken))
@@ -93,7 +93,7 @@ test.skipIf(!hasBrowser())(
     await runAtAgent(page, agentPage, plant(eveToken))
     await page.goto(DASHBOARD)
     expect(await whoAmI(page)).toBeNull()
-    await signInOnPage(page)
+    await signInBrowser(page)
     expect(await whoAmI(page)).toBe(ADA)
   },
   LIMIT_MS,
@@ -104,7 +104,7 @@ test.skipIf(!hasBrowser())(
   async () => {
     await using scene = await openScene()
     const { page, agentPage, agentCookies } = scene
-    await signInOnPage(page)
+    await signInBrowser(page)
     const bombsFor = async (url: string) =>
       (await page.context().cookies(url)).filter(({ name }) => name.startsWith('bomb')).length
     const explode = async () => {
@@ -115,7 +115,7 @@ test.skipIf(!hasBrowser())(
 
     expect((await page.goto(`${DASHBOARD}/login`))?.status()).toBe(200)
     expect(await bombsFor(DASHBOARD)).toBe(0)
-    await signInOnPage(page)
+    await signInBrowser(page)
     expect(await whoAmI(page)).toBe(ADA)
 
     await explode()
@@ -131,7 +131,7 @@ test.skipIf(!hasBrowser())(
   async () => {
     await using scene = await openScene({ AGENTS_DOMAIN: 'stead-pages.test' })
     const { page, agentPage, eveToken } = scene
-    await signInOnPage(page)
+    await signInBrowser(page)
     await runAtAgent(page, agentPage, plant(eveToken))
     await page.goto(DASHBOARD)
     expect(await whoAmI(page)).toBe(ADA)

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { CreatedKey } from '../../src/features/people/keys/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../harness/browser.ts'
 import { signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { bearer, json } from '../harness/requests.ts'
@@ -21,7 +21,7 @@ test.skipIf(!hasBrowser())(
     await signUp(web)
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
     await page.goto(`${web}/settings/machines`)
     const made = page.waitForResponse((response) => response.url().endsWith('/api/keys') && response.ok())
     await page.getByRole('button', { name: 'Add a machine' }).click()

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../harness/browser.ts'
 import { PASSWORD, type Person, signIn, signUp } from '../harness/client.ts'
 import { bearer, read } from '../harness/requests.ts'
 import { openHouse } from '../harness/server.ts'
@@ -21,7 +21,7 @@ test.skipIf(!hasBrowser())(
     const kept = await makeKey(await signUp(web))
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
 
     const change = async (current: string, next: string, endsKeys: boolean) => {
       await page.goto(`${web}/settings/security`)

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startMailServer } from '../harness/doubles/mail-server.ts'
 import { startReceiver } from '../harness/doubles/receivers.ts'
@@ -22,7 +22,7 @@ test.skipIf(!hasBrowser())(
     const id = await createAgent(await signUp(web))
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
 
     await page.goto(`${web}/settings/notices`)
     await page.getByText('No channel yet beside mail.').waitFor()

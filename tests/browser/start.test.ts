@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
 import { openHouse } from '../harness/server.ts'
@@ -65,7 +65,7 @@ test.skipIf(!hasBrowser())(
     const ada = await signUp(web)
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
     const steps = page.getByRole('region', { name: /^First steps/ })
     await steps.getByText('1 of 6').waitFor()
     await steps.getByLabel('API key').fill('sk-or-of-ada')

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../harness/browser.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
 
@@ -19,7 +19,7 @@ test.skipIf(!hasBrowser())(
     await createAgent(await signUp(web))
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
     await page.goto(`${web}/settings`)
     await page.getByText(/ of [\d.]+ [MG]B used/).waitFor()
     expect(await page.getByText('nothing new is stored until').count()).toBe(0)

@@ -1,7 +1,7 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { openBrowser, signInOnPage } from '../harness/browser.ts'
+import { openBrowser, signInBrowser } from '../harness/browser.ts'
 import { type Line, openLine } from '../harness/browsers/line.ts'
 import { createAgent, signUp } from '../harness/client.ts'
 import { startProvider } from '../harness/doubles/provider.ts'
@@ -64,7 +64,7 @@ export async function startTour(): Promise<Tour> {
   const run = await read(Made, ada.post(`/api/swarms/${swarm.id}/run`, { task: 'What is near?' }))
   const key = await read(Made, ada.post('/api/keys', { name: 'laptop' }))
   const { page, complaints } = stack.use(await openBrowser(web))
-  await signInOnPage(page, web)
+  await signInBrowser(page, web)
   await page.goto(`${web}/agents/${agentId}`)
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('What is near?')
   await page.getByRole('button', { name: 'Send', exact: true }).click()

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
@@ -74,7 +74,7 @@ test.skipIf(!hasBrowser())(
     const ada = await signUp(web)
     const agentId = await createAgent(ada, { name: 'Lovelace' })
     await using browser = await openBrowser(web)
-    await signInOnPage(browser.page, web)
+    await signInBrowser(browser.page, web)
     const tabs: Page[] = []
     for (const path of Array.from({ length: 10 }, (_, tab) => (tab % 2 ? '/agents' : `/agents/${agentId}/logs`))) {
       const tab = await browser.page.context().newPage()

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
 import { hasAnvil } from '../harness/chain/anvil.ts'
 import { signUp } from '../harness/client.ts'
 import { fund, PAYEE, readToken, startTokenChain, USDC } from '../harness/paying-platform.ts'
@@ -21,7 +21,7 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
     const ada = await signUp(web)
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
     await page.goto(`${web}/settings/wallets`)
     await page.getByText('Nothing was paid yet.').waitFor()
     await page.getByRole('button', { name: 'For yourself' }).click()

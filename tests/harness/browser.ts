@@ -89,10 +89,10 @@ function launchChromium(args: string[]): Promise<Chromium> {
 }
 
 /**
- * Signs a person of `signUp` in on the page of the dashboard at `web`, and waits for their overview. The page of the
+ * Signs a person of `signUp` in at the dashboard at `web` by a request, and waits for their overview. The page of the
  * sign-in has tests of its own; it would take longer than all the rest here.
  */
-export async function signInOnPage(page: Page, web: string, email = 'ada@example.com'): Promise<void> {
+export async function signInBrowser(page: Page, web: string, email = 'ada@example.com'): Promise<void> {
   const data = { email, password: PASSWORD }
   const answer = await page.context().request.post(`${web}/api/auth/login`, { data })
   if (!answer.ok()) throw new Error(`Cannot sign in: ${await answer.text()}`)

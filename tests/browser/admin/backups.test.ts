@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../../harness/browser.ts'
 import { createAgent, signUp } from '../../harness/client.ts'
 import { openHouse } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
@@ -20,7 +20,7 @@ test.skipIf(!hasBrowser())(
     const agentId = await createAgent(owner, { model: 'local/echo' })
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web, 'owner@example.com')
+    await signInBrowser(page, web, 'owner@example.com')
     await page.goto(`${web}/admin/users`)
     await page.getByRole('link', { name: 'Backups' }).click()
     await page.getByText('There is no backup yet.').waitFor()

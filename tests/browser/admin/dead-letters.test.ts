@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { z } from 'zod'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../../harness/browser.ts'
 import { signUp } from '../../harness/client.ts'
 import { read } from '../../harness/requests.ts'
 import { openHouse } from '../../harness/server.ts'
@@ -33,7 +33,7 @@ test.skipIf(!hasBrowser())(
     const owner = await signUp(web, 'owner@example.com')
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web, 'owner@example.com')
+    await signInBrowser(page, web, 'owner@example.com')
     await page.goto(`${web}/admin/users`)
     await page.getByRole('link', { name: 'Dead letters' }).click()
     await page.getByText('Every message was delivered, or is still being tried.').waitFor()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { AdminUserList } from '../../../src/features/house/administration/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../../harness/browser.ts'
 import { createAgent, PASSWORD, signIn, signUp } from '../../harness/client.ts'
 import { startMailServer } from '../../harness/doubles/mail-server.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
@@ -48,7 +48,7 @@ test.skipIf(!hasBrowser())(
     await createAgent(root, { name: 'Warden' })
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await signInOnPage(page, web, ROOT)
+    await signInBrowser(page, web, ROOT)
 
     await page.goto(`${web}/admin`)
     await page.getByRole('navigation', { name: 'Admin' }).getByRole('link', { name: 'Agents' }).click()
@@ -99,7 +99,7 @@ test.skipIf(!hasBrowser())(
     addDeadJobs(house.dataDir)
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web, ROOT)
+    await signInBrowser(page, web, ROOT)
     await page.goto(`${web}/admin/jobs`)
     const rows = page.getByRole('list', { name: 'Jobs' }).getByRole('listitem')
     await rows.nth(1).waitFor()
@@ -132,7 +132,7 @@ test.skipIf(!hasBrowser())(
     await signUp(web, ROOT)
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await signInOnPage(page, web, ROOT)
+    await signInBrowser(page, web, ROOT)
     await page.goto(`${web}/admin/health`)
     await page.getByText('0 of 0 run').waitFor()
     await page.getByRole('button', { name: 'Send me a test mail' }).click()
@@ -180,7 +180,7 @@ test.skipIf(!hasBrowser())(
     const { web } = (await house.start()).urls
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await signInOnPage(page, web, ROOT)
+    await signInBrowser(page, web, ROOT)
     await page.goto(`${web}/admin/invites`)
     await page.getByText('Nobody is invited yet').waitFor()
     await page.getByRole('button', { name: 'Create invitation' }).click()
@@ -189,7 +189,7 @@ test.skipIf(!hasBrowser())(
     const rows = page.getByRole('list', { name: 'Invitations' }).getByRole('listitem')
     await rows.getByText('Open').waitFor()
     await joinAndLeave(page, link ?? '')
-    await signInOnPage(page, web, ROOT)
+    await signInBrowser(page, web, ROOT)
     await page.goto(`${web}/admin/invites`)
     await rows.getByText('Used', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Create invitation' }).click()

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../../harness/browser.ts'
 import { signUp } from '../../harness/client.ts'
 import { startMailServer } from '../../harness/doubles/mail-server.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
@@ -24,7 +24,7 @@ test.skipIf(!hasBrowser())(
     await signUp(web, 'owner@example.com')
     await using browser = await openBrowser(web)
     const { page } = browser
-    await signInOnPage(page, web, 'owner@example.com')
+    await signInBrowser(page, web, 'owner@example.com')
     await page.goto(`${web}/admin/users`)
     await page.getByRole('link', { name: 'Services' }).click()
     await page.getByText('Set by GROQ_API_KEY, which counts first: change it there.').waitFor()

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { McpServerList } from '../../../src/features/talk/mcp-servers/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, resizePage, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../../harness/browser.ts'
 import { createAgent, signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { buildAgentImage } from '../../harness/engines/built-image.ts'
@@ -42,7 +42,7 @@ test.skipIf(!hasBrowser() || !engine)(
     try {
       await using browser = await openBrowser(web)
       const { page, complaints } = browser
-      await signInOnPage(page, web)
+      await signInBrowser(page, web)
       await resizePage(page, PHONE)
       await page.goto(`${web}/agents/${agentId}/settings`)
       await page.getByText('Start a server by its command').click()
@@ -84,7 +84,7 @@ test.skipIf(!hasBrowser())(
     const isAsleep = async () => !(await house.agentPids()).has(agentId)
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
     await page.goto(`${web}/agents/${agentId}/settings`)
     const box = page.getByLabel('Never sleep')
     await until('the agent asleep', isAsleep)

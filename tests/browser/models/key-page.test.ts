@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { CallList } from '../../../src/features/models/usage/schemas.ts'
 import { CreatedKey } from '../../../src/features/people/keys/schemas.ts'
-import { buildDashboard, hasBrowser, openBrowser, signInOnPage } from '../../harness/browser.ts'
+import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../../harness/browser.ts'
 import { createAgent, type Person, signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { bearer, json, read } from '../../harness/requests.ts'
@@ -26,7 +26,7 @@ test.skipIf(!hasBrowser())(
     const keyId = await useKeyAndAgent(ada, backend)
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
-    await signInOnPage(page, web)
+    await signInBrowser(page, web)
     await page.goto(`${web}/settings/keys`)
     await page.getByRole('link', { name: 'Deploy script' }).click()
     await page.waitForURL(`${web}/keys/${keyId}`)

@@ -1,4 +1,4 @@
-import { type Browser, openBrowser, signInOnPage } from '../browser.ts'
+import { type Browser, openBrowser, signInBrowser } from '../browser.ts'
 import { type Person, signUp } from '../client.ts'
 import { type House, type HouseOptions, openHouse } from '../server.ts'
 
@@ -11,7 +11,7 @@ export async function openDashboard(options: HouseOptions = {}): Promise<Dashboa
   const { web } = (await house.start()).urls
   const ada = await signUp(web)
   const { page, complaints } = stack.use(await openBrowser(web))
-  await signInOnPage(page, web)
+  await signInBrowser(page, web)
   const everything = stack.move()
   return { house, web, ada, page, complaints, [Symbol.asyncDispose]: () => everything.disposeAsync() }
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { createAgent, type Person, signUp } from '../../../../tests/harness/client.ts'
-import { type ProviderDouble, startProvider } from '../../../../tests/harness/doubles/provider.ts'
+import { type Person, signUp } from '../../../../tests/harness/client.ts'
+import type { ProviderDouble } from '../../../../tests/harness/doubles/provider.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
-import { startServer, type TestServer } from '../../../../tests/harness/server.ts'
+import { openTalkingService, type TalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { VERSION } from '../../../core/version.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
@@ -29,22 +29,19 @@ const Skills = z.object({
   skills: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), enabled: z.boolean() })),
 })
 
+let service: TalkingService
 let provider: ProviderDouble
-let server: TestServer
 let ada: Person
 let eve: Person
 let agentId: string
 beforeAll(async () => {
-  provider = await startProvider({ text: 'Good morning.' })
-  server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
-  ada = await signUp(server.urls.web)
-  eve = await signUp(server.urls.web, 'eve@example.com')
-  agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
-})
-afterAll(async () => {
-  await provider.stop()
-  await server[Symbol.asyncDispose]()
-})
+  service = await openTalkingService({ text: 'Good morning.' })
+  provider = service.provider
+  ada = service.person
+  agentId = service.agentId
+  eve = await signUp(service.server.urls.web, 'eve@example.com')
+}, 300_000)
+afterAll(() => service?.[Symbol.asyncDispose]())
 
 const say = (message: string, more: object = {}) => ada.post('/api/agent', { action: 'chat', message, ...more })
 

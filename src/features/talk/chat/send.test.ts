@@ -1,31 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createAgent, signUp } from '../../../../tests/harness/client.ts'
-import { type Fault, startProvider } from '../../../../tests/harness/doubles/provider.ts'
+import type { Fault } from '../../../../tests/harness/doubles/provider.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
-import { startServer } from '../../../../tests/harness/server.ts'
+import { openTalkingService, type TalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readAllEvents } from '../../../../tests/harness/wires/events.ts'
 import { MessageList, SentMessage } from './schemas.ts'
 
 const USUAL = { text: ['Good ', 'morning', '.'] }
 
-/** A service with a provider double and an agent of Ada's that runs. */
-async function openService() {
-  const provider = await startProvider(USUAL)
-  const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
-  const person = await signUp(server.urls.web)
-  const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
-  return { provider, server, person, agentId, web: server.urls.web }
-}
-
-let service: Awaited<ReturnType<typeof openService>>
+let service: TalkingService
 beforeAll(async () => {
-  service = await openService()
+  service = await openTalkingService(USUAL)
 }, 300_000)
-afterAll(async () => {
-  await service?.server[Symbol.asyncDispose]()
-  await service?.provider.stop()
-})
+afterAll(() => service?.[Symbol.asyncDispose]())
 
 /** The one service, whose provider answers as usual again and has not been called; `lines` are those since then. */
 async function withRunningAgent() {
@@ -36,6 +23,7 @@ async function withRunningAgent() {
   const before = (await allLines()).length
   return {
     ...service,
+    web: service.server.urls.web,
     lines: async () =>
       (await allLines())
         .slice(before)

@@ -4,32 +4,23 @@ import { join } from 'node:path'
 import { createAgent, signIn, signUp } from '../../../../tests/harness/client.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { talkTo } from '../../../../tests/harness/remembering.ts'
-import { openHouse, startServer } from '../../../../tests/harness/server.ts'
+import { openHouse } from '../../../../tests/harness/server.ts'
+import { openTalkingService, type TalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { agentFolder } from '../../../adapters/runtimes/process/files.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
 
 /** One agent for the tests that leave nothing in its memory. */
-async function openService() {
-  const provider = await startProvider()
-  const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
-  const person = await signUp(server.urls.web)
-  const agentId = await createAgent(person, { model: MODEL })
-  return { provider, server, ada: talkTo(person, provider, agentId) }
-}
-
-let service: Awaited<ReturnType<typeof openService>>
+let service: TalkingService
+let ada: ReturnType<typeof talkTo>
 beforeAll(async () => {
-  service = await openService()
+  service = await openTalkingService()
+  ada = talkTo(service.person, service.provider, service.agentId)
 }, 300_000)
-afterAll(async () => {
-  await service?.server[Symbol.asyncDispose]()
-  await service?.provider.stop()
-})
+afterAll(() => service?.[Symbol.asyncDispose]())
 
 test('what is stored by /api/memory is known to the very next turn, and what is forgotten there is not', async () => {
-  const { ada } = service
   expect(await ada.prompt()).not.toContain('What you remember')
   await ada.save({ drinks: 'tea', pets: { cat: 'Bo' } })
   expect(await ada.prompt()).toContain('- [drinks] tea\n- [pets] {"cat":"Bo"}')
@@ -42,7 +33,6 @@ test('what is stored by /api/memory is known to the very next turn, and what is 
 }, 300_000)
 
 test('what the agent remembers and forgets by its tools is at /api/memory at once', async () => {
-  const { ada } = service
   await ada.use('remember', { fact: 'Ada likes tea', name: 'drinks' })
   expect(await ada.seen()).toEqual({ drinks: 'Ada likes tea' })
   await ada.save({ drinks: 'Ada likes coffee' })
@@ -52,7 +42,6 @@ test('what the agent remembers and forgets by its tools is at /api/memory at onc
 }, 300_000)
 
 test('a reset clears what both have stored, whether the platform is asked for it or the agent itself', async () => {
-  const { ada } = service
   const fill = async () => {
     await ada.save({ drinks: 'tea' })
     await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { createAgent, signIn, signUp } from '../../../../tests/harness/client.ts'
 import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
-import { openHouse, startServer } from '../../../../tests/harness/server.ts'
+import { openHouse } from '../../../../tests/harness/server.ts'
+import { openTalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { MessageList } from '../chat/schemas.ts'
 import { Run, RunList, Task } from './schemas.ts'
@@ -13,10 +14,8 @@ const runsOf = async (person: Person, id: string) =>
   (await read(RunList, person.get(`/api/scheduled-tasks/${id}/runs`))).runs
 
 test('a real agent gets its prompt by the clock; the conversation is stored and the tokens are counted', async () => {
-  await using provider = await startProvider({ text: ['The news ', 'is good.'] })
-  await using server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
-  const person = await signUp(server.urls.web)
-  const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
+  await using service = await openTalkingService({ text: ['The news ', 'is good.'] })
+  const { server, person, agentId } = service
   const request = { name: 'News', cronSchedule: '* * * * * *', prompt: 'Read the news', agentId }
   const task = await read(Task, person.post('/api/scheduled-tasks', request))
   const run = await until('a run by the clock', async () =>

@@ -1,10 +1,8 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { createAgent, signUp } from '../../../../../tests/harness/client.ts'
-import { startProvider } from '../../../../../tests/harness/doubles/provider.ts'
 import { startStreamingAgent } from '../../../../../tests/harness/doubles/streaming-agent.ts'
 import { json, read } from '../../../../../tests/harness/requests.ts'
-import { startServer } from '../../../../../tests/harness/server.ts'
+import { openTalkingService } from '../../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../../tests/harness/until.ts'
 import { readAllEvents, readEvents } from '../../../../../tests/harness/wires/events.ts'
 import { ChatTurn, MessageList, TurnList } from '../schemas.ts'
@@ -230,10 +228,8 @@ test('an agent that is deleted in the middle of a turn takes it with it, and the
 })
 
 test('POST /api/chat/turns/:id/stop: what a real agent was asked of its model ends, and is billed', async () => {
-  await using provider = await startProvider({ text: ['Good ', 'never sent'], fault: 'hang-mid-body' })
-  await using server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
-  const person = await signUp(server.urls.web)
-  await createAgent(person, { model: 'openai/gpt-4o-mini' })
+  await using service = await openTalkingService({ text: ['Good ', 'never sent'], fault: 'hang-mid-body' })
+  const { provider, person } = service
   const begun = await person.post('/api/chat', { message: 'Hello', stream: true })
   const id = begun.headers.get('x-turn-id')
   for await (const { event } of readEvents(begun)) {
@@ -254,10 +250,8 @@ test('POST /api/chat/turns/:id/stop: what a real agent was asked of its model en
 }, 300_000)
 
 test('GET /api/chat/turns/:id: what a real agent did with its tools, and what the turn took and cost, also for who joins', async () => {
-  await using provider = await startProvider()
-  await using server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
-  const person = await signUp(server.urls.web)
-  await createAgent(person, { model: 'openai/gpt-4o-mini' })
+  await using service = await openTalkingService()
+  const { provider, person } = service
   const note = { path: 'notes/tea.md', content: 'Tea at four.' }
   provider.answerWith(({ body }) =>
     body.messages.at(-1)?.role === 'tool'
