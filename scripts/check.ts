@@ -1,6 +1,10 @@
-/** `bun run check`: the whole gate, the same as `.ci/run`. One line a step, one a file of tests; the first failed step ends it. */
+/**
+ * `bun run check`: the whole gate, the same as `.ci/run`. One line a step, one a file of tests; the first failed step ends it.
+ * `bun run check --all`, before a release: with the tests that the gate leaves out because they take long.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { endCommands, endCommandsWithProgram, runCommand } from './gate/command.ts'
 import { checkMigrations, type Outcome } from './gate/migrations.ts'
 import { findMissingPaths } from './readme-paths.ts'
@@ -28,6 +32,7 @@ const CHECKS: readonly Step[] = [
   ['paths in README.md exist', checkReadme],
 ]
 
+const { values } = parseArgs({ options: { all: { type: 'boolean' } } })
 endCommandsWithProgram()
 // It writes into the checkout, so it has it for itself.
 await runStep(['migrations are up to date', () => checkMigrations(root, () => runScript('scripts/migrations.ts'))])
@@ -35,7 +40,7 @@ const checking = runInTurn(CHECKS)
 await runStep(['dashboard and executable build', () => runScript('scripts/build.ts')])
 // Tests that start a whole service start the executable.
 process.env.STEAD_UNDER_TEST = join(root, 'dist/stead')
-const [isOk] = await Promise.all([runTests({ root }), checking])
+const [isOk] = await Promise.all([runTests({ root, isWhole: values.all ?? false }), checking])
 process.exit(isOk ? 0 : 1)
 
 async function runInTurn(steps: readonly Step[]): Promise<void> {

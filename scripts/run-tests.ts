@@ -1,6 +1,10 @@
-/** `bun run test [words …]`: the tests as `bun run check` runs them, all or those whose path contains one of the words. */
+/**
+ * `bun run test [words …] [--all]`: the tests as `bun run check` runs them, or those whose path contains one of the words; with
+ * `--all` those as well that the gate leaves out.
+ */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { endCommandsWithProgram } from './gate/command.ts'
 import { type Counts, type FileResult, runTestFiles } from './gate/test-file-run.ts'
@@ -19,6 +23,8 @@ const LIMITS = { testMs: 5 * MINUTE_MS, fileMs: 10 * MINUTE_MS, allMs: 60 * MINU
 export type TestOptions = {
   root: string
   words?: readonly string[]
+  /** Long files too. */
+  isWhole?: boolean
   /** So many files at once. Files wait more than they work: three for each core keep it busy. */
   lanes?: number
   limits?: typeof LIMITS
@@ -30,13 +36,20 @@ export type TestOptions = {
  * files, the failures by name, and how many passed. @returns true when nothing failed.
  */
 export async function runTests(options: TestOptions): Promise<boolean> {
-  const { root, words = [], lanes = 3 * availableParallelism(), limits = LIMITS, print = console.log } = options
+  const {
+    root,
+    words = [],
+    isWhole = false,
+    lanes = 3 * availableParallelism(),
+    limits = LIMITS,
+    print = console.log,
+  } = options
   const memory = Bun.file(join(root, MEMORY))
   const remembered = await readMemory(memory)
   const found = await findTestFiles(root, { words, remembered })
   // Whoever names a file means it.
-  const files = words.length > 0 ? found : found.filter(({ isLong }) => !isLong)
-  if (files.length < found.length) print(`Long files, left to \`bun run torture\`: ${found.length - files.length}`)
+  const files = isWhole || words.length > 0 ? found : found.filter(({ isLong }) => !isLong)
+  if (files.length < found.length) print(`Long files, left to \`bun run check --all\`: ${found.length - files.length}`)
   const signal = AbortSignal.timeout(limits.allMs)
   const startedAt = performance.now()
   const results: FileResult[] = []
@@ -106,6 +119,7 @@ function nameFailures(result: FileResult): string[] {
 
 if (import.meta.main) {
   endCommandsWithProgram()
-  const isOk = await runTests({ root: join(import.meta.dir, '..'), words: process.argv.slice(2) })
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { all: { type: 'boolean' } } })
+  const isOk = await runTests({ root: join(import.meta.dir, '..'), words: positionals, isWhole: values.all ?? false })
   process.exit(isOk ? 0 : 1)
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
 import { until } from '../../tests/harness/until.ts'
 import { runTests, type TestOptions } from '../run-tests.ts'
+import { LONG_FILES } from './long-files.ts'
 
 const LIMITS = { testMs: 60_000, fileMs: 120_000, allMs: 240_000 }
 const PASSES = "import { expect, test } from 'bun:test'\ntest('adds', () => expect(1 + 1).toBe(2))\n"
@@ -137,14 +138,16 @@ test('the longest file of the last run is the first of the next', async () => {
   expect(await runAgain()).toEqual(['src/b.test.ts', 'src/a.test.ts'])
 })
 
-test('a long file is left to `bun run torture`, and a line says so; whoever names it runs it', async () => {
-  const files = { 'src/a.test.ts': PASSES, 'src/b.test.ts': `// gate: long\n// gate: alone\n${PASSES}` }
+test('long files are left to `bun run check --all`, and a line says how many; whoever names one runs it', async () => {
+  const [long = ''] = Object.keys(LONG_FILES)
+  const files = { 'src/a.test.ts': PASSES, [long]: PASSES }
   const { printed, last } = await run(files)
   expect({ first: printed[0], last }).toEqual({
-    first: 'Long files, left to `bun run torture`: 1',
+    first: 'Long files, left to `bun run check --all`: 1',
     last: '1 passed, 0 failed',
   })
-  expect((await run(files, { words: ['src/b'] })).last).toBe('1 passed, 0 failed')
+  expect((await run(files, { words: [long] })).last).toBe('1 passed, 0 failed')
+  expect((await run(files, { isWhole: true })).last).toBe('2 passed, 0 failed')
 })
 
 test('words choose files by their paths; words that choose none are a failure', async () => {

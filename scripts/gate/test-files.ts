@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { LONG_FILES } from './long-files.ts'
 import { SLOW_FILES } from './slow-files.ts'
 
 /**
@@ -8,8 +9,8 @@ import { SLOW_FILES } from './slow-files.ts'
 export type Kind = 'light' | 'program' | 'engine' | 'browser' | 'measuring'
 
 /**
- * A test file below the root; `seconds` is how long it took last, or a guess. A long one shows again, in another place or at
- * its full length, what shorter ones show: it belongs to `bun run torture`.
+ * A test file below the root; `seconds` is how long it took last, or a guess. A long one shows at length what the gate shows
+ * in short.
  */
 export type TestFile = { path: string; kind: Kind; seconds: number; mayShare: boolean; isLong: boolean }
 
@@ -18,8 +19,7 @@ export type Batch = { paths: string[]; kind: Kind; seconds: number }
 
 const PATTERN = '{src,tests,web,scripts}/**/*.test.{ts,tsx}'
 /** A file says what it is in a comment of its own, such as `// gate: measuring`. */
-const DECLARED = /^\/\/ gate: (?!long$)(\w+)$/m
-const LONG = /^\/\/ gate: long$/m
+const DECLARED = /^\/\/ gate: (\w+)$/m
 /** What needs an engine or a browser cannot but import one of these. */
 const IMPORTED: readonly (readonly [RegExp, Kind])[] = [
   [/from '[^']*harness\/(?:\w+\/)?(?:engine|swarm|openclaw|live-image)\.ts'/, 'engine'],
@@ -59,7 +59,7 @@ export async function findTestFiles(
         path,
         kind,
         mayShare,
-        isLong: LONG.test(text),
+        isLong: Object.hasOwn(LONG_FILES, path),
         seconds: remembered[path] ?? SLOW_FILES[path] ?? guessSeconds(kind, text),
       }
     }),
