@@ -55,7 +55,7 @@ export async function stopAgent(deps: SwarmDeps, id: string, wanted: Wanted = 's
   // Scaled down first: what then ends must not come back.
   await changeService(deps, found.service, (spec) => scale(spec, wanted, 0))
   await endHere(deps, found, (container) => container.stop({ t: STOP_SECONDS }))
-  await waitUntil(() => hasEndedEverywhere(deps, id))
+  await waitUntil(deps, id, () => hasEndedEverywhere(deps, id))
 }
 
 /** Ends it by force at once where the engine is the agent's own; elsewhere as `stopAgent`. @throws AppError `not_found`. */
@@ -63,7 +63,7 @@ export async function killAgent(deps: SwarmDeps, id: string): Promise<void> {
   const found = await getAgent(deps, id)
   await changeService(deps, found.service, (spec) => scale(spec, 'stopped', 0))
   await endHere(deps, found, (container) => container.kill())
-  await waitUntil(() => hasEndedEverywhere(deps, id))
+  await waitUntil(deps, id, () => hasEndedEverywhere(deps, id))
 }
 
 /** @throws AppError as `Runtime.restart`. */
@@ -147,7 +147,7 @@ async function toOrder(deps: SwarmDeps, current: Service | null, order: Order): 
 
 async function create(deps: SwarmDeps, order: ServiceSpec, spec: AgentSpec): Promise<void> {
   // Somebody may have removed its service, whose process keeps the port until it has ended.
-  await waitUntil(() => isGone(deps, spec.id))
+  await waitUntil(deps, spec.id, () => isGone(deps, spec.id))
   await makeNetwork(deps, spec.id)
   try {
     await deps.engine.change((docker) => docker.createService(toCreateOptions(order)))
@@ -179,7 +179,7 @@ async function replace(deps: SwarmDeps, current: Service, order: ServiceSpec, sp
 /** Starts it anew, whether it runs or not. When that fails it stays down. */
 async function launch(deps: SwarmDeps, id: string, service: Service): Promise<void> {
   // While its last process is ending the swarm keeps the port, and looks for a free one more slowly than we do.
-  if (wantedOf(service) !== 'running') await waitUntil(() => isGone(deps, id))
+  if (wantedOf(service) !== 'running') await waitUntil(deps, id, () => isGone(deps, id))
   await changeService(deps, service, (spec) => {
     const { [EXIT_LABEL]: _, ...Labels } = spec.Labels
     return withGeneration(scale({ ...spec, Labels }, 'running', 1), spec.TaskTemplate.ForceUpdate + 1)

@@ -3,9 +3,11 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type Docker from 'dockerode'
 import { extract, pack } from 'tar-stream'
+import { z } from 'zod'
 import { execIn, importAgent, PATIENT } from '../../../../tests/harness/engines/engine.ts'
 import { answersHealthz, runtimeContract, waitFor } from '../../../../tests/harness/engines/runtime-contract.ts'
 import { canStartSwarm, startSwarm } from '../../../../tests/harness/engines/swarm.ts'
+import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
 import { createLog } from '../../../core/log.ts'
@@ -14,6 +16,7 @@ import { createEngine, orNull } from '../engine/engine.ts'
 import { createSwarmRuntime } from './swarm.ts'
 
 const INSTANCE = 'test'
+const AnyTasks = z.array(z.looseObject({ DesiredState: z.string() }))
 const PATIENCE_MS = 300_000
 /** Most of the time the swarm only waits: for its machines to hear of something, or for a port. */
 const SIDE_BY_SIDE = 4
@@ -88,6 +91,32 @@ describe.skipIf(!canStartSwarm()).concurrent('swarm', () => {
 
 describe.skipIf(!canStartSwarm())('swarm', () => {
   test(
+    'an agent that the swarm starts once more in the moment in which it is stopped is ended, by the stop or by who looks after it',
+    async () => {
+      await using swarm = await startSwarm(1)
+      const image = await importAgent(swarm.manager.docker)
+      using engine = startForgetfulEngine(swarm.manager.dockerHost.replace('unix://', ''))
+      const runtime = createRuntime(engine.dockerHost)
+      const spec = toSpec(image)
+      await runtime.deploy(spec)
+      engine.forgetNext(0)
+      await runtime.stop(spec.id)
+      // One that ended it, and one that reminded the swarm.
+      expect(engine.ends()).toBe(2)
+      await runtime.start(spec.id)
+      // Here the stop is over before the swarm forgets it.
+      engine.forgetNext(2)
+      await runtime.stop(spec.id)
+      expect(engine.ends()).toBe(1)
+      await waitFor(async () => engine.ends() === 2, PATIENCE_MS)
+      expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'stopped' })
+      await runtime.remove(spec.id)
+      await runtime.close()
+    },
+    PATIENCE_MS * 4,
+  )
+
+  test(
     'an agent is held to the profile, cannot reach another one, and stays down when its configuration is bad',
     async () => {
       await using swarm = await startSwarm(1)
@@ -153,6 +182,48 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
     PATIENCE_MS * 4,
   )
 })
+
+/**
+ * Stands before an engine. Of a service that it is told to end it says at times that a task is still wanted, until it is told
+ * again: the swarm does that by chance, once in some hundred stops of an agent that has just died.
+ */
+function startForgetfulEngine(socket: string) {
+  const folder = tempFolder()
+  let [ends, truths] = [0, Number.POSITIVE_INFINITY]
+  let wanted: object[] = []
+  const server = Bun.serve({
+    unix: folder.file('docker.sock'),
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url)
+      const body = await request.text()
+      if (/^(\/v[\d.]+)?\/services\/\w+\/update$/.test(pathname) && body.includes('"Replicas":0')) ends++
+      const answer = await fetch(`http://engine${pathname}${search}`, {
+        unix: socket,
+        method: request.method,
+        headers: request.headers,
+        ...(body && { body }),
+      })
+      if (!/^(\/v[\d.]+)?\/tasks$/.test(pathname)) return answer
+      const tasks = AnyTasks.parse(await answer.json())
+      if (ends === 0) wanted = tasks.map((task) => ({ ...task, Status: { State: 'ready' } }))
+      return Response.json(ends === 1 && truths-- <= 0 ? wanted : tasks)
+    },
+  })
+  return {
+    dockerHost: `unix://${folder.file('docker.sock')}`,
+    /** How often it was told to end the service since. */
+    ends: () => ends,
+    /** The next end is forgotten after so many answers about tasks. */
+    forgetNext(answers: number) {
+      ends = 0
+      truths = answers
+    },
+    [Symbol.dispose]() {
+      server.stop(true)
+      folder[Symbol.dispose]()
+    },
+  }
+}
 
 function createRuntime(dockerHost: string) {
   return createSwarmRuntime({

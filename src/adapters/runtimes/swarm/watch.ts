@@ -7,6 +7,7 @@ import { giveUpAgent } from './agent.ts'
 import { isUsable, type Node } from './answers.ts'
 import { type Found, findAgent, findCurrent, listAgents, listEnded, listNodes, type SwarmDeps } from './cluster.ts'
 import { isScaledByHand, wantedOf } from './edits.ts'
+import { hasStray, remind } from './ending.ts'
 import { hasBadConfiguration, type RestartCounter } from './inspection.ts'
 import { NODE_LABEL } from './spec.ts'
 import { pinAgent } from './starting.ts'
@@ -34,7 +35,8 @@ type Seen = {
 
 /**
  * Looks at the swarm again and again: its events tell of services, and nothing of the tasks that run and die. What it
- * finds is told, and done: an agent with a bad configuration is left down, one whose machine is lost may go elsewhere.
+ * finds is told, and done: an agent with a bad configuration is left down, one that was stopped stays so, one whose machine
+ * is lost may go elsewhere.
  */
 export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
   const broadcast = createBroadcast<RuntimeEvent>()
@@ -92,6 +94,10 @@ async function lookAfter(deps: SwarmWatchDeps, found: Found, isLost: (nodeId: st
   await deps.change(id, async () => {
     const now = await findAgent(deps, id)
     if (!now || !needsCare(now, isLost)) return
+    if (hasStray(now)) {
+      deps.log.warn({ agentId: id }, 'the swarm has started an agent that was stopped, and is told to end it')
+      return remind(deps, now.service)
+    }
     if (hasBadConfiguration(now)) return giveUpAgent(deps, now.service, BAD_CONFIGURATION_EXIT)
     const pinned = now.service.Spec.Labels[NODE_LABEL]
     if (pinned === undefined) return pinAgent(deps, now.service, findCurrent(now)?.NodeID ?? null)
@@ -101,7 +107,7 @@ async function lookAfter(deps: SwarmWatchDeps, found: Found, isLost: (nodeId: st
 }
 
 function needsCare(found: Found, isLost: (nodeId: string) => boolean): boolean {
-  if (wantedOf(found.service) !== 'running') return false
+  if (wantedOf(found.service) !== 'running') return hasStray(found)
   const pinned = found.service.Spec.Labels[NODE_LABEL]
   return hasBadConfiguration(found) || (pinned === undefined ? findCurrent(found) !== null : isLost(pinned))
 }
