@@ -4,6 +4,7 @@
  */
 export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/traces/traces.test.ts': ['src/features/views/watching/watching.test.ts'],
+  'src/cli/administration.test.ts': ['src/cli/cli.test.ts', 'src/features/house/administration/administration.test.ts'],
   'src/cli/remote/fleet/fleet.test.ts': [
     'src/cli/remote/fleet/show-plan.test.ts',
     'src/cli/remote/fleet/lost-server.test.ts',
@@ -11,6 +12,7 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/cli/remote/remote.test.ts': ['src/cli/cli.test.ts', 'src/cli/remote/fleet/mcp-commands.test.ts'],
   'src/features/agents/snapshots/restore.test.ts': ['src/features/agents/snapshots/snapshots.test.ts'],
+  'src/features/people/security-events/crash.test.ts': ['src/features/people/security-events/security-events.test.ts'],
   'src/features/talk/scheduled-tasks/real-agent.test.ts': [
     'src/features/talk/scheduled-tasks/scheduled-tasks.test.ts',
     'src/features/talk/chat/send.test.ts',
@@ -57,12 +59,17 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/browser/waiting.test.ts': ['tests/browser/every-page.test.ts'],
   'tests/browser/wallets.test.ts': ['src/features/money/wallets/wallets.test.ts'],
   'tests/chaos/deploy.test.ts': ['src/adapters/runtimes/process/process.test.ts'],
+  'tests/chaos/deploy-docker.test.ts': [
+    'src/adapters/runtimes/docker/docker.test.ts',
+    'src/features/agents/operations/images.test.ts',
+  ],
   'tests/chaos/engine.test.ts': ['src/adapters/runtimes/docker/docker.test.ts', 'tests/chaos/down.test.ts'],
   'tests/chaos/hostile.test.ts': ['src/adapters/runtimes/engine/container.test.ts'],
   'tests/chaos/logs.test.ts': ['src/adapters/runtimes/engine/logs.test.ts'],
   'tests/chaos/payments.test.ts': ['tests/chaos/paid-calls.test.ts'],
   'tests/chaos/posted-channels.test.ts': ['src/agent/channels/telegram/killed.test.ts'],
   'tests/chaos/restart.test.ts': ['tests/chaos/signals.test.ts', 'tests/watchdog/watch.test.ts'],
+  'tests/chaos/swarm-made-anew.test.ts': ['src/adapters/runtimes/swarm/swarm.test.ts'],
   'tests/chaos/swarm.test.ts': ['src/adapters/runtimes/swarm/swarm.test.ts'],
   'tests/economy/split-kill.test.ts': ['src/features/money/splits/splits.test.ts'],
   'tests/install/agent-image.test.ts': ['src/adapters/runtimes/docker/docker.test.ts', 'tests/executable.test.ts'],
@@ -83,5 +90,6 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/journeys/upgrade.test.ts': ['src/cli/upgrade/executable.test.ts'],
   'tests/sleep/work-asleep.test.ts': ['tests/sleep/sleep.test.ts', 'tests/sleep/wakers.test.ts'],
   'tests/summarizer/hostile.test.ts': ['tests/summarizer/pages.test.ts'],
+  'tests/watchdog/docker.test.ts': ['tests/watchdog/watch.test.ts'],
   'tests/watchdog/repair.test.ts': ['tests/watchdog/watch.test.ts', 'tests/watchdog/model.test.ts'],
 }

@@ -25,6 +25,8 @@ const VIEWS = [
 const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
 /** Who is signed in, which every page asks for before anything else. */
 const SIGNED_IN = /^\/api\/auth\/(?:session|csrf)/
+/** What tells of a failure and tries again is one part, in which pages show what they read. */
+const FAILS_EVERY = IS_EACH ? 1 : 3
 /** Lost connections are waited for before they are told of, and one guard of the session stands before all pages. */
 const LOST_EVERY = IS_EACH ? 1 : 32
 const EXPIRED_EVERY = IS_EACH ? 1 : 8
@@ -114,11 +116,13 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'each page fails once: it names the failed request and goes on when the server does, and after a lost connection too; then axe-core finds nothing on it, light or dark, on a phone or on a desk, and no page scrolls sideways on a screen of 360 pixels',
+  'axe-core finds nothing on any page, light or dark, on a phone or on a desk, and none scrolls sideways on a screen of 360 pixels; a page that fails names the failed request and goes on when the server does, and after a lost connection too',
   async () => {
     const { page, web, paths } = tour
     const pages = [...paths.own, ...paths.furnished, '/cost?period=30d']
     const found: string[] = []
+    // What stands furnished may lie over what has failed, such as a dialog.
+    const failing = paths.own.filter((_path, index) => index % FAILS_EVERY === 0)
     let failed = 0
     const left = pages.entries()
     const takePages = async (tab: Page) => {
@@ -127,8 +131,7 @@ test.skipIf(!hasBrowser())(
         if (index % LOST_EVERY === 0) await failsOnce(tab, line, `${web}${path}`, null)
         for (const view of IS_EACH ? VIEWS : VIEWS.slice(index % VIEWS.length, (index % VIEWS.length) + 1)) {
           await show(tab, view)
-          // What stands furnished may lie over what has failed, such as a dialog.
-          if (paths.furnished.includes(path)) await visit(tab, `${web}${path}`)
+          if (!failing.includes(path)) await visit(tab, `${web}${path}`)
           else if (await failsOnce(tab, line, `${web}${path}`, REQUEST_ID)) failed++
           found.push(...(await look(tab, path, view)))
           await resizePage(tab, PHONE)
@@ -141,7 +144,7 @@ test.skipIf(!hasBrowser())(
     await Promise.all(Array.from({ length: TABS }, async () => takePages(await page.context().newPage())))
     expect(found).toEqual([])
     // All but the few that ask for nothing of their own.
-    expect(failed).toBeGreaterThan(0.8 * paths.own.length)
+    expect(failed).toBeGreaterThan(0.8 * failing.length)
   },
   LIMIT_MS,
 )
