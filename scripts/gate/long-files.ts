@@ -83,7 +83,7 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   ],
   'tests/journeys/commands.test.ts': ['src/agent/commands/command-tools.test.ts'],
   'tests/journeys/home.test.ts': ['tests/journeys/main-job.test.ts', 'tests/journeys/first-run.test.ts'],
-  'tests/journeys/operator.test.ts': ['src/cli/administration.test.ts', 'tests/journeys/runtimes.test.ts'],
+  'tests/journeys/operator.test.ts': ['src/cli/cli.test.ts', 'tests/journeys/runtimes.test.ts'],
   'tests/journeys/secrets.test.ts': ['src/features/people/sealing/places.test.ts'],
   'tests/journeys/sleep.test.ts': ['tests/sleep/sleep.test.ts'],
   'tests/journeys/token-rotation.test.ts': ['src/features/agents/deployments/rotate-token.test.ts'],
