@@ -25,7 +25,7 @@ export type TestOptions = {
   words?: readonly string[]
   /** Long files too. */
   isWhole?: boolean
-  /** So many files at once. Files wait more than they work: three for each core keep it busy. */
+  /** So many files at once. Files wait as well as they work: two for each core keep it busy. */
   lanes?: number
   limits?: typeof LIMITS
   print?: (text: string) => void
@@ -40,7 +40,7 @@ export async function runTests(options: TestOptions): Promise<boolean> {
     root,
     words = [],
     isWhole = false,
-    lanes = 3 * availableParallelism(),
+    lanes = 2 * availableParallelism(),
     limits = LIMITS,
     print = console.log,
   } = options

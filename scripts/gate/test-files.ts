@@ -35,7 +35,7 @@ const STARTS_ANY_PROGRAM = /\b(?:openHouse|startServer|openTalkingService|(?:Bun
  * To load what tests share takes longer than most of them: a process of each file would take a third more time in all.
  * Those that wait for programs or for a browser take long enough to want company for a while only.
  */
-const FILES_A_BATCH: Partial<Record<Kind, number>> = { light: 30, program: 4, browser: 5 }
+const FILES_A_BATCH: Partial<Record<Kind, number>> = { light: 50, program: 8, browser: 6 }
 const STARTS_PROGRAMS = /\b(?:openHouse|startServer|openTalkingService)\(/
 const GUESSED_SECONDS_WITH_PROGRAMS = 15
 const GUESSED_BYTES_A_SECOND = 5000
