@@ -25,7 +25,7 @@ export type TestOptions = {
   words?: readonly string[]
   /** Long files too. */
   isWhole?: boolean
-  /** So many files at once. Files wait as well as they work: two for each core keep it busy. */
+  /** So many files at once. Files wait as well as they work: five for two cores keep them busy. */
   lanes?: number
   limits?: typeof LIMITS
   print?: (text: string) => void
@@ -40,7 +40,7 @@ export async function runTests(options: TestOptions): Promise<boolean> {
     root,
     words = [],
     isWhole = false,
-    lanes = 2 * availableParallelism(),
+    lanes = Math.ceil(2.5 * availableParallelism()),
     limits = LIMITS,
     print = console.log,
   } = options

@@ -11,8 +11,13 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
     'src/cli/remote/rollout/roll-out.test.ts',
   ],
   'src/cli/remote/remote.test.ts': ['src/cli/cli.test.ts', 'src/cli/remote/fleet/mcp-commands.test.ts'],
+  'src/features/agents/deployments/lifecycle.test.ts': [
+    'src/features/agents/deployments/deployments.test.ts',
+    'src/features/agents/deployments/actions.test.ts',
+  ],
   'src/features/agents/snapshots/restore.test.ts': ['src/features/agents/snapshots/snapshots.test.ts'],
   'src/features/people/security-events/crash.test.ts': ['src/features/people/security-events/security-events.test.ts'],
+  'src/features/talk/approvals/decide-by-channel.test.ts': ['src/features/talk/approvals/approvals.test.ts'],
   'src/features/talk/scheduled-tasks/real-agent.test.ts': [
     'src/features/talk/scheduled-tasks/scheduled-tasks.test.ts',
     'src/features/talk/chat/send.test.ts',
@@ -20,6 +25,7 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/backups/agent.test.ts': ['tests/backups/backup.test.ts'],
   'tests/backups/killed.test.ts': ['tests/backups/writes.test.ts'],
   'tests/backups/s3.test.ts': ['tests/backups/backup.test.ts', 'tests/backups/run.test.ts'],
+  'tests/browse/containers.test.ts': ['tests/browse/files.test.ts', 'src/adapters/workspaces/links.test.ts'],
   'tests/browse/git-bombs.test.ts': ['tests/browse/git.test.ts'],
   'tests/browse/hostile-git.test.ts': ['tests/browse/git.test.ts', 'tests/browse/traversal.test.ts'],
   'tests/browse/push.test.ts': ['tests/browse/git.test.ts'],
@@ -77,7 +83,10 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/install/agent-image.test.ts': ['src/adapters/runtimes/docker/docker.test.ts', 'tests/executable.test.ts'],
   'tests/install/release.test.ts': ['tests/executable.test.ts'],
   'tests/install/systemd.test.ts': ['src/cli/service/service.test.ts'],
-  'tests/journeys/backup-in-containers.test.ts': ['tests/backups/backup.test.ts', 'tests/browse/containers.test.ts'],
+  'tests/journeys/backup-in-containers.test.ts': [
+    'tests/backups/backup.test.ts',
+    'src/adapters/runtimes/docker/docker.test.ts',
+  ],
   'tests/journeys/backup.test.ts': ['tests/backups/backup.test.ts', 'tests/backups/run.test.ts'],
   'tests/journeys/channels.test.ts': [
     'src/features/agents/channels/channels.test.ts',
@@ -87,6 +96,10 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/journeys/container.test.ts': ['src/adapters/runtimes/docker/docker.test.ts', 'tests/chaos/down.test.ts'],
   'tests/journeys/home.test.ts': ['tests/journeys/main-job.test.ts', 'tests/journeys/first-run.test.ts'],
   'tests/journeys/operator.test.ts': ['src/cli/cli.test.ts', 'tests/journeys/runtimes.test.ts'],
+  'tests/journeys/rotate-key.test.ts': [
+    'src/features/people/sealing/places.test.ts',
+    'tests/journeys/encryption-key.test.ts',
+  ],
   'tests/journeys/secrets.test.ts': ['src/features/people/sealing/places.test.ts'],
   'tests/journeys/sleep.test.ts': ['tests/sleep/sleep.test.ts'],
   'tests/journeys/token-rotation.test.ts': ['src/features/agents/deployments/rotate-token.test.ts'],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type Docker from 'dockerode'
@@ -90,11 +90,17 @@ describe.skipIf(!canStartSwarm()).concurrent('swarm', () => {
 })
 
 describe.skipIf(!canStartSwarm())('swarm', () => {
+  let swarm: Awaited<ReturnType<typeof startSwarm>>
+  let image: string
+  beforeAll(async () => {
+    swarm = await startSwarm(1)
+    image = await importAgent(swarm.manager.docker)
+  }, PATIENCE_MS)
+  afterAll(() => swarm?.[Symbol.asyncDispose]())
+
   test(
     'an agent that the swarm starts once more in the moment in which it is stopped is ended, by the stop or by who looks after it',
     async () => {
-      await using swarm = await startSwarm(1)
-      const image = await importAgent(swarm.manager.docker)
       using engine = startForgetfulEngine(swarm.manager.dockerHost.replace('unix://', ''))
       const runtime = createRuntime(engine.dockerHost)
       const spec = toSpec(image)
@@ -116,9 +122,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   test(
     'an agent is held to the profile, cannot reach another one, and stays down when its configuration is bad',
     async () => {
-      await using swarm = await startSwarm(1)
       const { docker, dockerHost, address } = swarm.manager
-      const image = await importAgent(docker)
       const runtime = createRuntime(dockerHost)
       const one = toSpec(image, { secrets: { GATEWAY_TOKEN: 'gw_1', PLATFORM_TOKEN: 'agt_1' } })
       const other = toSpec(image)
