@@ -3,6 +3,7 @@
  * cores: what they show at length, files of the gate show in short, or by its parts. Each is beside those.
  */
 export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
+  'src/adapters/gateways/openclaw-memory.test.ts': ['src/adapters/gateways/gateway.test.ts'],
   'src/adapters/traces/traces.test.ts': ['src/features/views/watching/watching.test.ts'],
   'src/cli/administration.test.ts': ['src/cli/cli.test.ts', 'src/features/house/administration/administration.test.ts'],
   'src/cli/remote/fleet/fleet.test.ts': [
@@ -30,7 +31,9 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/browse/hostile-git.test.ts': ['tests/browse/git.test.ts', 'tests/browse/traversal.test.ts'],
   'tests/browse/push.test.ts': ['tests/browse/git.test.ts'],
   'tests/browser/admin/backups.test.ts': ['src/features/house/backups/web.test.ts'],
+  'tests/browser/admin/dead-letters.test.ts': ['src/jobs/queue.test.ts'],
   'tests/browser/admin/oversight.test.ts': ['src/features/house/oversight/oversight.test.ts'],
+  'tests/browser/admin/services.test.ts': ['src/features/house/services/services.test.ts'],
   'tests/browser/agent/agent-page.test.ts': ['tests/browser/every-page.test.ts', 'tests/browser/agent/chat.test.ts'],
   'tests/browser/agent/chat-answers.test.ts': ['tests/browser/agent/chat.test.ts'],
   'tests/browser/agent/commands-and-sleep.test.ts': [
@@ -60,9 +63,14 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   ],
   'tests/browser/models/key-page.test.ts': ['src/features/people/keys/keys.test.ts'],
   'tests/browser/models/models-page.test.ts': ['web/models/choose-models.test.ts'],
+  'tests/browser/no-mail.test.ts': [
+    'src/features/people/passwords/reset-password.test.ts',
+    'src/features/people/email-addresses/verify-email.test.ts',
+  ],
   'tests/browser/notices.test.ts': ['src/features/people/notices/notices.test.ts', 'web/notices/words.test.ts'],
   'tests/browser/palette.test.ts': ['web/palette/rate-entry.test.ts'],
   'tests/browser/skills-page.test.ts': ['src/features/money/skills/skills.test.ts'],
+  'tests/browser/start.test.ts': ['tests/browser/main-job.test.ts', 'tests/journeys/first-run.test.ts'],
   'tests/browser/team.test.ts': ['src/features/talk/swarms/swarms.test.ts', 'web/team/places-of-nodes.test.ts'],
   'tests/browser/waiting.test.ts': ['tests/browser/every-page.test.ts'],
   'tests/browser/wallets.test.ts': ['src/features/money/wallets/wallets.test.ts'],
@@ -71,12 +79,14 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
     'src/adapters/runtimes/docker/docker.test.ts',
     'src/features/agents/operations/images.test.ts',
   ],
-  'tests/chaos/engine.test.ts': ['src/adapters/runtimes/docker/docker.test.ts', 'tests/chaos/down.test.ts'],
+  'tests/chaos/down.test.ts': ['src/features/agents/reconciliation/follow-downs.test.ts'],
+  'tests/chaos/engine.test.ts': ['src/adapters/runtimes/docker/docker.test.ts'],
   'tests/chaos/hostile.test.ts': ['src/adapters/runtimes/engine/container.test.ts'],
   'tests/chaos/logs.test.ts': ['src/adapters/runtimes/engine/logs.test.ts'],
   'tests/chaos/payments.test.ts': ['tests/chaos/paid-calls.test.ts'],
+  'tests/chaos/ports.test.ts': ['src/features/agents/provisioning/provisioning.test.ts'],
   'tests/chaos/posted-channels.test.ts': ['src/agent/channels/telegram/killed.test.ts'],
-  'tests/chaos/restart.test.ts': ['tests/chaos/signals.test.ts', 'tests/watchdog/watch.test.ts'],
+  'tests/chaos/restart.test.ts': ['tests/chaos/signals.test.ts', 'tests/watchdog/model.test.ts'],
   'tests/chaos/swarm-made-anew.test.ts': ['src/adapters/runtimes/swarm/swarm.test.ts'],
   'tests/chaos/swarm.test.ts': ['src/adapters/runtimes/swarm/swarm.test.ts'],
   'tests/economy/split-kill.test.ts': ['src/features/money/splits/splits.test.ts'],
@@ -93,12 +103,16 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
     'tests/journeys/messenger-agent.test.ts',
   ],
   'tests/journeys/commands.test.ts': ['src/agent/commands/command-tools.test.ts'],
-  'tests/journeys/container.test.ts': ['src/adapters/runtimes/docker/docker.test.ts', 'tests/chaos/down.test.ts'],
+  'tests/journeys/container.test.ts': ['src/adapters/runtimes/docker/docker.test.ts'],
   'tests/journeys/home.test.ts': ['tests/journeys/main-job.test.ts', 'tests/journeys/first-run.test.ts'],
-  'tests/journeys/operator.test.ts': ['src/cli/cli.test.ts', 'tests/journeys/runtimes.test.ts'],
+  'tests/journeys/operator.test.ts': ['src/cli/cli.test.ts', 'tests/journeys/main-job.test.ts'],
   'tests/journeys/rotate-key.test.ts': [
     'src/features/people/sealing/places.test.ts',
     'tests/journeys/encryption-key.test.ts',
+  ],
+  'tests/journeys/runtimes.test.ts': [
+    'src/features/agents/deployments/assign.test.ts',
+    'src/features/agents/deployments/delete.test.ts',
   ],
   'tests/journeys/secrets.test.ts': ['src/features/people/sealing/places.test.ts'],
   'tests/journeys/sleep.test.ts': ['tests/sleep/sleep.test.ts'],
@@ -107,6 +121,7 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/loop/bodies.test.ts': ['tests/loop/routes.test.ts'],
   'tests/sleep/work-asleep.test.ts': ['tests/sleep/sleep.test.ts', 'tests/sleep/wakers.test.ts'],
   'tests/summarizer/hostile.test.ts': ['tests/summarizer/pages.test.ts'],
-  'tests/watchdog/docker.test.ts': ['tests/watchdog/watch.test.ts'],
-  'tests/watchdog/repair.test.ts': ['tests/watchdog/watch.test.ts', 'tests/watchdog/model.test.ts'],
+  'tests/watchdog/docker.test.ts': ['tests/watchdog/model.test.ts'],
+  'tests/watchdog/repair.test.ts': ['tests/watchdog/model.test.ts'],
+  'tests/watchdog/watch.test.ts': ['tests/watchdog/model.test.ts', 'src/features/agents/watchdog/routes.test.ts'],
 }

@@ -28,7 +28,7 @@ const SIGNED_IN = /^\/api\/auth\/(?:session|csrf)/
 /** A page that jumps is made of parts that others have too. */
 const LOADED_EVERY = IS_EACH ? 1 : 2
 /** What tells of a failure and tries again is one part, in which pages show what they read. */
-const FAILS_EVERY = IS_EACH ? 1 : 3
+const FAILS_EVERY = IS_EACH ? 1 : 6
 /** Lost connections are waited for before they are told of, and one guard of the session stands before all pages. */
 const LOST_EVERY = IS_EACH ? 1 : 32
 const EXPIRED_EVERY = IS_EACH ? 1 : 8
