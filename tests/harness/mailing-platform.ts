@@ -1,3 +1,7 @@
+import { and, eq } from 'drizzle-orm'
+import type { Db } from '../../src/db/open.ts'
+import { MAIL_JOB } from '../../src/features/people/mails/send-mail.ts'
+import { jobs } from '../../src/jobs/tables.ts'
 import { type MailServer, startMailServer } from './doubles/mail-server.ts'
 import { startJobs } from './jobs.ts'
 import { type TestOptions, testPlatform } from './platform.ts'
@@ -11,13 +15,19 @@ export async function mailingPlatform(options: TestOptions = {}) {
   const mail = await startMailServer()
   const environment = { SMTP_URL: mail.url, APP_URL: 'https://stead.example', ...options.environment }
   const test = testPlatform({ ...options, environment })
-  const jobs = startJobs(test.platform)
+  const runner = startJobs(test.platform)
   return {
     ...test,
     mail,
-    /** Waits for a mail to `to` whose subject holds `subject`, the `count`th such one. */
-    arrival: (to: string, subject: string, count = 1) =>
-      until(`mail ${count} to ${to}: ${subject}`, () => findMails(mail, to, subject)[count - 1]),
+    /**
+     * Waits for a mail to `to` whose subject holds `subject`, the `count`th such one, and until the queue knows that it was
+     * sent: a clock that is moved before would let it be sent again.
+     */
+    arrival: async (to: string, subject: string, count = 1) => {
+      const arrived = await until(`mail ${count} to ${to}: ${subject}`, () => findMails(mail, to, subject)[count - 1])
+      await until('no mail to be under way', () => !isMailUnderWay(test.platform.db))
+      return arrived
+    },
     /** Registers, which mails a link to prove the address, and signs in. */
     signUp: async (email: string, password: string) => {
       await test.web.request('/api/register', json('POST', { email, password }))
@@ -25,10 +35,15 @@ export async function mailingPlatform(options: TestOptions = {}) {
     },
     login: (email: string, password: string) => login(test, email, password),
     [Symbol.asyncDispose]: async () => {
-      await jobs[Symbol.asyncDispose]()
+      await runner[Symbol.asyncDispose]()
       await mail[Symbol.asyncDispose]()
     },
   }
+}
+
+function isMailUnderWay(db: Db): boolean {
+  const isRunning = and(eq(jobs.kind, MAIL_JOB), eq(jobs.status, 'running'))
+  return db.select({ id: jobs.id }).from(jobs).where(isRunning).get() !== undefined
 }
 
 function findMails(mail: MailServer, to: string, subject: string) {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { answersHealthz, runtimeContract, waitFor } from '../../../../tests/harness/engines/runtime-contract.ts'
 import type { HostOrder } from '../../../../tests/harness/programs/process-test-host.ts'
 import { roundsOf } from '../../../../tests/harness/rounds.ts'
+import { until } from '../../../../tests/harness/until.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { createLog } from '../../../core/log.ts'
 import type { AgentSpec, LogLine, Runtime } from '../contract/runtime.ts'
@@ -96,10 +97,9 @@ async function getRecord(dir: string, id: string): Promise<AgentRecord> {
   return record
 }
 
+/** An agent may answer before what is known of its process is on the disk. */
 async function getPid(dir: string, id: string): Promise<number> {
-  const { process: recorded } = await getRecord(dir, id)
-  if (!recorded) throw new Error(`no process of ${id}`)
-  return recorded.pid
+  return until(`the process of ${id}`, async () => (await getRecord(dir, id)).process?.pid)
 }
 
 async function isAlive(pid: number): Promise<boolean> {
