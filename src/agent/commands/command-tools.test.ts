@@ -23,9 +23,10 @@ async function openAgent(settings: { maxTurnMs?: number } = {}) {
   }
 }
 
-/** Is a process alive whose number stands in this file? One that was killed and not yet fetched is not. */
+/** Is a process alive whose number stands in this file, which may still be empty? One that was killed and not yet fetched is not. */
 async function isAlive(file: string): Promise<boolean> {
-  const pid = (await readFile(file, 'utf8')).trim()
+  const [pid] = /^\d+(?=\n)/.exec(await readFile(file, 'utf8')) ?? []
+  if (pid === undefined) return false
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   return stat !== null && !/\) Z /.test(stat)
 }
