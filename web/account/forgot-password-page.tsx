@@ -22,7 +22,10 @@ const leads = {
 
 /** `/forgot-password`: has a link for a new password made, where there is a way for it to arrive. */
 export function ForgotPasswordPage() {
-  const links = useQuery(providersQuery).data?.links
+  const { data, isLoading } = useQuery(providersQuery)
+  const links = data?.links
+  // What stands in the middle of the window would jump when the first line comes.
+  if (isLoading) return null
   return (
     <AuthFrame
       title="Forgot your password?"
