@@ -9,8 +9,7 @@ import { SLOW_FILES } from './slow-files.ts'
 export type Kind = 'light' | 'program' | 'engine' | 'browser' | 'measuring'
 
 /**
- * A test file below the root; `seconds` is how long it took last, or a guess. A long one shows at length what the gate shows
- * in short.
+ * A test file below the root; `seconds` is how long it took last, or a guess. A long one is left to a release: `long-files.ts`.
  */
 export type TestFile = { path: string; kind: Kind; seconds: number; mayShare: boolean; isLong: boolean }
 

@@ -6,7 +6,7 @@ import { CASES } from './torture-cases.ts'
 
 const FILES = await findTestFiles(join(import.meta.dir, '../..'))
 
-test('every long file is there, and what shows it in short is in the gate', () => {
+test('every long file is there, and what stands nearest to it is in the gate', () => {
   const isThere = (isLong: boolean, paths: readonly string[]) =>
     paths.filter((path) => !FILES.some((file) => file.path === path && file.isLong === isLong))
   expect(isThere(true, Object.keys(LONG_FILES))).toEqual([])

@@ -22,16 +22,14 @@ const leads = {
 
 /** `/forgot-password`: has a link for a new password made, where there is a way for it to arrive. */
 export function ForgotPasswordPage() {
-  const { data, isLoading } = useQuery(providersQuery)
-  const links = data?.links
-  // What stands in the middle of the window would jump when the first line comes.
-  if (isLoading) return null
+  const links = useQuery(providersQuery).data?.links
   return (
     <AuthFrame
       title="Forgot your password?"
       lead={
         <>
-          {links && `${leads[links]} `}
+          {/* The usual words keep their place until it is known: all of the page stands around its middle. */}
+          <span className={links ? undefined : 'invisible'}>{leads[links ?? 'by-mail']} </span>
           <Link to="/login" className="font-medium text-accent underline">
             Back to sign-in
           </Link>

@@ -12,18 +12,12 @@ export type TalkingService = AsyncDisposable & {
 
 /** A service with a double of a provider and an agent of Ada's that runs; it talks as the provider answers. */
 export async function openTalkingService(answer?: Answer | Answering): Promise<TalkingService> {
-  const provider = await startProvider(answer)
-  const server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
+  await using stack = new AsyncDisposableStack()
+  const provider = stack.use(await startProvider(answer))
+  const environment = { OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl }
+  const server = stack.use(await startServer(environment))
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
-  return {
-    provider,
-    server,
-    person,
-    agentId,
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]()
-      await provider.stop()
-    },
-  }
+  const all = stack.move()
+  return { provider, server, person, agentId, [Symbol.asyncDispose]: () => all.disposeAsync() }
 }
