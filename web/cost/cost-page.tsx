@@ -12,6 +12,7 @@ import { DailyCost } from './daily-cost.tsx'
 import { type Chosen, forecastMonth } from './explore.ts'
 import { Explored } from './explored.tsx'
 import { formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
+import { forecastSum } from './forecast.ts'
 import { MonthMeter } from './month-meter.tsx'
 
 const route = getRouteApi('/signed-in/cost')
@@ -120,8 +121,11 @@ function Sample({ data }: { data: CostDashboard }) {
 
 /** What the month will have cost when it goes on like this; nothing while too little is known. */
 function Forecast() {
-  const { data } = useQuery(byDayQuery(daysOf('mtd')))
-  const forecast = data && forecastMonth(data.rows, new Date())
+  const { data, isPending } = useQuery(byDayQuery(daysOf('mtd')))
+  const now = new Date()
+  // It keeps its place, or it would push the figures down when it comes; on the first of a month it never does.
+  if (isPending) return forecastSum(1, now) === null ? null : <Skeleton className="h-10 sm:h-5" />
+  const forecast = data && forecastMonth(data.rows, now)
   if (!forecast) return null
   return (
     <p className="text-sm text-muted">

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { brotliDecompressSync } from 'node:zlib'
 
 const unpacked = new Map<string, Promise<Record<string, unknown>>>()
 
 /**
- * The module whose text the executable carries in `file`, compressed by Brotli. It is loaded once, however often it is
+ * The module whose text the executable carries in `file`, compressed by Zstandard. It is loaded once, however often it is
  * asked for. The build puts calls of this in the place of libraries that are seldom needed.
  */
 export function unpackLibrary(file: string): Promise<Record<string, unknown>> {
@@ -17,7 +16,7 @@ export function unpackLibrary(file: string): Promise<Record<string, unknown>> {
 }
 
 async function load(file: string): Promise<Record<string, unknown>> {
-  const text = brotliDecompressSync(readFileSync(file))
+  const text = Bun.zstdDecompressSync(readFileSync(file))
   const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
   try {
     return await import(url)
