@@ -94,7 +94,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       encryptionKey,
       providers,
       trace,
-      traceGateway: traces && traces.traceGateway,
+      traceGateway: traces?.traceGateway ?? null,
       runStead: options.runStead ?? null,
       shownSettings: options.shownSettings ?? [],
       agent: { command: options.agentCommand, path: options.path, lang: options.lang },
