@@ -12,6 +12,8 @@ export type Finished = {
 
 export type Limits = {
   cwd: string
+  /** Beside what this program has. */
+  environment?: Record<string, string>
   /** A guard against hanging, nothing else. */
   limitMs: number
   /** Ends the command before its limit. */
@@ -30,11 +32,11 @@ const POLL_MS = 50
 const running = new Set<number>()
 
 /** Runs `command` without a terminal and without standard input, in a process group of its own. */
-export async function runCommand(command: string[], { cwd, limitMs, signal, onOutput }: Limits): Promise<Finished> {
+export async function runCommand(command: string[], { cwd, environment, limitMs, signal, onOutput }: Limits): Promise<Finished> {
   const startedAt = performance.now()
   const child = Bun.spawn([...IN_ONE_PIPE, ...command], {
     cwd,
-    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
+    env: { ...process.env, ...environment, NO_COLOR: '1', FORCE_COLOR: '0' },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'ignore',

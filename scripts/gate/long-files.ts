@@ -94,6 +94,7 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/install/agent-image.test.ts': ['src/adapters/runtimes/docker/docker.test.ts', 'tests/executable.test.ts'],
   'tests/install/release.test.ts': ['tests/executable.test.ts'],
   'tests/install/systemd.test.ts': ['src/cli/service/service.test.ts'],
+  'tests/journeys/adopt.test.ts': ['src/features/agents/residence/adopt.test.ts'],
   'tests/journeys/backup-in-containers.test.ts': [
     'tests/backups/backup.test.ts',
     'src/adapters/runtimes/docker/docker.test.ts',

@@ -6,7 +6,7 @@ import { openHouse } from '../harness/server.ts'
 import { atMostMs } from '../harness/speed/promised-times.ts'
 
 const RATE = 2000
-const SECONDS = roundsOf('FLOOD_SECONDS', 5)
+const SECONDS = roundsOf('FLOOD_SECONDS', 3)
 const MAX_P99_MS = atMostMs(100)
 const MAX_GROWTH_MB = 120
 const PROBE_EVERY_MS = 20
