@@ -32,7 +32,10 @@ const POLL_MS = 50
 const running = new Set<number>()
 
 /** Runs `command` without a terminal and without standard input, in a process group of its own. */
-export async function runCommand(command: string[], { cwd, environment, limitMs, signal, onOutput }: Limits): Promise<Finished> {
+export async function runCommand(
+  command: string[],
+  { cwd, environment, limitMs, signal, onOutput }: Limits,
+): Promise<Finished> {
   const startedAt = performance.now()
   const child = Bun.spawn([...IN_ONE_PIPE, ...command], {
     cwd,
