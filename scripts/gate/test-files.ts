@@ -36,7 +36,7 @@ const STARTS_ANY_PROGRAM = /\b(?:openHouse|startServer|openTalkingService|(?:Bun
  */
 const FILES_A_BATCH: Partial<Record<Kind, number>> = { light: 50, program: 8, browser: 6 }
 const STARTS_PROGRAMS = /\b(?:openHouse|startServer|openTalkingService)\(/
-const GUESSED_SECONDS_WITH_PROGRAMS = 15
+const GUESSED_SECONDS_WITH_PROGRAMS = 5
 const GUESSED_BYTES_A_SECOND = 5000
 
 /**

@@ -122,6 +122,7 @@ class Checkpointer implements Checkpoints {
     const reply = await this.#ask('checkpoint')
     if ('error' in reply) throw new Error(reply.error)
     this.#takeOver()
+    this.#frames = reply.frames
     if (reply.frames >= RESTART_FRAMES) this.#beginAnew(reply.copied)
     this.#noteStuck(reply.frames - reply.copied >= STUCK_FRAMES, reply.frames)
   }
