@@ -35,8 +35,9 @@ export const LONG_FILES: Readonly<Record<string, readonly string[]>> = {
   'tests/browser/admin/dead-letters.test.ts': ['src/jobs/queue.test.ts'],
   'tests/browser/admin/oversight.test.ts': ['src/features/house/oversight/oversight.test.ts'],
   'tests/browser/admin/services.test.ts': ['src/features/house/services/services.test.ts'],
-  'tests/browser/agent/agent-page.test.ts': ['tests/browser/every-page.test.ts', 'tests/browser/agent/chat.test.ts'],
-  'tests/browser/agent/chat-answers.test.ts': ['tests/browser/agent/chat.test.ts'],
+  'tests/browser/agent/agent-page.test.ts': ['tests/browser/every-page.test.ts', 'tests/browser/main-job.test.ts'],
+  'tests/browser/agent/chat-answers.test.ts': ['tests/browser/main-job.test.ts'],
+  'tests/browser/agent/chat.test.ts': ['tests/browser/main-job.test.ts', 'src/features/talk/chat/turns/turns.test.ts'],
   'tests/browser/agent/commands-and-sleep.test.ts': [
     'tests/sleep/sleep.test.ts',
     'web/agent-tools/tool-arguments.test.ts',

@@ -26,7 +26,7 @@ const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
 /** Who is signed in, which every page asks for before anything else. */
 const SIGNED_IN = /^\/api\/auth\/(?:session|csrf)/
 /** A page that jumps is made of parts that others have too. */
-const LOADED_EVERY = IS_EACH ? 1 : 2
+const LOADED_EVERY = IS_EACH ? 1 : 3
 /** What tells of a failure and tries again is one part, in which pages show what they read. */
 const FAILS_EVERY = IS_EACH ? 1 : 6
 /** Lost connections are waited for before they are told of, and one guard of the session stands before all pages. */
