@@ -154,19 +154,21 @@ export async function findAgent(deps: SwarmDeps, id: string): Promise<Found | nu
   })
 }
 
-/** Every agent of this installation. */
+/**
+ * Every agent of this installation. What it is told to do is read after its tasks: read before, a task that ends because it
+ * is told to, between the two, would look as if it had died by itself.
+ */
 export async function listAgents(deps: SwarmDeps): Promise<Found[]> {
-  const filters = { label: [`${LABELS.instance}=${deps.instance}`, LABELS.agent] }
+  const filters = JSON.stringify({ label: [`${LABELS.instance}=${deps.instance}`, LABELS.agent] })
   return look(deps, async (docker) => {
-    const services = Service.array().parse(await docker.listServices({ filters: JSON.stringify(filters) }))
-    const tasks =
-      services.length === 0
-        ? []
-        : await readTasks(
-            docker,
-            services.map(({ ID }) => ID),
-          )
-    return services.map((service) => ({ service, tasks: tasks.filter(({ ServiceID }) => ServiceID === service.ID) }))
+    const known = Service.array().parse(await docker.listServices({ filters }))
+    if (known.length === 0) return []
+    const ids = known.map(({ ID }) => ID)
+    const tasks = await readTasks(docker, ids)
+    const services = Service.array().parse(await docker.listServices({ filters }))
+    return services
+      .filter(({ ID }) => ids.includes(ID))
+      .map((service) => ({ service, tasks: tasks.filter(({ ServiceID }) => ServiceID === service.ID) }))
   })
 }
 
