@@ -69,12 +69,16 @@ async function checkReadme(): Promise<Outcome> {
 }
 
 function checkTypes(project: string): Promise<Outcome> {
-  return run([process.execPath, '--bun', 'run', 'tsc', ...IN_ONE_THREAD, '-p', project], SELDOM_COLLECTED)
+  return run(toToolCommand('tsc', ...IN_ONE_THREAD, '-p', project), SELDOM_COLLECTED)
+}
+
+function runTool(name: string, ...args: string[]): Promise<Outcome> {
+  return run(toToolCommand(name, ...args))
 }
 
 /** Tools run under this Bun: a machine without Node.js has all that is needed. */
-function runTool(name: string, ...args: string[]): Promise<Outcome> {
-  return run([process.execPath, '--bun', 'run', name, ...args])
+function toToolCommand(name: string, ...args: string[]): string[] {
+  return [process.execPath, '--bun', 'run', name, ...args]
 }
 
 function runScript(path: string, ...args: string[]): Promise<Outcome> {

@@ -10,7 +10,7 @@ const ENTRY = join(root, 'packed-library.js')
 const NAMESPACE = 'packed'
 /** Its place in the checkout is always the same: it has a say in the bytes of the executable. */
 const CACHE = join(root, 'node_modules/.cache/stead-libraries')
-/** Those above take longer and spare nothing; Brotli at its best takes five times as long for a hundred kilobytes less. */
+/** Higher levels take longer and spare nothing; Brotli at its best takes five times as long for a hundred kilobytes less. */
 const ZSTANDARD_LEVEL = 19
 
 /**

@@ -148,28 +148,16 @@ export async function look<T>(deps: SwarmDeps, work: (docker: Docker, self: Self
 
 /** Null for what is not there, and for what has the name but not our labels. */
 export async function findAgent(deps: SwarmDeps, id: string): Promise<Found | null> {
-  return look(deps, async (docker) => {
-    const service = await readService(deps, docker, id)
-    return service && { service, tasks: await readTasks(docker, [service.ID]) }
-  })
+  const [found] = await look(deps, (docker) => readFound(docker, () => readService(deps, docker, id)))
+  return found ?? null
 }
 
-/**
- * Every agent of this installation. What it is told to do is read after its tasks: read before, a task that ends because it
- * is told to, between the two, would look as if it had died by itself.
- */
+/** Every agent of this installation. */
 export async function listAgents(deps: SwarmDeps): Promise<Found[]> {
   const filters = JSON.stringify({ label: [`${LABELS.instance}=${deps.instance}`, LABELS.agent] })
-  return look(deps, async (docker) => {
-    const known = Service.array().parse(await docker.listServices({ filters }))
-    if (known.length === 0) return []
-    const ids = known.map(({ ID }) => ID)
-    const tasks = await readTasks(docker, ids)
-    const services = Service.array().parse(await docker.listServices({ filters }))
-    return services
-      .filter(({ ID }) => ids.includes(ID))
-      .map((service) => ({ service, tasks: tasks.filter(({ ServiceID }) => ServiceID === service.ID) }))
-  })
+  return look(deps, (docker) =>
+    readFound(docker, async () => Service.array().parse(await docker.listServices({ filters }))),
+  )
 }
 
 /** All tasks of an agent, also those of a service that somebody has removed and whose process has not ended yet. */
@@ -248,12 +236,26 @@ export function findCurrent(found: Found): Task | null {
   return findLive(generationOf(found))
 }
 
-async function readService(deps: SwarmDeps, docker: Docker, id: string): Promise<Service | null> {
+/**
+ * What services are told is read after their tasks: read before alone, a task that ends because it is told to, between the
+ * two, would look as if it had ended by itself.
+ */
+async function readFound(docker: Docker, readServices: () => Promise<Service[]>): Promise<Found[]> {
+  const ids = (await readServices()).map(({ ID }) => ID)
+  if (ids.length === 0) return []
+  const tasks = await readTasks(docker, ids)
+  return (await readServices())
+    .filter(({ ID }) => ids.includes(ID))
+    .map((service) => ({ service, tasks: tasks.filter(({ ServiceID }) => ServiceID === service.ID) }))
+}
+
+/** @returns one or none. */
+async function readService(deps: SwarmDeps, docker: Docker, id: string): Promise<Service[]> {
   const raw: unknown = await orNull(docker.getService(toServiceName(deps.instance, id)).inspect())
-  if (raw === null) return null
+  if (raw === null) return []
   const service = Service.parse(raw)
   const { Labels } = service.Spec
-  return Labels[LABELS.instance] === deps.instance && Labels[LABELS.agent] === id ? service : null
+  return Labels[LABELS.instance] === deps.instance && Labels[LABELS.agent] === id ? [service] : []
 }
 
 /** Asking for the tasks of a service that has just been removed is an error: then all are asked for. */

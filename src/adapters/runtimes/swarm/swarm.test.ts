@@ -120,6 +120,36 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   )
 
   test(
+    'an agent that is stopped while the swarm is looked at is not told as one that died',
+    async () => {
+      using engine = startSlowEngine(swarm.manager.dockerHost.replace('unix://', ''))
+      const watching = createRuntime(engine.dockerHost)
+      const runtime = createRuntime(swarm.manager.dockerHost)
+      const abort = new AbortController()
+      const told: string[] = []
+      const reading = (async () => {
+        for await (const { id, type } of watching.watch(abort.signal)) told.push(`${id} ${type}`)
+      })()
+      const [spec, other] = [toSpec(image), toSpec(image)]
+      await Promise.all([spec, other].map((one) => runtime.deploy(one)))
+      await engine.looks(2)
+      const look = engine.holdNextLook()
+      await look.hasBegun
+      await runtime.stop(spec.id)
+      look.goOn()
+      await swarm.manager.docker.getContainer((await getContainer(swarm.manager.docker, other.id)).Id).kill()
+      // The other one's crash shows that what came before it has been told.
+      await waitFor(async () => told.includes(`${other.id} died`), PATIENCE_MS)
+      expect(told).not.toContain(`${spec.id} died`)
+      abort.abort()
+      await reading
+      await Promise.all([spec, other].map(({ id }) => runtime.remove(id)))
+      await Promise.all([watching, runtime].map((one) => one.close()))
+    },
+    PATIENCE_MS * 4,
+  )
+
+  test(
     'an agent is held to the profile, cannot reach another one, and stays down when its configuration is bad',
     async () => {
       const { docker, dockerHost, address } = swarm.manager
@@ -184,12 +214,38 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   )
 })
 
+/** Stands before the engine at `socket` and answers in its place, as `answer` does with what it may pass on to it. */
+function startEngineBefore(
+  socket: string,
+  answer: (question: { pathname: string; body: string }, passOn: () => Promise<Response>) => Promise<Response>,
+): { dockerHost: string } & Disposable {
+  const folder = tempFolder()
+  const server = Bun.serve({
+    unix: folder.file('docker.sock'),
+    async fetch(request, server) {
+      server.timeout(request, 0)
+      const { pathname, search } = new URL(request.url)
+      const { method, headers } = request
+      const body = await request.text()
+      const passOn = () =>
+        fetch(`http://engine${pathname}${search}`, { unix: socket, method, headers, ...(body && { body }) })
+      return answer({ pathname, body }, passOn)
+    },
+  })
+  return {
+    dockerHost: `unix://${folder.file('docker.sock')}`,
+    [Symbol.dispose]() {
+      server.stop(true)
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
 /**
- * Stands before an engine. Of a service that it was told to end it says, when it has forgotten that, that its task is still
- * wanted, until it is told again: a swarm does so by chance, once in some hundred stops of an agent that has just died.
+ * Of a service that it was told to end it says, when it has forgotten that, that its task is still wanted, until it is told
+ * again: a swarm does so by chance, once in some hundred stops of an agent that has just died.
  */
 function startForgetfulEngine(socket: string) {
-  const folder = tempFolder()
   let [willForget, hasForgotten, reminders] = [false, false, 0]
   let wanted: object[] = []
   const hearEnd = () => {
@@ -197,26 +253,16 @@ function startForgetfulEngine(socket: string) {
     hasForgotten = willForget
     willForget = false
   }
-  const server = Bun.serve({
-    unix: folder.file('docker.sock'),
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url)
-      const body = await request.text()
-      if (/\/services\/\w+\/update$/.test(pathname) && body.includes('"Replicas":0')) hearEnd()
-      const answer = await fetch(`http://engine${pathname}${search}`, {
-        unix: socket,
-        method: request.method,
-        headers: request.headers,
-        ...(body && { body }),
-      })
-      if (!pathname.endsWith('/tasks')) return answer
-      const tasks = AnyTasks.parse(await answer.json())
-      if (tasks.some(({ DesiredState }) => DesiredState === 'running')) wanted = tasks
-      return Response.json(hasForgotten ? wanted : tasks)
-    },
+  const { dockerHost, [Symbol.dispose]: stop } = startEngineBefore(socket, async ({ pathname, body }, passOn) => {
+    if (/\/services\/\w+\/update$/.test(pathname) && body.includes('"Replicas":0')) hearEnd()
+    const answer = await passOn()
+    if (!pathname.endsWith('/tasks')) return answer
+    const tasks = AnyTasks.parse(await answer.json())
+    if (tasks.some(({ DesiredState }) => DesiredState === 'running')) wanted = tasks
+    return Response.json(hasForgotten ? wanted : tasks)
   })
   return {
-    dockerHost: `unix://${folder.file('docker.sock')}`,
+    dockerHost,
     /** How often it was told to end what it had forgotten to. */
     reminders: () => reminders,
     forgetNextEnd() {
@@ -226,10 +272,37 @@ function startForgetfulEngine(socket: string) {
     forget() {
       hasForgotten = true
     },
-    [Symbol.dispose]() {
-      server.stop(true)
-      folder[Symbol.dispose]()
+    [Symbol.dispose]: stop,
+  }
+}
+
+/** Lets somebody wait in the middle of a look: the services are known, and their tasks are not. */
+function startSlowEngine(socket: string) {
+  let count = 0
+  let hold: { begin(): void; isOver: Promise<void> } | null = null
+  const { dockerHost, [Symbol.dispose]: stop } = startEngineBefore(socket, async ({ pathname }, passOn) => {
+    if (!pathname.endsWith('/tasks')) return passOn()
+    count++
+    const { begin, isOver } = hold ?? {}
+    hold = null
+    begin?.()
+    await isOver
+    return passOn()
+  })
+  return {
+    dockerHost,
+    /** Waits for so many looks more, the last of which may be under way. */
+    async looks(more: number) {
+      const last = count + more + 1
+      await waitFor(async () => count >= last, PATIENCE_MS)
     },
+    holdNextLook() {
+      const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>()
+      const { promise: isOver, resolve: goOn } = Promise.withResolvers<void>()
+      hold = { begin, isOver }
+      return { hasBegun, goOn }
+    },
+    [Symbol.dispose]: stop,
   }
 }
 
