@@ -6,11 +6,11 @@ import { errorHandler, notFound } from '../http/errors.ts'
 import { FixedPathRouter } from '../http/fixed-path-router.ts'
 import { frame } from '../http/frame.ts'
 import { createApiDocuments } from './api-document/served.ts'
-import { backendApp } from './backend.ts'
+import { mountBackend } from './backend.ts'
 import type { Dashboard } from './dashboard.ts'
 import type { Platform } from './platform.ts'
-import { summarizerApp } from './summarizer.ts'
-import { webApp } from './web.ts'
+import { mountSummarizer } from './summarizer.ts'
+import { mountWeb } from './web.ts'
 
 export type App = ReturnType<typeof createApp>
 
@@ -26,9 +26,10 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   app.use(frame(log, { isHttps, noteRequest }))
   app.use(boundBodies(bodies))
   const documents = createApiDocuments(() => app.routes)
-  app.route('/web', webApp(platform, dashboard, documents))
-  app.route('/backend', backendApp(platform, documents))
-  app.route('/summarizer', summarizerApp(platform, documents))
+  // Each face stands in this app itself: one of its own would make every route twice.
+  mountWeb(app, platform, dashboard, documents)
+  mountBackend(app, platform, documents)
+  mountSummarizer(app, platform, documents)
   app.onError(errorHandler(log))
   app.notFound(notFound)
   return app

@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import type { Hono } from 'hono'
 import { agentsBackend } from '../features/agents/agents/backend.ts'
 import { agentConfigRoutes } from '../features/agents/agents/config-routes.ts'
 import { deploymentsBackend } from '../features/agents/deployments/backend.ts'
@@ -38,15 +38,15 @@ import { runtimeBackend } from '../features/views/runtime/backend.ts'
 import { watchingBackend } from '../features/views/watching/backend.ts'
 import { agentWebBackend } from '../features/web-tools/agent-web/backend.ts'
 import { browseBackend } from '../features/web-tools/browse/backend.ts'
-import type { BackendEnv } from '../http/env.ts'
+import type { BaseEnv } from '../http/env.ts'
 import { refuseWrongKeyAsUnauthorized } from '../http/internal-key.ts'
 import { limitRate } from '../http/rate-limit.ts'
 import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import type { Platform } from './platform.ts'
 
 /** The backend face: what services and agents call. One line a room. */
-export function backendApp(platform: Platform, documents: ApiDocuments) {
-  const app = new Hono<BackendEnv>()
+export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents: ApiDocuments) {
+  const app = root.basePath('/backend')
   const { people, agents, models, money, talk, webTools, views } = platform
   const { internalKey, requestsPerMinute } = people
   const { catalogue } = models
@@ -95,5 +95,4 @@ export function backendApp(platform: Platform, documents: ApiDocuments) {
   app.route('/', mcpServersBackend(talk))
   app.route('/', scheduledTasksBackend(talk))
   app.route('/', agentWebBackend(webTools))
-  return app
 }

@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import type { Hono } from 'hono'
 import { VERSION } from '../core/version.ts'
 import { probes } from '../features/views/health/probes.ts'
 import { healthSummarizer } from '../features/views/health/summarizer.ts'
@@ -8,11 +8,10 @@ import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import type { Platform } from './platform.ts'
 
 /** The summarizer face. One line a room. */
-export function summarizerApp({ views, webTools }: Platform, documents: ApiDocuments) {
-  const app = new Hono<BaseEnv>()
+export function mountSummarizer(root: Hono<BaseEnv>, { views, webTools }: Platform, documents: ApiDocuments) {
+  const app = root.basePath('/summarizer')
   app.route('/', probes(views))
   app.route('/', apiDocumentRoutes(documents, 'summarizer'))
   app.route('/', healthSummarizer({ version: VERSION, payTo: webTools.payTo }))
   app.route('/', summarizerRoutes(webTools))
-  return app
 }

@@ -1,4 +1,5 @@
-import { Hono } from 'hono'
+import type { Hono } from 'hono'
+import type { BlankSchema } from 'hono/types'
 import { agentConfigRoutes } from '../features/agents/agents/config-routes.ts'
 import { agentsWeb } from '../features/agents/agents/web.ts'
 import { channelsWeb } from '../features/agents/channels/web.ts'
@@ -78,16 +79,18 @@ import { feedsWeb } from '../features/web-tools/feeds/web.ts'
 import { radioWeb } from '../features/web-tools/radio/web.ts'
 import { videoWeb } from '../features/web-tools/video/web.ts'
 import { webhooksWeb } from '../features/web-tools/webhooks/web.ts'
-import type { WebEnv } from '../http/env.ts'
+import type { BaseEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
 import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import { type Dashboard, dashboardWeb } from './dashboard.ts'
 import { gatewayPlugins } from './gateway-plugins.ts'
 import type { Platform } from './platform.ts'
 
+type WebFace = Hono<BaseEnv, BlankSchema, '/web'>
+
 /** The web face: the public API and, behind it, the dashboard. One line a room. */
-export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiDocuments) {
-  const app = new Hono<WebEnv>()
+export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Dashboard, documents: ApiDocuments) {
+  const app = root.basePath('/web')
   const { people, agents, models, talk, webTools, views, house } = platform
   const { owner } = people.guards
   const { catalogue } = models
@@ -164,11 +167,10 @@ export function webApp(platform: Platform, dashboard: Dashboard, documents: ApiD
   app.route('/', mcpServerWeb(views))
   app.all('/api/*', notFound)
   app.route('/', dashboardWeb(dashboard))
-  return app
 }
 
 /** The rooms of money, a line each as above. */
-function mountMoney(app: Hono<WebEnv>, { people, money, talk, webTools }: Platform): void {
+function mountMoney(app: WebFace, { people, money, talk, webTools }: Platform): void {
   const { owner } = people.guards
   app.route('/', billingWeb(money))
   app.route('/', cardsWeb(money))

@@ -18,26 +18,30 @@ export function limitRate(
   message: string,
   keyOf: (c: Context<BaseEnv>) => string = (c) => addressKey(c.env.address),
 ) {
-  const limiter = rateLimiter<BaseEnv>({
-    windowMs: WINDOW_MS,
-    limit,
-    standardHeaders: false,
-    keyGenerator: keyOf,
-    handler: (c) => {
-      const standing = c.get('rateLimit')
-      if (standing) showLimit(c, standing)
-      c.header('retry-after', String(secondsUntil(standing?.resetTime)))
-      throw new AppError('limited', message)
-    },
-  })
-  const middleware = createMiddleware<BaseEnv>((c, next) =>
-    limiter(c, () => {
+  const createLimiter = () =>
+    rateLimiter<BaseEnv>({
+      windowMs: WINDOW_MS,
+      limit,
+      standardHeaders: false,
+      keyGenerator: keyOf,
+      handler: (c) => {
+        const standing = c.get('rateLimit')
+        if (standing) showLimit(c, standing)
+        c.header('retry-after', String(secondsUntil(standing?.resetTime)))
+        throw new AppError('limited', message)
+      },
+    })
+  // With the first request that it counts: one that counts keeps a timer for ever.
+  let limiter: ReturnType<typeof createLimiter> | undefined
+  const middleware = createMiddleware<BaseEnv>((c, next) => {
+    limiter ??= createLimiter()
+    return limiter(c, () => {
       const standing = c.get('rateLimit')
       const shown = c.get('shownLimit')
       if (standing && (!shown || standing.remaining < shown.remaining)) showLimit(c, standing)
       return next()
-    }),
-  )
+    })
+  })
   return refuses(middleware, 'limited')
 }
 

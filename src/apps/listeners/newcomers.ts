@@ -29,25 +29,23 @@ const FILTER = [
  */
 export async function turnNewcomersAway(ports: readonly number[]): Promise<void> {
   if (process.platform !== 'linux') return
-  const listening = listSockets().filter(({ port, state }) => state === LISTENING && ports.includes(port))
-  attachFilter(new Set(listening.map(({ inode }) => inode)))
+  const isListening = ({ port, state }: Socket) => state === LISTENING && ports.includes(port)
+  const listening = TABLES.map((table) => ({ table, sockets: readTable(table).filter(isListening) }))
+  attachFilter(new Set(listening.flatMap(({ sockets }) => sockets.map(({ inode }) => inode))))
+  // What a socket takes stands in its table: the kernel goes through all that it has to show one.
+  const tables = listening.filter(({ sockets }) => sockets.length > 0).map(({ table }) => table)
   const endsAt = performance.now() + GRACE_MS
-  while (performance.now() < endsAt && hasConnections(ports)) await Bun.sleep(LOOK_MS)
+  while (performance.now() < endsAt && hasConnections(tables, ports)) await Bun.sleep(LOOK_MS)
 }
 
 type Socket = { port: number; state: string; inode: string }
 
-function hasConnections(ports: readonly number[]): boolean {
-  return listSockets().some(
-    ({ port, state }) => (state === ESTABLISHED || state === SYN_RECEIVED) && ports.includes(port),
-  )
+function hasConnections(tables: readonly string[], ports: readonly number[]): boolean {
+  const isOurs = ({ port, state }: Socket) => (state === ESTABLISHED || state === SYN_RECEIVED) && ports.includes(port)
+  return tables.some((table) => readTable(table).some(isOurs))
 }
 
 /** The sockets of the network that this process lives in, as proc(5) shows them. */
-function listSockets(): Socket[] {
-  return TABLES.flatMap(readTable)
-}
-
 function readTable(path: string): Socket[] {
   return readIfThere(path)
     .split('\n')
