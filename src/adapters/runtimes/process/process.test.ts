@@ -1,10 +1,10 @@
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { answersHealthz, runtimeContract, waitFor } from '../../../../tests/harness/engines/runtime-contract.ts'
+import { findFreePorts } from '../../../../tests/harness/ports.ts'
 import type { HostOrder } from '../../../../tests/harness/programs/process-test-host.ts'
 import { roundsOf } from '../../../../tests/harness/rounds.ts'
 import { until } from '../../../../tests/harness/until.ts'
@@ -13,6 +13,7 @@ import { createLog } from '../../../core/log.ts'
 import type { AgentSpec, LogLine, Runtime } from '../contract/runtime.ts'
 import { type AgentRecord, agentFolder, findRecord, readIfExists, writeRecord } from './files.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
+import { isPortFree } from './spawn.ts'
 import { createProcessTable, psTable } from './table.ts'
 
 const PROGRAMS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs')
@@ -72,16 +73,9 @@ async function makeSpec(change: Partial<AgentSpec> = {}): Promise<AgentSpec> {
   }
 }
 
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
-      )
-    })
-  })
+async function findFreePort(): Promise<number> {
+  const [port = 0] = await findFreePorts(1)
+  return port
 }
 
 async function deployHealthy(runtime: Runtime, change: Partial<AgentSpec> = {}): Promise<AgentSpec> {
@@ -523,6 +517,24 @@ describe('folders', () => {
     expect(await listLeaders(dir, broken.id)).toHaveLength(1)
   })
 })
+
+test.skipIf(!hasProc)(
+  'a process whose first thread has ended is listed as long as another holds its port',
+  async () => {
+    const port = await findFreePort()
+    const headless = Bun.spawn({ cmd: [process.execPath, join(PROGRAMS, 'headless-process.ts'), String(port)] })
+    onTestFinished(() => headless.kill('SIGKILL'))
+    const { pid } = headless
+    await until('the end of its first thread', async () =>
+      /^State:\tZ/m.test(await readFile(`/proc/${pid}/status`, 'utf8')),
+    )
+    expect(await table.find([pid])).toMatchObject([{ pid }])
+    expect(await isPortFree(port)).toBe(false)
+    process.kill(pid, 'SIGKILL')
+    await until('its end', async () => (await table.find([pid])).length === 0)
+    expect(await isPortFree(port)).toBe(true)
+  },
+)
 
 test('a record from before images were known is read, and its agent goes on', async () => {
   const dir = newDir()

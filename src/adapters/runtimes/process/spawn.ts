@@ -117,10 +117,16 @@ export async function killLeftovers(
   folder: AgentFolder,
   identity: ProcessIdentity | null,
 ): Promise<void> {
+  const killed = new Map<number, string>()
   const areGone = async () => {
     const rows = await listLeftovers(table, folder, identity)
-    for (const row of rows) signal(row.pid, 'SIGKILL')
-    return rows.length === 0
+    for (const { pid, startTime } of rows) {
+      signal(pid, 'SIGKILL')
+      killed.set(pid, startTime)
+    }
+    // One that ends loses its environment, by which it was found, before it gives its port back.
+    const living = await table.find([...killed.keys()])
+    return rows.length === 0 && living.every(({ pid, startTime }) => killed.get(pid) !== startTime)
   }
   if (await waitUntil(areGone, KILL_WAIT_MS)) return
   throw new AppError('internal', 'A process of the agent does not end')

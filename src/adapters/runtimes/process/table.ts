@@ -83,12 +83,16 @@ async function readProc(pid: number, bootId: string): Promise<ProcessRow | null>
 /** `USER_HZ` is 100 on every architecture whose interface Bun runs on. */
 const MS_PER_TICK = 10
 
-/** The fields of proc(5) after the name, which is in parentheses and may itself contain some. */
+/**
+ * The fields of proc(5) after the name, which is in parentheses and may itself contain some. A process whose first thread
+ * has ended holds its files and its port until the others have.
+ */
 function parseStat(stat: string) {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, , groupId] = fields
-  if (!state || state === 'Z' || state === 'X') return null
   const ticks = (index: number) => Number(fields[index] ?? 0)
+  const threads = ticks(17)
+  if (!state || state === 'X' || (state === 'Z' && threads <= 1)) return null
   // utime, stime and those of children already waited for: without them the sum would fall when a child ends.
   return {
     groupId: Number(groupId),
