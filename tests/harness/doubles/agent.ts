@@ -6,11 +6,11 @@ const ChatBody = z.object({ messages: z.array(z.object({ content: z.string() }))
 export type AgentQuestion = { message: string; sessionKey: string | null; signal: AbortSignal }
 type Answer = (question: AgentQuestion) => Promise<string | Response> | string | Response
 
-/** An agent that answers every message as `answer` says, on a port of its own, until the block ends. */
-export function startAgentDouble(answer: Answer) {
+/** An agent that answers every message as `answer` says, until the block ends, on `port` or on a free one. */
+export function startAgentDouble(answer: Answer, port = 0) {
   const questions: AgentQuestion[] = []
   const server = Bun.serve({
-    port: 0,
+    port,
     hostname: '127.0.0.1',
     idleTimeout: 0,
     async fetch(request) {

@@ -2,7 +2,7 @@ import { onTestFinished } from 'bun:test'
 import { startAgentDouble } from './agent.ts'
 
 /** An agent until the test ends that says `Done.`, at once or when it is let go, or refuses with a status. */
-export function startHeldAgentDouble() {
+export function startHeldAgentDouble(port = 0) {
   const prompts: string[] = []
   let gate: PromiseWithResolvers<void> | null = null
   let status = 200
@@ -10,7 +10,7 @@ export function startHeldAgentDouble() {
     prompts.push(message)
     await gate?.promise
     return status === 200 ? 'Done.' : Response.json({ error: { message: `the agent says ${status}` } }, { status })
-  })
+  }, port)
   const letGo = () => {
     gate?.resolve()
     gate = null

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { findFreePorts } from '../../../../tests/harness/ports.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readEvents } from '../../../../tests/harness/wires/events.ts'
@@ -24,8 +25,7 @@ const AWAY = 'away'
 
 /** An agent of Ada's that is a web server, in an engine that tells of it what the test says. */
 async function openFollowed(change: Partial<AgentRow> = {}) {
-  using free = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const port = free.port ?? 0
+  const [port = 0] = await findFreePorts(1)
   const agent = {
     state: 'running' as AgentState | typeof AWAY | null,
     exitCode: null as number | null,

@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import { startHeldAgentDouble } from '../../../../tests/harness/doubles/held-agent.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { findFreePorts } from '../../../../tests/harness/ports.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
@@ -27,7 +28,9 @@ async function withAgent(change: Partial<AgentRow> = {}) {
   const test = testPlatform()
   const { platform, clock, web } = test
   clock.set(new Date('2026-11-20T12:00:00Z'))
-  const agent = startHeldAgentDouble()
+  // One that no other test takes while the agent is away.
+  const [port = 0] = await findFreePorts(1)
+  const agent = startHeldAgentDouble(port)
   const ada = await test.signIn('ada@example.com')
   const eve = await test.signIn('eve@example.com')
   const addAgent = (name: string, ownerId = ada.user.id) =>
