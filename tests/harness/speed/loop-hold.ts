@@ -32,11 +32,21 @@ export function watchLoop(): { stop(): Hold } {
  * Does `work` until it holds the loop for less than `limitMs`, a few times at most: what the collector of garbage of a whole
  * process of tests, or others on the machine, delay once is quick the next time. @returns the shortest of its holds, as `workMs`.
  */
-export async function findHold(limitMs: number, work: () => unknown): Promise<number> {
+export function findHold(limitMs: number, work: () => unknown): Promise<number> {
+  return findPreparedHold(limitMs, () => undefined, work)
+}
+
+/** As `findHold`, for work that needs something made for it each time, which may hold the loop as long as it likes. */
+export async function findPreparedHold<T>(
+  limitMs: number,
+  prepare: () => T | Promise<T>,
+  work: (prepared: T) => unknown,
+): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < TRIES && shortest >= limitMs; attempt += 1) {
+    const prepared = await prepare()
     const watch = watchLoop()
-    await work()
+    await work(prepared)
     shortest = Math.min(shortest, watch.stop().workMs)
   }
   return shortest

@@ -148,7 +148,8 @@ test('a server that hangs, lies or is not there costs its own call, and the othe
     expect(body.failed.map(({ server }: { server: string }) => server)).toEqual(['gone', 'liar', 'silent'])
     const startedAt = performance.now()
     await tools()
-    expect(performance.now() - startedAt).toBeLessThan(1000)
+    // To ask the silent one again takes three seconds.
+    expect(performance.now() - startedAt).toBeLessThan(2900)
   } finally {
     await Promise.all([liar.stop(true), silent.stop(true)])
   }
