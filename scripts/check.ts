@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { endCommands, endCommandsWithProgram, runCommand } from './gate/command.ts'
+import { endCommandsWithProgram, endProgram, runCommand } from './gate/command.ts'
 import { checkMigrations, type Outcome } from './gate/migrations.ts'
 import { findMissingPaths } from './readme-paths.ts'
 import { runTests } from './run-tests.ts'
@@ -57,8 +57,7 @@ async function runStep([name, run]: Step): Promise<void> {
   console.log(`${isOk ? 'ok  ' : 'FAIL'} ${seconds} s  ${name}`)
   if (isOk) return
   console.log(`\n${output}\n0 passed, 1 failed`)
-  endCommands()
-  process.exit(1)
+  await endProgram(1)
 }
 
 async function checkReadme(): Promise<Outcome> {

@@ -25,17 +25,22 @@ export type Limits = {
 /** Two pipes would not tell in which order both outputs were written. */
 const IN_ONE_PIPE = ['sh', '-c', 'exec "$0" "$@" 2>&1']
 
-/** So long what a killed command had started may take to end. */
-const GRACE_MS = 15_000
+/** So long what a killed command had started may take to end. A container engine gives its containers 15 s. */
+const GRACE_MS = 20_000
 const POLL_MS = 50
 
-const running = new Set<number>()
+const running = new Set<Bun.Subprocess>()
+let ending: Promise<unknown> | undefined
 
-/** Runs `command` without a terminal and without standard input, in a process group of its own. */
+/**
+ * Runs `command` without a terminal and without standard input, in a process group of its own. Once the program is to end
+ * nothing starts any more, and what is ended for that has no result.
+ */
 export async function runCommand(
   command: string[],
   { cwd, environment, limitMs, signal, onOutput }: Limits,
 ): Promise<Finished> {
+  if (ending) return NEVER
   const startedAt = performance.now()
   const child = Bun.spawn([...IN_ONE_PIPE, ...command], {
     cwd,
@@ -45,7 +50,7 @@ export async function runCommand(
     stderr: 'ignore',
     detached: true,
   })
-  running.add(child.pid)
+  running.add(child)
   const guard = guardCommand(child, limitMs, signal)
   const output: Uint8Array[] = []
   const reading = collect(child.stdout, (bytes) => {
@@ -56,29 +61,31 @@ export async function runCommand(
   const reason = await guard.end()
   // What the command left behind may hold its output open for ever.
   await Promise.race([reading, Bun.sleep(GRACE_MS)])
-  running.delete(child.pid)
+  running.delete(child)
+  if (ending) return NEVER
   const seconds = (performance.now() - startedAt) / 1000
   const busySeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000
   return { exitCode, output: toText(output), seconds, busySeconds, ...(reason && { reason }) }
 }
 
-/** Whoever ends this program by a signal ends its commands too. */
+const NEVER = new Promise<never>(() => {})
+
+/** Whoever ends this program by a signal, once or more often, ends its commands too. */
 export function endCommandsWithProgram(): void {
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const) {
-    process.once(signal, () => {
-      endCommands()
-      process.exit(exitCode)
-    })
+    process.on(signal, () => endProgram(exitCode))
   }
 }
 
-/** Ends every command that is under way, and what they started. */
-export function endCommands(): void {
-  for (const pid of running) signalGroup(pid, 'SIGKILL')
+/** Ends every command that is under way and what they started, and then this program. */
+export async function endProgram(exitCode: number): Promise<never> {
+  ending ??= Promise.all([...running].map(endGroup))
+  await ending
+  process.exit(exitCode)
 }
 
 async function collect(stream: ReadableStream<Uint8Array>, take: (bytes: Uint8Array) => void): Promise<void> {

@@ -111,6 +111,43 @@ test('a file that hangs is ended at its limit with all that it started; the othe
   expect(last).toBe('1 passed, 1 failed')
 })
 
+const RUNNER = `
+  import { endCommandsWithProgram } from './command.ts'
+  import { runTests } from '../run-tests.ts'
+  endCommandsWithProgram()
+  await runTests({ root: process.argv[1], lanes: 1 })`
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'whoever ends it by %s, twice even, ends what the tests started, which may clean up; no other file starts',
+  async (signal) => {
+    using folder = tempFolder()
+    const [started, cleaned, other] = ['started', 'cleaned', 'other'].map(folder.file)
+    const child = `trap "sleep 0.3; touch ${cleaned}; exit" TERM; touch ${started}; while :; do sleep 0.05; done`
+    const stays = `
+      import { test } from 'bun:test'
+      test('stays', async () => {
+        Bun.spawn(['sh', '-c', ${JSON.stringify(child)}])
+        await Bun.sleep(600_000)
+      })`
+    await Bun.write(folder.file('src/a.test.ts'), `// gate: alone\n${stays}`)
+    await Bun.write(
+      folder.file('src/b.test.ts'),
+      `// gate: alone\nawait Bun.write(${JSON.stringify(other)}, '')\n${PASSES}`,
+    )
+    const runner = Bun.spawn([process.execPath, '-e', RUNNER, folder.path], { cwd: import.meta.dir, stdout: 'pipe' })
+    await until('the start of what the test starts', () => existsSync(started ?? ''))
+    runner.kill(signal)
+    runner.kill(signal)
+    const exitCode = await runner.exited
+    expect({ exitCode: exitCode, isCleaned: existsSync(cleaned ?? ''), isOtherRun: existsSync(other ?? '') }).toEqual({
+      exitCode: { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }[signal],
+      isCleaned: true,
+      isOtherRun: false,
+    })
+    expect(await runner.stdout.text()).toBe('')
+  },
+)
+
 test('when the time for everything is over, what has not ended is a failure by name', async () => {
   const sleeps = "import { test } from 'bun:test'\ntest('sleeps', () => Bun.sleep(600_000))\n"
   const { lineOf, printed, last } = await run(

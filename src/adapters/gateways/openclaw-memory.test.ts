@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { refusal, SILENCE, startOpenClawDouble } from '../../../tests/harness/doubles/openclaw.ts'
 import { createOpenClawState } from '../../../tests/harness/doubles/openclaw-state.ts'
-import { watchLoop } from '../../../tests/harness/speed/loop-hold.ts'
+import { findHold, findPreparedHold } from '../../../tests/harness/speed/loop-hold.ts'
 import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
 import { createAgentGateway } from './gateway.ts'
 
@@ -121,37 +121,40 @@ test.each<[string, (method: string, params: Record<string, unknown>) => unknown]
 ])(
   'resetMemory, readNotes: an agent that tells of %s is left, and has held nobody up',
   async (what, answer) => {
-    const limitMs = 50 * measureSlowness()
+    // The double itself writes hundreds of thousands of files with the same loop.
+    const limitMs = what.startsWith('hundreds') ? Number.POSITIVE_INFINITY : 50 * measureSlowness()
     for (const work of ['resetMemory', 'readNotes'] as const) {
-      await using double = startOpenClawDouble(answer)
-      const watch = watchLoop()
-      await expect(gateway[work](double.endpoint)).rejects.toMatchObject({ kind: 'upstream_failed' })
-      // The double itself writes hundreds of thousands of files with the same loop.
-      if (what.startsWith('hundreds')) watch.stop()
-      else expect(watch.stop().workMs).toBeLessThan(limitMs)
-      expect(double.calls.length).toBeLessThan(11_000)
+      const holdMs = await findPreparedHold(
+        limitMs,
+        () => startOpenClawDouble(answer),
+        async (started) => {
+          await using double = started
+          await expect(gateway[work](double.endpoint)).rejects.toMatchObject({ kind: 'upstream_failed' })
+          expect(double.calls.length).toBeLessThan(11_000)
+        },
+      )
+      expect(holdMs).toBeLessThan(limitMs)
     }
   },
   600_000,
 )
 
 test('readNotes: an agent that goes on talking without being asked is left', async () => {
-  const limitMs = 50 * measureSlowness()
-  using server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: (request, upgrading) => (upgrading.upgrade(request) ? undefined : new Response(null, { status: 404 })),
-    websocket: {
-      open(socket) {
-        for (let count = 0; count < 100_000; count++) socket.send('{}')
+  const limitMs = 200 * measureSlowness()
+  const holdMs = await findHold(limitMs, async () => {
+    using server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: (request, upgrading) => (upgrading.upgrade(request) ? undefined : new Response(null, { status: 404 })),
+      websocket: {
+        open(socket) {
+          for (let count = 0; count < 100_000; count++) socket.send('{}')
+        },
+        message: () => undefined,
       },
-      message: () => undefined,
-    },
+    })
+    const endpoint = { baseUrl: `http://127.0.0.1:${server.port}`, gatewayToken: 'gw_1', kind: 'openclaw' } as const
+    await expect(gateway.readNotes(endpoint)).rejects.toMatchObject({ kind: 'upstream_failed' })
   })
-  const endpoint = { baseUrl: `http://127.0.0.1:${server.port}`, gatewayToken: 'gw_1', kind: 'openclaw' } as const
-  const asked = gateway.readNotes(endpoint)
-  asked.catch(() => undefined)
-  const watch = watchLoop()
-  await expect(asked).rejects.toMatchObject({ kind: 'upstream_failed' })
-  expect(watch.stop().workMs).toBeLessThan(limitMs * 4)
+  expect(holdMs).toBeLessThan(limitMs)
 }, 600_000)

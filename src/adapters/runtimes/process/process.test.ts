@@ -13,7 +13,7 @@ import { createLog } from '../../../core/log.ts'
 import type { AgentSpec, LogLine, Runtime } from '../contract/runtime.ts'
 import { type AgentRecord, agentFolder, findRecord, readIfExists, writeRecord } from './files.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
-import { isPortFree } from './spawn.ts'
+import { isPortFree, killLeftovers } from './spawn.ts'
 import { createProcessTable, psTable } from './table.ts'
 
 const PROGRAMS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs')
@@ -530,11 +530,29 @@ test.skipIf(!hasProc)(
     )
     expect(await table.find([pid])).toMatchObject([{ pid }])
     expect(await isPortFree(port)).toBe(false)
-    process.kill(pid, 'SIGKILL')
+    headless.kill('SIGKILL')
     await until('its end', async () => (await table.find([pid])).length === 0)
     expect(await isPortFree(port)).toBe(true)
   },
 )
+
+test.skipIf(!hasProc)('what was left of an agent is waited for until it is listed no more, marked or not', async () => {
+  const folder = agentFolder(newDir(), 'agent-0')
+  const left = Bun.spawn(['sleep', '600'], { env: { AGENT_DIR: folder.state } })
+  onTestFinished(() => left.kill('SIGKILL'))
+  const [row] = await table.find([left.pid])
+  let looks = 0
+  // As the kernel has it: the environment of one that ends is gone before its other threads are.
+  const find = async (pids: readonly number[]) => {
+    if (!row || !pids.includes(left.pid)) return table.find(pids)
+    looks += 1
+    return looks < 4 ? [row] : table.find(pids)
+  }
+  await killLeftovers({ ...table, find }, folder, null)
+  expect(looks).toBeGreaterThanOrEqual(4)
+  await left.exited
+  expect(left.signalCode).toBe('SIGKILL')
+})
 
 test('a record from before images were known is read, and its agent goes on', async () => {
   const dir = newDir()
