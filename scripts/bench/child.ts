@@ -53,12 +53,16 @@ export async function runChild(
   return output
 }
 
-/** Starts one of the bare servers, which prints its URL when it listens. */
+/** Starts one of the bare servers, which prints its URL when it listens. @throws Error with its words when it ends instead. */
 export async function startBareServer(bench: Workbench, file: string, args: readonly string[] = []) {
   const folder = await bench.makeFolder('bare')
   const logFile = join(folder, 'output')
   const child = startChild(bench, [process.execPath, join(import.meta.dir, 'bare', file), ...args], { logFile })
-  const url = await waitFor(`${file} to listen`, async () => /http:\S+/.exec(await readText(logFile))?.[0])
+  const listening = waitFor(`${file} to listen`, async () => /http:\S+/.exec(await readText(logFile))?.[0])
+  const ended = child.exited.then(async () => {
+    throw new Error(`${file} ended before it listened: ${await readText(logFile)}`)
+  })
+  const url = await Promise.race([listening, ended])
   return { url, pid: child.pid }
 }
 
