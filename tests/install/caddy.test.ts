@@ -29,8 +29,11 @@ async function startCaddy(domain: string, web: string, backend: string) {
     stdio: ['ignore', 'ignore', 'ignore'],
   })
   const root = folder.file('caddy/pki/authorities/local/root.crt')
-  await until('the authority of Caddy', () => existsSync(root))
-  const ca = readFileSync(root, 'utf8')
+  // The file is there before what it is to hold is written.
+  const ca = await until('the authority of Caddy', () => {
+    const written = existsSync(root) ? readFileSync(root, 'utf8') : ''
+    return written.endsWith('-----END CERTIFICATE-----\n') ? written : null
+  })
   return {
     http,
     /** Asks `host` over TLS, as a browser does that trusts this authority. */
