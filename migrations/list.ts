@@ -61,6 +61,7 @@ import sql58 from './0058_goofy_sugar_man.sql' with { type: 'text' }
 import sql59 from './0059_harsh_mad_thinker.sql' with { type: 'text' }
 import sql60 from './0060_lame_shadowcat.sql' with { type: 'text' }
 import sql61 from './0061_blue_baron_strucker.sql' with { type: 'text' }
+import sql62 from './0062_lethal_mindworm.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -126,4 +127,5 @@ export const migrations = [
   { name: '0059_harsh_mad_thinker', sql: sql59 },
   { name: '0060_lame_shadowcat', sql: sql60 },
   { name: '0061_blue_baron_strucker', sql: sql61 },
+  { name: '0062_lethal_mindworm', sql: sql62 },
 ]

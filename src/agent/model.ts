@@ -35,7 +35,7 @@ export type ModelEvent =
   | ({ type: 'early_end' } & EarlyEnd)
 
 export type ModelRequest = {
-  toInstructions: (canUseTools: boolean) => string
+  toInstructions: (turn: { canUseTools: boolean; timeZone: string | null }) => string
   /** Null for a conversation that nobody keeps. */
   sessionKey: string | null
   messages: PlainMessage[]
@@ -66,13 +66,15 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
     })(settings.model)
   const openTools = createTools(deps)
   let canUseTools = true
+  let timeZone: string | null = null
   let canSee = true
 
   const attempt = async (request: ModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
     const loop = use && toLoop(use)
+    if (use) timeZone = use.timeZone
     const result = streamText({
       model: openModel(onEvent),
-      instructions: request.toInstructions(use !== null),
+      instructions: request.toInstructions({ canUseTools: use !== null, timeZone }),
       messages: await withPictures(deps.workspace, request.messages, canSee),
       abortSignal: request.signal,
       maxRetries: 0,

@@ -6,6 +6,7 @@ const MAX_ERROR_BYTES = 64 * 1024
 const END_OF_STREAM = /data:\s*\[DONE\]\s*$/
 
 const ErrorBody = z.object({
+  reason: z.string().optional(),
   error: z.union([
     z.string().transform((message) => ({ message, type: undefined, code: undefined })),
     z.object({ message: z.string(), type: z.string().nullish(), code: z.union([z.string(), z.number()]).nullish() }),
@@ -98,7 +99,10 @@ async function toStatusError(response: Response): Promise<AppError> {
 export async function readProblem(response: Response): Promise<PlatformError> {
   const text = await readStart(response)
   const said = ErrorBody.safeParse(parseJson(text))
-  if (said.success) return said.data.error
+  if (said.success) {
+    const { error, reason } = said.data
+    return reason === undefined ? error : { ...error, message: `${error.message}: ${reason}` }
+  }
   return { message: `The platform answered with status ${response.status}`, type: undefined, code: undefined }
 }
 

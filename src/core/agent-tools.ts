@@ -68,13 +68,14 @@ export const LIMITS = { modelTurns: { usual: 16, max: 100 }, toolCalls: { usual:
 
 /**
  * `GET /v1/tools`: what an agent may use in the turn that begins, and how much. `maxUsd` null is no limit; `price` is that
- * of its model in US dollars a million tokens, null when nobody knows it, and then money cannot be counted. `hasMcp` tells whether there are MCP
- * servers to ask for more tools.
+ * of its model in US dollars a million tokens, null when nobody knows it, and then money cannot be counted. `hasMcp` is true when there are
+ * MCP servers to ask for more tools. `timeZone` is the owner's, null when unknown.
  */
 export const ToolSettings = z.object({
   tools: z.array(z.string()),
   hasMcp: z.boolean().default(false),
   limits: z.object({ modelTurns: z.number(), toolCalls: z.number(), maxUsd: z.number().nullable() }),
   price: z.object({ inputUsdPerMillion: z.number(), outputUsdPerMillion: z.number() }).nullable(),
+  timeZone: z.string().nullable().default(null),
 })
 export type ToolSettings = z.infer<typeof ToolSettings>

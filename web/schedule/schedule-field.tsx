@@ -2,6 +2,7 @@ import { useMemo } from 'react'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { listNextRuns } from './next-runs.ts'
 import { DAYS, fromCron, type Sentence, toCron } from './sentence.ts'
+import { listZones } from './zones.ts'
 
 const SHOWN_RUNS = 5
 const starts: Record<Sentence['kind'], Sentence> = {
@@ -204,13 +205,4 @@ function readNextRuns({ cron, timezone }: When): { runs: Date[]; problem: string
     const reason = error instanceof Error ? error.message : String(error)
     return { runs: [], problem: `This is no schedule: ${reason}` }
   }
-}
-
-function listZones(chosen: string): string[] {
-  return [...new Set([chosen, ownZone(), 'UTC', ...Intl.supportedValuesOf('timeZone')])]
-}
-
-/** The zone of this device. */
-export function ownZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone
 }

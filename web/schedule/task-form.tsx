@@ -7,7 +7,8 @@ import { TextField } from '../ui/field.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { TextArea } from '../ui/text-area.tsx'
 import { changeTask, createTask, tasksQuery } from './schedule-api.ts'
-import { ownZone, ScheduleField } from './schedule-field.tsx'
+import { ScheduleField } from './schedule-field.tsx'
+import { ownZone } from './zones.ts'
 
 type TaskFormProps = { agentId: string; task: Task | null; onDone: () => void }
 

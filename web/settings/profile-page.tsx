@@ -12,10 +12,11 @@ import { FormNotice } from './form-notice.tsx'
 import { patchSettings } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 import { StorageSection } from './storage-section.tsx'
+import { TimeZoneSection } from './time-zone-section.tsx'
 
 const NameForm = z.object({ name: z.string().trim().min(1).max(100, 'Name must be at most 100 characters') })
 
-/** `/settings`: what the account is called, and its address. */
+/** `/settings`: name, e-mail address, time zone and storage of the account. */
 export function ProfilePage() {
   return (
     <SettingsFrame title="Profile" lead="Who you are on this server.">
@@ -24,6 +25,7 @@ export function ProfilePage() {
           <>
             <NameSection settings={settings} />
             <EmailSection settings={settings} />
+            <TimeZoneSection settings={settings} />
             <StorageSection storage={settings.storage} />
           </>
         )}

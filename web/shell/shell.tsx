@@ -5,6 +5,7 @@ import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
 import { useWaitingCount } from '../approvals/use-waiting.ts'
 import { PaletteButton } from '../palette/palette-button.tsx'
+import { useTimeZoneReport } from '../settings/use-time-zone-report.ts'
 import { Waiting } from '../ui/badge.tsx'
 import { Brand } from './brand.tsx'
 import { LostBanner } from './lost-banner.tsx'
@@ -17,6 +18,7 @@ const placeClass =
 export function Shell({ children }: { children?: ReactNode }) {
   const user = useQuery(sessionQuery).data?.user
   useLeaveWhenSignedOut(user === null)
+  useTimeZoneReport(Boolean(user))
   const mainRef = useFocusAfterNavigation()
   const waiting = useWaitingCount(Boolean(user))
   if (!user) return null

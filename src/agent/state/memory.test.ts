@@ -17,7 +17,6 @@ for (const [who, settings] of KEEPERS) {
     await agent.restart()
     await agent.chat('hi', 'other')
     expect(agent.prompt()).toContain('You are Ada')
-    expect(agent.prompt()).toContain(new Date().toISOString().slice(0, 10))
     expect(agent.prompt()).toContain('[drinks] The user likes tea')
     await agent.runTool('remember', { fact: 'The user likes coffee', name: 'drinks' })
     await agent.chat('hi', 'other')
@@ -176,4 +175,15 @@ test('an agent elsewhere knows the facts of its older file by their numbers', as
   await agent.runTool('forget', { name: 'fact-7' })
   expect(JSON.parse(await readFile(join(agent.folder, 'memory.json'), 'utf8')).facts).toHaveLength(1)
   expect(agent.platform.memory.calls).toBe(0)
+})
+
+test('the prompt ends with the time on the clock of the owner, and says when the zone is unknown', async () => {
+  await using agent = await startTestAgent()
+  await agent.chat('hi')
+  expect(agent.prompt()).toMatch(
+    /\nIt is \w+day, \d+ \w+ \d{4}, \d\d:\d\d \(Europe\/Berlin, GMT\+[12]\)\. Your owner is in this time zone\.$/,
+  )
+  agent.platform.toolSettings.timeZone = null
+  await agent.chat('hi')
+  expect(agent.prompt()).toMatch(/\(UTC, GMT\+0\)\. Your owner’s time zone is unknown: ask before you assume one\.$/)
 })

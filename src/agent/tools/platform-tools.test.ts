@@ -61,11 +61,28 @@ test('schedule: once, at intervals and by cron with a time zone; listed, and swi
   const often = await schedule({ ...create, when: '@every 15m' })
   expect(often.nextRun).toBe(new Date(agent.clock.now().getTime() + 15 * 60_000).toISOString())
   expect((await schedule({ ...create, when: '0 9 * * *', timezone: 'Europe/Berlin' })).timezone).toBe('Europe/Berlin')
-  expect(await agent.running.runTool('schedule', { ...create, when: 'soon' })).toContain('Invalid cron schedule')
+  expect(await agent.running.runTool('schedule', { ...create, when: 'soon' })).toContain(
+    'Invalid cron schedule. Expected 5-6 fields (e.g., "0 9 * * *"): Expected 5 or 6 fields',
+  )
   expect((await schedule({ action: 'list' })).tasks).toHaveLength(3)
   expect((await schedule({ action: 'cancel', taskId: often.id })).enabled).toBe(false)
   const { tasks } = await read(TaskList, agent.asOwner(`/api/scheduled-tasks?agentId=${agent.agent.id}`))
   expect(tasks.map(({ id, enabled }) => [id, enabled])).toContainEqual([often.id, false])
+})
+
+test('schedule: relative times and local times are in the time zone of the owner, and a past time says so', async () => {
+  await using agent = await startOwnedAgent(LOCAL)
+  agent.clock.set(new Date('2026-11-20T12:00:00Z'))
+  await agent.asOwner('/api/settings', 'PATCH', { timeZone: 'Europe/Berlin' })
+  const create = { action: 'create', name: 'Tea', prompt: 'Say that tea is ready' }
+  const nextRun = async (when: string) =>
+    JSON.parse(await agent.running.runTool('schedule', { ...create, when })).nextRun
+  expect(await nextRun('in 10 minutes')).toBe('2026-11-20T12:10:00.000Z')
+  expect(await nextRun('2026-11-20T14:00')).toBe('2026-11-20T13:00:00.000Z')
+  expect(await nextRun('0 9 * * *')).toBe('2026-11-21T08:00:00.000Z')
+  expect(await agent.running.runTool('schedule', { ...create, when: '2026-11-20T12:30' })).toContain(
+    'has passed: it is Friday, 20 November 2026, 13:00 (Europe/Berlin, GMT+1)',
+  )
 })
 
 test('list_agents and message_agent reach the agents of the same owner alone', async () => {

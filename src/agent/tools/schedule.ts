@@ -17,14 +17,17 @@ const Tasks = z.object({ tasks: z.array(Task) })
 const Input = z.object({
   action: z.enum(['create', 'list', 'cancel']),
   name: z.string().optional().describe('create: a short name'),
-  prompt: z.string().optional().describe('create: what you are told when the time has come'),
+  prompt: z.string().optional().describe('create: the message that you get at that time'),
   when: z
     .string()
     .optional()
     .describe(
-      'create: "@at 2030-01-31T09:00:00+01:00" once, "@every 15m" (m, h or d) or a cron expression of five fields',
+      'create: once "in 10 minutes" or "2030-01-31T09:00" (your owner’s time zone unless it has an offset), repeatedly "every 15 minutes" or a cron expression of five fields',
     ),
-  timezone: z.string().optional().describe('create: IANA time zone of a cron expression, such as Europe/Berlin'),
+  timezone: z
+    .string()
+    .optional()
+    .describe('create: IANA time zone of `when`, such as Europe/Berlin; your owner’s unless given'),
   taskId: z.string().optional().describe('cancel: the id in the list'),
 })
 
@@ -33,9 +36,9 @@ export function createScheduleTool(call: PlatformCall) {
   return {
     schedule: defineTool({
       description:
-        'Keeps your schedule: "create" has you reminded once, at intervals or by cron, "list" shows what is planned, "cancel" switches one off.',
+        'Keeps your schedule: "create" sends you the prompt once or repeatedly, "list" shows the planned ones, "cancel" switches one off. For a single reminder use a time, not a repeating schedule.',
       inputSchema: Input,
-      execute: ({ action, name, prompt, when, timezone = 'UTC', taskId = '' }, { signal }) => {
+      execute: ({ action, name, prompt, when, timezone, taskId = '' }, { signal }) => {
         if (action === 'list') return call(Tasks, { path: PATH, signal })
         if (action === 'cancel') {
           const path = `${PATH}/${encodeURIComponent(taskId)}/cancel`

@@ -10,6 +10,8 @@ export type LoadToolSettings = (signal: AbortSignal) => Promise<ToolSettings>
 const ALONE: readonly string[] = TOOL_NAMES.filter(
   (name) => AGENT_TOOLS[name].approval !== 'always' && AGENT_TOOLS[name].where === 'agent',
 )
+/** An agent on its owner's machine keeps that machine's time. */
+const LOCAL_TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 const USUAL_LIMITS = { modelTurns: LIMITS.modelTurns.usual, toolCalls: LIMITS.toolCalls.usual, maxUsd: null }
 
 /**
@@ -18,7 +20,13 @@ const USUAL_LIMITS = { modelTurns: LIMITS.modelTurns.usual, toolCalls: LIMITS.to
  * do alone.
  */
 export function createToolSettingsLoader(platformToken: string, call: PlatformCall): LoadToolSettings {
-  const alone: ToolSettings = { tools: [...ALONE], hasMcp: false, limits: USUAL_LIMITS, price: null }
+  const alone: ToolSettings = {
+    tools: [...ALONE],
+    hasMcp: false,
+    limits: USUAL_LIMITS,
+    price: null,
+    timeZone: LOCAL_TIME_ZONE,
+  }
   if (!platformToken.startsWith(AGENT_TOKEN_PREFIX)) return async () => alone
   return async (signal) => {
     try {

@@ -36,7 +36,7 @@ export type ToolDeps = {
 }
 
 /** What a model may use in one turn, and how much. */
-export type TurnTools = Pick<ToolSettings, 'limits' | 'price'> & { tools: ToolSet; repeats: Repeats }
+export type TurnTools = Pick<ToolSettings, 'limits' | 'price' | 'timeZone'> & { tools: ToolSet; repeats: Repeats }
 
 /** Makes the tools of each turn as the owner has them set then. */
 export type OpenTools = (sessionKey: string | null, signal: AbortSignal) => Promise<TurnTools>
@@ -54,7 +54,7 @@ export function createTools(deps: ToolDeps): OpenTools {
     ...(commands && createCommandTools(commands)),
   }
   return async (sessionKey, signal) => {
-    const { tools, hasMcp, limits, price } = await loadToolSettings(signal)
+    const { tools, hasMcp, limits, price, timeZone } = await loadToolSettings(signal)
     const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
     const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
     if (!hasMcp) deps.mcpServers?.keepOnly([])
@@ -66,6 +66,7 @@ export function createTools(deps: ToolDeps): OpenTools {
       repeats,
       limits,
       price,
+      timeZone,
     }
   }
 }

@@ -1,10 +1,12 @@
-import { toDay } from '../../core/clock.ts'
 import { type Fact, toMemoryLines } from '../../core/text/memory-lines.ts'
+import { toLocalTime } from '../../core/time-zone.ts'
 import type { Skill } from '../tools/skill.ts'
 
 export type PromptParts = {
   name: string
   now: Date
+  /** The owner's IANA time zone, null when unknown. */
+  timeZone: string | null
   facts: Fact[]
   skills: readonly Skill[]
   canUseTools: boolean
@@ -15,10 +17,14 @@ export type PromptParts = {
   callerInstructions: string[]
 }
 
-/** The system prompt: who the agent is, the day, what it can do, what it remembers, what this caller asks of it. */
+/**
+ * Returns the system prompt. The time comes last: providers cache the unchanged beginning of a prompt, and the time changes
+ * every minute.
+ */
 export function toSystemPrompt({
   name,
   now,
+  timeZone,
   facts,
   skills,
   canUseTools,
@@ -31,13 +37,14 @@ export function toSystemPrompt({
     : 'You have no tools: do not claim to read or write files or to remember something for later.'
   const memory = toMemoryLines(facts, canUseTools ? '(recall it)' : '').join('\n')
   return [
-    `You are ${name}, a helpful AI agent. Today is ${toDay(now)} (UTC). Answer briefly and plainly, in the language of the user.`,
+    `You are ${name}, a helpful AI agent. Answer briefly and plainly, in the language of the user.`,
     tools,
     ownerInstructions,
     memory && `What you remember (the name of each fact stands in brackets):\n${memory}`,
     skills.length > 0 && toSkillLines(skills, canUseTools),
     ...callerInstructions,
     preface,
+    `It is ${toLocalTime(now, timeZone ?? 'UTC')}. ${timeZone === null ? 'Your owner’s time zone is unknown: ask before you assume one.' : 'Your owner is in this time zone.'}`,
   ]
     .filter(Boolean)
     .join('\n\n')

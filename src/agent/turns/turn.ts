@@ -4,7 +4,7 @@ import { newId } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { currentRequestId } from '../../core/request-id.ts'
 import { toAppError } from '../errors.ts'
-import type { Answer, Model, ModelEvent } from '../model.ts'
+import type { Answer, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { ChatMessage } from '../schemas.ts'
 import type { Instructions } from '../state/instructions.ts'
 import type { Memory } from '../state/memory.ts'
@@ -101,10 +101,11 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
   const given = toConversation(request.messages)
   const added = past ? given.slice(-1) : given
   const messages = [...(past?.messages ?? []), ...added]
-  const instruct = (canUseTools: boolean) =>
+  const instruct: ModelRequest['toInstructions'] = ({ canUseTools, timeZone }) =>
     toSystemPrompt({
       name: deps.name,
       now: startedAt,
+      timeZone,
       facts,
       skills,
       canUseTools,

@@ -19,6 +19,7 @@ const ALL_TOOLS: ToolSettings = {
   hasMcp: false,
   limits: { modelTurns: 8, toolCalls: 40, maxUsd: null },
   price: null,
+  timeZone: 'Europe/Berlin',
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isTimeZone } from '../../../core/time-zone.ts'
 import { Proof } from '../bot-detection/schemas.ts'
 import { CurrentPassword, Email, emailText } from '../users/schemas.ts'
 
@@ -72,7 +73,8 @@ export type Notifications = z.infer<typeof Notifications>
 
 /**
  * `GET`, `POST` and `PATCH /api/settings` (Interface 4.2). `pendingEmail` waits for the link that was mailed to it, `storage` is
- * what all agents of the account take of the plan's space, in bytes.
+ * what all agents of the account take of the plan's space, in bytes. `timeZone` is null until a
+ * browser has reported it.
  */
 export const Settings = z.object({
   id: z.string(),
@@ -85,6 +87,7 @@ export const Settings = z.object({
   pendingEmail: z.string().nullable(),
   hasPassword: z.boolean(),
   notifications: z.record(z.string(), z.unknown()),
+  timeZone: z.string().nullable(),
   storage: z.object({ used: z.number(), limit: z.number() }),
 })
 export type Settings = z.infer<typeof Settings>
@@ -97,10 +100,13 @@ export const UpdateSettingsRequest = z.object({
 })
 export type UpdateSettingsRequest = z.infer<typeof UpdateSettingsRequest>
 
+const BAD_TIME_ZONE = 'timeZone must be an IANA time zone such as Europe/Berlin'
+const TimeZone = z.string(BAD_TIME_ZONE).max(64, BAD_TIME_ZONE).refine(isTimeZone, BAD_TIME_ZONE)
+
 /** `PATCH /api/settings`: the notification settings that are named here replace those of the same name. */
 export const PatchSettingsRequest = z
-  .object({ name: Name.optional(), notifications: Notifications.optional() })
-  .meta({ examples: [{ notifications: { weeklyReport: true } }] })
+  .object({ name: Name.optional(), notifications: Notifications.optional(), timeZone: TimeZone.optional() })
+  .meta({ examples: [{ notifications: { weeklyReport: true } }, { timeZone: 'Europe/Berlin' }] })
 export type PatchSettingsRequest = z.infer<typeof PatchSettingsRequest>
 
 /** `POST /api/auth/signout`. */

@@ -57,6 +57,7 @@ function toSettings({ db, storage }: SettingsWebDeps, { user, pendingEmail }: Ac
     pendingEmail,
     hasPassword: user.passwordHash !== null,
     notifications: user.notifications,
+    timeZone: user.timeZone,
     storage: storage.read(db, user.id),
   })
 }

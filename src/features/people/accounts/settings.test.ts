@@ -29,6 +29,7 @@ test('GET /api/settings: 200 for a session and for an sk_ key, with nothing secr
       pendingEmail: null,
       hasPassword: false,
       notifications: {},
+      timeZone: null,
       storage: { used: 0, limit: 1024 ** 3 },
     })
   }
@@ -102,6 +103,31 @@ test.each([
   expect(now).toMatchObject({ name: 'ada@example.com', notifications: {} })
 })
 
+test('PATCH /api/settings: 200 with the time zone, which GET returns and other changes keep', async () => {
+  const { web, signIn } = testPlatform()
+  const { cookie } = await signIn()
+  const show = () => read(Settings, web.request('/api/settings', { headers: cookie }))
+  expect((await show()).timeZone).toBeNull()
+  const response = await web.request('/api/settings', json('PATCH', { timeZone: 'Europe/Berlin' }, cookie))
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ timeZone: 'Europe/Berlin' })
+  await web.request('/api/settings', json('PATCH', { name: 'Ada' }, cookie))
+  expect(await show()).toMatchObject({ name: 'Ada', timeZone: 'Europe/Berlin' })
+})
+
+test.each(['Mars/Olympus', '+02:00', '', 'x'.repeat(65), 7, null])(
+  'PATCH /api/settings: 400 for the time zone %j, and nothing is changed',
+  async (timeZone) => {
+    const { web, signIn } = testPlatform()
+    const { cookie } = await signIn()
+    const response = await web.request('/api/settings', json('PATCH', { name: 'Changed', timeZone }, cookie))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: expect.stringContaining('IANA time zone') })
+    const kept = await read(Settings, web.request('/api/settings', { headers: cookie }))
+    expect(kept).toMatchObject({ name: 'ada@example.com', timeZone: null })
+  },
+)
+
 test('PATCH /api/settings: 400 when what is stored and what is sent are too many together', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
@@ -119,7 +145,8 @@ test.each(['POST', 'PATCH'] as const)(
   async (method) => {
     const { web, signIn, platform } = testPlatform({ environment: { ADMIN_EMAILS: 'boss@example.com' } })
     const { user, cookie } = await signIn()
-    const wanted: Record<keyof Omit<UserRow, 'email' | 'name' | 'notifications'>, unknown> & Record<string, unknown> = {
+    const wanted: Record<keyof Omit<UserRow, 'email' | 'name' | 'notifications' | 'timeZone'>, unknown> &
+      Record<string, unknown> = {
       id: 'usr_other',
       passwordHash: 'x',
       plan: 'network',

@@ -60,15 +60,15 @@ export async function updateSettings(
   return getSettings(deps, userId)
 }
 
-/** Changes the name and the notification settings that are named. @throws AppError `invalid` when there are too many. */
+/** Changes the name, the time zone and the notification settings that are named. @throws AppError `invalid` for too many. */
 export async function patchSettings(
   deps: Pick<SettingsDeps, 'db' | 'clock'>,
   userId: string,
-  { name, notifications }: PatchSettingsRequest,
+  { name, notifications, timeZone }: PatchSettingsRequest,
 ): Promise<AccountSettings> {
   await write(deps.db, (tx) => {
     const merged = notifications && mergeNotifications(getUser(tx, userId), notifications)
-    const change = { ...(name && { name }), ...(merged && { notifications: merged }) }
+    const change = { ...(name && { name }), ...(timeZone && { timeZone }), ...(merged && { notifications: merged }) }
     if (Object.keys(change).length > 0) setProfile(tx, userId, { ...change, updatedAt: deps.clock.now() })
   })
   return getSettings(deps, userId)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { action } from '../../../core/action.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
+import { isTimeZone } from '../../../core/time-zone.ts'
 
 /** What owners are told of. `test` is asked for. */
 export const NOTICE_KINDS = [
@@ -165,12 +166,3 @@ export type NoticeEvent = z.infer<typeof NoticeEvent>
 
 export const NoticeList = z.object({ notices: z.array(Notice), next: z.number().nullable() })
 export type NoticeList = z.infer<typeof NoticeList>
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}

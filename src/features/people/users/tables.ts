@@ -27,6 +27,8 @@ export const users = sqliteTable(
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
     emailVerifiedAt: integer({ mode: 'timestamp_ms' }),
     notifications: text({ mode: 'json' }).notNull().default({}),
+    /** IANA name; null until the browser has reported it. */
+    timeZone: text(),
     referralCode: text().unique(),
     twoFactorSecret: text(),
     twoFactorEnabledAt: integer({ mode: 'timestamp_ms' }),

@@ -1,5 +1,5 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import type { Db } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type UserRow, users } from './tables.ts'
 
@@ -51,4 +51,9 @@ export function createUserFinder(db: Db, rules: AccountRules): (id: string) => S
       .get()
     return row ? toSignedInUser(row, rules) : null
   }
+}
+
+/** Returns the IANA time zone an account has reported or chosen, null when it is unknown. */
+export function findTimeZone(db: Db | Tx, userId: string): string | null {
+  return db.select({ timeZone: users.timeZone }).from(users).where(eq(users.id, userId)).get()?.timeZone ?? null
 }

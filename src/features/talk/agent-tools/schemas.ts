@@ -51,10 +51,11 @@ export const AgentTools = z.object({
 })
 export type AgentTools = z.infer<typeof AgentTools>
 
-/** `GET /v1/tools`: what an agent is told of its tools; `price` is null where nobody knows that of its model. */
+/** `GET /v1/tools`: an agent's own tools and limits. `price` is null when that of its model is unknown, `timeZone` when the owner's is. */
 export const OwnTools = z.object({
   tools: z.array(z.string()),
   hasMcp: z.boolean(),
   limits: AgentTools.shape.limits,
   price: z.object({ inputUsdPerMillion: z.number(), outputUsdPerMillion: z.number() }).nullable(),
+  timeZone: z.string().nullable(),
 })

@@ -19,6 +19,7 @@ import { requireConfined, whyUnconfined } from '../../agents/registry/confinemen
 import { getAgent } from '../../agents/registry/list.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
+import { findTimeZone } from '../../people/users/users.ts'
 import { denyApprovalsOfTools } from '../approvals/decide.ts'
 import { hasCommands, hasServers } from '../mcp-servers/servers.ts'
 import type { AgentTools, ToolsRequest } from './schemas.ts'
@@ -69,6 +70,7 @@ export function readToolSettings(
       inputUsdPerMillion: price.inputUsdPerMillion,
       outputUsdPerMillion: price.outputUsdPerMillion,
     },
+    timeZone: agent.ownerId === null ? null : findTimeZone(deps.db, agent.ownerId),
   }
 }
 

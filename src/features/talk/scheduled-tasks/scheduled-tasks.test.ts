@@ -94,6 +94,44 @@ test.each([
 })
 
 test.each([
+  ['in 10 minutes', undefined, '@at 2026-11-20T12:10:00.000Z'],
+  ['In 2 hours', undefined, '@at 2026-11-20T14:00:00.000Z'],
+  ['in 1 day', 'Europe/Berlin', '@at 2026-11-21T12:00:00.000Z'],
+  ['every 15 minutes', undefined, '@every 15m'],
+  ['2026-12-01T09:00', undefined, '@at 2026-12-01T00:00:00.000Z'],
+  ['2026-12-01 09:00:30', 'Europe/Berlin', '@at 2026-12-01T08:00:30.000Z'],
+  ['2026-12-01T09:00:00+01:00', undefined, '@at 2026-12-01T08:00:00.000Z'],
+  ['2026-12-01T09:00:00Z', 'Europe/Berlin', '@at 2026-12-01T09:00:00.000Z'],
+  ['@at 2026-12-01T09:00', 'America/New_York', '@at 2026-12-01T14:00:00.000Z'],
+  ['2026-11-20T11:59:30Z', undefined, '@at 2026-11-20T12:00:01.000Z'],
+])('POST and PUT /api/scheduled-tasks: %s in the zone %s is stored as %s', async (cronSchedule, timezone, stored) => {
+  const { ask, create, web, ada } = await withAgent()
+  await web.request('/api/settings', json('PATCH', { timeZone: 'Asia/Tokyo' }, ada.cookie))
+  const task = await create({ cronSchedule, timezone })
+  expect(task).toMatchObject({ cronSchedule: stored, timezone: timezone ?? 'Asia/Tokyo' })
+  if (stored.startsWith('@at ')) expect(task.nextRun).toBe(stored.slice('@at '.length))
+  const other = await create({ timezone })
+  expect(await read(Task, ask('PUT', { taskId: other.id, cronSchedule }))).toMatchObject({ cronSchedule: stored })
+})
+
+test.each([
+  [
+    '2026-11-20T09:00',
+    /^2026-11-20T09:00 has passed: it is Friday, 20 November 2026, 13:00 \(Europe\/Berlin, GMT\+1\)/,
+  ],
+  ['@at 2020-01-01T00:00:00Z', /^@at 2020-01-01T00:00:00Z has passed/],
+  ['in 0 minutes', /use at least 1 minute$/],
+  ['2026-13-01T09:00', /^There is no such time/],
+  ['2026-11-31T09:00', /^There is no such time/],
+])('POST /api/scheduled-tasks: 400 that says what is wrong with %s', async (cronSchedule, message) => {
+  const { ask, agentId, platform } = await withAgent()
+  const response = await ask('POST', { ...DAILY, agentId, cronSchedule, timezone: 'Europe/Berlin' })
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ error: expect.stringMatching(message) })
+  expect(countRows(platform.db).scheduled_tasks).toBe(0)
+})
+
+test.each([
   '* * * *',
   '* * * * * * *',
   '99 99 * * *',
@@ -101,7 +139,6 @@ test.each([
   'a b c d e',
   '@daily',
   '0 0 30 2 *',
-  '2026-12-01T00:00:00',
   '*/0 * * * *',
   '0 0 15W * +MON#5',
   '59 59 23 31 4 * 2027',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isTimeZone } from '../../../core/time-zone.ts'
 
 const MISSING = 'name, cronSchedule, prompt, and agentId are required'
 const BAD_ZONE = 'timezone must be an IANA time zone such as Europe/Berlin'
@@ -23,7 +24,7 @@ const Description = z
 const TimeZone = z.string(BAD_ZONE).max(64, BAD_ZONE).refine(isTimeZone, BAD_ZONE)
 const TaskId = z.string('taskId required').min(1, 'taskId required').max(100, 'taskId required')
 
-/** `POST /api/scheduled-tasks`. The clock is that of `timezone`, UTC unless it is given. */
+/** `POST /api/scheduled-tasks`. `timezone` defaults to the owner's, and to UTC when the owner's is unknown. */
 export const CreateTaskRequest = z
   .object({
     name: required('name', 100),
@@ -31,7 +32,7 @@ export const CreateTaskRequest = z
     prompt: required('prompt', MAX_PROMPT),
     agentId: required('agentId', 100),
     description: Description,
-    timezone: TimeZone.default('UTC'),
+    timezone: TimeZone.optional(),
     enabled: z.boolean(BAD_ENABLED).default(true),
   })
   .meta({
@@ -107,17 +108,6 @@ export type Run = z.infer<typeof Run>
 /** Newest first; older runs than these are forgotten. */
 export const RunList = z.object({ runs: z.array(Run), count: z.number() })
 export type RunList = z.infer<typeof RunList>
-
-/** Offsets such as `+02:00` are not names: they know no summer. */
-function isTimeZone(text: string): boolean {
-  if (!/^[A-Z]/i.test(text)) return false
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text })
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** `GET /v1/scheduled-tasks`: an agent's own. */
 export const OwnTaskList = TaskList.pick({ tasks: true })

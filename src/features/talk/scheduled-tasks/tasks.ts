@@ -7,11 +7,13 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/list.ts'
+import { findTimeZone } from '../../people/users/users.ts'
 import { findNextRun, isSameSchedule, type Schedule } from './cron.ts'
 import type { DueDeps } from './due.ts'
 import { addRun, admitRuns, findRun } from './runs.ts'
 import type { ChangeTaskRequest, CreateTaskRequest } from './schemas.ts'
 import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
+import { toStoredSchedule } from './when.ts'
 
 const MAX_TASKS_PER_USER = 50
 
@@ -36,14 +38,24 @@ export function getTask(db: Db | Tx, ownerId: string, id: string): TaskRow {
 /** @throws AppError `invalid` for a bad schedule, `not_found` for somebody else's agent, `limited` at 50 tasks. */
 export async function createTask(deps: DueDeps, user: SignedInUser, request: CreateTaskRequest): Promise<TaskRow> {
   const now = deps.clock.now()
-  const first = await requireNextRun(request, now)
+  const timezone = request.timezone ?? findTimeZone(deps.db, user.id) ?? 'UTC'
+  const schedule = toStoredSchedule({ cronSchedule: request.cronSchedule, timezone }, now)
+  const first = await requireNextRun(schedule, now)
   getAgent(deps.db, { kind: 'user', user }, request.agentId)
   return write(deps.db, (tx) => {
     requireTaskQuota(tx, user.id)
     const nextRunAt = request.enabled ? first : null
     return tx
       .insert(scheduledTasks)
-      .values({ ...request, id: newId('task'), ownerId: user.id, nextRunAt, createdAt: now, updatedAt: now })
+      .values({
+        ...request,
+        ...schedule,
+        id: newId('task'),
+        ownerId: user.id,
+        nextRunAt,
+        createdAt: now,
+        updatedAt: now,
+      })
       .returning()
       .get()
   })
@@ -77,7 +89,10 @@ function isPlannedAnew(before: TaskRow, after: TaskRow): boolean {
 
 function toChanged(before: TaskRow, { taskId: _, ...fields }: ChangeTaskRequest, now: Date): TaskRow {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-  return { ...before, ...given, updatedAt: now }
+  const after: TaskRow = { ...before, ...given, updatedAt: now }
+  if (fields.cronSchedule === undefined) return after
+  const { cronSchedule, timezone } = after
+  return { ...after, ...toStoredSchedule({ cronSchedule, timezone }, now) }
 }
 
 /** Deletes a task with its history; a run under way is not stopped. @throws AppError `not_found`. */
