@@ -107,6 +107,32 @@ test('a body that its schema does not teach has examples, and every example is o
   expect(toInputSchema(z.object({ a: z.unknown() }))).toSatisfy(hasUntypedPlace)
 })
 
+test('a request body forbids unknown fields only inside `config` objects', () => {
+  const bodies = listRoutes(createEmptyApp(readConfig({})).routes).flatMap(({ method, path, parts }) =>
+    parts.flatMap(({ target, schema }) => (target === 'json' ? [{ name: `${method} ${path}`, schema }] : [])),
+  )
+  const strict = bodies.flatMap(({ name, schema }) => listStrict(toInputSchema(schema)).map((at) => `${name}${at}`))
+  expect([...new Set(strict)].sort()).toEqual([
+    'POST /api/agents config',
+    'POST /api/agents/provision config',
+    'POST /api/deployments config',
+    'PUT /api/agents/:id config',
+    'PUT /api/agents/:id/config',
+  ])
+})
+
+/** Returns the places of a JSON Schema at which unknown fields are an error. */
+function listStrict(schema: unknown, at = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const own = 'additionalProperties' in schema && schema.additionalProperties === false ? [at] : []
+  const inner = Object.entries(schema).flatMap(([key, value]) =>
+    key === 'properties' && typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([name, property]) => listStrict(property, `${at} ${name}`))
+      : listStrict(value, at),
+  )
+  return [...own, ...inner]
+}
+
 function toInputSchema(schema: z.ZodType): unknown {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
 }

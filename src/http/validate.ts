@@ -1,11 +1,11 @@
 import { zValidator } from '@hono/zod-validator'
-import type { ZodType } from 'zod'
+import { type ZodType, z } from 'zod'
 import { AppError } from '../core/errors.ts'
 import { checks } from './answers.ts'
 import { hasBody, hasJsonType, receiveText } from './bodies/body.ts'
 
 /**
- * Checks one part of the request against `schema`; fields it does not name are stripped (decisions, 11). A body is received
+ * Checks one part of the request against `schema`; fields it does not name are dropped. A body is received
  * here: guards and rate limits stand before.
  * @throws AppError `invalid` with the first problem's message and `extra`, or for a JSON body sent as something else.
  */
@@ -38,3 +38,6 @@ export function validateAnyBody<Schema extends ZodType>(schema: Schema) {
   }
   return checks(guard, { target: 'json', schema, isOptional: true })
 }
+
+/** The body of a request that takes none. */
+export const NoBody = z.object({})

@@ -429,16 +429,12 @@ function toQuery(path: string): string {
 }
 
 test.each([
-  ['write', { path: 'a.txt', content: 'new', ifMatches: 'x' }, 'ifMatches'],
-  ['mkdir', { path: 'folder', recursive: true }, 'recursive'],
-  ['rename', { from: 'a.txt', to: 'b.txt', force: true }, 'force'],
-  ['git-sync', { message: 'change', force: true }, 'force'],
-])('POST /api/browse/%s: 400 for a field that nobody knows, and nothing is done', async (action, body, field) => {
+  ['write', { path: 'a.txt', content: 'new', ifMatches: 'x' }, 200, 'a.txt'],
+  ['mkdir', { path: 'folder', recursive: true }, 201, 'folder'],
+  ['rename', { from: 'a.txt', to: 'b.txt', force: true }, 200, 'b.txt'],
+])('POST /api/browse/%s: success when the body has an unknown field', async (action, body, status, made) => {
   const { post, folders } = await openFiles()
   fill(folders.root, { 'a.txt': 'old' })
-  const refused = await post(action, body)
-  expect(refused.status).toBe(400)
-  expect(JSON.stringify(refused.body)).toContain(`Unknown field: ${field}`)
-  expect(readdirSync(folders.root)).toEqual(['a.txt'])
-  expect(readFileSync(join(folders.root, 'a.txt'), 'utf8')).toBe('old')
+  expect((await post(action, body)).status).toBe(status)
+  expect(readdirSync(folders.root)).toContain(made)
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { LabelsRequest } from '../../../features/agents/labels/schemas.ts'
-import { ConfigRequest, ProvisionRequest, SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
+import { ChosenSettings, ProvisionRequest, SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
 import { Caps } from '../../../features/models/breakers/schemas.ts'
 import { ToolsRequest } from '../../../features/talk/agent-tools/schemas.ts'
 import { ChangeHeartbeatRequest } from '../../../features/talk/heartbeat/schemas.ts'
@@ -14,7 +14,7 @@ const Reference = z.string(NEVER_LITERAL).regex(/^\$\{(?:env|file):[^}]+\}$/, NE
 /** Text that may hold references; whether it is an address is known when they are looked up. */
 const WithReferences = z.string('must be text').min(1, 'must not be empty').max(8192, 'is too long')
 
-const { model: _model, plan: _plan, ...settings } = ConfigRequest.shape
+const { model: _model, plan: _plan, ...settings } = ChosenSettings.shape
 /** What is told of an agent's settings. */
 const plainSettings = Object.fromEntries(
   Object.entries(settings).filter(([name]) => !SECRET_NAMES.some((secret) => secret === name)),
@@ -62,7 +62,7 @@ const WantedAgent = z.strictObject({
   /** Only where several agents have the name. */
   id: z.string().min(1).max(100).optional(),
   name: ProvisionRequest.shape.name.max(64, 'Name too long (max 64 chars)'),
-  model: ConfigRequest.shape.model,
+  model: ChosenSettings.shape.model,
   settings: z.strictObject(plainSettings).optional(),
   secrets: z.partialRecord(z.enum(SECRET_NAMES), Reference.nullable()).optional(),
   labels: LabelsRequest.shape.labels.optional(),

@@ -28,8 +28,11 @@ async function withAgents() {
 
 test('POST /api/agents: 201 with a pending agent and its address', async () => {
   const { backend, clock } = testPlatform({ environment: { DOMAIN: 'stead.example' } })
-  const config = { plan: 'network', aiProvider: 'anthropic', unknown: 'is dropped' }
-  const response = await backend.request('/api/agents', json('POST', { name: 'Ada Lovelace', config }, OPERATOR))
+  const config = { plan: 'network', aiProvider: 'anthropic' }
+  const response = await backend.request(
+    '/api/agents',
+    json('POST', { name: 'Ada Lovelace', config, unknown: 1 }, OPERATOR),
+  )
   expect(response.status).toBe(201)
   const body = await response.json()
   const { id } = Created.parse(body)

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 
 /** Somebody who may write to an agent; one whom its settings name is let in as long as they do. */
 export const ChannelPerson = z.object({
@@ -36,9 +35,9 @@ export type ChannelList = z.infer<typeof ChannelList>
 /** `GET` and `PUT /api/agents/:id/channels/mail`. `missing` names what the operator has to set before it can be switched on. */
 export const MailChannel = z.object({ isOn: z.boolean(), address: z.string().nullable(), missing: z.array(z.string()) })
 export type MailChannel = z.infer<typeof MailChannel>
-export const MailChannelRequest = action({ isOn: z.boolean('isOn must be true or false') })
+export const MailChannelRequest = z.object({ isOn: z.boolean('isOn must be true or false') })
 
-export const PairingDecision = action({ approve: z.boolean('approve must be true or false') })
+export const PairingDecision = z.object({ approve: z.boolean('approve must be true or false') })
 export const ChannelChanged = z.object({ success: z.literal(true) })
 
 export const CONVERSATION_CHANNELS = ['telegram', 'discord', 'slack'] as const

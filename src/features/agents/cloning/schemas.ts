@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { ProvisionRequest } from '../registry/schemas.ts'
 
 const REQUIRED = 'Missing required fields: parentAgentId, name, paymentProof'
@@ -32,7 +31,7 @@ const PaymentProof = z.object(
 export type PaymentProof = z.infer<typeof PaymentProof>
 
 /** `POST /api/agents/clone` (Interface 4.4). Without `generation` the parent's own counts. */
-export const CloneRequest = action({
+export const CloneRequest = z.object({
   parentAgentId: z.string(REQUIRED).min(1, REQUIRED).max(100, 'parentAgentId is too long'),
   name: z.string(REQUIRED).min(1, REQUIRED).pipe(ProvisionRequest.shape.name),
   specialization: z

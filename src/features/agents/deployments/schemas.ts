@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { ImageReference } from '../../../core/text/image-reference.ts'
-import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../registry/schemas.ts'
+import { ConfigRequest, hasNoNul } from '../registry/schemas.ts'
 
 const Word = (name: string) =>
   z.string(`${name} must be text`).max(200, `${name} is too long`).refine(hasNoNul, `${name} must not contain NUL`)
@@ -10,29 +9,29 @@ const Word = (name: string) =>
  * `POST /api/deployments` (Interface 4.4; decisions, 16): `userId` and `name` say for whom, when the agent has no row yet. What is
  * within `config` are settings.
  */
-export const DeploymentRequest = action({
-  agentId: z
-    .string('agentId is required')
-    .min(1, 'agentId is required')
-    .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Invalid agentId'),
-  userId: Word('userId').optional(),
-  name: Word('name').optional(),
-  config: ConfigRequest.extend({
-    plan: Word('plan').optional(),
-    aiProvider: z.enum(AI_PROVIDERS, 'Unsupported aiProvider').optional(),
-    model: Word('model').optional(),
-  }).default({}),
-}).meta({ examples: [{ agentId: 'ada', userId: 'user_1', config: { model: 'openai/gpt-4o', plan: 'solo' } }] })
+export const DeploymentRequest = z
+  .object({
+    agentId: z
+      .string('agentId is required')
+      .min(1, 'agentId is required')
+      .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Invalid agentId'),
+    userId: Word('userId').optional(),
+    name: Word('name').optional(),
+    config: ConfigRequest.default({}),
+  })
+  .meta({ examples: [{ agentId: 'ada', userId: 'user_1', config: { model: 'openai/gpt-4o', plan: 'solo' } }] })
 export type DeploymentRequest = z.infer<typeof DeploymentRequest>
 
 /** `POST /api/agents/:id/update`: without `image` the agent restarts on the current version. */
-export const UpdateImageRequest = action({
-  image: z
-    .unknown()
-    .refine((image) => ImageReference.safeParse(image).success, 'Invalid docker image value')
-    .transform((image) => ImageReference.parse(image))
-    .optional(),
-}).meta({ examples: [{}, { image: 'ghcr.io/openclaw/openclaw:2026.5.1' }] })
+export const UpdateImageRequest = z
+  .object({
+    image: z
+      .unknown()
+      .refine((image) => ImageReference.safeParse(image).success, 'Invalid docker image value')
+      .transform((image) => ImageReference.parse(image))
+      .optional(),
+  })
+  .meta({ examples: [{}, { image: 'ghcr.io/openclaw/openclaw:2026.5.1' }] })
 
 /** One line of `GET /api/agents/:id/deployments`: what was asked of an agent, by whom, and what became of it. */
 export const Deployment = z.object({

@@ -79,7 +79,7 @@ test('PUT /api/agents/:id/config: 200 with all of it, secrets go in and never co
     tier: 'pro',
     agentType: 'business',
   }
-  const response = await put({ ...plain, ...SECRETS, unknown: 1, secrets: { apiKey: false } })
+  const response = await put({ ...plain, ...SECRETS, secrets: { apiKey: false } })
   expect(response.status).toBe(200)
   const text = await response.text()
   const all = Object.fromEntries(Object.keys(NONE).map((name) => [name, name in SECRETS]))
@@ -87,6 +87,15 @@ test('PUT /api/agents/:id/config: 200 with all of it, secrets go in and never co
   expect(JSON.parse(text)).toEqual({ config, status: 'updated' })
   expect(await (await get()).json()).toEqual({ config, status: 'ok' })
   expect([text, dumpTables(platform.db), ...logLines].join('\n')).not.toContain('canary')
+})
+
+test('PUT /api/agents/:id/config: 400 naming the nearest setting when one is misspelt, and nothing is saved', async () => {
+  const { put, row } = await withAgent()
+  const before = row()
+  const refused = await put({ skills: ['weather'], modle: 'openai/gpt-4o' })
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toMatchObject({ error: 'Unknown setting modle. Did you mean model?' })
+  expect(row()).toEqual(before)
 })
 
 test('PUT /api/agents/:id/config: what is left out stays, null takes away, and what was shown may be sent back', async () => {

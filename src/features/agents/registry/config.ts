@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
 import type { Tx } from '../../../db/open.ts'
 import {
-  type ConfigRequest,
+  type ChosenSettings,
   PlainSettings,
   SECRET_NAMES,
   type SecretName,
@@ -16,7 +16,7 @@ import { type AgentRow, agents } from './tables.ts'
 const StoredSecrets = SecretSettings.partial()
 type Secrets = z.infer<typeof StoredSecrets>
 /** What changes settings: null takes one away, what is left out stays. */
-export type SettingsChange = Omit<ConfigRequest, 'aiProvider'> &
+export type SettingsChange = Omit<z.infer<typeof ChosenSettings>, 'aiProvider'> &
   Pick<PlainSettings, 'subscriptionId' | 'email'> & { aiProvider?: string | undefined }
 
 const PLAIN_NAMES = PlainSettings.keyof().options

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { configObject } from '../../../core/text/config-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
 /** The name and the model of an agent reach it as variables of its environment, which end at the first NUL. */
@@ -55,13 +56,6 @@ const aiProvider = z
   .string('aiProvider must be text')
   .pipe(z.enum(AI_PROVIDERS, `Invalid aiProvider. Supported: ${AI_PROVIDERS.join(', ')}`))
 
-/** Plan and provider of an agent, the two known fields; others are stripped. */
-export const AgentConfig = z.object({
-  plan: z.string('plan must be text').max(40, 'plan must be at most 40 characters').optional(),
-  aiProvider: z.string('aiProvider must be text').max(40, 'aiProvider must be at most 40 characters').optional(),
-})
-export type AgentConfig = z.infer<typeof AgentConfig>
-
 /** Settings that are sealed and never told again. */
 export const SecretSettings = z.object({
   apiKey: secret('apiKey'),
@@ -93,29 +87,43 @@ export const PlainSettings = z
   .partial()
 export type PlainSettings = z.infer<typeof PlainSettings>
 
-/** `PUT /api/agents/:id/config`: what is left out stays, null takes it away. */
-export const ConfigRequest = z
-  .object({
-    model: Model.optional(),
-    aiProvider: aiProvider.optional(),
-    plan: text('plan', 40).optional(),
-    apiKey: SecretSettings.shape.apiKey.nullish(),
-    telegramToken: SecretSettings.shape.telegramToken.nullish(),
-    discordBotToken: SecretSettings.shape.discordBotToken.nullish(),
-    whatsappToken: SecretSettings.shape.whatsappToken.nullish(),
-    slackBotToken: SecretSettings.shape.slackBotToken.nullish(),
-    slackAppToken: SecretSettings.shape.slackAppToken.nullish(),
-    webhookUrl: SecretSettings.shape.webhookUrl.nullish(),
-    telegramUserId: PlainSettings.shape.telegramUserId.nullish(),
-    ownerIds: PlainSettings.shape.ownerIds.nullish(),
-    skills: PlainSettings.shape.skills.nullish(),
-    template: PlainSettings.shape.template.nullish(),
-    brain: PlainSettings.shape.brain.nullish(),
-    tier: PlainSettings.shape.tier.nullish(),
-    agentType: PlainSettings.shape.agentType.nullish(),
-    neverSleeps: PlainSettings.shape.neverSleeps.nullish(),
-  })
-  .meta({ examples: [{ model: 'openai/gpt-4o', telegramToken: '123456:ABC-DEF', webhookUrl: null }] })
+/** Settings of an agent that its owner chooses; null takes one away. */
+export const ChosenSettings = z.object({
+  model: Model.optional(),
+  aiProvider: aiProvider.optional(),
+  plan: text('plan', 40).optional(),
+  apiKey: SecretSettings.shape.apiKey.nullish(),
+  telegramToken: SecretSettings.shape.telegramToken.nullish(),
+  discordBotToken: SecretSettings.shape.discordBotToken.nullish(),
+  whatsappToken: SecretSettings.shape.whatsappToken.nullish(),
+  slackBotToken: SecretSettings.shape.slackBotToken.nullish(),
+  slackAppToken: SecretSettings.shape.slackAppToken.nullish(),
+  webhookUrl: SecretSettings.shape.webhookUrl.nullish(),
+  telegramUserId: PlainSettings.shape.telegramUserId.nullish(),
+  ownerIds: PlainSettings.shape.ownerIds.nullish(),
+  skills: PlainSettings.shape.skills.nullish(),
+  template: PlainSettings.shape.template.nullish(),
+  brain: PlainSettings.shape.brain.nullish(),
+  tier: PlainSettings.shape.tier.nullish(),
+  agentType: PlainSettings.shape.agentType.nullish(),
+  neverSleeps: PlainSettings.shape.neverSleeps.nullish(),
+})
+
+const dropped = z
+  .unknown()
+  .transform(() => undefined)
+  .optional()
+
+/**
+ * `PUT /api/agents/:id/config`, whose whole body is a `config` object: what is left out stays, null takes it away. A client
+ * may send back what it was shown, and older clients send a subscription: these fields are known and change nothing.
+ */
+export const ConfigRequest = configObject({
+  ...ChosenSettings.shape,
+  secrets: dropped,
+  subscriptionId: dropped,
+  stripeSubscriptionId: dropped,
+}).meta({ examples: [{ model: 'openai/gpt-4o', telegramToken: '123456:ABC-DEF', webhookUrl: null }] })
 export type ConfigRequest = z.infer<typeof ConfigRequest>
 
 /**
@@ -169,33 +177,34 @@ export const AgentMessages = z.object({
 })
 export type AgentMessages = z.infer<typeof AgentMessages>
 
-/** Settings that an agent may begin with; its plan is the tier, and its model stands beside them. */
-const ProvisionConfig = ConfigRequest.omit({ model: true }).extend({ plan: AgentConfig.shape.plan })
-
 /**
  * `POST /api/agents/provision` (Interface 4.4, web). Without `model` the best configured one is taken; `tier` is `starter`, `pro` or
- * `enterprise`, and any other is the smallest.
+ * `enterprise`, and any other is the smallest. `model` and `tier` override those of `config`.
  */
 export const ProvisionRequest = z
   .object({
     name: Name,
     model: Model.optional(),
-    config: ProvisionConfig.optional(),
+    config: ConfigRequest.optional(),
     tier: text('tier', 40).optional(),
   })
   .meta({ examples: [{ name: 'Ada', model: 'openai/gpt-4o', tier: 'starter' }] })
 export type ProvisionRequest = z.infer<typeof ProvisionRequest>
 
 /** `POST /api/agents` (Interface 4.4): a row without a container. */
-export const CreateAgentRequest = z.object({ name: Name, config: AgentConfig.optional() })
+export const CreateAgentRequest = z
+  .object({ name: Name, config: ConfigRequest.optional() })
+  .meta({ examples: [{ name: 'Ada', config: { plan: 'solo', aiProvider: 'openrouter' } }] })
 export type CreateAgentRequest = z.infer<typeof CreateAgentRequest>
 
 /** `PUT /api/agents/:id` (Interface 4.4). */
-export const UpdateAgentRequest = z.object({
-  plan: AgentConfig.shape.plan,
-  aiProvider: AgentConfig.shape.aiProvider,
-  config: AgentConfig.optional(),
-})
+export const UpdateAgentRequest = z
+  .object({
+    plan: ChosenSettings.shape.plan,
+    aiProvider: ChosenSettings.shape.aiProvider,
+    config: ConfigRequest.optional(),
+  })
+  .meta({ examples: [{ plan: 'solo', config: { model: 'openai/gpt-4o' } }] })
 export type UpdateAgentRequest = z.infer<typeof UpdateAgentRequest>
 
 /** `PATCH /api/agents/:id`. */

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 
 const text = (name: string, max: number) =>
   z.string(`${name} must be text`).max(max, `${name} must be at most ${max} characters`)
@@ -12,26 +11,28 @@ const address = (name: string) =>
  * `POST /api/agents/:id/verify` (Interface 4.4). `verifierAddress` is the backend's name of `walletAddress`. Some clients also say
  * `verified` and `metadata`: nobody takes their word for it.
  */
-export const VerifyRequest = action({
-  verificationType: z.enum(['eas', 'coinbase', 'ens', 'webauthn'], 'Invalid verification type'),
-  attestationUid: text('attestationUid', 10_000).nullish(),
-  walletAddress: address('walletAddress').nullish(),
-  verifierAddress: address('verifierAddress').nullish(),
-  signature: text('signature', 2 + 2 * 16 * 1024)
-    .regex(/^0x(?:[0-9a-fA-F]{2})+$/, 'signature must be 0x and hex digits')
-    .transform((value): `0x${string}` => `0x${value.slice(2)}`)
-    .nullish(),
-  verified: z.unknown().optional(),
-  metadata: z.unknown().optional(),
-}).meta({
-  examples: [
-    {
-      verificationType: 'ens',
-      walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7',
-      signature: `0x${'ab'.repeat(65)}`,
-    },
-  ],
-})
+export const VerifyRequest = z
+  .object({
+    verificationType: z.enum(['eas', 'coinbase', 'ens', 'webauthn'], 'Invalid verification type'),
+    attestationUid: text('attestationUid', 10_000).nullish(),
+    walletAddress: address('walletAddress').nullish(),
+    verifierAddress: address('verifierAddress').nullish(),
+    signature: text('signature', 2 + 2 * 16 * 1024)
+      .regex(/^0x(?:[0-9a-fA-F]{2})+$/, 'signature must be 0x and hex digits')
+      .transform((value): `0x${string}` => `0x${value.slice(2)}`)
+      .nullish(),
+    verified: z.unknown().optional(),
+    metadata: z.unknown().optional(),
+  })
+  .meta({
+    examples: [
+      {
+        verificationType: 'ens',
+        walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7',
+        signature: `0x${'ab'.repeat(65)}`,
+      },
+    ],
+  })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 
 /** What is shown of a proof wherever an agent is; null without one. */

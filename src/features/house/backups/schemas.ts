@@ -36,7 +36,7 @@ export type BackupOverview = z.infer<typeof BackupOverview>
 export const BackupOrdered = z.object({ run: BackupRun })
 
 /** `POST /api/admin/backups/:name/restore`: an agent that is there is touched with `replace` alone, and stopped. */
-export const RestoreAgentRequest = z.strictObject({
+export const RestoreAgentRequest = z.object({
   agentId: z.string().min(1, 'agentId is required').max(100),
   replace: z.boolean('replace must be true or false').default(false),
 })

@@ -100,7 +100,7 @@ describe('PUT /api/agents/:id/breaker', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  test('400: a wrong cap, an unknown field, nothing to change', async () => {
+  test('400: a wrong cap, nothing to change', async () => {
     await using test = await house()
     const error = async (body: unknown) => {
       const response = await test.put(`${test.at}/breaker`, body)
@@ -108,7 +108,7 @@ describe('PUT /api/agents/:id/breaker', () => {
     }
     expect(await error({ costUsdPerDay: 0 })).toMatchObject({ status: 400, error: expect.stringContaining('costUsd') })
     expect(await error({ tokensPerDay: 1.5 })).toMatchObject({ status: 400, error: expect.stringContaining('tokens') })
-    expect(await error({ tokens: 5 })).toMatchObject({ status: 400, error: 'Unknown field: tokens' })
+    expect(await error({ tokens: 5 })).toMatchObject({ status: 400, error: 'Nothing to change' })
     expect(await error({})).toMatchObject({ status: 400, error: 'Nothing to change' })
   })
 })

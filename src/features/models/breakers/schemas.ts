@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { MAX_MICRO_USD, toMicroUsd } from '../../../core/money.ts'
 
 const badTokens = 'tokensPerDay must be a whole number of at least 1, or null'
@@ -17,20 +16,19 @@ export const Caps = z.object({
 export type Caps = z.infer<typeof Caps>
 
 /** `PUT /api/agents/:id/breaker`. */
-export const ChangeCapsRequest = action(Caps.partial().shape).refine(
-  (change) => Object.values(change).some((value) => value !== undefined),
-  { error: 'Nothing to change' },
-)
+export const ChangeCapsRequest = z
+  .object(Caps.partial().shape)
+  .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type ChangeCapsRequest = z.infer<typeof ChangeCapsRequest>
 
 const Reason = z.string('reason must be text').trim().max(200, 'reason too long (max 200 chars)')
 
 /** `POST /api/agents/:id/pause`. */
-export const PauseRequest = action({ reason: Reason.optional() })
+export const PauseRequest = z.object({ reason: Reason.optional() })
 export type PauseRequest = z.infer<typeof PauseRequest>
 
 /** `PUT /api/pause` and `PUT /api/admin/pause`. */
-export const PauseAllRequest = action({
+export const PauseAllRequest = z.object({
   paused: z.boolean('paused must be true or false'),
   reason: Reason.optional(),
 })

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { parseMicroUsd } from '../../../core/money.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 import { Payment } from '../wallets/schemas.ts'
@@ -10,23 +9,25 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const HEADER_NAME = /^(?!payment-|x-payment)[a-z0-9-]{1,64}$/i
 
 /** A request to somebody who may ask for money; `maxAmount` is the most that it may cost. */
-export const PaidCall = action({
-  url: webUrl('url must be an http or https URL', { max: 2048, tooLong: 'url is too long' }),
-  method: z.enum(METHODS, `method must be ${METHODS.join(', ')}`).default('GET'),
-  headers: z
-    .record(z.string().regex(HEADER_NAME, 'headers have a name that is not allowed'), z.string().max(4096))
-    .default({}),
-  body: z.string('body must be text').max(500_000, 'body is too long').optional(),
-  maxAmount: z
-    .union([z.string(), z.number()], BAD_MAX)
-    .transform((amount, context) => {
-      const microUsd = parseMicroUsd(amount)
-      if (microUsd !== null && microUsd > 0 && microUsd <= MAX_MICRO_USD) return microUsd
-      context.addIssue({ code: 'custom', message: BAD_MAX })
-      return z.NEVER
-    })
-    .default(1_000_000),
-}).meta({ examples: [{ url: 'https://api.example.com/report', method: 'GET', maxAmount: '0.05' }] })
+export const PaidCall = z
+  .object({
+    url: webUrl('url must be an http or https URL', { max: 2048, tooLong: 'url is too long' }),
+    method: z.enum(METHODS, `method must be ${METHODS.join(', ')}`).default('GET'),
+    headers: z
+      .record(z.string().regex(HEADER_NAME, 'headers have a name that is not allowed'), z.string().max(4096))
+      .default({}),
+    body: z.string('body must be text').max(500_000, 'body is too long').optional(),
+    maxAmount: z
+      .union([z.string(), z.number()], BAD_MAX)
+      .transform((amount, context) => {
+        const microUsd = parseMicroUsd(amount)
+        if (microUsd !== null && microUsd > 0 && microUsd <= MAX_MICRO_USD) return microUsd
+        context.addIssue({ code: 'custom', message: BAD_MAX })
+        return z.NEVER
+      })
+      .default(1_000_000),
+  })
+  .meta({ examples: [{ url: 'https://api.example.com/report', method: 'GET', maxAmount: '0.05' }] })
 export type PaidCall = z.infer<typeof PaidCall>
 
 /** As an owner makes it for an agent of theirs, or from their own wallet. */

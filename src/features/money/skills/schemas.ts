@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 
 const MAX_CONTENT = 50_000
 const named = 'skillId and agentId are required'
@@ -34,24 +33,26 @@ const short = (name: string, max: number) =>
 const whole = 'Give skillMd, or name, description and code'
 
 /** `POST /api/skills/create`: a whole `SKILL.md`, or what makes one. */
-export const CreateSkillRequest = action({
-  skillMd: z
-    .string('skillMd must be text')
-    .min(1, 'skillMd is required')
-    .max(MAX_CONTENT, `skillMd must be at most ${MAX_CONTENT} characters`)
-    .optional(),
-  name: short('name', 80).optional(),
-  description: short('description', 600).optional(),
-  category: short('category', 40).default('custom'),
-  code: short('code', 2000).optional(),
-}).transform((request, context) => {
-  const { skillMd, name, description, category, code } = request
-  if (skillMd !== undefined) return { skillMd }
-  if (name !== undefined && description !== undefined && code !== undefined)
-    return { name, description, category, code }
-  context.addIssue({ code: 'custom', message: whole })
-  return z.NEVER
-})
+export const CreateSkillRequest = z
+  .object({
+    skillMd: z
+      .string('skillMd must be text')
+      .min(1, 'skillMd is required')
+      .max(MAX_CONTENT, `skillMd must be at most ${MAX_CONTENT} characters`)
+      .optional(),
+    name: short('name', 80).optional(),
+    description: short('description', 600).optional(),
+    category: short('category', 40).default('custom'),
+    code: short('code', 2000).optional(),
+  })
+  .transform((request, context) => {
+    const { skillMd, name, description, category, code } = request
+    if (skillMd !== undefined) return { skillMd }
+    if (name !== undefined && description !== undefined && code !== undefined)
+      return { name, description, category, code }
+    context.addIssue({ code: 'custom', message: whole })
+    return z.NEVER
+  })
 export type CreateSkillRequest = z.infer<typeof CreateSkillRequest>
 
 /** `POST /api/skills/:name`: which fields it takes is the skill's business. */

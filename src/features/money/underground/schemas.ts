@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { parseMicroUsd } from '../../../core/money.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
@@ -108,16 +107,18 @@ export const SendRequest = z
 export type SendRequest = z.infer<typeof SendRequest>
 
 /** `POST /v1/bus/send`: what an agent whose wallet is kept here says to another. */
-export const OwnMessage = action({
-  messageId: required('messageId', 200).optional(),
-  to: z.object({ agentId: required('to.agentId', 300), agentType: z.string().max(100).optional() }, 'to is required'),
-  action: required('action', 100),
-  payload: z.unknown().optional(),
-}).meta({
-  examples: [
-    { to: { agentId: 'bo' }, action: 'BOOKING_OFFER', payload: { talentName: 'Bo', amount: '500', deposit: '100' } },
-  ],
-})
+export const OwnMessage = z
+  .object({
+    messageId: required('messageId', 200).optional(),
+    to: z.object({ agentId: required('to.agentId', 300), agentType: z.string().max(100).optional() }, 'to is required'),
+    action: required('action', 100),
+    payload: z.unknown().optional(),
+  })
+  .meta({
+    examples: [
+      { to: { agentId: 'bo' }, action: 'BOOKING_OFFER', payload: { talentName: 'Bo', amount: '500', deposit: '100' } },
+    ],
+  })
 export type OwnMessage = z.infer<typeof OwnMessage>
 
 export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/

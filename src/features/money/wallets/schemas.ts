@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { parseMicroUsd } from '../../../core/money.ts'
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
@@ -45,40 +44,44 @@ export const CdpRequest = z
   .meta({ examples: [{}, { agentId: 'ada' }] })
 
 /** `PATCH /api/wallet/policy`: what is not given stays. */
-export const PolicyChange = action({
-  agentId,
-  perPayment: limit,
-  perDay: limit,
-  perMonth: limit,
-  approvalAbove: limit,
-  recipients: z
-    .array(
-      z.string().regex(EVM_ADDRESS, 'Recipients must be addresses: 0x and 40 hex digits'),
-      'recipients must be a list',
-    )
-    .max(MAX_RECIPIENTS, `At most ${MAX_RECIPIENTS} recipients`)
-    .nullable()
-    .optional(),
-  frozen: z.boolean('frozen must be true or false').optional(),
-}).meta({ examples: [{ perPayment: '5', perDay: '20', approvalAbove: '2.50' }, { frozen: true }] })
+export const PolicyChange = z
+  .object({
+    agentId,
+    perPayment: limit,
+    perDay: limit,
+    perMonth: limit,
+    approvalAbove: limit,
+    recipients: z
+      .array(
+        z.string().regex(EVM_ADDRESS, 'Recipients must be addresses: 0x and 40 hex digits'),
+        'recipients must be a list',
+      )
+      .max(MAX_RECIPIENTS, `At most ${MAX_RECIPIENTS} recipients`)
+      .nullable()
+      .optional(),
+    frozen: z.boolean('frozen must be true or false').optional(),
+  })
+  .meta({ examples: [{ perPayment: '5', perDay: '20', approvalAbove: '2.50' }, { frozen: true }] })
 export type PolicyChange = z.infer<typeof PolicyChange>
 
 /** `POST /api/wallet/send`: a transfer from one's own wallet, or from that of an agent. */
-export const SendRequest = action({
-  agentId,
-  recipient: z.string('Recipient required').regex(EVM_ADDRESS, 'Invalid recipient address'),
-  amount: z.union([z.string(), z.number()], 'Invalid amount').transform((amount, context) => {
-    const microUsd = parseMicroUsd(amount)
-    if (microUsd !== null && microUsd > 0) return microUsd
-    context.addIssue({ code: 'custom', message: 'Invalid amount' })
-    return z.NEVER
-  }),
-  currency: z.enum(['USDC', 'pathUSD'], 'currency must be USDC or pathUSD').default('USDC'),
-}).meta({ examples: [{ recipient: '0x52908400098527886E0F7030069857D2E4169EE7', amount: '2.50', currency: 'USDC' }] })
+export const SendRequest = z
+  .object({
+    agentId,
+    recipient: z.string('Recipient required').regex(EVM_ADDRESS, 'Invalid recipient address'),
+    amount: z.union([z.string(), z.number()], 'Invalid amount').transform((amount, context) => {
+      const microUsd = parseMicroUsd(amount)
+      if (microUsd !== null && microUsd > 0) return microUsd
+      context.addIssue({ code: 'custom', message: 'Invalid amount' })
+      return z.NEVER
+    }),
+    currency: z.enum(['USDC', 'pathUSD'], 'currency must be USDC or pathUSD').default('USDC'),
+  })
+  .meta({ examples: [{ recipient: '0x52908400098527886E0F7030069857D2E4169EE7', amount: '2.50', currency: 'USDC' }] })
 export type SendRequest = z.infer<typeof SendRequest>
 
 /** `POST /api/wallet/payments/:id/resolve`. */
-export const Resolution = action({ status: z.enum(['succeeded', 'failed'], 'status must be succeeded or failed') })
+export const Resolution = z.object({ status: z.enum(['succeeded', 'failed'], 'status must be succeeded or failed') })
 
 export const PaymentsQuery = z.object({
   agentId,

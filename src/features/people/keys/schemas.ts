@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { FORMER_MODELS, SCOPES } from '../../../core/scopes.ts'
 
 const MAX_DAYS = 3650
@@ -62,7 +61,7 @@ export const ChangeKeyRequest = z
 export type ChangeKeyRequest = z.infer<typeof ChangeKeyRequest>
 
 /** `POST /api/keys/:id/rotate`. With an overlap of 0, the default, the old key stops working with this call. */
-export const RotateKeyRequest = action({
+export const RotateKeyRequest = z.object({
   overlapHours: z.number(badOverlap).min(0, badOverlap).max(MAX_OVERLAP_HOURS, badOverlap).default(0),
 })
 export type RotateKeyRequest = z.infer<typeof RotateKeyRequest>

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 import { isTimeZone } from '../../../core/time-zone.ts'
 
@@ -31,7 +30,7 @@ const Hour = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'Quiet hours are tw
 const TimeZone = z.string().max(64).refine(isTimeZone, 'timeZone must be a name such as Europe/Berlin')
 
 const QuietHours = z
-  .strictObject({ from: Hour, to: Hour, timeZone: TimeZone })
+  .object({ from: Hour, to: Hour, timeZone: TimeZone })
   .refine(({ from, to }) => from !== to, 'Quiet hours begin and end at different times')
 
 /** How an owner wants to be told. `resendMinutes`: how long a problem lasts before it is told again; null is never. */
@@ -46,12 +45,14 @@ export type NoticeSettings = z.infer<typeof NoticeSettings>
 const badMinutes = 'resendMinutes must be a whole number from 5 to 10080, or null'
 
 /** `PUT /api/notices/settings`: what is left out stays. */
-export const ChangeNoticeSettings = action({
-  mailKinds: Kinds.optional(),
-  quietHours: QuietHours.nullable().optional(),
-  resendMinutes: z.int(badMinutes).min(5, badMinutes).max(10_080, badMinutes).nullable().optional(),
-  mutedAgents: z.array(z.string().max(100)).max(1000).optional(),
-}).meta({ examples: [{ quietHours: { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }, resendMinutes: 60 }] })
+export const ChangeNoticeSettings = z
+  .object({
+    mailKinds: Kinds.optional(),
+    quietHours: QuietHours.nullable().optional(),
+    resendMinutes: z.int(badMinutes).min(5, badMinutes).max(10_080, badMinutes).nullable().optional(),
+    mutedAgents: z.array(z.string().max(100)).max(1000).optional(),
+  })
+  .meta({ examples: [{ quietHours: { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }, resendMinutes: 60 }] })
 export type ChangeNoticeSettings = z.infer<typeof ChangeNoticeSettings>
 
 const Address = webUrl('url must be an http or https address')
@@ -66,21 +67,21 @@ export const CreateChannelRequest = z
   .discriminatedUnion(
     'kind',
     [
-      z.strictObject({
+      z.object({
         kind: z.literal('telegram'),
         botToken: Secret('botToken').regex(/^\d+:[\w-]+$/, 'botToken must look like 123456:ABC…'),
         chatId: Secret('chatId').regex(/^(?:-?\d+|@\w+)$/, 'chatId must be a number or @name'),
         ...Common,
       }),
-      z.strictObject({ kind: z.literal('discord'), url: Address, ...Common }),
-      z.strictObject({
+      z.object({ kind: z.literal('discord'), url: Address, ...Common }),
+      z.object({
         kind: z.literal('ntfy'),
         server: Address.default('https://ntfy.sh'),
         topic: Secret('topic').regex(/^[\w-]{1,64}$/, 'topic must be 1 to 64 letters, digits, - or _'),
         token: Secret('token').optional(),
         ...Common,
       }),
-      z.strictObject({ kind: z.literal('webhook'), url: Address, ...Common }),
+      z.object({ kind: z.literal('webhook'), url: Address, ...Common }),
     ],
     { error: `kind must be one of ${CHANNEL_KINDS.join(', ')}` },
   )
@@ -94,10 +95,9 @@ export const CreateChannelRequest = z
 export type CreateChannelRequest = z.infer<typeof CreateChannelRequest>
 
 /** `PATCH /api/notices/channels/:id`. */
-export const ChangeChannelRequest = action(Common).refine(
-  (change) => Object.values(change).some((value) => value !== undefined),
-  { error: 'Nothing to change' },
-)
+export const ChangeChannelRequest = z
+  .object(Common)
+  .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type ChangeChannelRequest = z.infer<typeof ChangeChannelRequest>
 
 /** A channel without its secrets; `to` says in a few words where it leads. */

@@ -1,11 +1,10 @@
 import { Hono } from 'hono'
-import { NoBody } from '../../../core/action.ts'
 import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import {
   type ChannelDeps,
   changeChannel,

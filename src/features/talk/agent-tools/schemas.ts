@@ -13,14 +13,14 @@ const Host = z
   .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, BAD_HOST)
 
 /** `PUT /api/agents/:id/tools`: what is left out stays; null goes back to what is usual. */
-export const ToolsRequest = z.strictObject({
+export const ToolsRequest = z.object({
   profile: z.enum(TOOL_PROFILES, `profile must be one of ${TOOL_PROFILES.join(', ')}`).nullish(),
   switches: z
     .partialRecord(z.enum(TOOL_NAMES, 'switches names a tool that there is not'), z.boolean().nullable())
     .optional(),
   httpHosts: z.array(Host, BAD_HOST).max(100, BAD_HOST).optional(),
   limits: z
-    .strictObject({
+    .object({
       modelTurns: Limit('modelTurns', LIMITS.modelTurns.max).nullish(),
       toolCalls: Limit('toolCalls', LIMITS.toolCalls.max).nullish(),
       maxUsd: z.number(BAD_USD).min(0.001, BAD_USD).max(1000, BAD_USD).nullish(),

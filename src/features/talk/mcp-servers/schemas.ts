@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { McpCommands } from '../../../core/agents/mcp.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
@@ -30,7 +29,7 @@ const Environment = z
   )
   .refine((variables) => Object.keys(variables).length <= 20, BAD_ENVIRONMENT)
 
-const NewServer = action({
+const NewServer = z.object({
   name: Name,
   url: Url.optional(),
   command: Command.optional(),
@@ -68,7 +67,7 @@ export type AddServerRequest = z.infer<typeof AddServerRequest>
  * are given as well, so that they are shown to nobody for whom they were not meant; another command or other arguments the
  * environment. A server stays what it is, reached by its address or started by its command.
  */
-export const ChangeServerRequest = action({
+export const ChangeServerRequest = z.object({
   url: Url.optional(),
   command: Command.optional(),
   args: Args.optional(),
@@ -82,10 +81,12 @@ export const ChangeServerRequest = action({
 export type ChangeServerRequest = z.infer<typeof ChangeServerRequest>
 
 /** `POST /api/agents/:id/mcp-servers/:serverId/try`: the owner uses a tool themselves. */
-export const TryRequest = action({
-  tool: z.string('tool is required').min(1, 'tool is required').max(1000),
-  arguments: z.record(z.string(), z.unknown()).default({}),
-}).meta({ examples: [{ tool: 'forecast', arguments: { city: 'Berlin' } }] })
+export const TryRequest = z
+  .object({
+    tool: z.string('tool is required').min(1, 'tool is required').max(1000),
+    arguments: z.record(z.string(), z.unknown()).default({}),
+  })
+  .meta({ examples: [{ tool: 'forecast', arguments: { city: 'Berlin' } }] })
 
 /** `POST /v1/mcp/call`: `arguments` is JSON text, so that what an owner has approved is what is sent. */
 export const CallRequest = z

@@ -1,10 +1,9 @@
 import { Hono } from 'hono'
-import { NoBody } from '../../../core/action.ts'
 import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import { validate, validateAnyBody } from '../../../http/validate.ts'
+import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import type { DueDeps } from './due.ts'
 import { listRuns } from './runs.ts'
 import {

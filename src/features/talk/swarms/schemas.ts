@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 
 const MAX_AGENTS = 10
 const badAgents = 'agents must be a list of agent ids'
@@ -63,7 +62,7 @@ export const ChangeSwarmRequest = z
 export type ChangeSwarmRequest = z.infer<typeof ChangeSwarmRequest>
 
 /** `POST /api/swarms/:id/run`. */
-export const RunRequest = action({
+export const RunRequest = z.object({
   task: z.string('Task required').trim().min(1, 'Task required').max(20_000, 'Task must be at most 20000 characters'),
 })
 

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
 const MAX_TEXT_CHARACTERS = 20_000
@@ -24,7 +23,7 @@ export const WebhookAccepted = z.object({ id: z.string(), status: z.enum(['queue
 export type WebhookAccepted = z.infer<typeof WebhookAccepted>
 
 /** `PUT /api/agents/:id/webhook-channel`. `newSecret` makes another one; the one before is refused from then on. */
-export const WebhookChannelRequest = action({
+export const WebhookChannelRequest = z.object({
   url: webUrl('url must be an http or https address'),
   newSecret: z.boolean('newSecret must be true or false').optional(),
 })

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 import { Label } from '../../agents/labels/schemas.ts'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
 
@@ -71,7 +70,7 @@ export type FleetEvent = z.infer<typeof FleetEvent>
 export const FLEET_VERBS = ['start', 'stop', 'restart', 'update', 'delete'] as const
 
 /** `POST /api/fleet/changes`. */
-export const FleetChange = action({
+export const FleetChange = z.object({
   verb: z.enum(FLEET_VERBS, `verb must be one of ${FLEET_VERBS.join(', ')}`),
   agentIds: z
     .array(z.string('agentIds must be a list of texts'), 'agentIds must be a list of texts')

@@ -1,12 +1,11 @@
 import { type Context, Hono } from 'hono'
-import { NoBody } from '../../../core/action.ts'
 import { AppError } from '../../../core/errors.ts'
 import { answers } from '../../../http/answers.ts'
 import type { Principal, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import { validateAnyBody } from '../../../http/validate.ts'
+import { NoBody, validateAnyBody } from '../../../http/validate.ts'
 import {
   type LifecycleDeps,
   repairUserAgent,

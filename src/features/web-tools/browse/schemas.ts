@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { action } from '../../../core/action.ts'
 
 const MAX_DEPTH = 4
 const MAX_COMMITS = 100
@@ -43,22 +42,24 @@ export const SearchQuery = z.object({
 /** `ifMatch`: the hash that the file must still have; null when it must not be there yet. */
 const IfMatch = z.string('ifMatch must be a hash').nullable()
 
-export const WriteRequest = action({
-  path: Path,
-  content: z.string('content required'),
-  ifMatch: IfMatch.optional(),
-}).meta({ examples: [{ path: 'notes/today.md', content: 'Buy tea' }] })
+export const WriteRequest = z
+  .object({
+    path: Path,
+    content: z.string('content required'),
+    ifMatch: IfMatch.optional(),
+  })
+  .meta({ examples: [{ path: 'notes/today.md', content: 'Buy tea' }] })
 
 export const UploadQuery = z.object({ agentId, path: Path, ifMatch: z.string().min(1, 'ifMatch is empty').optional() })
 
-export const PathRequest = action({ path: Path })
+export const PathRequest = z.object({ path: Path })
 
-export const RenameRequest = action({
+export const RenameRequest = z.object({
   from: z.string('from required').min(1, 'from required'),
   to: z.string('to required').min(1, 'to required'),
 })
 
-export const SyncRequest = action({
+export const SyncRequest = z.object({
   message: z
     .string('message must be text')
     .trim()
@@ -78,7 +79,7 @@ const Origin = z
   })
   .transform((text) => new URL(text).origin)
 
-export const CredentialsRequest = action({
+export const CredentialsRequest = z.object({
   origin: Origin,
   username: z.string('username required').min(1, 'username required').max(200, 'username too long'),
   password: z.string('password required').min(1, 'password required').max(2000, 'password too long'),
