@@ -410,6 +410,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     body: () => ({ tool: 'delete_file', arguments: '{}' }),
   },
   'GET /v1/models backend': reached,
+  'GET /v1/models/:model backend': { status: 404 },
   'POST /v1/tool-events backend': {
     status: 204,
     body: () => ({ events: [{ tool_name: 'read_file', success: true }] }),

@@ -16,7 +16,7 @@ const openings = ['Plan a weekend by the sea', 'Explain tides to a child', 'Writ
 /** Something to try without an account: a real model, or the plain word that there is none here. */
 export function DemoChat() {
   const { data, error } = useQuery(demoQuery)
-  const [model] = data?.models ?? []
+  const model = data?.models.find(({ available }) => available)
   return (
     <section
       aria-label="Try it"

@@ -10,7 +10,7 @@ export const plansQuery = queryOptions({
   staleTime: 5 * 60_000,
 })
 
-/** Which models strangers may try; none where the demonstration is not set up. */
+/** The models of the demo; none is available where the demo is not set up. */
 export const demoQuery = queryOptions({
   queryKey: ['demo'],
   queryFn: ({ signal }) => request(DemoModels, api.GET('/api/demo/chat', { signal })),

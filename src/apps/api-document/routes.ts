@@ -9,7 +9,7 @@ export type Registered = { method: string; path: string; handler: Handler }
 /** Hono's own word for any of them. */
 type Handler = Parameters<typeof findTargetHandler>[0]
 
-/** A route with all that it and the middleware before it declare. `path` is without the face. */
+/** A route with all that it and the middleware before it declare. `path` is without the face and the patterns of its parameters. */
 export type DeclaredRoute = {
   method: string
   path: string
@@ -40,7 +40,7 @@ function describe({ method, path }: Registered, before: readonly Registered[]): 
   const guards = before.map(({ handler }) => guardName(handler) ?? guardName(findTargetHandler(handler)))
   return {
     method,
-    path: rest || '/',
+    path: (rest || '/').replaceAll(/\{[^}]*\}/g, ''),
     face,
     guards: [...new Set(guards.filter((name) => name !== undefined))].sort(),
     traits: targets.flatMap((target) => declaredTraits(target) ?? []),

@@ -8,6 +8,7 @@ export const MODELS: Wing = {
       'POST /v1/chat/completions': 'Completes a conversation, streamed or whole',
       'POST /v1/embeddings': 'Turns texts into vectors',
       'GET /v1/models': 'Lists the models that the key may use',
+      'GET /v1/models/:model': 'Returns a model that the key may use',
       'POST /v1/tool-events': 'Reports which tools an agent used',
       'GET /api/models': 'Lists the models that agents can use',
       'GET /api/ai/health': 'Tells which providers answer',

@@ -16,20 +16,23 @@ const INSTRUCTIONS = 'You are a helpful assistant in a public demonstration. Ans
 /** A visitor who leaves does not end the call: what it would have cost could only be guessed then. */
 const NEVER = new AbortController().signal
 
+/** `demoModel` is the id in the demo's list, which may be another name of the model that served. */
+export type DemoAnswer = Completed & { demoModel: string }
+
 export type DemoDeps = CompleteDeps & { log: Log; demoBudget: Budget }
 
-/** The listed models that somebody serves here at a known price. */
+/** Lists the models of the demo; one is available when a provider serves it at a known price. */
 export function listDemoModels({ catalogue }: Pick<CompleteDeps, 'catalogue'>) {
-  return DEMO_MODELS.filter(({ id }) => priced(catalogue.offers(id)) !== null)
+  return DEMO_MODELS.map((model) => ({ ...model, available: findPriced(catalogue.offers(model.id)) !== null }))
 }
 
 /**
- * Lets a stranger talk to one of the listed models (Interface 4.6), within the day's budget.
- * @throws AppError `unavailable` when nobody serves a listed model or the day's money is spent, `invalid` for a model that
- * is not listed, `internal` when the model does not answer.
+ * Answers a visitor of the demo (Interface 4.6) within the day's budget.
+ * @throws AppError `unavailable` when no model of the demo is available or the day's budget is spent, `invalid` for a model
+ * outside the demo, `not_found` for one that is not available, `internal` when the model does not answer.
  */
-export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Promise<Completed> {
-  const model = findModel(deps, request.model)
+export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Promise<DemoAnswer> {
+  const { id, served: model } = findModel(deps, request.model)
   const said = [...request.conversation, request.message]
   const messages = [{ role: 'system', content: INSTRUCTIONS }, ...said.map((content) => ({ role: 'user', content }))]
   const body = { model: model.id, messages, max_tokens: MAX_OUTPUT_TOKENS, stream: false }
@@ -40,7 +43,8 @@ export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Pr
   const json = JSON.stringify(body)
   const wish = { model: model.id }
   try {
-    return await complete(deps, { caller, wish, body, json, endpoint: DEMO_ENDPOINT, signal: NEVER })
+    const answer = await complete(deps, { caller, wish, body, json, endpoint: DEMO_ENDPOINT, signal: NEVER })
+    return { ...answer, demoModel: id }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     deps.log.error({ model: model.id, error: error.message }, 'the demo got no answer')
@@ -48,19 +52,27 @@ export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Pr
   }
 }
 
-function findModel(deps: DemoDeps, wanted: string | undefined): CatalogueModel {
-  const listed = listDemoModels(deps)
-  const [first] = listed
-  if (!first) throw new AppError('unavailable', 'Demo unavailable — service not configured.')
-  if (wanted !== undefined && !DEMO_MODELS.some(({ id }) => id === wanted)) {
-    throw new AppError('invalid', 'Model is not part of the demo', { models: listed.map(({ id }) => id) })
+type DemoModel = { id: string; served: CatalogueModel }
+
+function findModel(deps: DemoDeps, requested: string | undefined): DemoModel {
+  const available = listDemoModels(deps).filter((model) => model.available)
+  const [first] = available
+  if (!first) throw unavailable()
+  const models = available.map(({ id }) => id)
+  if (requested !== undefined && !DEMO_MODELS.some(({ id }) => id === requested)) {
+    throw new AppError('invalid', 'Model is not part of the demo', { models })
   }
-  const model = priced(deps.catalogue.offers(wanted ?? first.id))
-  if (!model) throw new AppError('unavailable', 'Demo unavailable — service not configured.')
-  return model
+  const id = requested ?? first.id
+  const served = findPriced(deps.catalogue.offers(id))
+  if (!served) throw new AppError('not_found', `Model ${id} is not available at the moment`, { models })
+  return { id, served }
 }
 
-/** Without a price nobody could tell when the day's money is spent. */
-function priced(offers: readonly CatalogueModel[]): CatalogueModel | null {
+function unavailable(): AppError {
+  return new AppError('unavailable', 'Demo unavailable — service not configured.')
+}
+
+/** Without a price the cost of a call could not count against the day's budget. */
+function findPriced(offers: readonly CatalogueModel[]): CatalogueModel | null {
   return offers.find(({ price }) => price !== null) ?? null
 }

@@ -13,23 +13,39 @@ async function demo(options: TestOptions & { timeoutMs?: number } = {}) {
   return { ...test, say: (body: unknown) => test.web.request('/api/demo/chat', json('POST', body)) }
 }
 
-test('GET /api/demo/chat: 200 with six models and a welcome', async () => {
+test('GET /api/demo/chat: 200 with six available models when the aggregator serves them', async () => {
   await using test = await demo()
   const response = await test.web.request('/api/demo/chat')
   expect(response.status).toBe(200)
-  expect(await response.json()).toEqual({ models: [...DEMO_MODELS], mode: 'demo', message: expect.any(String) })
-  expect(DEMO_MODELS).toHaveLength(6)
+  const models = DEMO_MODELS.map((model) => ({ ...model, available: true }))
+  expect(await response.json()).toEqual({ models, mode: 'demo', message: expect.any(String) })
+  expect(models).toHaveLength(6)
+  expect(models[5]?.id).toBe('minimax/minimax-chat')
 })
 
-test('GET /api/demo/chat: only what can be chosen is listed, and the first of it is what is asked by default', async () => {
+test('GET /api/demo/chat: 200 with six models, those that no provider serves marked as not available', async () => {
   await using test = await demo()
   test.provider.offer(['openai/gpt-4o', 'deepseek/deepseek-r1', 'openai/gpt-4o-mini'])
   await test.platform.catalogue.refresh(new AbortController().signal)
+  const isAvailable = (id: string) => id === 'openai/gpt-4o' || id === 'deepseek/deepseek-r1'
   const listed = await (await test.web.request('/api/demo/chat')).json()
-  expect(listed).toMatchObject({ models: [{ id: 'openai/gpt-4o' }, { id: 'deepseek/deepseek-r1' }] })
-  expect(await (await test.say({ message: 'Hi' })).json()).toMatchObject({ model: 'openai/gpt-4o' })
+  expect(listed).toMatchObject({ models: DEMO_MODELS.map((model) => ({ ...model, available: isAvailable(model.id) })) })
+})
+
+test('GET /api/demo/chat: 200 with six unavailable models when no provider is configured', async () => {
   const { web } = testPlatform()
-  expect(await (await web.request('/api/demo/chat')).json()).toMatchObject({ models: [] })
+  const listed = await (await web.request('/api/demo/chat')).json()
+  expect(listed).toMatchObject({ models: DEMO_MODELS.map((model) => ({ ...model, available: false })) })
+})
+
+test('POST /api/demo/chat: 200 from the first available model, 404 for a listed one that no provider serves', async () => {
+  await using test = await demo()
+  test.provider.offer(['openai/gpt-4o', 'deepseek/deepseek-r1', 'openai/gpt-4o-mini'])
+  await test.platform.catalogue.refresh(new AbortController().signal)
+  expect(await (await test.say({ message: 'Hi' })).json()).toMatchObject({ model: 'openai/gpt-4o' })
+  const missing = await test.say({ message: 'Hi', model: 'google/gemini-2.5-flash' })
+  expect(missing.status).toBe(404)
+  expect(await missing.json()).toMatchObject({ models: ['openai/gpt-4o', 'deepseek/deepseek-r1'] })
 })
 
 test('POST /api/demo/chat: a visitor who leaves does not end the call, and what it cost is in the day’s sum', async () => {

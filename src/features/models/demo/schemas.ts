@@ -32,9 +32,9 @@ export const DemoChatRequest = z.object({
 })
 export type DemoChatRequest = z.infer<typeof DemoChatRequest>
 
-/** `GET /api/demo/chat`: what strangers may try, the default first. */
+/** `GET /api/demo/chat`: the models of the demo; the first available one is the default. */
 export const DemoModels = z.object({
-  models: z.array(z.object({ id: z.string(), name: z.string(), provider: z.string() })),
+  models: z.array(z.object({ id: z.string(), name: z.string(), provider: z.string(), available: z.boolean() })),
   mode: z.string(),
   message: z.string(),
 })

@@ -30,11 +30,11 @@ export function demoWeb(deps: DemoWebDeps) {
     validate('json', DemoChatRequest),
     async (c) => {
       const answer = await chatWithDemo(deps, c.req.valid('json'))
-      const { id, model, content } = answer
+      const { id, demoModel, content } = answer
       tellCompleted(c, answer)
       return c.json({
         id,
-        model: model.id,
+        model: demoModel,
         message: content,
         usage: toUsage(answer),
         done: true,

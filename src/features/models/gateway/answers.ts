@@ -70,7 +70,7 @@ export function toOpenAiError(error: AppError) {
       message: error.message,
       type: TYPES[error.kind] ?? 'api_error',
       code: error.extra.code ?? null,
-      param: null,
+      param: error.extra.param ?? null,
     },
   }
 }

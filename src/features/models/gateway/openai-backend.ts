@@ -14,11 +14,17 @@ import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
 import { streamChunks, tellCompleted, toOpenAiError } from './answers.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
-import { isAllowed } from './catalogue/catalogue.ts'
+import type { CatalogueModel } from './catalogue/catalogue.ts'
 import { type CompleteDeps, complete, completeStreaming, embed } from './complete.ts'
 import { requirePlainControlKeys } from './requests/control-keys.ts'
-import type { Wish } from './routing/route.ts'
-import { type CompletionRequest as Asked, CompletionRequest, EmbeddingRequest, OpenAiModelList } from './schemas.ts'
+import { findForCaller, listForCaller, type Wish } from './routing/route.ts'
+import {
+  type CompletionRequest as Asked,
+  CompletionRequest,
+  EmbeddingRequest,
+  OpenAiModel,
+  OpenAiModelList,
+} from './schemas.ts'
 
 const CHAT_ENDPOINT = '/v1/chat/completions'
 const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
@@ -49,6 +55,7 @@ const completionAnswers = answers(
 const embeddingsAnswers = answers({ 200: 'application/json' }, 'payment_required', 'not_found', 'internal')
 const toolEventsAnswers = answers({ 204: null }, 'payment_required', 'limited')
 const modelsAnswers = answers({ 200: OpenAiModelList }, 'payment_required', 'limited')
+const modelAnswers = answers({ 200: OpenAiModel }, 'payment_required', 'not_found', 'limited')
 
 /** The OpenAI-compatible surface that agents and SDKs use (decisions, 28 and 36): errors have OpenAI's form as well. */
 export function openAiBackend(deps: OpenAiBackendDeps) {
@@ -129,22 +136,28 @@ function bookkeepingRoutes(
   })
 
   app.get('/v1/models', modelsAnswers, caller, limit, (c) =>
-    c.json({
-      object: 'list',
-      data: deps.catalogue
-        .list()
-        .filter((model) => isAllowed(model, c.var.caller))
-        .map((model) => ({
-          id: model.id,
-          object: 'model',
-          created: 0,
-          owned_by: model.provider.id,
-          provider: model.provider.id,
-        })),
-    }),
+    c.json({ object: 'list', data: listForCaller(deps, c.var.caller).map(toOpenAiModel) }),
   )
 
+  // Ids contain slashes, which clients send as they are or encoded.
+  app.get('/v1/models/:model{.+}', modelAnswers, caller, limit, (c) => {
+    const name = c.req.param('model')
+    const model = findForCaller(deps, name, c.var.caller)
+    if (!model) throw modelNotFound(name)
+    return c.json(toOpenAiModel(model))
+  })
+
   return app
+}
+
+function toOpenAiModel({ id, provider }: CatalogueModel): OpenAiModel {
+  return { id, object: 'model', created: 0, owned_by: provider.id, provider: provider.id }
+}
+
+/** OpenAI says the same of a model that does not exist and of one that the key may not use. */
+function modelNotFound(name: string): AppError {
+  const message = `The model \`${name}\` does not exist or you do not have access to it.`
+  return new AppError('not_found', message, { code: 'model_not_found', param: 'model' })
 }
 
 /** The request with one more instruction, behind those that it begins with. */

@@ -215,16 +215,15 @@ export const AiReply = z.object({
   timestamp: z.string(),
 })
 
-/** `GET /v1/models`: the OpenAI form, with who offers each. */
-export const OpenAiModelList = z.object({
-  object: z.literal('list'),
-  data: z.array(
-    z.object({
-      id: z.string(),
-      object: z.literal('model'),
-      created: z.number(),
-      owned_by: z.string(),
-      provider: z.string(),
-    }),
-  ),
+/** `GET /v1/models/{id}`: the OpenAI form, with the provider that serves the model. */
+export const OpenAiModel = z.object({
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.number(),
+  owned_by: z.string(),
+  provider: z.string(),
 })
+export type OpenAiModel = z.infer<typeof OpenAiModel>
+
+/** `GET /v1/models`. */
+export const OpenAiModelList = z.object({ object: z.literal('list'), data: z.array(OpenAiModel) })

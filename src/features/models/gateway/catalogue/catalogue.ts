@@ -4,7 +4,8 @@ import type { Log } from '../../../../core/log.ts'
 import type { TokenPrice } from '../../../../core/money.ts'
 import { type Plan, PREMIUM_MODEL } from '../../../people/plans/plans.ts'
 import type { Spender } from '../../usage/quota.ts'
-import { BUILT_IN_MODELS, type BuiltInModel } from './prices.ts'
+import { findBuiltIn, findSpelled, indexNames, toIds } from './names.ts'
+import { BUILT_IN_MODELS } from './prices.ts'
 
 /** Whose models are allowed. */
 type Allowance = Pick<Spender, 'plan' | 'key' | 'budget'>
@@ -44,13 +45,6 @@ export type Catalogue = {
   refresh(signal: AbortSignal): Promise<void>
 }
 
-/** Other names under which clients know a model; they count only where nobody offers one of that very name. */
-const ALIASES: Readonly<Record<string, string>> = {
-  'claude-opus-4-6': PREMIUM_MODEL,
-  'gpt-4': 'openai/gpt-4',
-  'google/gemini-2.0-flash': 'google/gemini-2.0-flash-001',
-}
-
 /** Whose models a vendor's own API serves. The aggregator serves everyone's. */
 const VENDOR_PREFIXES: Readonly<Record<string, string>> = {
   openai: 'openai/',
@@ -64,12 +58,17 @@ const LOCAL_PROVIDERS = new Set(['local', 'ollama'])
 export function createCatalogue(deps: { providers: AiProvider[]; aggregator: string; log: Log }): Catalogue {
   const listed = new Map<string, ListedProviderModel[]>()
   let offers = build(deps, listed)
-  const first = (id: string) => offers.get(id)?.[0]
+  let names = indexNames(offers.keys())
+  const rebuild = () => {
+    offers = build(deps, listed)
+    names = indexNames(offers.keys())
+  }
+  const first = (id: string) => offersOf(id)[0]
   const list = () => [...offers.values()].flatMap((offered) => toListed(offered) ?? [])
 
   const listOf = (provider: AiProvider, userId: string) =>
     modelsOf(provider, deps.aggregator, listed.get(provider.id)).map((model) => ({ ...model, paidBy: userId }))
-  const offersOf = (name: string) => offers.get(name) ?? offers.get(ALIASES[name] ?? '') ?? []
+  const offersOf = (name: string) => offers.get(name) ?? offers.get(findSpelled(names, name) ?? '') ?? []
 
   const findDefault = (plan: Plan) => {
     const wanted = plan.models === null ? [PREMIUM_MODEL] : plan.models.flatMap(toIds)
@@ -106,15 +105,13 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
         code: 'NOT_CONFIGURED',
       })
     },
-    rebuild() {
-      offers = build(deps, listed)
-    },
+    rebuild,
     async refresh(signal) {
       await Promise.all(
         deps.providers.map(async (provider) => {
           try {
             listed.set(provider.id, await provider.listModels(signal))
-            offers = build(deps, listed)
+            rebuild()
           } catch (error) {
             deps.log.warn({ provider: provider.id, error: errorMessage(error) }, 'AI provider does not list its models')
           }
@@ -194,16 +191,6 @@ function isIn(names: readonly string[] | null, id: string): boolean {
   const known = idsOfLists.get(names) ?? new Set(names.flatMap(toIds))
   idsOfLists.set(names, known)
   return known.has(id)
-}
-
-/** The very name first, then what it is another name for. */
-function toIds(name: string): string[] {
-  const alias = ALIASES[name]
-  return alias === undefined ? [name] : [name, alias]
-}
-
-function findBuiltIn(name: string): BuiltInModel | null {
-  return BUILT_IN_MODELS.get(name) ?? BUILT_IN_MODELS.get(ALIASES[name] ?? '') ?? null
 }
 
 /** A vendor's own API comes before the aggregator; a provider's own list before the built-in one. */

@@ -328,3 +328,67 @@ test('GET /v1/models: 200 lists what the bearer’s plan includes, in OpenAI’s
   ])
   expect(await idsOf(network.agentToken)).toHaveLength(4)
 })
+
+test('GET /v1/models/:model: 200 in OpenAI’s form for an id with a slash, plain or encoded', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(NEVER)
+  const { key } = await test.join('solo')
+  for (const id of ['openai/gpt-4o-mini', 'openai%2Fgpt-4o-mini', 'gpt-4o-mini']) {
+    const response = await test.backend.request(`/v1/models/${id}`, { headers: bearer(key) })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({
+      id: 'openai/gpt-4o-mini',
+      object: 'model',
+      created: 0,
+      owned_by: 'openrouter',
+      provider: 'openrouter',
+    })
+  }
+})
+
+test('GET /v1/models/:model: 404 in OpenAI’s form for an unknown model and for one outside the plan', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(NEVER)
+  const { key } = await test.join('solo')
+  for (const id of ['nobody/nothing', 'anthropic/claude-opus-4.6']) {
+    const response = await test.backend.request(`/v1/models/${id}`, { headers: bearer(key) })
+    expect(response.status).toBe(404)
+    expect(await response.json()).toEqual({
+      error: {
+        message: `The model \`${id}\` does not exist or you do not have access to it.`,
+        type: 'invalid_request_error',
+        param: 'model',
+        code: 'model_not_found',
+      },
+    })
+  }
+  expect((await test.backend.request('/v1/models/gpt-4o-mini')).status).toBe(401)
+})
+
+test.each([
+  ['gpt-4o-mini', 'openai/gpt-4o-mini'],
+  ['claude-sonnet-4-5', 'anthropic/claude-sonnet-4.5'],
+  ['claude-sonnet-4-5-20250929', 'anthropic/claude-sonnet-4.5'],
+  ['anthropic/claude-opus-4-6', 'anthropic/claude-opus-4.6'],
+  ['gemini-2.5-flash', 'google/gemini-2.5-flash'],
+  ['deepseek-r1', 'deepseek/deepseek-r1'],
+])('POST /v1/chat/completions: 200 for the vendor’s own name %s, served by %s', async (name, id) => {
+  await using test = await aiPlatform()
+  const { key } = await test.join('network')
+  const response = await test.ask(OPENAI, { model: name, messages: [{ role: 'user', content: 'Hi' }] }, bearer(key))
+  expect(response.status).toBe(200)
+  expect(response.headers.get('x-model')).toBe(id)
+  expect(test.provider.chats.at(-1)?.body.model).toBe(id)
+  expect(await test.booked()).toMatchObject([{ model: id }])
+})
+
+test('POST /v1/chat/completions: a bare name does not widen the plan or the models of the key', async () => {
+  await using test = await aiPlatform()
+  const { key, user } = await test.join('solo')
+  const HI = [{ role: 'user', content: 'Hi' }]
+  expect((await test.ask(OPENAI, { model: 'claude-opus-4-6', messages: HI }, bearer(key))).status).toBe(403)
+  const deps = { db: test.platform.db, clock: test.clock }
+  const { key: narrow } = await createKey(deps, user.id, { name: 'x', models: ['gpt-4o-mini'] })
+  expect((await test.ask(OPENAI, { model: 'openai/gpt-4o-mini', messages: HI }, bearer(narrow))).status).toBe(200)
+  expect((await test.ask(OPENAI, { model: 'gpt-4o', messages: HI }, bearer(narrow))).status).toBe(403)
+})

@@ -103,6 +103,23 @@ export function listForUser({ catalogue, ownKeys }: RouteDeps, userId: string): 
   return [...offered, ...own.filter(({ id }) => !known.has(id) && known.add(id))]
 }
 
+/** Lists the models that the caller may name: those of the plan and the key, and those of the caller's own provider keys. */
+export function listForCaller(deps: RouteDeps, caller: Allowance & Pick<Spender, 'userId'>): CatalogueModel[] {
+  return listForUser(deps, caller.userId).filter((model) =>
+    model.paidBy === null ? isAllowed(model, caller) : isListedForKey(model, caller),
+  )
+}
+
+/** Returns the model that `name` means to the caller, or null when there is none that the caller may ask. */
+export function findForCaller(
+  deps: RouteDeps,
+  name: string,
+  caller: Allowance & Pick<Spender, 'userId'>,
+): CatalogueModel | null {
+  const own = findOwn(deps, name, caller)
+  return own ?? deps.catalogue.offers(name).find((model) => isAllowed(model, caller)) ?? null
+}
+
 /** The model that a user's own keys are asked for when nobody names one; null for one without such a key. */
 export function findOwnDefault(deps: RouteDeps, userId: string): CatalogueModel | null {
   const ids = deps.ownKeys.list(userId).flatMap(({ id }) => PROVIDER_MODELS[id] ?? [])
