@@ -97,3 +97,17 @@ test('pause ends at once when its signal aborts, before or during', async () => 
   controller.abort()
   await paused
 })
+
+test('startRunner runs an hourly job soon after the start, and then waits for its interval', async () => {
+  const first = Promise.withResolvers<void>()
+  let runs = 0
+  const run = async () => {
+    runs++
+    first.resolve()
+  }
+  const stop = startRunner([{ name: 'hourly', everyMs: 3_600_000, run }], capturedLog().log, 5)
+  await first.promise
+  await pause(50, new AbortController().signal)
+  await stop()
+  expect(runs).toBe(1)
+})

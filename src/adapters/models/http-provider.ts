@@ -67,7 +67,8 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   const get = async <T>(path: string, signal: AbortSignal, read: (response: Response) => Promise<T>): Promise<T> => {
     const deadline = createDeadline(options.timeoutMs, signal)
     try {
-      return await read(await deps.fetch(`${options.baseUrl}${path}`, { headers, signal: deadline.signal }))
+      const init = { headers: { ...headers, ...listHeaders(options) }, signal: deadline.signal }
+      return await read(await deps.fetch(`${options.baseUrl}${path}`, init))
     } catch (error) {
       throw toProviderError(options.id, error, deadline)
     } finally {
@@ -114,6 +115,11 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
         await response.body?.cancel()
       }),
   }
+}
+
+/** Anthropic takes a bearer for chat completions only; its list of models wants its own headers. */
+function listHeaders({ id, apiKey }: ProviderOptions): Record<string, string> {
+  return id === 'anthropic' && apiKey ? { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' } : {}
 }
 
 /** Passes events on as they come; the end without `[DONE]`, an error event or silence makes the iteration throw. */

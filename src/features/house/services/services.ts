@@ -1,6 +1,6 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm'
 import { tryMailServer } from '../../../adapters/mail/mail.ts'
-import { type AiProvider, ProviderError } from '../../../adapters/models/provider.ts'
+import type { AiProvider } from '../../../adapters/models/provider.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { redact } from '../../../core/log.ts'
@@ -10,6 +10,7 @@ import { write } from '../../../db/write.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
 import { type ServiceProviders, toCredentialName } from '../../models/gateway/service-providers.ts'
 import type { OpenProvider } from '../../models/own-keys/own-keys.ts'
+import { tryKey, tryProvider } from '../../models/own-keys/try-key.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { MAIL, type MailOptions } from '../../people/service-credentials/mail.ts'
 import { forgetServiceCredential, setServiceCredential } from '../../people/service-credentials/service-credentials.ts'
@@ -138,14 +139,10 @@ function refused(message: string, cause: unknown): AppError {
   return new AppError('invalid', message, { code: 'CREDENTIALS_REFUSED' }, { cause })
 }
 
+/** @throws AppError as `tryKey`: OpenRouter lists its models to everyone, so that alone says nothing of the key. */
 async function requireAccepted(provider: AiProvider): Promise<void> {
-  try {
-    await provider.listModels(AbortSignal.timeout(TRIAL_MS))
-    await provider.tryKey(AbortSignal.timeout(TRIAL_MS))
-  } catch (error) {
-    if (!(error instanceof ProviderError) || error.failure !== 'credentials') throw error
-    throw refused(`Provider ${provider.id} does not accept this key`, error)
-  }
+  await tryProvider(provider, TRIAL_MS, (signal) => provider.listModels(signal))
+  await tryKey(provider, TRIAL_MS)
 }
 
 type Line = { action: string; target: string; detail?: Record<string, unknown> }

@@ -154,10 +154,13 @@ function toOpenAiModel({ id, provider }: CatalogueModel): OpenAiModel {
   return { id, object: 'model', created: 0, owned_by: provider.id, provider: provider.id }
 }
 
+/** OpenAI's own code, which its SDKs compare with. */
+const MODEL_NOT_FOUND = 'model_not_found'
+
 /** OpenAI says the same of a model that does not exist and of one that the key may not use. */
 function modelNotFound(name: string): AppError {
   const message = `The model \`${name}\` does not exist or you do not have access to it.`
-  return new AppError('not_found', message, { code: 'model_not_found', param: 'model' })
+  return new AppError('not_found', message, { code: MODEL_NOT_FOUND, param: 'model' })
 }
 
 /** The request with one more instruction, behind those that it begins with. */

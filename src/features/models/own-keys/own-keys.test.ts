@@ -8,6 +8,7 @@ import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
 import { usageMonths } from '../usage/tables.ts'
+import { tryKey } from './try-key.ts'
 
 const OPENAI = '/v1/chat/completions'
 const HI = [{ role: 'user', content: 'Hi' }]
@@ -176,13 +177,44 @@ test('POST /api/billing: 400 for a key that the provider refuses', async () => {
   test.vendor.listModelsWith(401)
   const response = await test.enable()
   expect(response.status).toBe(400)
-  expect(await response.json()).toEqual({ error: 'Provider openai does not accept this key' })
+  const refused = { code: 'CREDENTIALS_REFUSED' }
+  expect(await response.json()).toEqual({ error: 'Provider openai does not accept this key', ...refused })
   // OpenRouter shows its models to everybody.
   test.vendor.listModelsWith(200)
   test.vendor.answerWith({ fault: { status: 401 } })
   const other = await test.bill({ action: 'enable-byok', apiKey: OWN_KEY, provider: 'openrouter' })
-  expect([other.status, await other.json()]).toEqual([400, { error: 'Provider openrouter does not accept this key' }])
+  const error = 'Provider openrouter does not accept this key'
+  expect([other.status, await other.json()]).toEqual([400, { error, ...refused }])
   expect(await test.billing()).toMatchObject({ byokEnabled: false })
+})
+
+test('POST /api/billing enable-byok: 400 for a key that the provider refuses with 400, as Gemini does', async () => {
+  await using test = await house()
+  test.vendor.listModelsWith(400)
+  const response = await test.enable()
+  expect([response.status, await response.json()]).toMatchObject([400, { code: 'CREDENTIALS_REFUSED' }])
+  expect(await test.billing()).toMatchObject({ byokEnabled: false })
+})
+
+test('POST /api/billing enable-byok: 502 and nothing saved when the provider cannot be reached', async () => {
+  await using test = await house()
+  await test.vendor.stop()
+  const response = await test.enable()
+  expect(response.status).toBe(502)
+  expect(await response.json()).toEqual({
+    error: 'The key could not be tried, so nothing was saved: AI provider openai cannot be reached',
+  })
+  expect(await test.billing()).toMatchObject({ byokEnabled: false })
+})
+
+test('tryKey throws upstream_timeout when the provider does not answer in time', async () => {
+  await using vendor = await startProvider()
+  using silent = Bun.serve({ port: 0, fetch: () => new Promise<never>(() => undefined) })
+  const open = (baseUrl: string) =>
+    createHttpProvider({ id: 'openai', baseUrl, apiKey: OWN_KEY, timeoutMs: 60_000 }, { fetch })
+  await tryKey(open(vendor.baseUrl), 5000)
+  const tried = tryKey(open(`http://127.0.0.1:${silent.port}`), 20)
+  await expect(tried).rejects.toMatchObject({ kind: 'upstream_timeout' })
 })
 
 test('POST /api/billing: 200 with the month’s tokens, 503 for cards, 401 for nobody', async () => {

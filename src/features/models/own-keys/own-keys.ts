@@ -1,13 +1,13 @@
 import { eq } from 'drizzle-orm'
-import { type AiProvider, ProviderError } from '../../../adapters/models/provider.ts'
+import type { AiProvider } from '../../../adapters/models/provider.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { AppError, errorMessage } from '../../../core/errors.ts'
-import type { Log } from '../../../core/log.ts'
+import { AppError } from '../../../core/errors.ts'
 import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
 import { memoize } from '../../../db/changes/memo.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { providerKeys } from './tables.ts'
+import { tryKey } from './try-key.ts'
 
 const PROBE_TIMEOUT_MS = 5000
 
@@ -19,13 +19,16 @@ export type OwnKeys = {
   /** Those of a user, ready to be asked. */
   list(userId: string): readonly AiProvider[]
   listProviders(userId: string): string[]
-  /** @throws AppError `invalid` for an unknown provider and for a key that the provider refuses. */
+  /**
+   * Keeps a key that its provider accepts.
+   * @throws AppError `invalid` for an unknown provider; as `tryKey` for a key that is refused or cannot be tried.
+   */
   enable(userId: string, provider: string, apiKey: string): Promise<void>
   /** Forgets all of a user's keys. */
   disable(userId: string): Promise<void>
 }
 
-export type OwnKeysDeps = { db: Db; clock: Clock; log: Log; sealer: Sealer; openProvider: OpenProvider }
+export type OwnKeysDeps = { db: Db; clock: Clock; sealer: Sealer; openProvider: OpenProvider }
 
 export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
   const { db, clock, sealer } = deps
@@ -42,7 +45,7 @@ export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
     async enable(userId, provider, apiKey) {
       const opened = deps.openProvider(provider, apiKey)
       if (!opened) throw new AppError('invalid', `Provider ${provider} is not supported`)
-      await requireAccepted(opened, deps.log)
+      await tryKey(opened, PROBE_TIMEOUT_MS)
       const sealedKey = sealer.seal(apiKey, purposeOf(userId, provider))
       const row = { userId, provider, sealedKey, createdAt: clock.now() }
       const target = [providerKeys.userId, providerKeys.provider]
@@ -57,18 +60,6 @@ export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
 /** Forgets all keys that a user has brought along, in the caller's closure. */
 export function forgetOwnKeys(tx: Tx, userId: string): void {
   tx.delete(providerKeys).where(eq(providerKeys.userId, userId)).run()
-}
-
-/** A provider that cannot be asked now does not speak against the key. */
-async function requireAccepted(provider: AiProvider, log: Log): Promise<void> {
-  try {
-    await provider.tryKey(AbortSignal.timeout(PROBE_TIMEOUT_MS))
-  } catch (error) {
-    if (error instanceof ProviderError && error.failure === 'credentials') {
-      throw new AppError('invalid', `Provider ${provider.id} does not accept this key`)
-    }
-    log.warn({ provider: provider.id, error: errorMessage(error) }, 'a user’s own key could not be tried')
-  }
 }
 
 function purposeOf(userId: string, provider: string): SealPurpose {

@@ -69,6 +69,13 @@ test('GET /api/dashboard/cost: a marked sample for who has never used anything',
   expect(logLines.map((line) => JSON.parse(line).msg)).toEqual(['[Cost API] Found 0 usage logs'])
 })
 
+test('GET /api/dashboard/cost: the log line counts calls, not the daily sums that they were read from', async () => {
+  const { cost, use, logLines } = await onMarch17()
+  for (const daysAgo of [0, 0, 0, 1]) await use({ daysAgo })
+  await cost()
+  expect(JSON.parse(logLines.at(-1) ?? '').msg).toBe('[Cost API] Found 4 usage logs')
+})
+
 test('GET /api/dashboard/cost: no sample for who has used something before the period: it is zero', async () => {
   const { cost, use } = await onMarch17()
   await use({ daysAgo: 8 })

@@ -55,7 +55,7 @@ async function tryReadSums(
 ): Promise<Read | null> {
   try {
     const read = await readSums(deps, userId, days)
-    deps.log.info(`[Cost API] Found ${read.rows} usage logs`)
+    deps.log.info(`[Cost API] Found ${sum(read.pairs).calls} usage logs`)
     return read
   } catch (error) {
     deps.log.error(`[Cost API] Prisma error: ${errorMessage(error)}`)

@@ -32,7 +32,10 @@ export function billingWeb(deps: BillingWebDeps) {
 
   app.post(
     '/api/billing',
-    answers({ 200: BillingOutcome }, 'not_found', 'conflict', 'unavailable'),
+    answers(
+      { 200: BillingOutcome },
+      ...(['not_found', 'conflict', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'] as const),
+    ),
     routeTraits({ worksOnFullDisk: true }),
     withSession,
     validate('json', BillingRequest),
