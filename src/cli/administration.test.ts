@@ -175,7 +175,11 @@ test('stead doctor --fix: takes what others can read from them, says so, and men
 }, 300_000)
 
 test('stead doctor, config check and user list: a mail server and a key that were given in the dashboard count', async () => {
-  using home = house({ ADMIN_EMAILS: 'root@example.com,ada@example.com', AGENT_RUNTIME: 'process' })
+  using home = house({
+    DEPLOYMENT_MODE: 'cloud',
+    ADMIN_EMAILS: 'root@example.com,ada@example.com',
+    AGENT_RUNTIME: 'process',
+  })
   await home.create()
   const isAdmin = async () => JSON.parse((await home.user('list', '--json')).stdout).users[0].isAdmin
   expect(await isAdmin()).toBe(true)
@@ -263,7 +267,7 @@ test('stead config print: names settings by their variable; a bad one is one lin
 }, 300_000)
 
 test('stead user set-admin: counts for a running server at once, beside ADMIN_EMAILS, and doctor knows of it', async () => {
-  using home = house({ ADMIN_EMAILS: 'root@example.com' })
+  using home = house({ DEPLOYMENT_MODE: 'cloud', ADMIN_EMAILS: 'root@example.com' })
   await home.create()
   await home.run(['user', 'create', 'root@example.com', '--password-stdin'], 'a long password\n')
   const off = await home.user('set-admin', 'root@example.com', 'off')

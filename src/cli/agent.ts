@@ -8,6 +8,7 @@ import { WORKSPACE_FOLDER } from '../adapters/runtimes/contract/agent-image.ts'
 import { systemClock } from '../core/clock.ts'
 import { errorMessage, StartupError } from '../core/errors.ts'
 import { createLog, type Log } from '../core/log.ts'
+import { createLogOutput } from '../core/log-output.ts'
 import { describeFirstIssue, describeIssue } from '../core/settings/read.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
@@ -51,6 +52,7 @@ const Environment = z.object({
   OWNER_IDS: z.string().default(''),
   AGENT_CONFINED: z.enum(['true', 'false']).default('false'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
 })
 const Complete = Environment.required({
   AGENT_MODEL: true,
@@ -115,7 +117,7 @@ async function checkAgent(environment: Record<string, string | undefined>): Prom
 
 async function serveAgent(environment: Record<string, string | undefined>): Promise<void> {
   const env = readEnvironment(environment)
-  const log = createLog(env.LOG_LEVEL)
+  const log = createLog(env.LOG_LEVEL, createLogOutput(undefined, env.LOG_FORMAT))
   for (const sentence of listMisspelt(environment)) log.warn(sentence)
   const agent = await openAgent(env, log)
   log.info({ agentId: env.AGENT_ID, url: agent.url }, 'agent is listening')

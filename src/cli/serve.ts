@@ -34,7 +34,7 @@ print shows all of them. Secrets have no flags, because everybody can read those
 async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Promise<void> {
   const { values: environment, sources } = readGivenSettings(flags)
   const config = readConfig(environment)
-  const output = createLogOutput(config.logFile)
+  const output = createLogOutput(config.logFile, config.logFormat)
   const log = createLog(config.logLevel, output)
   for (const warning of [...listMisspelt(process.env), ...listWarnings(config, findServices(config).mail !== null)])
     log.warn(warning)

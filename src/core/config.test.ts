@@ -46,7 +46,7 @@ test('without any variable the settings are the documented defaults', () => {
     ports: { web: 3000, backend: 3001, summarizer: 3100 },
     dataDir: resolve('data'),
     databaseFile: resolve('data/stead.db'),
-    mode: 'cloud',
+    mode: 'home',
     appUrl: undefined,
     domain: 'localhost',
     agentsDomain: 'agents.localhost',
@@ -62,6 +62,7 @@ test('without any variable the settings are the documented defaults', () => {
     signUp: 'open',
     logLevel: 'info',
     logFile: undefined,
+    logFormat: undefined,
     requestsPerMinute: {
       backend: 120,
       ai: 30,
@@ -107,7 +108,7 @@ test('without any variable the settings are the documented defaults', () => {
     socialId: { issuer: undefined, audience: undefined },
     tokenGating: { address: undefined, minBalance: 1_000_000_000_000_000_000n, token: 'RAVE' },
     agents: {
-      runtime: 'docker',
+      runtime: 'auto',
       dockerHost: '/var/run/docker.sock',
       basePort: 19_000,
       killSwitch: false,
@@ -172,6 +173,29 @@ test('without any variable the settings are the documented defaults', () => {
 
 test('an empty variable is an unset one', () => {
   expect(readConfig({ WEB_PORT: ' ', AI_ECHO: '', APP_URL: '', AGENT_RUNTIME: '' })).toEqual(readConfig({}))
+})
+
+test.each<[Record<string, string>, string, string]>([
+  [{}, 'home', 'auto'],
+  [{ INTERNAL_API_KEY: 'a-key-of-the-services-0123456789' }, 'cloud', 'docker'],
+  [{ INTERNAL_API_KEY: 'a-key-of-the-services-0123456789', DEPLOYMENT_MODE: 'home' }, 'home', 'auto'],
+  [{ DEPLOYMENT_MODE: 'cloud' }, 'cloud', 'docker'],
+])('readConfig with %j returns mode %s and runtime %s', (environment, mode, runtime) => {
+  const { mode: actual, agents } = readConfig(environment)
+  expect(`${actual} ${agents.runtime}`).toBe(`${mode} ${runtime}`)
+})
+
+test.each([
+  'libsql://db.example',
+  'http://127.0.0.1:8080',
+  'https://a.example',
+  'postgres://ada:pw@localhost/a',
+  'file:',
+])('readConfig with DATABASE_URL=%s throws one line that names CLUSTER_LOG_URL', (DATABASE_URL) => {
+  const read = () => readConfig({ DATABASE_URL })
+  expect(read).toThrow(StartupError)
+  expect(read).toThrow(/^DATABASE_URL: must be a file: URL: [^\n]+CLUSTER_LOG_URL/)
+  expect(read).not.toThrow('pw')
 })
 
 describe('what the values mean', () => {

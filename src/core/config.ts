@@ -42,6 +42,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     signUp: env.SIGN_UP,
     logLevel: env.LOG_LEVEL,
     logFile: env.LOG_FILE,
+    /** Undefined: `pretty` on a terminal, else `json`. */
+    logFormat: env.LOG_FORMAT,
     requestsPerMinute: toRates(env),
     plannedEndpoints: env.PLANNED_ENDPOINTS,
     /** After how many days details are deleted; 0 keeps them for ever. */

@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { errorMessage, StartupError } from './errors.ts'
+import { type LogFormat, toPrettyLine } from './log-format.ts'
 
 const FILE_MODE = 0o600
 
@@ -10,8 +11,8 @@ export type LogOutput = {
   reopen(file: string | undefined): void
 }
 
-/** @throws StartupError when the file cannot be opened. */
-export function createLogOutput(file: string | undefined): LogOutput {
+/** `format` is by default `pretty` on a terminal, else `json`. @throws StartupError when the file cannot be opened. */
+export function createLogOutput(file: string | undefined, format?: LogFormat): LogOutput {
   let descriptor = openForLines(file)
   let hasFailed = false
   const writeNow = (text: string) => {
@@ -24,8 +25,13 @@ export function createLogOutput(file: string | undefined): LogOutput {
       hasFailed = true
     }
   }
+  const write = buffered((text) => (descriptor === null ? process.stdout.write(text) : writeNow(text)), writeNow)
   return {
-    write: buffered((text) => (descriptor === null ? process.stdout.write(text) : writeNow(text)), writeNow),
+    write(line) {
+      const isTerminal = descriptor === null && process.stdout.isTTY
+      const isPretty = format === undefined ? isTerminal : format === 'pretty'
+      write(isPretty ? toPrettyLine(line, { hasColors: isTerminal && process.stdout.hasColors() }) : line)
+    },
     reopen(next) {
       const opened = openForLines(next)
       if (descriptor !== null) closeSync(descriptor)

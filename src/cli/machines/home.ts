@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { systemClock } from '../../core/clock.ts'
 import { randomText } from '../../core/ids.ts'
 import { createLog } from '../../core/log.ts'
+import { toPrettyLine } from '../../core/log-format.ts'
 import { readOrCreate } from '../../core/text/read-or-create.ts'
 import { VERSION } from '../../core/version.ts'
 import { MAX_TURN_MS, PLATFORM_IDLE_MS, STOP_GRACE_MS } from '../agent.ts'
@@ -41,7 +42,12 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
   const port = readPort(options.port)
   const name = options.name ?? process.env.STEAD_NAME ?? hostname()
   // Standard output is for the events.
-  const log = createLog('info', { write: (line) => void process.stderr.write(line) })
+  const log = createLog('info', {
+    write(line) {
+      const { stderr } = process
+      stderr.write(stderr.isTTY ? toPrettyLine(line, { hasColors: stderr.hasColors() }) : line)
+    },
+  })
   if (options.image) {
     const { startHomeContainer } = await import('./home-container.ts')
     const instance = readKept(join(folder, 'instance.id'), () => randomText(INSTANCE_LENGTH).toLowerCase())

@@ -26,13 +26,20 @@ export const PLACE = {
     .describe("Database, generated keys, agents' folders and backups; made with mode 0700"),
   DATABASE_URL: z
     .string()
-    .startsWith('file:', 'must be a file: URL (libSQL servers are not supported yet)')
+    .regex(
+      /^file:./,
+      'must be a file: URL: the database is one SQLite file, and several nodes share their state through CLUSTER_LOG_URL',
+    )
     .optional()
-    .meta({ description: 'Another place for the database file', otherwise: '`file:<DATA_DIR>/stead.db`' }),
-  DEPLOYMENT_MODE: z
-    .enum(['cloud', 'home', 'link'])
-    .default('cloud')
-    .describe('At `home` the first account owns the house and agents need no Docker; `scripts/run` sets it'),
+    .meta({
+      description: 'Path of the SQLite database file, as a `file:` URL; database servers are not supported',
+      otherwise: '`file:<DATA_DIR>/stead.db`',
+    }),
+  DEPLOYMENT_MODE: z.enum(['cloud', 'home', 'link']).optional().meta({
+    description:
+      'At `home` the first account becomes the administrator and agents need no Docker; `cloud` is a platform that other services call',
+    otherwise: '`cloud` when `INTERNAL_API_KEY` is set, else `home`',
+  }),
   MIN_FREE_DISK_MB: z.coerce
     .number()
     .nonnegative()
@@ -42,6 +49,10 @@ export const PLACE = {
     .enum(LOG_LEVELS)
     .default('info')
     .describe('The least important lines that are still written; `silent` writes none'),
+  LOG_FORMAT: z.enum(['pretty', 'json']).optional().meta({
+    description: 'Form of log lines: `pretty` for people, `json` for programs (one object per line)',
+    otherwise: '`pretty` on a terminal, else `json`',
+  }),
   LOG_FILE: z.string().min(1).optional().meta({
     description: 'A file that lines of the log are added to, made with mode 0600; SIGHUP opens it anew',
     otherwise: 'standard output',

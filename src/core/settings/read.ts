@@ -28,11 +28,13 @@ export function readSettings(environment: Record<string, string | undefined>) {
   if (!parsed.success) throw new StartupError(describeFirstIssue(parsed.error, given))
   const env = parsed.data
   const DATA_DIR = resolve(env.DATA_DIR)
+  const DEPLOYMENT_MODE = env.DEPLOYMENT_MODE ?? (env.INTERNAL_API_KEY ? 'cloud' : 'home')
   return {
     ...env,
     DATA_DIR,
+    DEPLOYMENT_MODE,
     DATABASE_URL: env.DATABASE_URL ?? `file:${join(DATA_DIR, 'stead.db')}`,
-    AGENT_RUNTIME: env.AGENT_RUNTIME ?? (env.DEPLOYMENT_MODE === 'cloud' ? 'docker' : 'auto'),
+    AGENT_RUNTIME: env.AGENT_RUNTIME ?? (DEPLOYMENT_MODE === 'cloud' ? 'docker' : 'auto'),
     AGENTS_DOMAIN: env.AGENTS_DOMAIN ?? `agents.${env.DOMAIN}`,
     WALLET_EMAIL_DOMAIN: env.WALLET_EMAIL_DOMAIN ?? `wallet.${env.DOMAIN}`,
     ...(env.LOG_FILE !== undefined && { LOG_FILE: resolve(env.LOG_FILE) }),
