@@ -1,6 +1,7 @@
-import { endWith } from './cli/exit.ts'
+import { endOnUncaught, endWith } from './cli/exit.ts'
 import { createProgram, toArguments } from './cli/program.ts'
 
+endOnUncaught()
 try {
   const program = createProgram()
   await program.parseAsync(toArguments(program, process.argv.slice(2)), { from: 'user' })

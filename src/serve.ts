@@ -5,7 +5,6 @@ import type { AiProvider } from './adapters/models/provider.ts'
 import type { RuntimeName } from './adapters/runtimes/contract/runtime.ts'
 import { openTraces } from './adapters/traces/open-traces.ts'
 import { requireFinished, undoUnfinished } from './apps/backups/unfinished.ts'
-import { prepareDataDir } from './apps/data-dir.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
 import { openKey } from './apps/keys/encryption-key.ts'
 import { createAgentDoor } from './apps/listeners/agent-door.ts'
@@ -19,6 +18,7 @@ import { newId } from './core/ids.ts'
 import type { Log } from './core/log.ts'
 import { reloadConfig } from './core/settings/reload.ts'
 import type { ShownSetting } from './core/settings/show.ts'
+import { requireWritableFolder } from './core/writable.ts'
 import { lockDataDir } from './db/instance-lock.ts'
 import type { RunStead } from './features/house/backups/run-backup.ts'
 import { toSetupUrl } from './features/people/setup/link.ts'
@@ -66,7 +66,7 @@ const ADOPT_MS = 1000
 export async function serve(options: ServeOptions): Promise<Server> {
   const { config, log } = options
   const isFirstRun = !existsSync(config.databaseFile)
-  prepareDataDir(config.dataDir)
+  requireWritableFolder('DATA_DIR', config.dataDir)
   const unlock = lockDataDir(config.dataDir)
   undoUnfinished(config.dataDir)
   requireFinished(config.dataDir)

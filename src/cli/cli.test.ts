@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import { signIn, signUp } from '../../tests/harness/client.ts'
+import { addMigratedDatabase } from '../../tests/harness/rows/migrated-file.ts'
 import { type House, openHouse } from '../../tests/harness/server.ts'
 import { until } from '../../tests/harness/until.ts'
 import { openDatabase } from '../db/open.ts'
@@ -175,4 +176,44 @@ test('serve --stop-agents: the agents end with the service, and the next one sta
     return response.status === 503 ? null : response.json()
   })
   expect(reply).toMatchObject({ reply: '[offline echo] Are you back?' })
+}, 300_000)
+
+test.each([
+  [['backup', 'create', '--out', '/proc/backups'], {}, 'backup: /proc/backups cannot be written'],
+  [['backup', 'create'], { BACKUP_TO: '/proc/backups' }, 'BACKUP_TO: /proc/backups cannot be written'],
+  [['backup', 'run'], { BACKUP_TO: '/proc/backups' }, 'BACKUP_TO: /proc/backups cannot be written'],
+  [['migrate'], { DATA_DIR: '/proc/data' }, 'DATA_DIR: cannot open /proc/data/stead.db'],
+  [['serve'], { DATA_DIR: '/proc/data' }, 'DATA_DIR: /proc/data cannot be written'],
+  [['serve'], { LOG_FILE: '/proc/stead.log' }, 'LOG_FILE: /proc/stead.log cannot be written'],
+])(
+  'stead %j with %j: 78 and one line',
+  async (args, environment, reason) => {
+    await using house = await openHouse()
+    await addMigratedDatabase(house.dataDir)
+    const { exitCode, stdout, stderr } = await house.run(args, { environment })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
+    expect(stderr).toStartWith(`stead: ${reason}`)
+    expect(stderr.trimEnd()).not.toContain('\n')
+  },
+  300_000,
+)
+
+test('an error that no command expects: 1 and one line, and its stack with STEAD_DEBUG', async () => {
+  await using house = await openHouse()
+  await addMigratedDatabase(house.dataDir)
+  mkdirSync(join(house.dataDir, 'instance.id'))
+  const args = ['backup', 'create', '--out', join(house.dataDir, 'out')]
+  const plain = await house.run(args)
+  expect(plain).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(plain.stderr).toMatch(/^stead: EISDIR: [^\n]+\n$/)
+  const debugged = await house.run(args, { environment: { STEAD_DEBUG: '1' } })
+  expect(debugged.stderr).toStartWith(plain.stderr)
+  expect(debugged.stderr).toContain('    at ')
+}, 300_000)
+
+test('backup list: an empty list when no backup was made yet', async () => {
+  await using house = await openHouse()
+  expect(await house.run(['backup', 'list', '--json'])).toEqual({ exitCode: 0, stdout: '{"backups":[]}\n', stderr: '' })
+  const { exitCode, stdout } = await house.run(['backup', 'list'])
+  expect([exitCode, stdout]).toEqual([0, `No backups in ${join(house.dataDir, 'backups')}.\n`])
 }, 300_000)

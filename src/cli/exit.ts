@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { AppError, StartupError } from '../core/errors.ts'
+import { StartupError } from '../core/errors.ts'
 
 /** Exit codes; 75 and 78 are `EX_TEMPFAIL` and `EX_CONFIG` of sysexits. */
 const FAILED = 1
@@ -9,6 +9,8 @@ const BAD_CONFIGURATION = 78
 
 /** What another program holds for now: a port, the database. */
 const HELD = /^(?:EADDRINUSE|SQLITE_BUSY|SQLITE_LOCKED)/
+/** A database that this user may not write, or that is damaged. */
+const UNUSABLE = /^SQLITE_(?:READONLY|CANTOPEN|CORRUPT|NOTADB)/
 
 /** An option or argument that is missing or wrong. */
 export class UsageError extends Error {}
@@ -17,34 +19,46 @@ export class UsageError extends Error {}
 export class NotRunningError extends Error {}
 
 /**
- * Ends the process for what a command has thrown: one line on standard error and the exit code that says whether to try
- * again. @throws the error itself when it is none that a command may throw, so that its stack is seen.
+ * Ends the process after any error: one line on standard error and the exit code that says whether to try again.
+ * With `STEAD_DEBUG` set the stack follows the line.
  */
 export function endWith(error: unknown): never {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : WRONG_USAGE)
-  const exitCode = toExitCode(error)
-  if (exitCode === null || !(error instanceof Error)) throw error
-  process.stderr.write(`stead: ${describe(error)}\n`)
-  process.exit(exitCode)
+  process.stderr.write(
+    `stead: ${describe(error)
+      .trim()
+      .replace(/\s*\n\s*/g, ' ')}\n`,
+  )
+  if (process.env.STEAD_DEBUG && error instanceof Error) process.stderr.write(`${Bun.inspect(error)}\n`)
+  process.exit(toExitCode(error))
 }
 
-function toExitCode(error: unknown): number | null {
+/** Lets errors that no one awaited end the process as all others do. */
+export function endOnUncaught(): void {
+  process.on('uncaughtException', endWith)
+  process.on('unhandledRejection', endWith)
+}
+
+function toExitCode(error: unknown): number {
   if (error instanceof UsageError) return WRONG_USAGE
-  if (error instanceof NotRunningError || findHeld(error)) return TRY_AGAIN
-  if (error instanceof StartupError) return BAD_CONFIGURATION
-  return error instanceof AppError ? FAILED : null
+  if (error instanceof NotRunningError || findCause(error, HELD)) return TRY_AGAIN
+  return error instanceof StartupError || findCause(error, UNUSABLE) ? BAD_CONFIGURATION : FAILED
 }
 
-/** What says that something is held: the error itself or one that caused it. */
-function findHeld(error: unknown): Error | null {
+/** The error, or one that caused it, whose code matches. */
+function findCause(error: unknown, code: RegExp): Error | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && HELD.test(String(cause.code))) return cause
+    if ('code' in cause && code.test(String(cause.code))) return cause
   }
   return null
 }
 
-/** Before the start the message names the setting; later what fails is some statement on the database. */
-function describe(error: Error): string {
-  const isDatabase = !(error instanceof StartupError) && findHeld(error) !== null
-  return isDatabase ? 'DATA_DIR: the database is locked by another program' : error.message
+/** Startup errors name the setting themselves; SQLite's own errors are those of some statement on the database. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof StartupError) return error.message
+  if (findCause(error, HELD)) return 'DATA_DIR: the database is locked by another program'
+  const unusable = findCause(error, UNUSABLE)
+  if (unusable) return `DATA_DIR: the database cannot be used (${unusable.message})`
+  return error.message || error.name
 }

@@ -8,6 +8,7 @@ import { listShownSettings, type ShownSetting } from '../core/settings/show.ts'
 import { VERSION } from '../core/version.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
+import { endWith } from './exit.ts'
 import { findServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 import { createNotify, startWatchdog } from './service/notify.ts'
@@ -57,6 +58,12 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   const notify = createNotify(process.env.NOTIFY_SOCKET, (reason) => log.warn(reason))
   notify(`READY=1\nSTATUS=${server.urls.web}`)
   const stopWatchdog = startWatchdog(notify, process.env)
+  // The service outlives a promise that no one awaited, and its log keeps the stack of what ends it.
+  process.off('unhandledRejection', endWith).off('uncaughtException', endWith)
+  process.on('uncaughtException', (error) => {
+    log.fatal({ error: errorMessage(error), stack: error.stack }, 'uncaught exception')
+    process.exit(1)
+  })
   process.on('unhandledRejection', (error) => log.error({ error: errorMessage(error) }, 'unhandled rejection'))
 
   const apply = (next: Config, shown: readonly ShownSetting[]) => {

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'bun:test'
 import {
-  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -11,10 +10,9 @@ import {
   rmSync,
   statSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { extract } from 'tar-stream'
 import { writeArchive } from '../../src/apps/backups/archive.ts'
 import { createBackup } from '../../src/apps/backups/create.ts'
@@ -234,7 +232,7 @@ test('a disk that takes nothing more: it is told, and neither a backup nor anyth
   const { config, folder } = await openInstallation()
   const out = folder.file('small')
   mkdirSync(out)
-  if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'none', out], { stderr: 'ignore' }).exitCode !== 0) {
+  if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=16k', 'none', out], { stderr: 'ignore' }).exitCode !== 0) {
     console.warn('left out: nothing can be mounted here')
     return
   }
@@ -246,18 +244,60 @@ test('a disk that takes nothing more: it is told, and neither a backup nor anyth
   }
 })
 
-test('what a backup that was killed left is removed by the next one; one that is under way is not touched', async () => {
-  const { create, out } = await openInstallation()
-  const left = join(out, '.stead-backup-0123456789ab')
-  mkdirSync(left, { recursive: true })
-  chmodSync(left, 0o700)
-  utimesSync(left, 0, 0)
+test('createBackup removes what a killed one left when it is not locked, and leaves one that is under way', async () => {
+  const { config, create, out, folder } = await openInstallation()
+  const left = join(config.dataDir, '.stead-backup-0123456789ab')
+  const part = folder.file('.stead-backup-0123456789ab.part')
+  const other = folder.file('kept.tar')
+  mkdirSync(left, { mode: 0o700 })
+  writeFileSync(join(left, 'encryption.key'), 'a key')
+  writeFileSync(join(left, 'part'), part)
+  for (const file of [part, other]) writeFileSync(file, 'a part of a backup')
   const files = (await Promise.all([create(), Bun.sleep(5).then(create)])).map(({ file }) => file)
   expect(
     readdirSync(out)
       .map((name) => join(out, name))
       .sort(),
   ).toEqual(files.sort())
+  expect([existsSync(part), existsSync(other)]).toEqual([false, true])
+  expect(readdirSync(config.dataDir).filter((name) => name.startsWith('.stead-'))).toEqual([])
+})
+
+test('createBackup gathers keys and database in the data folder alone when the destination is another disk', async () => {
+  const { config, folder } = await openInstallation()
+  const out = folder.file('disk')
+  mkdirSync(out)
+  if (Bun.spawnSync(['mount', '-t', 'tmpfs', 'none', out], { stderr: 'ignore' }).exitCode !== 0) {
+    console.warn('left out: nothing can be mounted here')
+    return
+  }
+  try {
+    const seen = new Set<string>()
+    const { file } = await createBackup({ config, clock }, out, () => {
+      for (const name of readdirSync(out)) seen.add(name)
+    })
+    expect([...seen]).toEqual([])
+    expect(readdirSync(out)).toEqual([basename(file)])
+    expect((await verifyBackup(file, null)).problems).toEqual([])
+  } finally {
+    Bun.spawnSync(['umount', out])
+  }
+})
+
+test('createBackup throws a StartupError that names the folder when it cannot be written', async () => {
+  const { config } = await openInstallation()
+  await expect(createBackup({ config, clock }, '/proc/backups')).rejects.toThrow(
+    /^backup: \/proc\/backups cannot be written \(E\w+: [^\n]+\)$/,
+  )
+  const backups = { passphrase: undefined, to: '/proc/backups' }
+  await expect(createBackup({ config: { ...config, backups }, clock }, '/proc/backups')).rejects.toThrow(
+    /^BACKUP_TO: \/proc\/backups cannot be written/,
+  )
+})
+
+test('listBackups returns none when there is no folder', async () => {
+  const { folder } = await openInstallation()
+  expect(await listBackups(folder.file('nowhere'))).toEqual([])
 })
 
 test('a restore in its place that breaks off at any step, and the undoing of it as well, is taken back whole', async () => {

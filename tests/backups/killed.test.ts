@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createBackup } from '../../src/apps/backups/create.ts'
+import { removeForgotten } from '../../src/apps/backups/staging.ts'
 import { undoUnfinished } from '../../src/apps/backups/unfinished.ts'
 import { listBackups, verifyBackup } from '../../src/apps/backups/verify.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -37,7 +38,7 @@ async function measure(args: string[], dataDir: string): Promise<number> {
 function readInstallation(dataDir: string): Record<string, string> {
   const files = Object.entries(readTree(dataDir))
   return Object.fromEntries(
-    files.filter(([name]) => !/^(?:instance\.lock|stead\.db-(?:wal|shm))|^\.restoring/.test(name)),
+    files.filter(([name]) => !/^(?:instance\.lock|stead\.db-(?:wal|shm))|^\.(?:restoring|stead-)/.test(name)),
   )
 }
 
@@ -50,9 +51,12 @@ test('stead backup create, killed at any moment: the installation is as it was, 
   const takesMs = await measure(args, dataDir)
   for (let round = 0; round < ROUNDS; round++) {
     await runFor(args, dataDir, takesMs * (0.4 + (0.9 * round) / ROUNDS))
+    expect(readdirSync(out).filter((name) => !/^stead-[0-9TZ-]+\.tar$/.test(name))).toEqual([])
     for (const { file } of await listBackups(out)) expect((await verifyBackup(file, null)).problems).toEqual([])
     expect(readInstallation(dataDir)).toEqual(before)
   }
+  await removeForgotten(dataDir)
+  expect(readdirSync(dataDir).filter((name) => name.startsWith('.stead-backup-'))).toEqual([])
 }, 600_000)
 
 test('stead backup restore --in-place, killed at any moment: what starts next is the one or the other, and whole', async () => {

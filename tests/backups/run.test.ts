@@ -62,17 +62,17 @@ test('what fails deletes nothing: a damaged installation, and a disk whose floor
   expect(list()).toEqual(before)
 })
 
-test('what a killed backup and a killed restore of one agent have left goes at the next start; what is young stays', async () => {
-  const { run, config, to, list } = await openScheduled()
+test('what a killed backup and a killed restore of one agent have left goes at the next start; a young restore stays', async () => {
+  const { run, config, list } = await openScheduled()
   await run(0)
   const before = list()
-  const left = [join(to, '.stead-backup-0123456789ab'), join(config.dataDir, '.restoring-agent-abcdef')]
+  const left = [join(config.dataDir, '.stead-backup-0123456789ab'), join(config.dataDir, '.restoring-agent-abcdef')]
   const young = join(config.dataDir, '.restoring-agent-123456')
   for (const folder of [...left, young]) mkdirSync(folder)
-  for (const folder of left) utimesSync(folder, 0, 0)
+  utimesSync(left[1] ?? '', 0, 0)
   await sweepBackups(config)
   expect(list()).toEqual(before)
-  expect(readdirSync(config.dataDir).filter((name) => name.startsWith('.restoring'))).toEqual([
+  expect(readdirSync(config.dataDir).filter((name) => /^\.(?:restoring|stead)/.test(name))).toEqual([
     '.restoring-agent-123456',
   ])
 })

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream, existsSync, readFileSync } from 'node:fs'
-import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -11,21 +11,22 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { VERSION } from '../../core/version.ts'
+import { requireWritableFolder } from '../../core/writable.ts'
 import { copyDatabase } from '../../db/copy.ts'
 import { openForReading } from '../../db/open.ts'
 import { listKeyFiles, toKeyFile } from '../keys/key-file.ts'
-import { flush, type Sum, sumFile, writeArchive } from './archive.ts'
+import { type Sum, sumFile, writeArchive } from './archive.ts'
 import { captureFolder } from './capture.ts'
 import { examineDatabase } from './examine.ts'
 import { type BackupAgent, DATABASE, FOLDERS, INSTANCE, KEY, type Manifest } from './manifest.ts'
 import { createSeal } from './seal.ts'
-import { openStaging, removeForgotten } from './staging.ts'
+import { openStaging, removeForgotten, type Staging } from './staging.ts'
 import { captureStates, listAgents, type ReadStored } from './states.ts'
 
 export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & {
   agents: Pick<Config['agents'], 'dockerHost'>
   /** `scryptWorkFactor` is less than that of `age -p` in tests alone. */
-  backups?: Pick<Config['backups'], 'passphrase'> & { scryptWorkFactor?: number }
+  backups?: Pick<Config['backups'], 'passphrase'> & { to?: string; scryptWorkFactor?: number }
 }
 
 /** Told how far it is, in words and from 0 to 1 where that is known. */
@@ -37,8 +38,9 @@ export type CreatedBackup = Sum & { file: string; schema: number; agents: Backup
 /**
  * Makes a backup of an installation while it runs or is stopped: database, keys, what users have stored, and the state of
  * each agent. It appears under its name when it is whole, proved and on the disk; a crash leaves nothing of that name.
+ * Its parts are gathered in the data folder, so a crash leaves no key or database anywhere else.
  * @param output a folder, or the file itself, which must not be there.
- * @throws StartupError without an installation; AppError `conflict` for a file that is there, `internal` when the database
+ * @throws StartupError without an installation or when the folder cannot be written; AppError `conflict` for a file that is there, `internal` when the database
  * is damaged or its key does not fit, `unavailable` when the disk does not take it.
  */
 export async function createBackup(
@@ -50,31 +52,24 @@ export async function createBackup(
     throw new StartupError(`DATA_DIR: there is no ${config.databaseFile} to back up`)
   const createdAt = clock.now()
   const passphrase = config.backups?.passphrase ?? null
-  const file = await toFile(resolve(output), toName(config, createdAt, passphrase !== null))
-  const place = dirname(file)
-  await removeForgotten(place)
-  // What is to be sealed stands open nowhere but where it has come from.
-  const staging = await openStaging(passphrase === null ? place : config.dataDir)
-  const sealed = passphrase === null ? staging : await openStaging(place)
+  const file = await toFile(resolve(output), toName(config, createdAt, passphrase !== null), config.backups?.to)
+  await removeForgotten(config.dataDir)
+  const staging = await openStaging(config.dataDir)
   try {
     const manifest = await stage(config, createdAt, staging, report)
     report('writing the archive')
-    const archive = join(sealed.path, 'archive.tar')
+    const archive = join(staging.path, 'archive.tar')
     const seal = createSeal(passphrase, config.backups?.scryptWorkFactor)
     const sum = await writeArchive(archive, manifest, staging.toStaged, seal)
     if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
-    await rename(archive, file)
-    await flush(dirname(file))
+    await staging.deliver(archive, file)
     return { file, ...sum, schema: manifest.schema.version, agents: manifest.agents }
   } catch (error) {
     throw isFull(error) ? new AppError('unavailable', `backup: ${error.message}`, {}, { cause: error }) : error
   } finally {
     await staging.remove()
-    if (sealed !== staging) await sealed.remove()
   }
 }
-
-type Staging = Awaited<ReturnType<typeof openStaging>>
 
 /**
  * The name tells when it was made, in UTC; that of one that is sealed also which installation it is of, because nobody else
@@ -88,11 +83,11 @@ function toName({ dataDir }: BackupConfig, createdAt: Date, isToBeSealed: boolea
 }
 
 /** The folder is made for its owner alone. */
-async function toFile(output: string, name: string): Promise<string> {
+async function toFile(output: string, name: string, to: string | undefined): Promise<string> {
   const isFolder = existsSync(output) ? (await stat(output)).isDirectory() : extname(output) === ''
   const file = isFolder ? join(output, name) : output
   if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  requireWritableFolder(output === to ? 'BACKUP_TO' : 'backup', dirname(file))
   return file
 }
 

@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs'
-import { mkdir, rm, stat, statfs } from 'node:fs/promises'
+import { rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
+import { requireWritableFolder } from '../../core/writable.ts'
 import { flush } from './archive.ts'
 import { type BackupConfig, type CreatedBackup, createBackup, type Report } from './create.ts'
 import type { Manifest } from './manifest.ts'
 import { createRemoteBackup, isRemote, openRemote } from './remote.ts'
 import { listOutdated } from './retention.ts'
+import { openStaging } from './staging.ts'
 import { listBackups, verifyBackup } from './verify.ts'
 
 export type RunConfig = BackupConfig & Pick<Config, 'backups' | 'minFreeDiskBytes'>
@@ -28,7 +30,7 @@ export async function runBackup(
 ): Promise<BackupRun> {
   const { to, keep } = config.backups
   if (isRemote(to)) return runRemote({ config, clock }, report)
-  await mkdir(to, { recursive: true, mode: 0o700 })
+  requireWritableFolder('BACKUP_TO', to)
   await requireSpace(config, to)
   const created = await createBackup({ config, clock }, to, report)
   report('proving the backup')
@@ -64,8 +66,12 @@ async function runRemote({ config, clock }: { config: RunConfig; clock: Clock },
 }
 
 /** @throws AppError `internal` when it is not whole: it is deleted. */
-async function prove({ encryptionKey, backups }: RunConfig, file: string): Promise<Manifest> {
-  const { manifest, problems } = await verifyBackup(file, encryptionKey ?? null, backups.passphrase ?? null)
+async function prove({ dataDir, encryptionKey, backups }: RunConfig, file: string): Promise<Manifest> {
+  const staging = await openStaging(dataDir)
+  const keys = { givenKey: encryptionKey ?? null, passphrase: backups.passphrase ?? null }
+  const { manifest, problems } = await verifyBackup(file, keys.givenKey, keys.passphrase, staging.path).finally(
+    staging.remove,
+  )
   if (manifest !== null && problems.length === 0) return manifest
   await rm(file, { force: true })
   throw new AppError('internal', `backup: what was written cannot be read back: ${problems.join('; ')}`)
@@ -87,20 +93,28 @@ async function listOwn(folder: string, instance: string): Promise<{ file: string
   })
 }
 
-/** The copy of the database, its compressed form and the archive stand beside each other for a while. */
-async function requireSpace({ databaseFile, minFreeDiskBytes }: RunConfig, to: string): Promise<void> {
+/**
+ * The copy of the database, its compressed form and the archive exist beside each other for a while, in the data folder;
+ * `to` holds the finished archive.
+ */
+async function requireSpace(config: RunConfig, to: string): Promise<void> {
+  const { dataDir, databaseFile } = config
   if (!existsSync(databaseFile)) return
-  const { bavail, bsize } = await statfs(to)
-  const sizes = await Promise.all([
-    stat(databaseFile),
-    ...(await listBackups(to)).slice(-1).map(({ file }) => stat(file)),
-  ])
-  const neededBytes = 2 * sizes.reduce((sum, { size }) => sum + size, 0)
+  const { size: databaseBytes } = await stat(databaseFile)
+  const [last] = (await listBackups(to)).slice(-1)
+  const lastBytes = last?.bytes ?? 0
+  const isSameDisk = (await stat(to)).dev === (await stat(dataDir)).dev
+  await requireFree(config, dataDir, 2 * (databaseBytes + lastBytes))
+  if (!isSameDisk) await requireFree(config, to, Math.max(databaseBytes, lastBytes))
+}
+
+async function requireFree({ minFreeDiskBytes }: RunConfig, folder: string, neededBytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
   const freeBytes = bavail * bsize
   if (freeBytes - neededBytes >= minFreeDiskBytes) return
   const toMegabytes = (bytes: number) => Math.ceil(bytes / 1024 ** 2)
   throw new AppError(
     'unavailable',
-    `backup: ${toMegabytes(freeBytes)} MB are free at ${to}; it takes ${toMegabytes(neededBytes)} MB, and MIN_FREE_DISK_MB stays free`,
+    `backup: ${toMegabytes(freeBytes)} MB are free at ${folder}; it takes ${toMegabytes(neededBytes)} MB, and MIN_FREE_DISK_MB stays free`,
   )
 }

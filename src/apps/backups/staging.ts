@@ -1,22 +1,49 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { errorCode } from '../../adapters/runtimes/process/files.ts'
 import { StartupError } from '../../core/errors.ts'
 import { lockDataDir } from '../../db/instance-lock.ts'
+import { flush } from './archive.ts'
 
 const PREFIX = '.stead-backup-'
-/** Whoever has just made one has not locked it yet. */
-const YOUNG_MS = 60_000
+/** Name of a staging folder until it is locked. */
+const UNLOCKED_PREFIX = '.stead-staging-'
+const UNLOCKED_MS = 60_000
+/** Names the copy that is being written next to the destination on another file system. */
+const PART_NOTE = 'part'
 
-/** A folder beside the backup to be, on the same disk, which nobody takes for one. It is held until it is removed. */
-export async function openStaging(parent: string) {
-  const path = join(parent, `${PREFIX}${randomBytes(6).toString('hex')}`)
-  for (const folder of [path, join(path, 'data'), join(path, 'agents')]) await mkdir(folder, { mode: 0o700 })
-  const unlock = lockDataDir(path)
+export type Staging = Awaited<ReturnType<typeof openStaging>>
+
+/**
+ * Creates a locked folder in the data folder for the parts of a backup: keys and database in the clear are written
+ * nowhere else.
+ */
+export async function openStaging(dataDir: string) {
+  const id = randomBytes(6).toString('hex')
+  const unlocked = join(dataDir, `${UNLOCKED_PREFIX}${id}`)
+  const path = join(dataDir, `${PREFIX}${id}`)
+  for (const folder of [unlocked, join(unlocked, 'data'), join(unlocked, 'agents')])
+    await mkdir(folder, { mode: 0o700 })
+  const unlock = lockDataDir(unlocked)
+  await rename(unlocked, path)
   return {
     path,
     /** Where the entry of the archive with this path is made. */
     toStaged: (entry: string) => join(path, entry),
+    /** Moves a finished file of this folder to `destination`, which appears whole or not at all. */
+    async deliver(file: string, destination: string) {
+      const isMoved = await rename(file, destination).then(
+        () => true,
+        (error: unknown) => {
+          if (errorCode(error) === 'EXDEV') return false
+          throw error
+        },
+      )
+      if (!isMoved) await copyInto(path, file, destination)
+      await flush(dirname(destination))
+    },
     async remove() {
       unlock()
       await rm(path, { recursive: true, force: true })
@@ -24,13 +51,41 @@ export async function openStaging(parent: string) {
   }
 }
 
-/** Removes what backups that were killed have left in a folder. Those that are being made are held. */
-export async function removeForgotten(parent: string): Promise<void> {
-  for (const name of (await readdir(parent)).filter((entry) => entry.startsWith(PREFIX))) {
-    const path = join(parent, name)
-    const stats = await stat(path).catch(() => null)
-    if (stats && Date.now() - stats.mtimeMs > YOUNG_MS && isFree(path)) await rm(path, { recursive: true, force: true })
+/** Another file system: the copy gets its name when it is complete. */
+async function copyInto(staging: string, file: string, destination: string): Promise<void> {
+  const part = join(dirname(destination), `${basename(staging)}.part`)
+  await writeFile(join(staging, PART_NOTE), part, { mode: 0o600 })
+  try {
+    await copyFile(file, part)
+    await flush(part)
+    await rename(part, destination)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
   }
+}
+
+/** Removes what killed backups left in `folder`, and their unfinished copies on other file systems. */
+export async function removeForgotten(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    if (name.startsWith(UNLOCKED_PREFIX)) {
+      const stats = await stat(path).catch(() => null)
+      if (stats && Date.now() - stats.mtimeMs > UNLOCKED_MS) await rm(path, { recursive: true, force: true })
+    } else if (name.startsWith(PREFIX) && isFree(path)) {
+      await removePart(path)
+      await rm(path, { recursive: true, force: true })
+    }
+  }
+}
+
+async function removePart(staging: string): Promise<void> {
+  const note = join(staging, PART_NOTE)
+  if (!existsSync(note)) return
+  const part = await readFile(note, 'utf8')
+  if (basename(part) !== `${basename(staging)}.part`) return
+  // The disk may be gone or read-only by now: that must not keep the next backup from being made.
+  await rm(part, { force: true }).catch(() => undefined)
 }
 
 function isFree(path: string): boolean {

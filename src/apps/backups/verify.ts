@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
-import { AppError } from '../../core/errors.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
 import { readManifest } from './archive.ts'
 import { type Examined, extractBackup } from './extract.ts'
 import type { Manifest } from './manifest.ts'
@@ -10,14 +10,15 @@ import type { Manifest } from './manifest.ts'
 /** A backup in a folder; `problem` says why its manifest cannot be read, which then is null. Nothing else was looked at. */
 export type ListedBackup = { file: string; bytes: number; manifest: Manifest | null; problem: string | null }
 
-/** Takes a backup apart in a temporary folder, as `extractBackup`. @throws AppError `not_found` when there is no such file. */
+/** Takes a backup apart in a new folder of `parent`, as `extractBackup`. @throws AppError `not_found` when there is no such file. */
 export async function verifyBackup(
   file: string,
   givenKey: string | null,
   passphrase: string | null = null,
+  parent: string = tmpdir(),
 ): Promise<Examined> {
   await requireBackup(file)
-  const folder = await mkdtemp(join(tmpdir(), 'stead-verify-'))
+  const folder = await mkdtemp(join(parent, 'stead-verify-'))
   try {
     return await extractBackup(file, folder, givenKey, passphrase)
   } finally {
@@ -34,11 +35,11 @@ export async function requireBackup(file: string): Promise<void> {
   if (!stats?.isFile()) throw new AppError('not_found', `backup: there is no file ${file}`)
 }
 
-/** The backups of a folder, oldest first. @throws AppError `not_found` when there is no such folder. */
+/** The backups of a folder, oldest first; none when it does not exist. @throws AppError `unavailable` when it cannot be read. */
 export async function listBackups(folder: string, passphrase: string | null = null): Promise<ListedBackup[]> {
   const names = await readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') throw new AppError('not_found', `backup: there is no folder ${folder}`)
-    throw error
+    if (errorCode(error) === 'ENOENT') return []
+    throw new AppError('unavailable', `backup: ${folder} cannot be read (${errorMessage(error)})`, {}, { cause: error })
   })
   const files = names.filter((name) => /\.tar(?:\.age)?$/.test(name)).map((name) => join(folder, name))
   // One after the other: to open a seal takes a quarter of a gigabyte of memory.

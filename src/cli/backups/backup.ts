@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { RestoredAgent } from '../../apps/backups/agent/restore-agent.ts'
@@ -5,7 +6,7 @@ import type { CreatedBackup } from '../../apps/backups/create.ts'
 import type { BackupAgent } from '../../apps/backups/manifest.ts'
 import type { Restored } from '../../apps/backups/restore.ts'
 import type { ListedBackup } from '../../apps/backups/verify.ts'
-import { StartupError } from '../../core/errors.ts'
+import { AppError, StartupError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { readEnvironment } from '../settings/environment.ts'
@@ -119,10 +120,11 @@ function listCommand(backup: Command): void {
       const place = toPlace(folder ?? settings.to)
       const { isRemote } = await import('../../apps/backups/remote.ts')
       if (isRemote(place)) return printRemote(place, settings, json)
+      if (folder !== undefined && !existsSync(place))
+        throw new AppError('not_found', `backup: there is no folder ${place}`)
       const backups = await listBackups(place, settings.passphrase ?? null)
-      process.stdout.write(
-        json ? `${JSON.stringify({ backups: backups.map(toListed) })}\n` : backups.map(toLine).join(''),
-      )
+      const text = backups.length === 0 ? `No backups in ${place}.\n` : backups.map(toLine).join('')
+      process.stdout.write(json ? `${JSON.stringify({ backups: backups.map(toListed) })}\n` : text)
     })
 }
 
