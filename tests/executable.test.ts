@@ -5,9 +5,10 @@ import Database from 'better-sqlite3'
 import manifest from '../package.json' with { type: 'json' }
 import { startProvider } from './harness/doubles/provider.ts'
 import { openAlone } from './harness/executables/alone.ts'
-import { toPdf } from './harness/rows/pdf.ts'
+import { json } from './harness/requests.ts'
 import { until } from './harness/until.ts'
 import { answerLikeAModel, doMainJob, withProvider } from './journeys/main-job.ts'
+import { PLAIN_PAGE } from './parsers/hostile-pages.ts'
 
 const root = join(import.meta.dir, '..')
 const built = join(root, 'dist/stead')
@@ -43,13 +44,19 @@ test('the executable carries the dashboard and the documents', async () => {
 
 test('it takes at most 130 MB, and unpacks the libraries that it carries packed', async () => {
   expect(statSync(built).size).toBeLessThanOrEqual(130_000_000)
-  await using alone = await openAlone(built)
-  const stdin = new TextDecoder().decode(toPdf('Tea at four'))
-  expect(await alone.run(['agent', '--pdf'], { stdin })).toEqual({
-    exitCode: 0,
-    stdout: expect.stringContaining('Tea at four'),
-    stderr: '',
+  await using alone = await openAlone(built, { environment: { SUMMARIZER_ALLOW_PRIVATE: 'true' } })
+  const program = await alone.start()
+  using site = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(PLAIN_PAGE, { headers: { 'content-type': 'text/html' } }),
   })
+  const response = await fetch(
+    `${program.urls.summarizer}/api/summarize`,
+    json('POST', { url: site.url.href, format: 'markdown' }),
+  )
+  expect(JSON.stringify(await response.json())).toContain('Some words of an article')
+  await program.stop()
 }, 300_000)
 
 test('nothing of the checkout is open in the process of the executable', async () => {

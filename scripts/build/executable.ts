@@ -54,15 +54,9 @@ async function bundle(
 ): Promise<string[]> {
   const result = await Bun.build({
     ...BUNDLING,
-    // Beside the program, what it starts as workers.
-    entrypoints: [
-      join(root, 'src/main.ts'),
-      join(root, 'src/adapters/pages/worker.ts'),
-      join(root, 'src/adapters/git/worker.ts'),
-      join(root, 'src/adapters/models/token-worker.ts'),
-      join(root, 'src/db/wal/checkpoint-worker.ts'),
-    ],
-    // What the program and its workers share stands in the executable once, and is loaded when it is needed.
+    // Beside the program, the thread that it starts.
+    entrypoints: [join(root, 'src/main.ts'), join(root, 'src/db/wal/checkpoint-worker.ts')],
+    // Modules that the program imports when it needs them are loaded then.
     splitting: true,
     // Parsed here and not at each start, which takes half the processor time of one: a health check is a start as well.
     bytecode: true,

@@ -54,7 +54,8 @@ export function openPlatform(parts: PlatformParts) {
   const close = () => {
     // Its last writes find no database: a server has waited for them before.
     void talk.turns.close()
-    for (const part of [agents.changes, webTools.pages, models.tokens, webTools.git, views.exposition]) part.close()
+    const parsers = [webTools.pages, webTools.git, webTools.pdf, models.tokens]
+    for (const part of [agents.changes, ...parsers, views.exposition]) part.close()
     void webTools.workspaceLinks.close()
     connection.close()
   }

@@ -61,6 +61,8 @@ const Complete = Environment.required({
   PLATFORM_TOKEN: true,
 })
 
+type AgentOptions = { check?: boolean; files?: string; erase?: string; parser?: string }
+
 /** Adds `agent`, which serves until SIGTERM or SIGINT. @throws StartupError from the action, one line, for exit 78. */
 export function agentCommand(program: Command): void {
   addExample(
@@ -73,9 +75,9 @@ export function agentCommand(program: Command): void {
     .option('--check', 'exits with 0 when the agent on PORT of this machine answers, and with 1 when it does not')
     .addOption(new Option('--files <folder>').hideHelp())
     .addOption(new Option('--erase <folder>').hideHelp())
-    .addOption(new Option('--pdf').hideHelp())
-    .action(({ check, files, erase, pdf }: { check?: boolean; files?: string; erase?: string; pdf?: boolean }) => {
-      if (pdf) return readPdf()
+    .addOption(new Option('--parser <kind>').hideHelp())
+    .action(({ check, files, erase, parser }: AgentOptions) => {
+      if (parser !== undefined) return parse(parser)
       if (files !== undefined) return serveFiles(files)
       if (erase !== undefined) return eraseFiles(erase)
       return check ? checkAgent(process.env) : serveAgent(process.env)
@@ -98,11 +100,9 @@ async function eraseFiles(folder: string): Promise<void> {
   process.exit(0)
 }
 
-/** For the platform, which runs this for each PDF: its text goes to standard output. */
-async function readPdf(): Promise<void> {
-  const { extractPdf } = await import('../adapters/documents/extract-pdf.ts')
-  await extractPdf()
-  process.exit(0)
+async function parse(kind: string): Promise<void> {
+  const { runParser } = await import('./parser.ts')
+  await runParser(kind)
 }
 
 /** For the health check of a container: it ends before the 5 s that the engine gives it. */

@@ -6,6 +6,7 @@ import { AppError, type ErrorKind } from '../../core/errors.ts'
 export const CHANNEL_PROTOCOL = 1
 /** Base64 makes 4 bytes of 3, and a pack of Git is sent as a whole. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
+const MAX_CAUSE_CHARACTERS = 4000
 const NEWLINE = 10
 
 /** Bytes in both directions: `write` settles when the next ones may follow. */
@@ -30,7 +31,12 @@ const KINDS = [
 /** Errors keep their kind, which an exception thrown over a channel would lose. */
 const Reply = z.union([
   z.object({
-    failure: z.object({ kind: z.enum(KINDS), message: z.string(), extra: z.record(z.string(), z.unknown()) }),
+    failure: z.object({
+      kind: z.enum(KINDS),
+      message: z.string(),
+      extra: z.record(z.string(), z.unknown()),
+      cause: z.string().nullable().optional(),
+    }),
   }),
   z.object({ result: z.unknown() }),
 ])
@@ -72,8 +78,8 @@ export function openChannel(link: ByteLink, functions: ChannelFunctions): Channe
       if (rpc.$closed) throw hasEnded()
       const reply = Reply.parse(await rpc.$call(name, ...args))
       if ('result' in reply) return schema.parse(reply.result)
-      const { kind, message, extra } = reply.failure
-      throw new AppError(kind, message, extra)
+      const { kind, message, extra, cause } = reply.failure
+      throw new AppError(kind, message, extra, cause ? { cause: new Error(cause) } : {})
     },
   }
 }
@@ -89,9 +95,17 @@ async function toReply(work: () => Promise<unknown>): Promise<Reply> {
   try {
     return { result: (await work()) ?? null }
   } catch (error) {
-    const { kind, message, extra } = error instanceof AppError ? error : new AppError('internal', 'Internal error')
-    return { failure: { kind: KINDS.find((one) => one === kind) ?? 'internal', message, extra: { ...extra } } }
+    const known = error instanceof AppError ? error : new AppError('internal', 'Internal error', {}, { cause: error })
+    const kind = KINDS.find((one) => one === known.kind) ?? 'internal'
+    return { failure: { kind, message: known.message, extra: { ...known.extra }, cause: describeCause(known.cause) } }
   }
+}
+
+/** For the log of the other end. */
+function describeCause(cause: unknown): string | null {
+  if (cause === undefined) return null
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+  return text.slice(0, MAX_CAUSE_CHARACTERS)
 }
 
 async function readLines(input: AsyncIterable<Uint8Array>, listen: (line: string) => void): Promise<void> {
@@ -112,5 +126,5 @@ async function readLines(input: AsyncIterable<Uint8Array>, listen: (line: string
 }
 
 function hasEnded(): AppError {
-  return new AppError('unavailable', 'The connection to the files of the agent was lost')
+  return new AppError('unavailable', 'The connection was lost')
 }

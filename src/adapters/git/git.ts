@@ -4,17 +4,8 @@ import type { FolderRoot } from '../files/open.ts'
 import { type Change, isSameSide, listChanges, openRepository, type Repository } from './changes.ts'
 import { diffStaged, diffUnstaged } from './diff.ts'
 import { isRepository } from './files.ts'
+import type { GitCommit, GitDiff, GitStatus } from './messages.ts'
 
-/** Interface 4.12, without `ok`. `status` is the one or two letters of `git status --porcelain`. */
-export type GitStatus = {
-  isGitRepo: boolean
-  branch: string
-  remote: string | null
-  changes: { status: string; path: string }[]
-  hasChanges: boolean
-}
-
-export type GitCommit = { hash: string; subject: string; author: string; time: Date }
 export type GitAuthor = { name: string; email: string; timeSeconds: number }
 
 /**
@@ -43,7 +34,7 @@ export function gitStatus(root: FolderRoot): Promise<GitStatus> {
  * Unified patches of index against working tree and HEAD against index, of `path` and what is below it or of everything.
  * @throws AppError `internal` without a repository or for one that cannot be read.
  */
-export function gitDiff(root: FolderRoot, path: string | null) {
+export function gitDiff(root: FolderRoot, path: string | null): Promise<GitDiff> {
   return reading('The changes cannot be read', async () => {
     const all = await listChanges(await requireRepository(root))
     const changes = path === null ? all : all.filter((change) => change.path === path || isBelow(change.path, path))

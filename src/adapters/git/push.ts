@@ -4,19 +4,11 @@ import type { FolderRoot } from '../files/open.ts'
 import { findRemote, requireRepository } from './git.ts'
 import type { SendToRemote } from './remote.ts'
 
-export type Credentials = { username: string; password: string }
 /** Why nothing was pushed, in words for the owner of the repository; null when it was. */
 export type PushFailure = string | null
 
-/**
- * Pushes the current branch over http or https to its remote. `findCredentials` is asked with the origin of the remote and
- * only when the remote wants some: the repository may name any remote, and nobody else's password goes there.
- */
-export async function gitPush(
-  root: FolderRoot,
-  send: SendToRemote,
-  findCredentials: (origin: string) => Credentials | null,
-): Promise<PushFailure> {
+/** Pushes the current branch over http or https to its remote. `send` knows the passwords. */
+export async function gitPush(root: FolderRoot, send: SendToRemote): Promise<PushFailure> {
   const repository = await requireRepository(root)
   const { name, url } = await findRemote(repository)
   if (name === null || url === null) return 'there is no remote'
@@ -29,7 +21,7 @@ export async function gitPush(
       http: toHttpClient(send),
       // What is left out would be taken from the repository, and every password sent there.
       corsProxy: '',
-      onAuth: (asked) => findCredentials(new URL(asked).origin) ?? { cancel: true },
+      onAuth: () => ({ cancel: true }),
       onAuthFailure: () => ({ cancel: true }),
     })
     return null

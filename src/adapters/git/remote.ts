@@ -1,15 +1,44 @@
-import type { Egress } from '../egress/egress.ts'
+import { AppError } from '../../core/errors.ts'
+import { createEgress, type Egress } from '../egress/egress.ts'
 
 const TIMEOUT_MS = 60_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** What Git asks of a remote, and its answer: of any status, and as a whole. */
+/** A request of Git to a remote, and its answer: of any status, and as a whole. */
 export type GitRequest = { url: string; method: string; headers: Readonly<Record<string, string>>; body: Uint8Array }
 export type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
 export type SendToRemote = (request: GitRequest) => Promise<GitAnswer>
 
+export type Credentials = { username: string; password: string }
+export type PushOptions = { allowPrivate: boolean; credentials: readonly (Credentials & { origin: string })[] }
+
+/**
+ * Sends what a push asks of a remote, for a process that reads the repository and only names the remote: it gets neither
+ * a network nor a password. A password is added for the origin that it belongs to, once the remote wants one.
+ */
+export function createRemoteSender({ allowPrivate, credentials }: PushOptions): SendToRemote {
+  const egress = createEgress({ allowPrivate })
+  return async (request) => {
+    const { origin, pathname, searchParams } = new URL(request.url)
+    const isOfPush =
+      pathname.endsWith('/git-receive-pack') ||
+      (pathname.endsWith('/info/refs') && searchParams.get('service') === 'git-receive-pack')
+    if (!isOfPush) throw new AppError('forbidden', 'Only what a push takes is asked of a remote')
+    const headers = withoutAuthorization(request.headers)
+    const answer = await sendToRemote(egress, { ...request, headers })
+    const known = credentials.find((one) => one.origin === origin)
+    if (answer.status !== 401 || !known) return answer
+    const basic = Buffer.from(`${known.username}:${known.password}`).toString('base64')
+    return sendToRemote(egress, { ...request, headers: { ...headers, authorization: `Basic ${basic}` } })
+  }
+}
+
+function withoutAuthorization(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'))
+}
+
 /** Asks a remote through the checked outbound client. A redirect is not followed: it would lead passwords away. */
-export async function sendToRemote(egress: Egress, { url, method, headers, body }: GitRequest): Promise<GitAnswer> {
+async function sendToRemote(egress: Egress, { url, method, headers, body }: GitRequest): Promise<GitAnswer> {
   const response = await egress.request(url, {
     method,
     headers,

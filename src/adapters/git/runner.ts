@@ -1,121 +1,104 @@
-import { TaskQueue } from '../../core/concurrency/keyed-queue.ts'
-import { startWorker } from '../../core/concurrency/start-worker.ts'
+import { resolve } from 'node:path'
+import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import type { GitOperation, GitOperations, GitReply } from './worker.ts'
+import type { FolderRoot } from '../files/open.ts'
+import { createParserPool } from '../parsers/pool.ts'
+import { ParserLimitError } from '../parsers/process.ts'
+import type { GitAuthor } from './git.ts'
+import { type GitCommit, GitCommits, GitDiff, GitStatus, RemoteQuestion } from './messages.ts'
+import type { PushFailure } from './push.ts'
+import type { SendToRemote } from './remote.ts'
 
-/** Repositories are strangers: they are looked at in workers, with an end to time and memory. */
+/**
+ * Reads repositories in child processes: their owners are strangers. Each function throws AppError as the one of the same
+ * name in `git.ts`, and `internal` for a repository that takes too much.
+ */
 export type GitRunner = {
-  /** @throws AppError as the operation does, and `internal` for a repository that takes too much. */
-  run<Name extends GitOperation>(
-    name: Name,
-    ...args: Parameters<GitOperations[Name]>
-  ): Promise<Awaited<ReturnType<GitOperations[Name]>>>
+  status(root: FolderRoot): Promise<GitStatus>
+  diff(root: FolderRoot, path: string | null): Promise<GitDiff>
+  log(root: FolderRoot, limit: number): Promise<GitCommit[]>
+  commit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null>
+  /** `send` carries the requests to the remote, and adds the passwords. */
+  push(root: FolderRoot, send: SendToRemote): Promise<PushFailure>
+  /** Process ids of the parsers that live. */
+  pids(): number[]
   close(): void
 }
 
-const MAX_WORKERS = 3
-const MAX_MS: Readonly<Record<GitOperation, number>> = {
-  status: 20_000,
-  diff: 20_000,
-  log: 20_000,
-  commit: 60_000,
-  push: 120_000,
-}
-const LOOK_EVERY_MS = 50
+const MAX_PROCESSES = 3
+const MAX_WAITING = 100
+const READ_MS = 20_000
+const COMMIT_MS = 60_000
+const PUSH_MS = 120_000
 const IDLE_MS = 30_000
-/** How much the process may grow while one works; what others take meanwhile counts as well. */
-const MAX_GROWTH_BYTES = 768 * 1024 * 1024
-/** The executable carries the worker under its path from `src`; `scripts/build.ts` names it. */
-const WORKER = Bun.isStandaloneExecutable ? './adapters/git/worker.ts' : new URL('./worker.ts', import.meta.url).href
+const MEGABYTE = 1024 * 1024
+const MAX_MEMORY_BYTES = 768 * MEGABYTE
+const MAX_OUTPUT_BYTES = 32 * MEGABYTE
+const MAX_PACK_BYTES = 128 * MEGABYTE
+/** A pack leaves the process in base64. */
+const MAX_PUSH_OUTPUT_BYTES = 2 * MAX_PACK_BYTES
 
-/** Nothing runs before the first operation. A worker whose operation takes too much is ended and replaced. */
-export function createGitRunner({ maxGrowthBytes = MAX_GROWTH_BYTES, idleMs = IDLE_MS } = {}): GitRunner {
-  const lanes = Array.from({ length: MAX_WORKERS }, () => createLane(idleMs))
-  let turn = 0
-  return {
-    run(name, ...args) {
-      const lane = lanes.find(({ queue }) => queue.isIdle) ?? lanes[turn++ % lanes.length]
-      if (!lane) throw new Error('There are no workers')
-      return lane.queue.run(() => perform(lane, name, args, maxGrowthBytes))
-    },
-    close() {
-      for (const lane of lanes) lane.end()
-    },
-  }
-}
-
-type Lane = ReturnType<typeof createLane>
-
-/** One worker, and those who wait for it. */
-function createLane(idleMs: number) {
-  let worker: Worker | null = null
-  let timer: Timer | undefined
-  const end = () => {
-    clearTimeout(timer)
-    worker?.terminate()
-    worker = null
-  }
-  return {
-    queue: new TaskQueue(),
-    wake(): Worker {
-      clearTimeout(timer)
-      worker ??= startWorker(WORKER)
-      return worker
-    },
-    /** The memory of a worker without work is worth more than the moment it takes to start one. */
-    rest() {
-      timer = setTimeout(end, idleMs)
-      timer.unref()
-    },
-    end,
-  }
-}
-
-async function perform<Name extends GitOperation>(
-  lane: Lane,
-  name: Name,
-  args: Parameters<GitOperations[Name]>,
-  maxGrowthBytes: number,
-): Promise<Awaited<ReturnType<GitOperations[Name]>>> {
-  const watch = watchMemory(maxGrowthBytes)
-  const limits = AbortSignal.any([AbortSignal.timeout(MAX_MS[name]), watch.signal])
-  try {
-    const reply = await ask(lane.wake(), name, args, limits)
-    lane.rest()
-    if ('result' in reply) return reply.result
-    throw new AppError(reply.kind, reply.message, reply.extra, { cause: new Error(reply.cause) })
-  } catch (error) {
-    if (!(error instanceof AppError) || limits.aborted) lane.end()
-    throw error
-  } finally {
-    watch.stop()
-  }
-}
-
-function ask<Name extends GitOperation>(
-  worker: Worker,
-  name: Name,
-  args: Parameters<GitOperations[Name]>,
-  limits: AbortSignal,
-): Promise<GitReply<Awaited<ReturnType<GitOperations[Name]>>>> {
-  return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }) => resolve(data)
-    worker.onerror = ({ message }) => reject(new Error(message))
-    limits.addEventListener('abort', () => reject(tooMuch(limits.reason)), { once: true })
-    worker.postMessage({ name, args })
+/** Nothing runs before the first operation. A process whose operation takes too much is killed. */
+export function createGitRunner({
+  maxMemoryBytes = MAX_MEMORY_BYTES,
+  idleMs = IDLE_MS,
+  readMs = READ_MS,
+} = {}): GitRunner {
+  const pool = createParserPool('git', {
+    maxProcesses: MAX_PROCESSES,
+    maxWaiting: MAX_WAITING,
+    maxMemoryBytes,
+    idleMs,
   })
+  const run = async <T>(
+    name: string,
+    result: z.ZodType<T>,
+    { base, below }: FolderRoot,
+    args: unknown[],
+    maxMs: number,
+    send?: SendToRemote,
+  ): Promise<T> => {
+    try {
+      return await pool.run({
+        name,
+        args: [{ base: resolve(base), below }, ...args],
+        result,
+        maxMs,
+        maxOutputBytes: send ? MAX_PUSH_OUTPUT_BYTES : MAX_OUTPUT_BYTES,
+        ...(send && { answer: createAnswers(send) }),
+      })
+    } catch (cause) {
+      if (!(cause instanceof ParserLimitError)) throw cause
+      throw new AppError('internal', 'The repository takes too much to read', {}, { cause })
+    }
+  }
+  return {
+    status: (root) => run('status', GitStatus, root, [], readMs),
+    diff: (root, path) => run('diff', GitDiff, root, [path], readMs),
+    log: (root, limit) => run('log', GitCommits, root, [limit], readMs),
+    commit: (root, message, author) => run('commit', z.string().nullable(), root, [message, author], COMMIT_MS),
+    push: (root, send) => run('push', z.string().nullable(), root, [], PUSH_MS, send),
+    pids: pool.pids,
+    close: pool.close,
+  }
 }
 
-function watchMemory(maxGrowthBytes: number) {
-  const growth = new AbortController()
-  const limit = process.memoryUsage.rss() + maxGrowthBytes
-  const timer = setInterval(() => {
-    if (process.memoryUsage.rss() > limit) growth.abort(new Error('The repository takes too much memory'))
-  }, LOOK_EVERY_MS)
-  timer.unref()
-  return { signal: growth.signal, stop: () => clearInterval(timer) }
-}
-
-function tooMuch(cause: unknown): AppError {
-  return new AppError('internal', 'The repository takes too much to read', {}, { cause })
+/** Puts the pieces of a body together and sends it with the request that follows. */
+function createAnswers(send: SendToRemote): (question: unknown) => Promise<unknown> {
+  let pieces: Uint8Array[] = []
+  let bytes = 0
+  return async (question) => {
+    const asked = RemoteQuestion.parse(question)
+    if ('piece' in asked) {
+      bytes += asked.piece.length
+      if (bytes > MAX_PACK_BYTES) throw new AppError('too_large', 'The commits are too large')
+      pieces.push(asked.piece)
+      return null
+    }
+    const body = Buffer.concat(pieces)
+    pieces = []
+    bytes = 0
+    const answer = await send({ ...asked.request, body })
+    return { ...answer, body: Buffer.from(answer.body).toString('base64') }
+  }
 }

@@ -1,7 +1,8 @@
-import { startWorker } from '../../core/concurrency/start-worker.ts'
-import { errorMessage } from '../../core/errors.ts'
+import { z } from 'zod'
+import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { TokenCount, TokenSource } from './token-worker.ts'
+import { createParserPool } from '../parsers/pool.ts'
+import type { TokenCount, TokenSource } from './token-parser.ts'
 
 /** Counts tokens where no provider has: about, because every model has a tokenizer of its own. */
 export type TokenCounter = {
@@ -10,67 +11,57 @@ export type TokenCounter = {
   close(): void
 }
 
-/** Against hanging: starting takes half a second, on a busy machine many, and counting some milliseconds. */
+/** Against hanging: counting takes some milliseconds, on a busy machine many more. */
 const COUNT_MS = 30_000
-/** The memory of a worker without work is worth more than the moment it takes to start one. */
+/** The memory of a process without work is worth more than the moment it takes to start one. */
 const IDLE_MS = 30_000
-/** So much may wait to be counted; beyond it a length must do. */
+/** The tables of the tokenizer take 100 MB. */
+const MAX_MEMORY_BYTES = 768 * 1024 * 1024
+const MAX_OUTPUT_BYTES = 64 * 1024
+/** Texts beyond these limits are not queued: their length decides. */
 const MAX_WAITING = 64
 const MAX_WAITING_CHARACTERS = 32_000_000
 /** No alphabet takes fewer bytes a token. */
 const BYTES_PER_TOKEN = 3
-/** The executable carries the worker under its path from `src`; `scripts/build.ts` names it. */
-const WORKER = Bun.isStandaloneExecutable
-  ? './adapters/models/token-worker.ts'
-  : new URL('./token-worker.ts', import.meta.url).href
+
+const Count: z.ZodType<TokenCount> = z.object({ input: z.number(), output: z.number() })
 
 /** Nothing runs before the first count; counts wait for each other. */
 export function createTokenCounter(deps: { log: Log }, { countMs = COUNT_MS, idleMs = IDLE_MS } = {}): TokenCounter {
-  let worker: Worker | null = null
-  let idle: Timer | undefined
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
+  const pool = createParserPool('tokens', {
+    maxProcesses: 1,
+    maxWaiting: MAX_WAITING,
+    maxMemoryBytes: MAX_MEMORY_BYTES,
+    idleMs,
+  })
   let waitingCharacters = 0
-
-  const end = () => {
-    clearTimeout(idle)
-    worker?.terminate()
-    worker = null
-  }
-  const countNow = async (source: TokenSource): Promise<TokenCount> => {
-    clearTimeout(idle)
-    try {
-      worker ??= startWorker(WORKER)
-      return await ask(worker, source, AbortSignal.timeout(countMs))
-    } catch (error) {
-      deps.log.warn({ error: errorMessage(error) }, 'tokens are judged by their length')
-      end()
-      return judgeByLength(source)
-    } finally {
-      idle = setTimeout(end, idleMs)
-      idle.unref()
-    }
-  }
-
   return {
     async count(source) {
       const characters = source.request.length + source.said.length
-      if (waiting >= MAX_WAITING || waitingCharacters + characters > MAX_WAITING_CHARACTERS) {
-        return judgeByLength(source)
-      }
-      waiting += 1
+      if (waitingCharacters + characters > MAX_WAITING_CHARACTERS) return judgeByLength(source)
       waitingCharacters += characters
-      const mine = last
-        .then(() => countNow(source))
-        .finally(() => {
-          waiting -= 1
-          waitingCharacters -= characters
+      try {
+        return await pool.run({
+          name: 'count',
+          args: [source],
+          result: Count,
+          maxMs: countMs,
+          maxOutputBytes: MAX_OUTPUT_BYTES,
         })
-      last = mine
-      return mine
+      } catch (error) {
+        const isBusy = error instanceof AppError && error.kind === 'unavailable'
+        if (!isBusy) deps.log.warn({ error: describe(error) }, 'tokens are judged by their length')
+        return judgeByLength(source)
+      } finally {
+        waitingCharacters -= characters
+      }
     },
-    close: end,
+    close: pool.close,
   }
+}
+
+function describe(error: unknown): string {
+  return errorMessage(error instanceof AppError ? (error.cause ?? error) : error)
 }
 
 function judgeByLength({ request, said }: TokenSource): TokenCount {
@@ -79,13 +70,4 @@ function judgeByLength({ request, said }: TokenSource): TokenCount {
 
 function toTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
-}
-
-function ask(worker: Worker, source: TokenSource, signal: AbortSignal): Promise<TokenCount> {
-  return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }: MessageEvent<TokenCount>) => resolve(data)
-    worker.onerror = ({ message }) => reject(new Error(message))
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    worker.postMessage(source)
-  })
 }

@@ -1,108 +1,69 @@
 import { availableParallelism } from 'node:os'
-import { startWorker } from '../../core/concurrency/start-worker.ts'
-import type { PageResult, PageSource } from './worker.ts'
+import { z } from 'zod'
+import { createParserPool } from '../parsers/pool.ts'
+import type { ReadPage } from './parser.ts'
 
-export type ReadPage = Exclude<PageResult, { error: string }>
+/** A page as it was fetched. `url` is where it came from. */
+export type PageSource = { bytes: Uint8Array; contentType: string; url: string; wantsMarkdown: boolean }
 
-/** Reads pages in workers: one page a worker at a time, the others wait. */
+/** Reads pages in child processes: one page a process at a time, the others wait. */
 export type PageReader = {
-  /**
-   * Takes `source.bytes` away from the caller.
-   * @throws Error when the page cannot be read or takes too long, or the signal's reason.
-   */
+  /** @throws Error when the page cannot be read or takes too much, or the signal's reason. */
   read(source: PageSource, signal: AbortSignal): Promise<ReadPage>
+  /** Process ids of the parsers that live. */
+  pids(): number[]
   close(): void
 }
 
-const MAX_WORKERS = Math.max(1, Math.min(2, availableParallelism() - 1))
+const MAX_PROCESSES = Math.max(1, Math.min(2, availableParallelism() - 1))
+/** Each request gives up after 10 s by itself. */
+const MAX_WAITING = 1000
 /** Real pages take a fraction of a second; more is a page made to hurt. */
 const READ_MS = 4000
-/** The memory of workers without work is worth more than the moment it takes to start one. */
+const MAX_MEMORY_BYTES = 384 * 1024 * 1024
+/** Lists and texts of a page are limited each; together they stay far below. */
+const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
+/** The memory of a process without work is worth more than the moment it takes to start one. */
 const IDLE_MS = 60_000
-/** The executable carries the worker under its path from `src`; `scripts/build.ts` names it. */
-const WORKER = Bun.isStandaloneExecutable ? './adapters/pages/worker.ts' : new URL('./worker.ts', import.meta.url).href
 
-/** Nothing runs before the first page. A worker whose page takes more than `readMs` is ended and replaced. */
-export function createPageReader({ readMs = READ_MS, idleMs = IDLE_MS } = {}): PageReader {
-  const rested: { worker: Worker; timer: Timer }[] = []
-  const turns = createTurns(MAX_WORKERS)
+const Result: z.ZodType<ReadPage> = z.object({
+  page: z.object({
+    title: z.string(),
+    description: z.string(),
+    headings: z.array(z.string()),
+    paragraphs: z.array(z.string()),
+    wordCount: z.number(),
+    links: z.array(z.object({ href: z.string(), text: z.string() })),
+    images: z.array(z.object({ src: z.string(), alt: z.string() })),
+    meta: z.record(z.string(), z.string()),
+    lang: z.string().nullable(),
+    canonical: z.string().nullable(),
+    siteName: z.string().nullable(),
+    publishedAt: z.string().nullable(),
+  }),
+  markdown: z.string().nullable(),
+})
 
-  const wake = (): Worker | undefined => {
-    const last = rested.pop()
-    clearTimeout(last?.timer)
-    return last?.worker
-  }
-  const rest = (worker: Worker) => {
-    const timer = setTimeout(() => {
-      const index = rested.findIndex((entry) => entry.worker === worker)
-      rested.splice(index, 1)
-      worker.terminate()
-    }, idleMs)
-    timer.unref()
-    rested.push({ worker, timer })
-  }
-
+/** A page that takes more than `readMs` or too much memory ends its process. */
+export function createPageReader({
+  readMs = READ_MS,
+  idleMs = IDLE_MS,
+  maxProcesses = MAX_PROCESSES,
+  maxMemoryBytes = MAX_MEMORY_BYTES,
+} = {}): PageReader {
+  const pool = createParserPool('pages', { maxProcesses, maxWaiting: MAX_WAITING, maxMemoryBytes, idleMs })
   return {
-    async read(source, signal) {
-      await turns.take(signal)
-      let worker: Worker | undefined
-      try {
-        worker = wake() ?? startWorker(WORKER)
-        const result = await ask(worker, source, AbortSignal.any([signal, AbortSignal.timeout(readMs)]))
-        rest(worker)
-        if ('error' in result) throw new Error(result.error)
-        return result
-      } catch (error) {
-        if (!rested.some((entry) => entry.worker === worker)) worker?.terminate()
-        throw error
-      } finally {
-        turns.giveBack()
-      }
-    },
-    close() {
-      for (let worker = wake(); worker; worker = wake()) worker.terminate()
-    },
-  }
-}
-
-function ask(worker: Worker, source: PageSource, signal: AbortSignal): Promise<PageResult> {
-  return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }: MessageEvent<PageResult>) => resolve(data)
-    worker.onerror = ({ message }) => reject(new Error(message))
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    worker.postMessage(source, [source.bytes.buffer])
-  })
-}
-
-type Turns = { take(signal: AbortSignal): Promise<void>; giveBack(): void }
-
-/** At most `count` at a time, first come, first served. */
-function createTurns(count: number): Turns {
-  const waiting = new Set<() => void>()
-  let free = count
-  return {
-    take(signal) {
-      signal.throwIfAborted()
-      if (free > 0) {
-        free--
-        return Promise.resolve()
-      }
-      return new Promise((resolve, reject) => {
-        waiting.add(resolve)
-        const abort = () => {
-          if (waiting.delete(resolve)) reject(signal.reason)
-        }
-        signal.addEventListener('abort', abort, { once: true })
+    read({ bytes, ...source }, signal) {
+      return pool.run({
+        name: 'read',
+        args: [{ ...source, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') }],
+        result: Result,
+        maxMs: readMs,
+        maxOutputBytes: MAX_OUTPUT_BYTES,
+        signal,
       })
     },
-    giveBack() {
-      const [next] = waiting
-      if (!next) {
-        free++
-        return
-      }
-      waiting.delete(next)
-      next()
-    },
+    pids: pool.pids,
+    close: pool.close,
   }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { type ByteLink, CHANNEL_PROTOCOL, type Channel, openChannel } from '../files/channel.ts'
 import type { FolderRoot } from '../files/open.ts'
-import { gitPush } from '../git/push.ts'
+import { RemoteAnswer } from '../git/messages.ts'
 import type { SendToRemote } from '../git/remote.ts'
 import { createGitRunner, type GitRunner } from '../git/runner.ts'
 import { type Download, openFolderFiles } from './workspace.ts'
@@ -14,12 +14,6 @@ const MAX_PACK_BYTES = 40 * 1024 * 1024
 const Author = z.object({ name: z.string(), email: z.string(), timeSeconds: z.number() })
 const WriteOptions = z.object({ ifMatch: z.string().nullable().optional() })
 const Bytes = z.base64().transform((text) => new Uint8Array(Buffer.from(text, 'base64')))
-const Answer = z.object({
-  url: z.string(),
-  status: z.number(),
-  headers: z.record(z.string(), z.string()),
-  body: Bytes,
-})
 const text = (value: unknown) => z.string().parse(value)
 const number = (value: unknown) => z.number().parse(value)
 
@@ -44,10 +38,9 @@ export async function serveWorkspace(link: ByteLink, root: FolderRoot, git: GitR
     log: (limit) => files.log(number(limit)),
     commit: (message, author) => files.commit(text(message), Author.parse(author)),
     push: () =>
-      gitPush(
+      git.push(
         root,
         sendThrough(() => channel),
-        () => null,
       ),
     ...serveDownloads((path) => files.download(path)),
   })
@@ -87,6 +80,6 @@ function serveDownloads(download: (path: string) => Promise<Download>) {
 function sendThrough(channel: () => Channel): SendToRemote {
   return async ({ body, ...request }) => {
     if (body.length > MAX_PACK_BYTES) throw new AppError('too_large', 'The commits are too large')
-    return channel().call(Answer, 'ask', { ...request, body: Buffer.from(body).toString('base64') })
+    return channel().call(RemoteAnswer, 'ask', { ...request, body: Buffer.from(body).toString('base64') })
   }
 }

@@ -10,13 +10,14 @@ import {
 } from '../files/files.ts'
 import { listTree, searchContent, searchNames } from '../files/list.ts'
 import type { FolderRoot } from '../files/open.ts'
-import type { GitAuthor, GitCommit, GitStatus, gitDiff } from '../git/git.ts'
-import type { Credentials, PushFailure } from '../git/push.ts'
+import type { GitAuthor } from '../git/git.ts'
+import type { GitCommit, GitDiff, GitStatus } from '../git/messages.ts'
+import type { PushFailure } from '../git/push.ts'
+import { createRemoteSender, type PushOptions } from '../git/remote.ts'
 import type { GitRunner } from '../git/runner.ts'
 
 /** A file as it is sent to somebody, of any size. */
 export type Download = { name: string; size: number; body: ReadableStream<Uint8Array> }
-export type PushOptions = { allowPrivate: boolean; credentials: readonly (Credentials & { origin: string })[] }
 
 /** What is done with a working tree, wherever it lies. Each throws AppError as the function of the same work here does. */
 export type WorkspaceFiles = {
@@ -30,7 +31,7 @@ export type WorkspaceFiles = {
   rename(from: string, to: string): Promise<void>
   delete(path: string): Promise<void>
   status(): Promise<GitStatus>
-  diff(path: string | null): ReturnType<typeof gitDiff>
+  diff(path: string | null): Promise<GitDiff>
   log(limit: number): Promise<GitCommit[]>
   commit(message: string, author: GitAuthor): Promise<string | null>
   push(options: PushOptions): Promise<PushFailure>
@@ -48,10 +49,10 @@ export function openFolderFiles(root: FolderRoot, git: GitRunner): WorkspaceFile
     makeFolder: (path) => makeFolder(root, path),
     rename: (from, to) => renameEntry(root, from, to),
     delete: (path) => deleteEntry(root, path),
-    status: () => git.run('status', root),
-    diff: (path) => git.run('diff', root, path),
-    log: (limit) => git.run('log', root, limit),
-    commit: (message, author) => git.run('commit', root, message, author),
-    push: ({ allowPrivate, credentials }) => git.run('push', root, allowPrivate, credentials),
+    status: () => git.status(root),
+    diff: (path) => git.diff(root, path),
+    log: (limit) => git.log(root, limit),
+    commit: (message, author) => git.commit(root, message, author),
+    push: (options) => git.push(root, createRemoteSender(options)),
   }
 }

@@ -1,6 +1,7 @@
 import type { Egress, EgressResponse } from '../../../adapters/egress/egress.ts'
 import { EgressError } from '../../../adapters/egress/error.ts'
-import type { PageReader, ReadPage } from '../../../adapters/pages/reader.ts'
+import type { ReadPage } from '../../../adapters/pages/parser.ts'
+import type { PageReader } from '../../../adapters/pages/reader.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 

@@ -1,6 +1,6 @@
 import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../../adapters/models/provider.ts'
 import type { TokenCounter } from '../../../../adapters/models/token-counter.ts'
-import type { TokenCount } from '../../../../adapters/models/token-worker.ts'
+import type { TokenCount } from '../../../../adapters/models/token-parser.ts'
 import { errorMessage } from '../../../../core/errors.ts'
 import { type MicroUsd, tokenCost, toMicroUsd } from '../../../../core/money.ts'
 import { PLANS } from '../../../people/plans/plans.ts'

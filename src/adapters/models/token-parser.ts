@@ -1,9 +1,12 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { z } from 'zod'
+import type { ChannelFunctions } from '../files/channel.ts'
 import { toTokenText } from './token-text.ts'
 
-/** The JSON text of a request and what was said in answer to it. */
+/** The JSON text of a request and the text of its answer. */
 export type TokenSource = { request: string; said: string }
 export type TokenCount = { input: number; output: number }
+const Source: z.ZodType<TokenSource> = z.object({ request: z.string(), said: z.string() })
 
 /** Merging is slow on long words, and nothing is longer than what somebody sends to slow us down. */
 const SLICE_CHARACTERS = 256
@@ -12,13 +15,14 @@ const MAX_COUNTED_CHARACTERS = 200_000
 /** Whatever a text looks like, it is text. */
 const OPTIONS = { disallowedSpecial: new Set<string>() }
 
-declare const self: Worker
-
-// Off the main thread: the tables of the tokenizer take 100 MB, which go with this worker.
-self.onmessage = ({ data }: MessageEvent<TokenSource>) => {
-  const { texts, tokens } = toTokenText(data.request)
-  const count: TokenCount = { input: tokens + countAll(texts), output: countAll([data.said]) }
-  self.postMessage(count)
+export function openParser(): ChannelFunctions {
+  return {
+    async count(source) {
+      const { request, said } = Source.parse(source)
+      const { texts, tokens } = toTokenText(request)
+      return { input: tokens + countAll(texts), output: countAll([said]) } satisfies TokenCount
+    },
+  }
 }
 
 function countAll(texts: readonly string[]): number {

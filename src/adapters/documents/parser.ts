@@ -1,0 +1,18 @@
+import { z } from 'zod'
+import type { ChannelFunctions } from '../files/channel.ts'
+
+/** More than this of a text is left out: no model reads it at once. */
+const MAX_CHARACTERS = 1_000_000
+
+export function openParser(): ChannelFunctions {
+  return { read: async (bytes) => extractPdf(Buffer.from(z.string().parse(bytes), 'base64')) }
+}
+
+/** The text of a PDF, page by page. */
+async function extractPdf(bytes: Buffer): Promise<string> {
+  const { extractText, getDocumentProxy } = await import('unpdf')
+  const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 })
+  const { text } = await extractText(document, { mergePages: false })
+  const pages = text.map((page, index) => `--- Page ${index + 1} ---\n${page}`)
+  return pages.join('\n\n').slice(0, MAX_CHARACTERS)
+}

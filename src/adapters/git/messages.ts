@@ -1,0 +1,42 @@
+import { z } from 'zod'
+
+/** Interface 4.12, without `ok`. `status` is the one or two letters of `git status --porcelain`. */
+export const GitStatus = z.object({
+  isGitRepo: z.boolean(),
+  branch: z.string(),
+  remote: z.string().nullable(),
+  changes: z.array(z.object({ status: z.string(), path: z.string() })),
+  hasChanges: z.boolean(),
+})
+export type GitStatus = z.infer<typeof GitStatus>
+
+/** Unified patches; `isComplete` is false when they grew too long. */
+export const GitDiff = z.object({
+  unstaged: z.string().nullable(),
+  staged: z.string().nullable(),
+  isComplete: z.boolean(),
+})
+export type GitDiff = z.infer<typeof GitDiff>
+
+const GitCommit = z.object({ hash: z.string(), subject: z.string(), author: z.string(), time: z.coerce.date() })
+export type GitCommit = z.infer<typeof GitCommit>
+export const GitCommits = z.array(GitCommit)
+
+const Bytes = z.base64().transform((text) => new Uint8Array(Buffer.from(text, 'base64')))
+
+/** A request to a remote without its body. */
+const RemoteHead = z.object({
+  url: z.url({ protocol: /^https?$/ }),
+  method: z.enum(['GET', 'POST']),
+  headers: z.record(z.string(), z.string()),
+})
+/** A part of a body, or the request that the parts before belong to. */
+export const RemoteQuestion = z.union([z.object({ piece: Bytes }), z.object({ request: RemoteHead })])
+/** A request with its body in one piece. */
+export const RemoteRequest = RemoteHead.extend({ body: Bytes })
+export const RemoteAnswer = z.object({
+  url: z.string(),
+  status: z.number(),
+  headers: z.record(z.string(), z.string()),
+  body: Bytes,
+})

@@ -1,0 +1,92 @@
+import { createSemaphore } from '../../core/concurrency/semaphore.ts'
+import { type ParserJob, type ParserKind, type ParserProcess, startParser } from './process.ts'
+
+export type ParserLimits = {
+  /** Processes that live at once, those that were killed and have not ended yet among them. */
+  maxProcesses: number
+  /** Jobs that wait for a process; more are refused. */
+  maxWaiting: number
+  maxMemoryBytes: number
+  /** How long a process without work is kept. */
+  idleMs: number
+}
+
+/** Child processes that parse foreign content: whatever it does to a parser, SIGKILL ends it. */
+export type ParserPool = {
+  /**
+   * Runs a job in a process of its own.
+   * @throws AppError as the parser does, `unavailable` when too many jobs wait, ParserLimitError, or the signal's reason.
+   */
+  run<T>(job: ParserJob<T>): Promise<T>
+  /** Process ids of all that live. */
+  pids(): number[]
+  close(): void
+}
+
+/** A process that has grown beyond this share of its memory is not kept for the next job. */
+const MAX_RESTING_SHARE = 0.5
+
+/** Nothing is started before the first job; afterwards a process is kept for the next one until it was idle too long. */
+export function createParserPool(kind: ParserKind, limits: ParserLimits): ParserPool {
+  const permits = createSemaphore(limits.maxProcesses, limits.maxWaiting)
+  const living = new Set<ParserProcess>()
+  const resting: { process: ParserProcess; timer: Timer }[] = []
+
+  const wake = (): ParserProcess | null => {
+    for (let last = resting.pop(); last; last = resting.pop()) {
+      clearTimeout(last.timer)
+      if (last.process.isAlive()) return last.process
+    }
+    return null
+  }
+  const start = async (): Promise<ParserProcess> => {
+    while (living.size >= limits.maxProcesses) await Promise.race([...living].map(({ exited }) => exited))
+    const process = startParser(kind, limits.maxMemoryBytes)
+    living.add(process)
+    void process.exited.then(() => living.delete(process))
+    return process
+  }
+  const rest = (process: ParserProcess) => {
+    const timer = setTimeout(() => {
+      resting.splice(
+        resting.findIndex((entry) => entry.process === process),
+        1,
+      )
+      process.kill()
+    }, limits.idleMs)
+    timer.unref()
+    resting.push({ process, timer })
+  }
+  /** The permit comes back once the process is free or gone. */
+  const giveBack = async (process: ParserProcess) => {
+    const isKept = process.isAlive() && (await process.residentBytes()) <= limits.maxMemoryBytes * MAX_RESTING_SHARE
+    if (isKept && process.isAlive()) rest(process)
+    else {
+      process.kill()
+      await process.exited
+    }
+    permits.release()
+  }
+
+  return {
+    async run(job) {
+      await permits.acquire(job.signal)
+      let process: ParserProcess
+      try {
+        process = wake() ?? (await start())
+      } catch (error) {
+        permits.release()
+        throw error
+      }
+      try {
+        return await process.run(job)
+      } finally {
+        void giveBack(process)
+      }
+    },
+    pids: () => [...living].map(({ pid }) => pid),
+    close() {
+      for (const process of living) process.kill()
+    },
+  }
+}

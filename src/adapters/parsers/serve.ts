@@ -1,0 +1,14 @@
+import type { z } from 'zod'
+import { type Channel, type ChannelFunctions, openChannel } from '../files/channel.ts'
+
+/** Asks the parent a question of the running job. */
+export type AskParent = <T>(answer: z.ZodType<T>, question: unknown) => Promise<T>
+
+/** The other end of `startParser`: answers on standard output what standard input asks, until that ends. */
+export async function serveParser(openParser: (ask: AskParent) => ChannelFunctions): Promise<void> {
+  const write = async (text: string) => void (await Bun.write(Bun.stdout, text))
+  const ask: AskParent = (answer, question) => channel.call(answer, 'ask', question)
+  const functions = { ready: async () => null, ...openParser(ask) }
+  const channel: Channel = openChannel({ input: Bun.stdin.stream(), write }, functions)
+  await channel.ended
+}
