@@ -49,7 +49,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   const app = root.basePath('/backend')
   const { people, agents, models, money, talk, webTools, views } = platform
   const { internalKey, requestsPerMinute } = people
-  const { catalogue } = models
+  const { catalogue, checkModel } = models
   app.use(
     '/api/*',
     limitRate(() => requestsPerMinute.backend, 'Too many requests, please slow down.'),
@@ -63,17 +63,17 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', installationsBackend(agents))
   app.route('/', invitesBackend(people))
   app.route('/', infraMcpBackend(views))
-  app.route('/', deploymentsBackend(agents))
+  app.route('/', deploymentsBackend({ ...agents, checkModel }))
   app.route('/', lifecycleBackend(agents))
-  app.route('/', agentsBackend(agents))
+  app.route('/', agentsBackend({ ...agents, checkModel }))
   app.route('/', logRoutes(agents, internalKey))
   app.route('/', metricsBackend(views))
   app.route('/', runtimeBackend(views))
-  app.route('/', agentConfigRoutes(agents, internalKey))
+  app.route('/', agentConfigRoutes({ ...agents, checkModel }, internalKey))
   app.route('/', agentMessagesRoutes(talk, internalKey))
   app.route('/', agentStatsRoutes(views, internalKey))
   app.route('/', verificationRoutes(agents, internalKey))
-  app.route('/', provisioningBackend({ ...agents, catalogue }))
+  app.route('/', provisioningBackend({ ...agents, catalogue, checkModel }))
   app.route('/', watchdogRoutes(agents, internalKey))
   app.route('/', usageBackend(models))
   app.route('/', billingBackend(money))

@@ -93,7 +93,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   const app = root.basePath('/web')
   const { people, agents, models, talk, webTools, views, house } = platform
   const { owner } = people.guards
-  const { catalogue } = models
+  const { catalogue, checkModel } = models
   app.use(people.csrf.check)
   app.use(refuseWritesOnFullDisk(agents))
   app.route('/', probes(views))
@@ -120,12 +120,12 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   // Before agents, where `clone` would be the id of one.
   app.route('/', cloningWeb(agents))
   // Before deployments, whose routes lie below it and share its rate.
-  app.route('/', agentsWeb({ ...agents, catalogue }))
-  app.route('/', agentConfigRoutes(agents, owner))
+  app.route('/', agentsWeb({ ...agents, catalogue, checkModel }))
+  app.route('/', agentConfigRoutes({ ...agents, checkModel }, owner))
   app.route('/', agentMessagesRoutes(talk, owner))
   app.route('/', agentStatsRoutes(views, owner))
   app.route('/', verificationRoutes(agents, owner))
-  app.route('/', provisioningWeb({ ...agents, catalogue }))
+  app.route('/', provisioningWeb({ ...agents, catalogue, checkModel }))
   app.route('/', deploymentsWeb(agents))
   app.route('/', channelsWeb(agents))
   app.route('/', reachWeb(agents))

@@ -11,6 +11,7 @@ import { createDemoBudget } from './demo/budget.ts'
 import { createCallerFinder } from './gateway/callers.ts'
 import { createCatalogue } from './gateway/catalogue/catalogue.ts'
 import { createAiHealth } from './gateway/health.ts'
+import { createModelCheck } from './gateway/routing/check-model.ts'
 import { createCooldowns } from './gateway/routing/cooldowns.ts'
 import { createServiceProviders } from './gateway/service-providers.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
@@ -49,6 +50,7 @@ export function openModels(
   const serviceProviders = createServiceProviders({ ...base, providers, known: ai.providers, openProvider })
   const ownKeys = createOwnKeys({ ...base, openProvider })
   const bookkeeping = openBookkeeping(base, dataDir)
+  const catalogue = createCatalogue({ providers: serviceProviders.all, aggregator: ai.aggregator, log })
   const breakers = createBreakers({ db, agentSums: bookkeeping.agentSums })
   return {
     ...bookkeeping,
@@ -61,7 +63,8 @@ export function openModels(
     }),
     serviceProviders,
     openProvider,
-    catalogue: createCatalogue({ providers: serviceProviders.all, aggregator: ai.aggregator, log }),
+    catalogue,
+    checkModel: createModelCheck({ catalogue, ownKeys, aggregator: ai.aggregator, providers: serviceProviders.all }),
     cooldowns: createCooldowns({ nowMs: () => performance.now() }),
     probeProviders: createAiHealth({ providers: serviceProviders.all, log }),
     demoBudget: createDemoBudget({ daySums: bookkeeping.daySums, dailyBudgetUsd: ai.demoDailyBudgetUsd }),

@@ -26,6 +26,11 @@ export const AGENT_CODES = {
     means: 'The operator does not allow this image.',
     remedy: 'Use one of the allowed images.',
   },
+  UNKNOWN_MODEL: {
+    kinds: ['invalid'],
+    means: 'No provider offers a model of this name; `near` names similar ones.',
+    remedy: 'Choose one of `GET /api/models`.',
+  },
   NAME_TAKEN: { kinds: ['conflict'], means: 'Something else has the name already.', remedy: 'Choose another name.' },
   NOT_CONFINED: {
     kinds: ['invalid'],

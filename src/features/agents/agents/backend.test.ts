@@ -12,7 +12,7 @@ const Listed = z.array(Created)
 /** Two users with an agent each, and one agent that is the operator's. */
 async function withAgents() {
   const test = testPlatform()
-  const ada = await test.signIn('ada@example.com')
+  const ada = await test.signIn('ada@example.com', 'network')
   const eve = await test.signIn('eve@example.com')
   const headersFor = (userId?: string) => ({ ...OPERATOR, ...(userId && { 'x-user-id': userId }) })
   const create = async (userId?: string) =>
@@ -114,6 +114,27 @@ test('PUT /api/agents/:id: 200 changes what is named and keeps the rest', async 
     aiProvider: 'groq',
   })
   expect(await (await put({})).json()).toMatchObject({ plan: 'label', aiProvider: 'groq' })
+})
+
+test('PUT and POST /api/agents: 400 for a plan or provider that does not exist, 402 for a size beyond the plan', async () => {
+  const { backend, headersFor, ada, eve, ids } = await withAgents()
+  const put = (body: unknown) => backend.request(`/api/agents/${ids.ada}`, json('PUT', body, headersFor(ada)))
+  expect((await put({ plan: 'bogus' })).status).toBe(400)
+  expect((await put({ aiProvider: 'bogus' })).status).toBe(400)
+  expect((await put({ config: { plan: 'bogus' } })).status).toBe(400)
+  const grow = json('PUT', { plan: 'enterprise' }, headersFor(eve))
+  expect((await backend.request(`/api/agents/${ids.eve}`, grow)).status).toBe(402)
+  const create = json('POST', { name: 'Bo', config: { plan: 'network' } }, headersFor(eve))
+  expect((await backend.request('/api/agents', create)).status).toBe(402)
+})
+
+test('PUT /api/agents/:id: 200 applies the settings in config', async () => {
+  const { backend, headersFor, ada, ids } = await withAgents()
+  const change = { config: { model: 'openai/gpt-4o', skills: ['weather'] } }
+  const response = await backend.request(`/api/agents/${ids.ada}`, json('PUT', change, headersFor(ada)))
+  expect(response.status).toBe(200)
+  const shown = await backend.request(`/api/agents/${ids.ada}/config`, { headers: headersFor(ada) })
+  expect(await shown.json()).toMatchObject({ config: { model: 'openai/gpt-4o', skills: ['weather'] } })
 })
 
 test('PUT /api/agents/:id: 400 for a field of the wrong kind, and nothing changes', async () => {

@@ -14,16 +14,18 @@ import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '.
 import type { AgentRow } from '../registry/tables.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
 import { toCreated, toUpdated } from './answers.ts'
+import type { ConfigDeps } from './config-change.ts'
 import { type CreateOwnDeps, createAgentFor } from './create-own.ts'
 import { BackendAgent, BackendAgentList, CreatedAgent, UpdatedAgent } from './schemas.ts'
 import { updateAgent } from './update.ts'
 
-export type AgentsBackendDeps = CreateOwnDeps & {
-  log: Log
-  runtimes: Pick<Runtimes, 'runtimeOf'>
-  addresses: AgentAddresses
-  internalKey: MiddlewareHandler<BackendEnv>
-}
+export type AgentsBackendDeps = CreateOwnDeps &
+  ConfigDeps & {
+    log: Log
+    runtimes: Pick<Runtimes, 'runtimeOf'>
+    addresses: AgentAddresses
+    internalKey: MiddlewareHandler<BackendEnv>
+  }
 
 /** Agents as services see them: flat, behind the internal key (Interface 4.4, backend). */
 export function agentsBackend(deps: AgentsBackendDeps) {
@@ -43,7 +45,15 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.post(
     '/api/agents',
-    answers({ 201: CreatedAgent }, 'payment_required', 'limited', 'internal', 'unavailable'),
+    answers(
+      { 201: CreatedAgent },
+      'payment_required',
+      'conflict',
+      'limited',
+      'internal',
+      'upstream_failed',
+      'unavailable',
+    ),
     internalKey,
     validate('json', CreateAgentRequest),
     async (c) => {
@@ -81,7 +91,15 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.put(
     '/api/agents/:id',
-    answers({ 200: UpdatedAgent }, 'payment_required', 'not_found', 'internal'),
+    answers(
+      { 200: UpdatedAgent },
+      'payment_required',
+      'not_found',
+      'conflict',
+      'internal',
+      'upstream_failed',
+      'unavailable',
+    ),
     internalKey,
     validate('json', UpdateAgentRequest),
     async (c) => {

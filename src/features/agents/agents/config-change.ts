@@ -1,22 +1,31 @@
 import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { requestOperation, toRequester } from '../operations/operations.ts'
+import type { CheckModel } from '../registry/check-model.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
-import { agentSettings, changeSettings, hasToStayAwake } from '../registry/config.ts'
+import { agentSettings, changeSettings, hasProviderKey, hasToStayAwake } from '../registry/config.ts'
 import { getAgent } from '../registry/list.ts'
 import type { ConfigRequest } from '../registry/schemas.ts'
+import { requirePlanOfAgent } from '../registry/size.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
-export type ConfigDeps = { db: Db; clock: Clock; sealer: Sealer; enqueue: Enqueue; checkTokens: CheckTokens }
+export type ConfigDeps = {
+  db: Db
+  clock: Clock
+  sealer: Sealer
+  enqueue: Enqueue
+  checkTokens: CheckTokens
+  checkModel: CheckModel
+}
 
 /**
- * Changes what `request` names. An agent that runs or sleeps is deployed anew in the background when it would notice; one
- * that sleeps and is not to sleep any more is brought up.
- * @throws AppError `not_found` for a missing agent and for someone else's, and as `CheckTokens`: then nothing is saved.
+ * Changes settings as `applySettings`. Users choose the plan of an agent by `PUT /api/agents/:id`.
+ * @throws AppError `invalid` for another plan than the agent has.
  */
 export async function changeConfig(
   deps: ConfigDeps,
@@ -24,13 +33,34 @@ export async function changeConfig(
   id: string,
   request: ConfigRequest,
 ): Promise<AgentRow> {
-  const { plan, ...rest } = request
-  await deps.checkTokens(request, getAgent(deps.db, principal, id))
-  // Decisions, 11: a plan is paid for, not written into a request.
-  const change = principal.kind === 'operator' || principal.user.isAdmin ? request : rest
+  const { plan } = getAgent(deps.db, principal, id)
+  const mayChoose = principal.kind === 'operator' || principal.user.isAdmin
+  if (!mayChoose && request.plan !== undefined && request.plan !== plan)
+    throw new AppError('invalid', 'plan is no setting: PUT /api/agents/:id changes it, within your own plan')
+  return applySettings(deps, principal, id, request)
+}
+
+/**
+ * Changes what `request` names. An agent that runs or sleeps is deployed anew in the background when it would notice; one
+ * that sleeps and is not to sleep any more is brought up.
+ * @throws AppError `not_found` for a missing agent and for someone else's, `invalid` for an unknown plan, `payment_required`
+ * for a size beyond the owner's plan, and as `CheckModel` and `CheckTokens`: then nothing is saved.
+ */
+export async function applySettings(
+  deps: ConfigDeps,
+  principal: Principal,
+  id: string,
+  request: ConfigRequest,
+): Promise<AgentRow> {
+  const present = getAgent(deps.db, principal, id)
+  // A client may send back what it was shown: only a change is checked.
+  if (request.plan !== present.plan) requirePlanOfAgent(principal, request.plan)
+  const hasOwnKey = request.apiKey === undefined ? hasProviderKey(deps.sealer, present) : request.apiKey !== null
+  if (request.model !== present.model) deps.checkModel(request.model, { ownerId: present.ownerId, hasOwnKey })
+  await deps.checkTokens(request, present)
   return write(deps.db, (tx) => {
     const before = getAgent(tx, principal, id)
-    const after = changeSettings(deps, tx, before, change)
+    const after = changeSettings(deps, tx, before, request)
     const isUp = before.status === 'running' || before.status === 'sleeping' || before.status === 'provisioning'
     const isWoken = before.status === 'sleeping' && hasToStayAwake(after)
     const isSame = toPrint(deps.sealer, before) === toPrint(deps.sealer, after)

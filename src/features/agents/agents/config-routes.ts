@@ -19,7 +19,7 @@ export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<Bac
 
   app.put(
     '/api/agents/:id/config',
-    answers({ 200: ConfigResponse }, 'not_found', 'conflict', 'upstream_failed', 'unavailable'),
+    answers({ 200: ConfigResponse }, 'payment_required', 'not_found', 'conflict', 'upstream_failed', 'unavailable'),
     routeTraits({ scope: 'agents' }),
     guard,
     validate('json', ConfigRequest),

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
-import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
+import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { ConfigResponse, ProvisionResponse } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 
@@ -42,6 +43,27 @@ test.each([
   await using test = openTestHouse()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ plan })
+})
+
+test('POST /api/agents/provision: 402 when the tier is larger than the plan, and the default stays within it', async () => {
+  await using test = openTestHouse()
+  const { cookie } = await test.signIn('ada@example.com', 'solo')
+  const order = json('POST', { name: 'Ada', tier: 'enterprise' }, cookie)
+  const refused = await test.web.request('/api/agents/provision', order)
+  expect(refused.status).toBe(402)
+  expect(await refused.json()).toMatchObject({ code: 'PLAN_REQUIRED' })
+  expect(await test.provision({}, cookie)).toMatchObject({ plan: 'solo' })
+})
+
+test('POST /api/agents/provision: 400 naming near matches for an unknown model, and no agent is made', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(AbortSignal.timeout(5000))
+  const { cookie } = await test.join('network')
+  const before = countRows(test.platform.db)
+  const refused = await test.web.request('/api/agents/provision', json('POST', { name: 'Bo', model: 'gpt4o' }, cookie))
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toMatchObject({ code: 'UNKNOWN_MODEL', near: ['openai/gpt-4o'] })
+  expect(countRows(test.platform.db)).toEqual(before)
 })
 
 test('POST /api/agents/provision: settings may come along, and their secrets are sealed', async () => {

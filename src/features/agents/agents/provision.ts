@@ -7,12 +7,14 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { findPlan, PLANS, type Plan, PREMIUM_MODEL } from '../../people/plans/plans.ts'
 import { joinOrRequest, waitForOutcome } from '../deployments/request.ts'
 import { requestOperation } from '../operations/operations.ts'
+import type { CheckModel } from '../registry/check-model.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
 import { changeSettings } from '../registry/config.ts'
-import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
+import { type CreateDeps, insertAgent } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
 import { requireAgentQuota, requireProvisioning, requireSubscription } from '../registry/quota.ts'
 import type { ProvisionRequest } from '../registry/schemas.ts'
+import { defaultSize, requireSize } from '../registry/size.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
 /** What is known here of the models: which of those that are configured is the best one of a plan. */
@@ -26,6 +28,7 @@ export type ProvisionDeps = DeployDeps & {
   /** Whose models agents use unless something else is said. */
   aggregator: string
   checkTokens: CheckTokens
+  checkModel: CheckModel
 }
 
 /** Interface 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
@@ -35,8 +38,8 @@ const PREMIUM_PROVIDER = 'anthropic'
 /**
  * Creates an agent for `owner` and waits up to 15 s until it runs. Admins skip subscription and cap (Interface 4.4).
  * @returns the row: `running`, `provisioning` when it takes longer, or `error`: a refused deployment is an outcome.
- * @throws AppError `payment_required` without a subscription, `limited` {current, limit} at the cap, `unavailable` when
- * provisioning is switched off.
+ * @throws AppError `payment_required` without a subscription and for a size beyond the owner's plan, `limited` {current,
+ * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
  */
 export async function provisionAgent(
   deps: ProvisionDeps,
@@ -71,16 +74,21 @@ async function createForOwner(
   if (made) return getAgent(deps.db, { kind: 'user', user: owner }, made)
   requireProvisioning(deps)
   if (!owner.isAdmin) requireSubscription(owner)
-  const model = request.model ?? defaultModel(deps.catalogue, owner)
-  const { plan: _plan, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
+  const principal = { kind: 'user', user: owner } as const
+  // Interface 4.4: the tier alone is the plan of the deployment.
+  const { plan: _plan, model: wantedModel, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
+  const named = request.model ?? wantedModel
+  deps.checkModel(named, { ownerId: owner.id, hasOwnKey: Boolean(settings.apiKey) })
+  const model = named ?? defaultModel(deps.catalogue, owner)
   await deps.checkTokens(settings, null)
   return write(deps.db, (tx) => {
     if (!owner.isAdmin) requireAgentQuota(tx, owner, request.tier)
+    requireSize(principal, request.tier)
     const agent = insertAgent(deps, tx, {
       ownerId: owner.id,
       name: request.name,
       model,
-      plan: request.tier ?? DEFAULT_PLAN,
+      plan: request.tier ?? defaultSize(principal),
       aiProvider: toProvider(model, aiProvider),
       status: 'provisioning',
     })

@@ -27,7 +27,7 @@ import { toCreated, toUpdated } from './answers.ts'
 import { createAgent } from './create-own.ts'
 import { type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './provision.ts'
 import { CreatedWebAgent, ProvisionedAgentList, RenamedAgent, UpdatedWebAgent } from './schemas.ts'
-import { renameAgent, requireSize, updateAgent } from './update.ts'
+import { renameAgent, updateAgent } from './update.ts'
 
 const ofAgents = routeTraits({ scope: 'agents' })
 
@@ -49,9 +49,25 @@ const provisionAnswers = answers(
   'unavailable',
 )
 const listProvisionedAnswers = answers({ 200: ProvisionedAgentList }, 'limited')
-const createAnswers = answers({ 201: CreatedWebAgent }, 'payment_required', 'limited', 'internal', 'unavailable')
+const createAnswers = answers(
+  { 201: CreatedWebAgent },
+  'payment_required',
+  'conflict',
+  'limited',
+  'internal',
+  'upstream_failed',
+  'unavailable',
+)
 const showAnswers = answers({ 200: WebAgentDetail }, 'not_found', 'limited', 'internal')
-const updateAnswers = answers({ 200: UpdatedWebAgent }, 'payment_required', 'not_found', 'internal')
+const updateAnswers = answers(
+  { 200: UpdatedWebAgent },
+  'payment_required',
+  'not_found',
+  'conflict',
+  'internal',
+  'upstream_failed',
+  'unavailable',
+)
 const renameAnswers = answers({ 200: RenamedAgent }, 'not_found')
 
 /** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
@@ -119,11 +135,7 @@ function changeAgentWeb(deps: AgentsWebDeps) {
 
   app.put('/api/agents/:id', updateAnswers, ofAgents, signedIn, validate('json', UpdateAgentRequest), async (c) => {
     const principal = { kind: 'user', user: c.var.user } as const
-    const request = c.req.valid('json')
-    // Whose it is comes first: an answer about a plan would tell that the agent exists.
-    const { id } = getAgent(deps.db, principal, c.req.param('id'))
-    requireSize(c.var.user, request.plan ?? request.config?.plan)
-    const agent = await updateAgent(deps, principal, id, request)
+    const agent = await updateAgent(deps, principal, c.req.param('id'), c.req.valid('json'))
     const { plan, aiProvider } = agent
     return c.json({
       ...toUpdated(agent, deps.addresses, toShownStatus(agent)),

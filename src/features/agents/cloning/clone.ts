@@ -7,6 +7,7 @@ import { requestOperation } from '../operations/operations.ts'
 import { type CreateDeps, insertAgent } from '../registry/create.ts'
 import { getAgent } from '../registry/list.ts'
 import { requireAgentQuota, requireProvisioning, requireSubscription } from '../registry/quota.ts'
+import { withinPlan } from '../registry/size.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { type BookClonePayment, claimTransfer, type PaymentDeps, requirePayment } from './payment.ts'
 import type { CloneRequest } from './schemas.ts'
@@ -54,7 +55,8 @@ function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family
     ownerId: user.id,
     name: request.name,
     model: parent.model,
-    plan: parent.plan,
+    // The parent may be from a time when its owner paid for a larger plan.
+    plan: withinPlan({ kind: 'user', user }, parent.plan),
     aiProvider: parent.aiProvider,
     status: 'provisioning',
   })

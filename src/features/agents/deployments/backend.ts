@@ -5,6 +5,7 @@ import type { BackendEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import type { CheckModel } from '../registry/check-model.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import { deployAgent, type RequestDeps } from './request.ts'
@@ -12,6 +13,7 @@ import { DeployedAgent, DeploymentRequest } from './schemas.ts'
 
 export type DeploymentsBackendDeps = RequestDeps & {
   checkTokens: CheckTokens
+  checkModel: CheckModel
   addresses: AgentAddresses
   killSwitch: boolean
   internalKey: MiddlewareHandler<BackendEnv>
@@ -25,7 +27,7 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
 
   app.post(
     '/api/deployments',
-    answers({ 200: DeployedAgent, 201: DeployedAgent }, 'not_found', 'conflict', 'unavailable'),
+    answers({ 200: DeployedAgent, 201: DeployedAgent }, 'payment_required', 'not_found', 'conflict', 'unavailable'),
     limitRate(() => deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
     internalKey,
     validate('json', DeploymentRequest),

@@ -18,11 +18,13 @@ import {
   toRequester,
 } from '../operations/operations.ts'
 import { type DeploymentRow, deployments, type OperationRow } from '../operations/tables.ts'
+import type { CheckModel } from '../registry/check-model.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
 import { changeSettings } from '../registry/config.ts'
-import { type CreateDeps, DEFAULT_PLAN, insertAgent } from '../registry/create.ts'
+import { type CreateDeps, insertAgent } from '../registry/create.ts'
 import { findAgent, getAgent } from '../registry/list.ts'
 import { requireAgentQuotaFor } from '../registry/quota.ts'
+import { defaultSize, requirePlanOfAgent } from '../registry/size.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { DeploymentRequest } from './schemas.ts'
 
@@ -39,16 +41,22 @@ export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
  * Asks for a deployment and waits for its end, at most 14 s; afterwards it goes on in the queue (decisions, 38).
  * An agent without a row gets one for `principal`, or for `request.userId` when the operator asks.
  * @throws AppError `not_found` for someone else's agent, `conflict` while a deleted one of this id is being removed,
+ * `payment_required` for a size beyond it, as `CheckModel` and `CheckTokens`,
  * `limited` {current, limit} when a new one would pass the user's plan, `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
-  deps: RequestDeps & { checkTokens: CheckTokens },
+  deps: RequestDeps & { checkTokens: CheckTokens; checkModel: CheckModel },
   principal: Principal,
   request: DeploymentRequest,
 ): Promise<DeploymentOutcome> {
   const { agentId } = request
   const known = findAgent(deps.db, principal, agentId)
   if (known?.status === 'running') return { agent: known, wasRunning: true }
+  if (!known) {
+    requirePlanOfAgent(principal, request.config.plan)
+    const ownerId = principal.kind === 'user' ? principal.user.id : (request.userId ?? null)
+    deps.checkModel(request.config.model, { ownerId, hasOwnKey: Boolean(request.config.apiKey) })
+  }
   await deps.checkTokens(request.config, known)
   const id = await write(deps.db, (tx) => {
     ensureAgent(deps, tx, principal, request)
@@ -141,7 +149,7 @@ function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: D
 
 /** An agent under the id that the request names. */
 function insertNamed(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): AgentRow {
-  const { plan = DEFAULT_PLAN, model = 'default', aiProvider = 'openrouter' } = request.config
+  const { plan = defaultSize(principal), model = 'default', aiProvider = 'openrouter' } = request.config
   requireFreeId(tx, request.agentId)
   requireAgentQuotaFor(tx, principal)
   return insertAgent(deps, tx, {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ImageReference } from '../../../core/text/image-reference.ts'
-import { ConfigRequest, hasNoNul } from '../registry/schemas.ts'
+import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../registry/schemas.ts'
 
 const Word = (name: string) =>
   z.string(`${name} must be text`).max(200, `${name} is too long`).refine(hasNoNul, `${name} must not contain NUL`)
@@ -17,7 +17,7 @@ export const DeploymentRequest = z
       .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Invalid agentId'),
     userId: Word('userId').optional(),
     name: Word('name').optional(),
-    config: ConfigRequest.default({}),
+    config: ConfigRequest.extend({ aiProvider: z.enum(AI_PROVIDERS, 'Unsupported aiProvider').optional() }).default({}),
   })
   .meta({ examples: [{ agentId: 'ada', userId: 'user_1', config: { model: 'openai/gpt-4o', plan: 'solo' } }] })
 export type DeploymentRequest = z.infer<typeof DeploymentRequest>

@@ -6,26 +6,11 @@ import type { ImageRules } from '../operations/images.ts'
 import { type AgentAddresses, toOrigin } from '../registry/address.ts'
 import { type AgentSettings, agentSettings } from '../registry/config.ts'
 import { openTokens } from '../registry/create.ts'
+import { sizeOf } from '../registry/size.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
 const GIGABYTE = 1024 ** 3
-/** Memory in GB, processor cores: by plan, and by the web's tiers (wire-compatible with older clients). */
-const SIZES: ReadonlyMap<string, readonly [number, number]> = new Map([
-  ['solo', [2, 1]],
-  ['collective', [4, 2]],
-  ['label', [8, 4]],
-  ['network', [16, 4]],
-  ['starter', [2, 1]],
-  ['pro', [4, 2]],
-  ['enterprise', [16, 4]],
-])
-const SMALLEST = [2, 1] as const
 const MAX_PROCESSES = 256
-
-/** Is an agent of `plan` larger than one of `than`? */
-export function isLarger(plan: string, than: string): boolean {
-  return sizeOf(plan)[0] > sizeOf(than)[0]
-}
 
 /** `urlForAgents` leads the agents of a runtime to this platform; `imageRules.image` is what containers run unless told otherwise. */
 export type SpecDeps = {
@@ -70,9 +55,4 @@ async function toEnvironment(deps: SpecDeps, agent: AgentRow, { environment, sec
     ...(secrets.SLACK_APP_TOKEN && { SLACK_API_URL: deps.channelUrls.slack }),
     PLATFORM_URL: await deps.urlForAgents(deps.runtimes.runtimeOf(agent)),
   }
-}
-
-/** A plan's name may be any word; one that is not known is the smallest. */
-export function sizeOf(plan: string): readonly [number, number] {
-  return SIZES.get(plan) ?? SMALLEST
 }

@@ -33,6 +33,7 @@ export async function provisionForUser(
   if (made) return waitUntilDeployed(deps, user, getAgent(deps.db, principal, made))
   requireOrder(deps, order, `${NO_CHANNEL} (telegram, whatsapp, or discord)`)
   const tenant = requireTenant(deps, principal, order)
+  deps.checkModel(order.model, { ownerId: tenant.userId, hasOwnKey: order.apiKey !== undefined })
   await deps.checkTokens(order, null)
   const { id, operation } = await insertOrdered(deps, principal, tenant, order, note)
   return waitForOutcome(deps, principal, id, operation)
@@ -47,6 +48,7 @@ export async function provisionForTenant(
 ): Promise<AgentRow> {
   requireOrder(deps, order, `${NO_CHANNEL} (telegramToken, discordBotToken, or whatsappToken)`)
   const tenant = requireTenant(deps, principal, order, vouched)
+  deps.checkModel(order.model, { ownerId: tenant.userId, hasOwnKey: order.apiKey !== undefined })
   await deps.checkTokens(order, null)
   const { id, operation } = await insertOrdered(deps, principal, tenant, order, note)
   return waitForOutcome(deps, { kind: 'operator' }, id, operation)

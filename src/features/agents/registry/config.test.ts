@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
@@ -87,6 +88,29 @@ test('PUT /api/agents/:id/config: 200 with all of it, secrets go in and never co
   expect(JSON.parse(text)).toEqual({ config, status: 'updated' })
   expect(await (await get()).json()).toEqual({ config, status: 'ok' })
   expect([text, dumpTables(platform.db), ...logLines].join('\n')).not.toContain('canary')
+})
+
+test('PUT /api/agents/:id/config: 400 naming near matches for an unknown model, 200 once the agent has a key of its own', async () => {
+  await using test = await aiPlatform()
+  await test.platform.catalogue.refresh(AbortSignal.timeout(5000))
+  const { agentId, cookie } = await test.join()
+  const put = (body: unknown) => test.web.request(`/api/agents/${agentId}/config`, json('PUT', body, cookie))
+  const refused = await put({ model: 'openai/gpt-4o-minni' })
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toEqual({
+    error: 'Unknown model openai/gpt-4o-minni. Did you mean openai/gpt-4o-mini?',
+    code: 'UNKNOWN_MODEL',
+    near: ['openai/gpt-4o-mini'],
+  })
+  expect((await put({ model: 'unknown/nobody-knows-its-price' })).status).toBe(200)
+  expect((await put({ model: 'its-own/model', apiKey: 'sk-own', aiProvider: 'openai' })).status).toBe(200)
+})
+
+test('PUT /api/agents/:id/config: 200 for a model that an unreachable provider may have', async () => {
+  await using test = await aiPlatform()
+  const { agentId, cookie } = await test.join()
+  const change = json('PUT', { model: 'newest/model' }, cookie)
+  expect((await test.web.request(`/api/agents/${agentId}/config`, change)).status).toBe(200)
 })
 
 test('PUT /api/agents/:id/config: 400 naming the nearest setting when one is misspelt, and nothing is saved', async () => {
@@ -203,9 +227,13 @@ test.each([
   expect(dumpTables(platform.db)).toBe(before)
 })
 
-test('PUT /api/agents/:id/config: only the operator and admins say how large an agent is', async () => {
+test('PUT /api/agents/:id/config: 400 for another plan unless the operator or an administrator asks', async () => {
   const { put, backend, agent, row } = await withAgent('stopped')
-  await put({ plan: 'network', subscriptionId: 'sub_1', email: 'x' })
+  const refused = await put({ plan: 'network' })
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toMatchObject({ error: expect.stringContaining('PUT /api/agents/:id') })
+  expect((await put({ email: 'x' })).status).toBe(400)
+  expect((await put({ plan: 'solo', subscriptionId: 'sub_1' })).status).toBe(200)
   expect(row()).toMatchObject({ plan: 'solo', config: '{}' })
   const path = `/api/agents/${agent.id}/config`
   const response = await backend.request(path, json('PUT', { plan: 'network' }, bearer(INTERNAL_KEY)))

@@ -92,6 +92,11 @@ export function hasMessenger(sealer: Sealer, agent: AgentRow): boolean {
   return Object.keys(tokens).length > 0
 }
 
+/** Returns whether an agent asks its provider with a key of its own. */
+export function hasProviderKey(sealer: Sealer, agent: AgentRow): boolean {
+  return openSecrets(sealer, agent).apiKey !== undefined
+}
+
 /** Has its owner said that it is to run on, however long nobody needs it? */
 export function hasToStayAwake(agent: AgentRow): boolean {
   return readPlain(agent).neverSleeps === true

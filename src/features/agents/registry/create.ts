@@ -6,8 +6,6 @@ import { type AgentRow, agents } from './tables.ts'
 
 /** 43 of 62 characters: 256 bits. */
 const TOKEN_LENGTH = 43
-/** Interface 4.4: what a deployment without a plan gets. */
-export const DEFAULT_PLAN = 'label'
 
 export type NewAgent = Pick<AgentRow, 'ownerId' | 'name' | 'model' | 'plan' | 'aiProvider' | 'status'> & { id?: string }
 export type CreateDeps = { clock: Clock; sealer: Sealer }

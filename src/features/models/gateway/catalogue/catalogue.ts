@@ -35,6 +35,8 @@ export type Catalogue = {
   offerOf(provider: AiProvider, name: string, userId: string): CatalogueModel | null
   /** All that such a provider is known to serve. */
   listOf(provider: AiProvider, userId: string): CatalogueModel[]
+  /** Returns whether a provider that has not listed its models yet may serve one of this name. */
+  mayOffer(provider: AiProvider, name: string): boolean
   /** @throws AppError `unavailable` NOT_CONFIGURED without any provider. */
   requireConfigured(): void
   /** The model new agents get, or null without any provider. */
@@ -98,6 +100,10 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
       if (!name.startsWith(prefix)) return null
       const asked = { ...NOTHING_KNOWN, id: name.slice(prefix.length), price: null }
       return { ...toModel(provider, name, asked), paidBy: userId }
+    },
+    mayOffer(provider, name) {
+      if (listed.has(provider.id) || VENDOR_PREFIXES[provider.id]) return false
+      return provider.id === deps.aggregator || name.startsWith(`${provider.id}/`)
     },
     requireConfigured() {
       if (deps.providers.length > 0) return

@@ -169,7 +169,7 @@ function named(deps: RouteDeps, name: string, spender: Asker): readonly Catalogu
 }
 
 /** What agents made before a model was chosen ask for. */
-function isPlaceholder(model: string): boolean {
+export function isPlaceholder(model: string): boolean {
   return model === 'default' || model === 'custom' || model === ''
 }
 
