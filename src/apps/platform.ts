@@ -34,7 +34,7 @@ export function openPlatform(parts: PlatformParts) {
   const models = { ...agents, ...openModels(base, settings, agents, upwards.models) }
   const money = {
     ...models,
-    ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId) }),
+    ...openMoney(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId), standsBack }),
   }
   const talk = { ...money, ...openTalk(base, settings, money) }
   const webTools = { ...talk, ...openWebTools(base, settings, money) }

@@ -15,7 +15,11 @@ type MoneySettings = Pick<Config, 'mode' | 'x402GatewayUrl' | 'cards' | 'paidGat
   WalletSettings & { appUrl: string }
 
 /** Opens what the rooms of money share. At home nobody pays for a plan. */
-export function openMoney(base: Base, settings: MoneySettings, above: { countQuestions: CountQuestions }) {
+export function openMoney(
+  base: Base,
+  settings: MoneySettings,
+  above: { countQuestions: CountQuestions; standsBack: boolean },
+) {
   const { appUrl, mode, x402GatewayUrl } = settings
   const colonyUpstream = x402GatewayUrl === undefined ? null : createColonyUpstream(x402GatewayUrl, base)
   const wallets = openWallets(settings)
@@ -29,7 +33,7 @@ export function openMoney(base: Base, settings: MoneySettings, above: { countQue
     colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
     // Another gateway has its own tiers, and takes its own prices.
     findTier: colonyUpstream ? () => 'new' as const : createTiers({ ...base, ...above }),
-    settleElsewhere: createSettlement({ ...base, ...wallets, colonyUpstream }),
+    settleElsewhere: createSettlement({ ...base, ...wallets, ...above, colonyUpstream }),
   }
 }
 

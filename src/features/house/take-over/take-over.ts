@@ -65,7 +65,7 @@ export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
   cancelAllRuns(tx, userId, now)
   forgetChannels(tx, userId)
   forgetOwnKeys(tx, userId)
-  freezeWallets(tx, userId, now)
+  freezeWallets(tx, deps, userId)
   forgetSplitRules(tx, userId)
   switchOffSkills(tx, userId)
   forgetCredentials(tx, userId)

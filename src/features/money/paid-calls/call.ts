@@ -13,8 +13,9 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
 import { openAccount } from '../wallets/create.ts'
-import { type OrderDeps, orderPayment } from '../wallets/order.ts'
+import { copyPaysNothing, type OrderDeps, orderPayment } from '../wallets/order.ts'
 import { changePayment, getPayment } from '../wallets/payments.ts'
+import { requireSendable } from '../wallets/require-sendable.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
 import type { TransferDeps } from '../wallets/transfer.ts'
 import type { PaidCall } from './schemas.ts'
@@ -74,6 +75,7 @@ function orderCall(
   demand: Demand,
   once: Once,
 ): Promise<PaymentRow> {
+  if (deps.standsBack) throw copyPaysNothing()
   const order = toOrder(deps, wallet, call, demand)
   return write(deps.db, (tx) => {
     const payment = findWaiting(tx, wallet.id, order.requestHash) ?? orderPayment(tx, deps, order)
@@ -113,21 +115,25 @@ function findWaiting(db: Db, walletId: string, requestHash: string): PaymentRow 
   return db.select().from(walletPayments).where(isSame).orderBy(desc(walletPayments.createdAt)).limit(1).get() ?? null
 }
 
-/** From now on the seller may move the money. @throws AppError `conflict` when another call has taken the payment. */
+/**
+ * Marks the payment as sent: from now on the seller may move the money.
+ * @throws AppError as `requireSendable`; `conflict` when another call has taken the payment.
+ */
 async function noteSigned(deps: PaidCallDeps, payment: PaymentRow, signed: Authorization): Promise<PaymentRow> {
   if (signed.amount !== BigInt(payment.amountMicroUsd) || signed.to !== payment.recipient) {
     throw new AppError('internal', 'What was signed is not what was ordered')
   }
   const now = deps.clock.now()
   const { nonce, validBefore } = signed
-  const sent = await write(deps.db, (tx) =>
-    changePayment(tx, deps, payment.id, ['created'], {
+  const sent = await write(deps.db, (tx) => {
+    requireSendable(tx, deps, payment)
+    return changePayment(tx, deps, payment.id, ['created'], {
       status: 'sent',
       sentAt: now,
       checkAt: new Date(now.getTime() + GRACE_MS),
       detail: { ...payment.detail, authorization: { nonce, validBefore } },
-    }),
-  )
+    })
+  })
   if (!sent) throw new AppError('conflict', 'This payment is being made already', { code: 'PAYMENT_UNDER_WAY' })
   return sent
 }

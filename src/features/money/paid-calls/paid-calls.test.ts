@@ -6,11 +6,13 @@ import { startTestChain, type TestChain } from '../../../../tests/harness/chain/
 import { startSeller } from '../../../../tests/harness/doubles/seller.ts'
 import { fund, openPaying, PAYEE, readToken, USDC } from '../../../../tests/harness/paying-platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
+import type { Tx } from '../../../db/open.ts'
 import { openTokens } from '../../agents/registry/create.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { settlePayments } from '../wallets/jobs.ts'
-import { walletPayments } from '../wallets/tables.ts'
-import { PaidCallResult } from './schemas.ts'
+import { managedWallets, walletPayments } from '../wallets/tables.ts'
+import { callPaying } from './call.ts'
+import { PaidCall, PaidCallResult } from './schemas.ts'
 
 const PRICE = 250_000n
 
@@ -154,6 +156,70 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     expect(it.seller.shown).toHaveLength(1)
     expect(await it.held()).toBe(10_000_000n - PRICE)
+  })
+
+  const approved = async (it: Awaited<ReturnType<typeof openTestHouse>>, change: object) => {
+    const policy = (body: object) =>
+      it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...body }, it.cookie))
+    await policy({ approvalAbove: '0.1' })
+    expect((await it.call()).status).toBe(202)
+    const approve = { method: 'POST', headers: it.cookie }
+    expect((await it.web.request(`/api/wallet/payments/${it.rows()[0]?.id}/approve`, approve)).status).toBe(200)
+    expect((await policy(change)).status).toBe(200)
+    return policy
+  }
+
+  test.each([
+    ['the limit of a payment is lowered', { perPayment: '0.2' }, 'LIMIT_EXCEEDED'],
+    ['the limit of a day is lowered', { perDay: '0.2' }, 'LIMIT_EXCEEDED'],
+    [
+      'its recipient is removed',
+      { recipients: ['0x9999999999999999999999999999999999999999'] },
+      'RECIPIENT_NOT_ALLOWED',
+    ],
+  ])('POST /api/wallet/fetch: 403 for an approved call when %s', async (_what, change, code) => {
+    await using it = await openTestHouse()
+    await approved(it, change)
+    const refused = await it.call()
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([403, code])
+    expect(it.rows().map(({ status }) => status)).toEqual(['failed'])
+    expect([it.seller.shown, await it.held()]).toEqual([[], 10_000_000n])
+  })
+
+  test('PATCH /api/wallet/policy: freezing ends an approved call, and unfreezing does not bring it back', async () => {
+    await using it = await openTestHouse()
+    const policy = await approved(it, { frozen: true })
+    expect(it.rows()).toMatchObject([{ status: 'failed', reason: 'This wallet is frozen', checkAt: null }])
+    expect((await it.call()).status).toBe(403)
+    await policy({ frozen: false })
+    expect((await it.call()).status).toBe(202)
+    expect([it.seller.shown, await it.held()]).toEqual([[], 10_000_000n])
+  })
+
+  test('callPaying signs nothing when the wallet is frozen after the order and before the signature', async () => {
+    await using it = await openTestHouse()
+    const { platform, wallet } = it
+    const frozen = platform.clock.now()
+    const once = {
+      made: null,
+      note: (tx: Tx) =>
+        void tx.update(managedWallets).set({ frozenAt: frozen }).where(eq(managedWallets.id, wallet.id)).run(),
+    }
+    const call = PaidCall.parse({ url: it.seller.url })
+    await expect(callPaying(platform, wallet, call, once)).rejects.toMatchObject({ extra: { code: 'WALLET_FROZEN' } })
+    expect(it.rows().map(({ status }) => status)).toEqual(['failed'])
+    expect([it.seller.shown, await it.held()]).toEqual([[], 10_000_000n])
+  })
+
+  test('callPaying pays nothing in a copy of the installation, not even an approved call', async () => {
+    await using it = await openTestHouse()
+    await approved(it, {})
+    const call = PaidCall.parse({ url: it.seller.url })
+    const once = { made: null, note: () => undefined }
+    const copy = { ...it.platform, standsBack: true }
+    await expect(callPaying(copy, it.wallet, call, once)).rejects.toMatchObject({ extra: { code: 'COPY' } })
+    expect(it.rows().map(({ status }) => status)).toEqual(['created'])
+    expect(it.seller.shown).toEqual([])
   })
 
   test('ten at once against a limit of a dollar: four are paid', async () => {

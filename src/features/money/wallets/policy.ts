@@ -36,9 +36,10 @@ export function requireWithinPolicy(
   return { needsApproval: wallet.approvalAboveMicroUsd !== null && amountMicroUsd > wallet.approvalAboveMicroUsd }
 }
 
-/** @throws AppError `forbidden` WALLET_FROZEN. */
-export function requireNotFrozen({ frozenAt }: WalletRow): void {
-  if (frozenAt) throw new AppError('forbidden', 'This wallet is frozen', { code: 'WALLET_FROZEN' })
+export const FROZEN = 'This wallet is frozen'
+
+function requireNotFrozen({ frozenAt }: WalletRow): void {
+  if (frozenAt) throw new AppError('forbidden', FROZEN, { code: 'WALLET_FROZEN' })
 }
 
 /** Micro-dollars that the wallet has spent, or may have, today and in this month (UTC). */

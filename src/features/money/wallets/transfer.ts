@@ -13,7 +13,7 @@ import type { TokenChains } from './balance.ts'
 import { openAccount } from './create.ts'
 import { copyPaysNothing } from './order.ts'
 import { changeOrReread, getPayment, listTakenNonces } from './payments.ts'
-import { requireNotFrozen } from './policy.ts'
+import { requireSendable } from './require-sendable.ts'
 import { managedWallets, type PaymentRow, type WalletRow } from './tables.ts'
 
 export type TransferDeps = {
@@ -106,7 +106,7 @@ async function signAndKeep(deps: TransferDeps, payment: PaymentRow): Promise<Pay
   const signed = { nonce, rawTransaction: raw, transactionHash: hash }
   const sent = { status: 'sent', sentAt: now, reason: null, checks: 0, ...firstLook(now) } as const
   return write(deps.db, (tx) => {
-    requireNotFrozen(getWalletOf(tx, payment))
+    requireSendable(tx, deps, payment)
     return changeOrReread(tx, deps, payment, { ...signed, ...sent })
   })
 }
@@ -127,7 +127,7 @@ async function chooseNonce(db: Db, chain: TokenChain, { address }: WalletRow): P
 /** Sends what is stored. A refusal ends the payment; no clear answer leaves it `unknown`. */
 async function send(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow> {
   const raw = payment.rawTransaction
-  if (raw === null) return payment
+  if (raw === null || isFrozen(deps.db, payment)) return payment
   try {
     const broadcast = await getChain(deps, payment).broadcast(`0x${raw.slice(2)}`)
     if (broadcast.isTaken) return await lookAfter(deps, payment)
@@ -192,7 +192,7 @@ async function settleMissing(
   if (nextNonce > nonce && payment.checks >= LOOKS_UNTIL_REPLACED) {
     return forget(deps, payment, 'Another transaction of this wallet took its place')
   }
-  if (nextNonce <= nonce && payment.rawTransaction !== null) {
+  if (nextNonce <= nonce && payment.rawTransaction !== null && !isFrozen(deps.db, payment)) {
     await getChain(deps, payment).broadcast(`0x${payment.rawTransaction.slice(2)}`)
   }
   const isLate = deps.clock.now().getTime() - (payment.sentAt?.getTime() ?? 0) > EXPECTED_WITHIN_MS
@@ -266,6 +266,11 @@ function getWalletOf(db: Db | Tx, { id, walletId }: PaymentRow): WalletRow {
     .get()
   if (!wallet) throw new Error(`Payment ${id} has no wallet`)
   return wallet
+}
+
+/** A transaction signed before the freeze may be in a mempool already, but is not broadcast again until the wallet is unfrozen. */
+function isFrozen(db: Db, payment: PaymentRow): boolean {
+  return getWalletOf(db, payment).frozenAt !== null
 }
 
 function getChain({ tokenChains }: TransferDeps, { currency, chainId }: PaymentRow): TokenChain {

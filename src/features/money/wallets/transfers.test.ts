@@ -227,6 +227,39 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(ended).toMatchObject({ status: 'failed', reason: 'This wallet is frozen', rawTransaction: null })
   })
 
+  test.each([
+    ['its recipient is removed', { recipients: ['0x9999999999999999999999999999999999999999'] }],
+    ['the limit of a payment is lowered', { perPayment: '0.5' }],
+    ['the limit of a day is lowered', { perDay: '0.5' }],
+    ['it now needs an approval', { approvalAbove: '0.5' }],
+  ])('advanceTransfer fails an ordered transfer when %s', async (_what, change) => {
+    const paying = await openTestHouse()
+    const payee = newPayee()
+    const ordered = await order(paying, payee, { keepsTrying: true })
+    await setPolicyOf(paying, change)
+    const ended = await advanceTransfer(paying.platform, ordered.id)
+    expect(ended).toMatchObject({ status: 'failed', reason: expect.any(String), rawTransaction: null })
+    expect(await paid(payee)).toBe(0n)
+  })
+
+  test('advanceTransfer broadcasts a signed transaction only after the wallet is unfrozen', async () => {
+    const paying = await openTestHouse()
+    const payee = newPayee()
+    const ordered = await order(paying, payee)
+    const { tokenChains } = paying.platform
+    const dies = { ...tokenChains.USDC, broadcast: die }
+    const killed = advanceTransfer({ ...paying.platform, tokenChains: { ...tokenChains, USDC: dies } }, ordered.id)
+    await expect(killed).rejects.toThrow('killed')
+    await setPolicyOf(paying, { frozen: true })
+    paying.clock.advance(60_000)
+    await settlePayments(paying.platform)
+    expect(getPayment(paying.platform.db, ordered.id).rawTransaction).not.toBeNull()
+    expect(await paid(payee)).toBe(0n)
+    await setPolicyOf(paying, { frozen: false })
+    await settleUntil(paying, ordered.id, hasSucceeded)
+    expect(await paid(payee)).toBe(DOLLAR)
+  })
+
   test('only the session of its owner changes what a wallet may: a key cannot', async () => {
     const paying = await openTestHouse()
     const made = await paying.web.request('/api/keys', json('POST', { name: 'laptop' }, paying.cookie))

@@ -2,9 +2,10 @@ import { type ColonyUpstream, type UpstreamAnswer, UpstreamSilence } from '../..
 import type { Clock } from '../../../core/clock.ts'
 import type { RunInLane } from '../../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../../core/errors.ts'
-import type { Db } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { changeOrReread, changePayment, getPayment } from '../wallets/payments.ts'
+import { requireSendable } from '../wallets/require-sendable.ts'
 import type { PaymentRow } from '../wallets/tables.ts'
 import { toObject } from './gateway.ts'
 
@@ -12,6 +13,8 @@ export type UpstreamPaymentDeps = {
   db: Db
   clock: Clock
   colonyUpstream: ColonyUpstream | null
+  /** A copy of an installation leaves all payments to the original. */
+  standsBack: boolean
   /** Whoever asks for the same payment meanwhile waits for its end. */
   inWalletLane: RunInLane
 }
@@ -44,18 +47,31 @@ export function payUpstream(deps: UpstreamPaymentDeps, id: string): Promise<Paym
 
 async function payOnce(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRow> {
   const upstream = requireUpstream(deps)
-  const now = deps.clock.now()
-  const claimed = await write(deps.db, (tx) => {
-    const checkAt = new Date(now.getTime() + CHECK_MS)
-    return changePayment(tx, deps, id, ['created'], { status: 'sent', sentAt: now, checkAt })
-  })
+  const claimed = await write(deps.db, (tx) => claimOrRefuse(tx, deps, id))
   if (!claimed) return getPayment(deps.db, id)
+  if (claimed.status === 'failed') return claimed
   const verdict = await askToPay(upstream, claimed)
   const settled = await settle(deps, claimed, verdict)
   if (verdict.hasLeft === false) {
     throw new AppError('unavailable', settled.reason ?? '', { success: false, paymentId: id, status: settled.status })
   }
   return settled
+}
+
+/** Marks the payment as sent, or as failed when the wallet's policy no longer allows it; null when it is not `created`. */
+function claimOrRefuse(tx: Tx, deps: UpstreamPaymentDeps, id: string): PaymentRow | null {
+  const payment = getPayment(tx, id)
+  if (payment.status !== 'created') return null
+  const now = deps.clock.now()
+  try {
+    requireSendable(tx, deps, payment)
+  } catch (error) {
+    if (!(error instanceof AppError && error.kind === 'forbidden')) throw error
+    const refused = { status: 'failed', reason: error.message, settledAt: now, finalAt: now, checkAt: null } as const
+    return changePayment(tx, deps, id, ['created'], refused)
+  }
+  const checkAt = new Date(now.getTime() + CHECK_MS)
+  return changePayment(tx, deps, id, ['created'], { status: 'sent', sentAt: now, checkAt })
 }
 
 /**

@@ -501,6 +501,24 @@ describe('a gateway elsewhere', () => {
     },
   )
 
+  test.each([
+    ['its recipient is removed', { recipients: ['0x9999999999999999999999999999999999999999'] }],
+    ['the limit of a payment is lowered', { perPayment: '0.01' }],
+    ['the wallet is frozen', { frozen: true }],
+  ])('settlePayments sends no approved payment to the gateway when %s', async (_what, change) => {
+    await using it = await openTestHouse()
+    const policy = (body: object) =>
+      it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...body }, it.cookie))
+    await policy({ approvalAbove: '0.01' })
+    expect((await told(it.ask({ ...order, agentId: it.agentId })))[0]).toBe(202)
+    const approve = { method: 'POST', headers: it.cookie }
+    expect((await it.web.request(`/api/wallet/payments/${it.rows()[0]?.id}/approve`, approve)).status).toBe(200)
+    expect((await policy(change)).status).toBe(200)
+    await settlePayments(it.platform)
+    expect(it.rows()).toMatchObject([{ status: 'failed', reason: expect.any(String), checkAt: null }])
+    expect(it.double.orders.size).toBe(0)
+  })
+
   test('pay when it never answers: unknown after the time limit, and settled by asking', async () => {
     await using it = await openTestHouse()
     it.double.fault = 'hangs'
