@@ -5,7 +5,7 @@ import { type CompleteDeps, complete } from '../features/models/gateway/complete
 import { DIRECT } from '../features/models/usage/tables.ts'
 import type { Plugin, Plugins } from '../features/money/paid-gateway/plugins.ts'
 import { PLANS } from '../features/people/plans/plans.ts'
-import { findAddressee, openTurn, type SendDeps, sendMessage } from '../features/talk/chat/send.ts'
+import { findAddressee, openTurn, type SendDeps, sendMessage, type Turn } from '../features/talk/chat/send.ts'
 import type { ReadUrlDeps } from '../features/web-tools/summarizer/read-url.ts'
 import { ExtractRequest, SummarizeRequest } from '../features/web-tools/summarizer/schemas.ts'
 import { extract, summarize } from '../features/web-tools/summarizer/summarize.ts'
@@ -109,9 +109,18 @@ function askAgent(deps: SendDeps): Plugin {
     },
     async run({ body, user, signal }) {
       const turn = await openTurn(deps, requireUser(user), parse(AgentRequest, body))
-      const { id, agentId, reply } = await sendMessage(deps, turn, signal)
+      const { id, agentId, reply } = await sendMessage(deps, turn, signal).catch(toStoppedReply(turn))
       return { id, agentId, reply }
     },
+  }
+}
+
+/** A reply that its user stopped is charged: otherwise stopping a reply at its last word would make it free. */
+function toStoppedReply({ question }: Turn) {
+  return (error: unknown) => {
+    if (!(error instanceof AppError && error.extra.code === 'TURN_STOPPED')) throw error
+    const { id, agentId } = question
+    return { id, agentId, reply: error.extra.reply }
   }
 }
 

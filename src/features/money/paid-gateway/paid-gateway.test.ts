@@ -227,6 +227,29 @@ test('POST /api/v1/gateway with an Idempotency-Key: killed in the middle of the 
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
+test.each([
+  ['with an Idempotency-Key that gets the answer later', { 'idempotency-key': 'one' }],
+  ['without an Idempotency-Key', {}],
+])('POST /api/v1/gateway: charged once when the caller hangs up, %s', async (_what, key) => {
+  await using it = await house()
+  const caller = new AbortController()
+  it.provider.answerWith(() => {
+    caller.abort()
+    return { text: 'Worked for.' }
+  })
+  const order = json('POST', TEXT, { ...it.cookie, ...key })
+  await it.web.request(PATH, { ...order, signal: caller.signal })
+  expect(it.payments().map(({ state }) => state)).toEqual(['served'])
+  expect(it.balance()).toBe(4 * CENT)
+  if ('idempotency-key' in key) {
+    const again = await it.web.request(PATH, order)
+    expect([again.status, await again.json()]).toMatchObject([200, { result: { text: 'Worked for.' } }])
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect([it.balance(), it.provider.chats.length]).toEqual([4 * CENT, 1])
+  }
+  expect(checkLedger(it.db).faults).toEqual([])
+})
+
 test('POST /api/v1/gateway for an agent of the colony: its tier is the discount that is charged, told and receipted', async () => {
   await using it = await house()
   const agentId = await addAgent(it, it.user.id)

@@ -19,7 +19,9 @@ export type PaymentDeps = { db: Db; clock: Clock }
 /** What is asked for, and by whom: `userId` is null for somebody without an account, `requestHash` tells requests apart. */
 export type Work = { plugin: string; what: string; userId: string | null; requestHash: string; once: Once }
 
-/** Longer than any work takes: what is at it for longer was cut off with the program. */
+/** The longest that paid work may take. */
+export const WORK_MS = 600_000
+/** Longer than `WORK_MS`: work of this age was cut off with the program. */
 const ABANDONED_MS = 900_000
 const LOOK_MS = 60_000
 

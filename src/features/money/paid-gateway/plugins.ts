@@ -1,6 +1,9 @@
 import type { SignedInUser } from '../../../http/env.ts'
 
-/** What a plugin is called with: the body as it came, and who pays, null for somebody without an account. */
+/**
+ * The body as it came, and the user who pays, null without an account. `signal` aborts when the work takes too long, and
+ * never because the caller hung up.
+ */
 export type PluginCall = { body: Record<string, unknown>; user: SignedInUser | null; signal: AbortSignal }
 
 /**

@@ -14,7 +14,7 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { FindTier } from '../x402/colony.ts'
 import { priceOf } from '../x402/rate.ts'
-import { claim, describeRefund, earn, findPaid, payByCredits, refund, type Work } from './payments.ts'
+import { claim, describeRefund, earn, findPaid, payByCredits, refund, WORK_MS, type Work } from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
 import { GatewayOffer, GatewayResult } from './schemas.ts'
 import { type SettleDeps, settleAgain, settleOnce, settleShown, toId } from './settle.ts'
@@ -212,13 +212,16 @@ function askToPay(
   )
 }
 
-/** Does the work, and gives the payment back when that fails. */
+/**
+ * Does the work, and gives the payment back when that fails. The work goes on when the caller hangs up: its provider is paid
+ * all the same, and the same `Idempotency-Key` gets the answer later.
+ */
 async function work(deps: PaidGatewayDeps, c: Context<GatewayEnv>, order: Order, paid: Paid): Promise<Response> {
   const { id, plugin, body, user, discount } = order
   const { row, reference } = paid
   c.header('x-plugin-id', id)
   try {
-    const result = await plugin.run({ body, user, signal: c.req.raw.signal })
+    const result = await plugin.run({ body, user, signal: AbortSignal.timeout(WORK_MS) })
     const receipt = await earn(deps, row)
     const payment = {
       method: row.method === 'credits' ? 'stripe' : row.method,
