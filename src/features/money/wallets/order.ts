@@ -7,7 +7,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { enqueueMail } from '../../people/mails/send-mail.ts'
 import { users } from '../../people/users/tables.ts'
-import { requireWithinPolicy } from './policy.ts'
+import { copyPaysNothing, requireWithinPolicy } from './policy.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 
 export type OrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
@@ -107,11 +107,6 @@ const TAKE_OVER_MS = 10_000
 /** The payment that `reference` names, if any. */
 export function findByReference(db: Db, reference: string): PaymentRow | null {
   return db.select().from(walletPayments).where(eq(walletPayments.reference, reference)).get() ?? null
-}
-
-/** A copy has the keys and the limits of the original, and two that pay spend twice. */
-export function copyPaysNothing(): AppError {
-  return new AppError('unavailable', 'This is a copy of another installation: it pays nothing', { code: 'COPY' })
 }
 
 function requireSame(existing: PaymentRow, order: PaymentOrder): PaymentRow {

@@ -1,8 +1,9 @@
 import { and, eq, gte, ne, notInArray, sql } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
+import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 
 /** What is about to be spent; `id` is its row when it has one, which does not count against itself. */
 export type Spending = { recipient: string; amountMicroUsd: number; id?: string }
@@ -34,6 +35,32 @@ export function requireWithinPolicy(
   if (wallet.perMonthMicroUsd !== null)
     requireBelow('month', wallet.perMonthMicroUsd, spent(monthOf(now)), amountMicroUsd)
   return { needsApproval: wallet.approvalAboveMicroUsd !== null && amountMicroUsd > wallet.approvalAboveMicroUsd }
+}
+
+export type SendableDeps = { clock: Clock; standsBack: boolean }
+
+/**
+ * Checks an ordered payment against the wallet's current policy. Every spender calls it in the closure that marks the payment
+ * as `sent`: the wallet may have been frozen, or its limits and recipients changed, since the order or the approval.
+ * @throws AppError `unavailable` in a copy of an installation; `forbidden` as `requireWithinPolicy`, or APPROVAL_REQUIRED
+ * when the payment now needs an approval that its owner never gave.
+ */
+export function requireSendable(tx: Tx, { clock, standsBack }: SendableDeps, payment: PaymentRow): void {
+  if (standsBack) throw copyPaysNothing()
+  if (payment.walletId === null) return
+  const wallet = tx.select().from(managedWallets).where(eq(managedWallets.id, payment.walletId)).get()
+  if (!wallet) throw new Error(`Payment ${payment.id} has no wallet`)
+  const { needsApproval } = requireWithinPolicy(tx, wallet, payment, clock.now())
+  if (needsApproval && payment.decidedBy === null) {
+    throw new AppError('forbidden', 'The policy of this wallet now requires an approval for this amount', {
+      code: 'APPROVAL_REQUIRED',
+    })
+  }
+}
+
+/** A copy has the keys and the limits of the original, and two that pay spend twice. */
+export function copyPaysNothing(): AppError {
+  return new AppError('unavailable', 'This is a copy of another installation: it pays nothing', { code: 'COPY' })
 }
 
 export const FROZEN = 'This wallet is frozen'

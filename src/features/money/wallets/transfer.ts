@@ -11,9 +11,8 @@ import { pause } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import type { TokenChains } from './balance.ts'
 import { openAccount } from './create.ts'
-import { copyPaysNothing } from './order.ts'
 import { changeOrReread, getPayment, listTakenNonces } from './payments.ts'
-import { requireSendable } from './require-sendable.ts'
+import { copyPaysNothing, requireSendable } from './policy.ts'
 import { managedWallets, type PaymentRow, type WalletRow } from './tables.ts'
 
 export type TransferDeps = {

@@ -5,7 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { changeOrReread, changePayment, getPayment } from '../wallets/payments.ts'
-import { requireSendable } from '../wallets/require-sendable.ts'
+import { requireSendable } from '../wallets/policy.ts'
 import type { PaymentRow } from '../wallets/tables.ts'
 import { toObject } from './gateway.ts'
 
