@@ -62,6 +62,7 @@ import sql59 from './0059_harsh_mad_thinker.sql' with { type: 'text' }
 import sql60 from './0060_lame_shadowcat.sql' with { type: 'text' }
 import sql61 from './0061_blue_baron_strucker.sql' with { type: 'text' }
 import sql62 from './0062_lethal_mindworm.sql' with { type: 'text' }
+import sql63 from './0063_blue_siren.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -128,4 +129,5 @@ export const migrations = [
   { name: '0060_lame_shadowcat', sql: sql60 },
   { name: '0061_blue_baron_strucker', sql: sql61 },
   { name: '0062_lethal_mindworm', sql: sql62 },
+  { name: '0063_blue_siren', sql: sql63 },
 ]

@@ -41,6 +41,12 @@ export function addressKey(address: string | null): string {
   return ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString()
 }
 
+/** Returns the network that an address belongs to: the /24 of an IPv4 address, the /64 of an IPv6 one. */
+export function networkKey(address: string | null): string {
+  const key = addressKey(address)
+  return ipaddr.IPv4.isValid(key) ? ipaddr.IPv4.networkAddressFromCIDR(`${key}/24`).toString() : key
+}
+
 /** Is `address` in one of `ranges`? Nothing that is no address is. */
 export function isIn(address: string, ranges: readonly Range[]): boolean {
   if (!ipaddr.isValid(address)) return false

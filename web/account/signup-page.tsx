@@ -68,7 +68,7 @@ export function SignupPage() {
             spellCheck={false}
             maxLength={20}
             defaultValue={ref}
-            hint="You and whoever sent you both get credits."
+            hint="You and your referrer get credits once you confirm your email address or make a payment."
             error={problem?.fields.referralCode}
           />
         )}

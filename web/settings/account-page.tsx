@@ -50,7 +50,10 @@ function PlanSection({ settings }: { settings: Settings }) {
 function ReferralSection() {
   const query = useQuery(referralsQuery)
   return (
-    <Section title="Bring somebody" lead="Who signs up with your link gets credits, and so do you.">
+    <Section
+      title="Bring somebody"
+      lead="You and each person who signs up with your link get credits once they confirm their email address or make a payment, for up to ten people a month."
+    >
       <Loaded query={query} what="Your link" placeholder={<Skeleton className="h-9 max-w-md" />}>
         {(data) => (
           <>

@@ -4,12 +4,12 @@ import type { DeleteAccountRequest } from '../../src/features/house/personal-dat
 import { Billing, BillingDone } from '../../src/features/money/billing/schemas.ts'
 import {
   type PatchSettingsRequest,
-  ReferralsResponse,
   Settings,
   type UpdateSettingsRequest,
 } from '../../src/features/people/accounts/schemas.ts'
 import { MessageResponse } from '../../src/features/people/mails/schemas.ts'
 import { type ChangePasswordRequest, PasswordChanged } from '../../src/features/people/passwords/schemas.ts'
+import { ReferralsResponse } from '../../src/features/people/referrals/schemas.ts'
 import { SessionList } from '../../src/features/people/sessions/schemas.ts'
 import {
   RecoveryCodes,

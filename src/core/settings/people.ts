@@ -27,7 +27,7 @@ export const PEOPLE = {
     .enum(['off', 'basic', 'pow'])
     .default('basic')
     .describe(
-      'At sign-up and forgotten passwords. `basic`: a field that people never see, and crawlers that say so; `pow`: a solved challenge of `GET /api/auth/challenge` as well',
+      'At sign-up and forgotten passwords. `basic`: rejects declared crawlers and a filled hidden field, and asks for a solved challenge of `GET /api/auth/challenge` after 100 sign-ups an hour from one /24 (IPv6: /64); `pow`: always asks for one; `off`: checks nothing',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps URL' })

@@ -17,7 +17,6 @@ import { requireInternalKey } from '../../http/internal-key.ts'
 import { createCsrf } from '../../http/sessions/csrf.ts'
 import { createGuards } from '../../http/sessions/session.ts'
 import type { Base } from '../base.ts'
-import type { GrantCredits } from './accounts/referrals.ts'
 import { createProofOfWork, DIFFICULTY_BITS } from './bot-detection/proof-of-work.ts'
 import type { CopyKeyUsage } from './keys/rotate.ts'
 import { createKeyVerifier } from './keys/verify.ts'
@@ -28,6 +27,7 @@ import { enqueueNotification } from './notifications/notify.ts'
 import type { Notification } from './notifications/schemas.ts'
 import { readOrCreateWebhookKey } from './notifications/webhook-key.ts'
 import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
+import type { GrantCredits } from './referrals/referrals.ts'
 import { createSecurityEventVerifier } from './security-events/verify.ts'
 import { createMailOptions } from './service-credentials/mail.ts'
 import { createSessions } from './sessions/sessions.ts'
@@ -153,7 +153,7 @@ function openSignUp({ db, clock, sealer }: Base, settings: PeopleSettings) {
         db,
         clock,
         key: sealer.deriveKey('proof-of-work'),
-        difficulty: botDetection === 'pow' ? DIFFICULTY_BITS : 0,
+        difficulty: DIFFICULTY_BITS,
       }),
     },
   }

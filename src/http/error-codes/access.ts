@@ -44,7 +44,8 @@ export const ACCESS_CODES = {
   },
   PROOF_REQUIRED: {
     kinds: ['forbidden'],
-    means: 'Sign-up takes a proof of work from callers that look like bots.',
+    means:
+      'Sign-up takes a proof of work from callers that look like bots, and from a network that has opened many accounts.',
     remedy: 'Solve `GET /api/auth/challenge` and send it as `proof`.',
   },
   SCOPE_REQUIRED: {

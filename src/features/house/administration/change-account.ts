@@ -4,7 +4,8 @@ import { AppError } from '../../../core/errors.ts'
 import { newOrderedId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { setCredits } from '../../money/ledger/credits.ts'
+import { createGrantCredits, setCredits } from '../../money/ledger/credits.ts'
+import { creditReferral } from '../../people/referrals/referrals.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { endEmailTokens } from '../../people/mails/email-tokens.ts'
 import { endSessions } from '../../people/sessions/sessions.ts'
@@ -39,6 +40,7 @@ export async function changeAccount(
       setCredits(tx, deps, { userId: id, credits: change.credits, cause: newOrderedId('administration'), memo })
     }
     const after = updateUser(tx, before, { ...toColumns(change, before, now), updatedAt: now })
+    if (change.emailVerified) creditReferral(tx, { ...deps, grantCredits: createGrantCredits(deps) }, id)
     if (change.disabled) {
       endSessions(tx, id)
       endEmailTokens(tx, id)

@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { startStripeDouble } from '../../../../tests/harness/doubles/stripe.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
+import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { auditLog } from '../../people/audit/tables.ts'
+import { noteReferral } from '../../people/referrals/referrals.ts'
 import { users } from '../../people/users/tables.ts'
 import { Billing } from '../billing/schemas.ts'
 import { checkLedger } from '../ledger/check.ts'
@@ -271,6 +273,28 @@ test.each([
   }
   expect((await it.send(it.event('checkout.session.completed', session))).status).toBe(200)
   expect(checkLedger(it.db)).toMatchObject({ entries: 0, faults: [] })
+})
+
+test('POST /api/webhooks/stripe: the first payment of a referred user credits them and their referrer', async () => {
+  await using it = await house()
+  const referrer = await it.signIn('bo@example.com')
+  await write(it.db, (tx) => noteReferral(tx, it.platform, it.ada.user, referrer.user.referralCode ?? ''))
+  const session = (id: string) => ({
+    id,
+    mode: 'payment',
+    payment_status: 'paid',
+    amount_total: 1500,
+    currency: 'usd',
+    customer: 'cus_1',
+    payment_intent: `pi_${id}`,
+    metadata: { userId: it.ada.user.id, purpose: 'credits', pack: '200' },
+  })
+  for (const id of ['cs_1', 'cs_2']) {
+    expect((await it.send(it.event('checkout.session.completed', session(id)))).status).toBe(200)
+  }
+  const creditsOfUser = (id: string) => it.db.select().from(users).where(eq(users.id, id)).get()?.credits
+  expect([creditsOfUser(it.ada.user.id), creditsOfUser(referrer.user.id)]).toEqual([4010, 10])
+  expect(checkLedger(it.db).faults).toEqual([])
 })
 
 test('POST /api/webhooks/stripe: in whatever order events come, the newest decides, and the end is the end', async () => {

@@ -7,8 +7,10 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { creditReferral } from '../../people/referrals/referrals.ts'
 import { users } from '../../people/users/tables.ts'
 import { creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { createGrantCredits } from '../ledger/credits.ts'
 import { type Line, post, readBalance } from '../ledger/post.ts'
 import { receipts } from '../receipts/tables.ts'
 import { type NewReceipt, noteRefund, writeReceipt } from '../receipts/write.ts'
@@ -93,6 +95,7 @@ function bookCardPayment(tx: Tx, deps: SubscriptionDeps, { receipt, lines }: Car
   const paid = { account: houseAccount('cards', currency), amount: -amountMicros }
   post(tx, deps, { cause, memo: `${what}, paid by card`, lines: [paid, ...lines] })
   writeReceipt(tx, { ...receipt, method: 'card', createdAt: deps.clock.now() })
+  if (receipt.userId) creditReferral(tx, { ...deps, grantCredits: createGrantCredits(deps) }, receipt.userId)
 }
 
 function isCustomer(tx: Tx, userId: string): boolean {

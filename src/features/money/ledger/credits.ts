@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import type { GrantCredits } from '../../people/accounts/referrals.ts'
+import type { GrantCredits } from '../../people/referrals/referrals.ts'
 import { creditsOf, houseAccount, MICRO_USD_PER_CREDIT } from './accounts.ts'
 import { post, readBalance } from './post.ts'
 

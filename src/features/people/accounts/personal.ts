@@ -8,10 +8,11 @@ export const personalReferrals: PersonalList = {
   name: 'referrals',
   tables: [referrals],
   *pages(db, userId) {
-    const show = ({ newUserId, credits, createdAt }: typeof referrals.$inferSelect) => ({
+    const show = ({ newUserId, credits, createdAt, creditedAt }: typeof referrals.$inferSelect) => ({
       wasReferred: newUserId === userId,
       credits,
       createdAt,
+      creditedAt,
     })
     const read = (isOnPage: SQL | undefined) => db.select().from(referrals).where(isOnPage).all().map(show)
     yield read(eq(referrals.newUserId, userId))

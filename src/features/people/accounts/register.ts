@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -9,10 +10,11 @@ import { enqueueVerification } from '../email-addresses/verify-email.ts'
 import { isInviteUsable, redeemInvite } from '../invites/redeem.ts'
 import { requireUncommon } from '../passwords/common-passwords.ts'
 import type { Passwords } from '../passwords/passwords.ts'
+import { newReferralCode, noteReferral } from '../referrals/referrals.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
-import { creditReferral, newReferralCode, type ReferralDeps } from './referrals.ts'
 import type { RegisterRequest } from './schemas.ts'
+import { countSignUp, type SignUpOrigin } from './sign-up-limit.ts'
 
 export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
@@ -21,8 +23,9 @@ export type SignUp = {
   /** Addresses of wallets are not for passwords (decisions, 5). */
   walletEmailDomain: string
 }
-export type RegisterDeps = ReferralDeps & {
+export type RegisterDeps = {
   db: Db
+  clock: Clock
   passwords: Passwords
   mailer: Mailer
   enqueue: Enqueue
@@ -30,11 +33,11 @@ export type RegisterDeps = ReferralDeps & {
 }
 
 /**
- * Creates an account; the caller signs in afterwards. The invitation is used, and referrals are credited, with it or not at all.
+ * Creates an account; the caller signs in afterwards. The invitation is used, and the referral noted, with it or not at all.
  * @throws AppError `forbidden` when sign-up is closed or the invitation is no good, `conflict` when the address is taken,
- * `invalid` for a wallet's address and for a password that everybody guesses.
+ * `invalid` for a wallet's address and for a password that everybody guesses; `forbidden` as `countSignUp`.
  */
-export async function register(deps: RegisterDeps, request: RegisterRequest): Promise<UserRow> {
+export async function register(deps: RegisterDeps, request: RegisterRequest, origin: SignUpOrigin): Promise<UserRow> {
   const { email, password, inviteCode, referralCode } = request
   requireInvited(deps, inviteCode)
   if (isWalletEmail(email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
@@ -44,9 +47,10 @@ export async function register(deps: RegisterDeps, request: RegisterRequest): Pr
   const now = deps.clock.now()
   return write(deps.db, (tx) => {
     requireFree(tx, email)
+    countSignUp(tx, deps, origin)
     if (deps.signUp.mode === 'invite' && !redeemInvite(tx, inviteCode ?? '', now)) throw invalidInvite()
     const user = insertUser(tx, account, { now, ...firstRights(tx, deps.signUp) })
-    if (referralCode) creditReferral(tx, deps, user, referralCode)
+    if (referralCode) noteReferral(tx, deps, user, referralCode)
     enqueueVerification(tx, deps, user)
     return user
   })

@@ -54,10 +54,6 @@ export const SessionResponse = z.object({
 })
 export type SessionResponse = z.infer<typeof SessionResponse>
 
-/** `GET /api/settings/referrals`: the code to give away and what it has brought. */
-export const ReferralsResponse = z.object({ code: z.string(), referred: z.number(), credits: z.number() })
-export type ReferralsResponse = z.infer<typeof ReferralsResponse>
-
 const MAX_NOTIFICATIONS = 32
 
 const MAX_NOTIFICATIONS_BYTES = 4096

@@ -10,26 +10,27 @@ import { readSessionTokens } from '../../../http/sessions/cookie.ts'
 import type { Csrf } from '../../../http/sessions/csrf.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
+import { type BotDetection, issueChallenge, requireHuman } from '../bot-detection/bot-detection.ts'
 import { Challenge } from '../bot-detection/schemas.ts'
 import type { KnownDevices } from '../lockout/known-devices.ts'
 import { visitorOf } from '../lockout/known-devices.ts'
+import { getReferrals } from '../referrals/referrals.ts'
+import { ReferralsResponse } from '../referrals/schemas.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { clearSessionCookie, readSessionToken, startSession } from '../sessions/start-session.ts'
 import { type FirstAccountDeps, requireOwnerSetUp } from './first-account.ts'
 import { login } from './login.ts'
-import { getReferrals } from './referrals.ts'
 import { type RegisterDeps, register } from './register.ts'
 import {
   CsrfToken,
   LoginRequest,
   LoginResponse,
-  ReferralsResponse,
   RegisterRequest,
   RegisterResponse,
   SessionResponse,
   SignedOut,
 } from './schemas.ts'
+import { isCrowded } from './sign-up-limit.ts'
 
 export type AccountsWebDeps = RegisterDeps &
   FirstAccountDeps & {
@@ -52,7 +53,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
     '/api/auth/challenge',
     answers({ 200: Challenge }),
     limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
-    (c) => c.json(deps.botDetection.proofOfWork.issue()),
+    (c) => c.json(issueChallenge(deps.botDetection, { isFromCrowd: isCrowded(deps, c.env.address) })),
   )
 
   app.post(
@@ -65,8 +66,11 @@ export function accountsWeb(deps: AccountsWebDeps) {
     async (c) => {
       const request = c.req.valid('json')
       const { website: honeypot, proof } = request
-      await requireHuman(deps.botDetection, { userAgent: c.req.header('user-agent'), honeypot, proof })
-      const { id, email, name } = await register(deps, request)
+      const { address } = c.env
+      const userAgent = c.req.header('user-agent')
+      const isFromCrowd = isCrowded(deps, address)
+      const hasProof = await requireHuman(deps.botDetection, { userAgent, honeypot, proof, isFromCrowd })
+      const { id, email, name } = await register(deps, request, { address, hasProof })
       return c.json({ id, email, name })
     },
   )

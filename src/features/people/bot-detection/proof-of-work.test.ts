@@ -1,9 +1,10 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { solve } from '../../../../tests/harness/proof.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
+import { throttles } from '../users/tables.ts'
 import { createProofOfWork } from './proof-of-work.ts'
 import { Challenge } from './schemas.ts'
 
@@ -32,6 +33,73 @@ test('GET /api/auth/challenge: difficulty 0 where no proof is asked for', async 
   const { challenge, register } = withProofs({})
   expect((await challenge()).difficulty).toBe(0)
   expect((await register(undefined)).status).toBe(200)
+})
+
+describe('after 100 sign-ups of one network within an hour', () => {
+  const crowdOf = async (environment: Record<string, string> = {}) => {
+    const it = testPlatform({ environment })
+    const send = (address: string, email: string, proof?: unknown) =>
+      it.face('web', { address }).request('/api/register', json('POST', { ...ADA, email, proof }))
+    const challenge = (address: string) => read(Challenge, it.face('web', { address }).request('/api/auth/challenge'))
+    /** Few enough at once that the hasher takes all of them. */
+    const fill = async (addressOf: (index: number) => string, count = 100) => {
+      const statuses: number[] = []
+      for (let from = 0; from < count; from += 10) {
+        const some = Array.from({ length: Math.min(10, count - from) }, (_, index) => from + index)
+        const answers = await Promise.all(some.map((index) => send(addressOf(index), `user${index}@example.com`)))
+        statuses.push(...answers.map(({ status }) => status))
+      }
+      return statuses
+    }
+    return { ...it, send, challenge, fill }
+  }
+
+  test.each([
+    ['IPv4 addresses of one /24', (index: number) => `198.51.100.${index}`, '198.51.100.200', '198.51.101.1'],
+    ['IPv6 addresses of one /64', (index: number) => `2001:db8::${index}`, '2001:db8::1:1', '2001:db8:0:1::1'],
+    ['loopback', () => '127.0.0.1', '127.0.0.1', '198.51.100.1'],
+  ])(
+    'POST /api/register: 403 PROOF_REQUIRED without a proof of work, from %s',
+    async (_what, addressOf, same, other) => {
+      const it = await crowdOf()
+      const statuses = await it.fill(addressOf, 120)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(100)
+      expect(statuses.filter((status) => status === 403)).toHaveLength(20)
+      const refused = await it.send(same, 'late@example.com')
+      expect([refused.status, await refused.json()]).toEqual([403, { error: 'Access denied', code: 'PROOF_REQUIRED' }])
+      expect(countRows(it.platform.db).users).toBe(100)
+
+      const { challenge, difficulty } = await it.challenge(same)
+      expect(difficulty).toBe(18)
+      expect((await it.send(same, 'late@example.com', solve(challenge))).status).toBe(200)
+      expect((await it.send(same, 'later@example.com', solve(challenge))).status).toBe(403)
+      expect((await it.challenge(other)).difficulty).toBe(0)
+      expect((await it.send(other, 'other@example.com')).status).toBe(200)
+    },
+  )
+
+  test('POST /api/register: 200 without a proof of work once the hour is over', async () => {
+    const it = await crowdOf()
+    await it.fill(() => '198.51.100.1')
+    expect((await it.send('198.51.100.1', 'late@example.com')).status).toBe(403)
+    it.clock.advance(3_600_000)
+    expect((await it.send('198.51.100.1', 'late@example.com')).status).toBe(200)
+  })
+
+  test('POST /api/register: 200 without a proof of work under BOT_DETECTION=off', async () => {
+    const it = await crowdOf({ BOT_DETECTION: 'off' })
+    await it.fill(() => '198.51.100.1')
+    expect((await it.challenge('198.51.100.1')).difficulty).toBe(0)
+    expect((await it.send('198.51.100.1', 'late@example.com')).status).toBe(200)
+  })
+
+  test('POST /api/register: registrations that fail do not count', async () => {
+    const it = await crowdOf()
+    await it.fill(() => '198.51.100.1', 1)
+    for (let again = 0; again < 120; again++)
+      expect((await it.send('198.51.100.1', 'user0@example.com')).status).toBe(409)
+    expect((await it.challenge('198.51.100.1')).difficulty).toBe(0)
+  })
 })
 
 test('GET /api/auth/challenge: 429 beyond the rate of one address', async () => {
@@ -118,7 +186,8 @@ test('POST /api/register: a solution is good until its challenge expires, and us
   clock.advance(1)
   expect((await register(late, 'eve@example.com')).status).toBe(403)
   expect((await register(used, 'eve@example.com')).status).toBe(403)
-  expect(countRows(platform.db).throttles).toBe(1)
+  const keys = platform.db.select({ key: throttles.key }).from(throttles).all()
+  expect(keys.filter(({ key }) => key.startsWith('proof:'))).toHaveLength(1)
 })
 
 test('POST /api/register: a proof does not excuse the honeypot', async () => {

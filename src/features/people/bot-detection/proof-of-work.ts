@@ -11,7 +11,7 @@ export const DIFFICULTY_BITS = 18
 const LIFETIME_MS = 10 * 60_000
 
 export type ProofOfWork = {
-  /** A new challenge; `difficulty` 0 means that none is asked for. */
+  /** Returns a new challenge. */
   issue(): Challenge
   /** Is this a solution of a challenge made here, in time and for the first time? Uses it up. */
   accept(proof: Proof): Promise<boolean>

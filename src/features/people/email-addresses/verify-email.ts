@@ -1,6 +1,5 @@
 import { eq } from 'drizzle-orm'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
@@ -9,10 +8,11 @@ import { recordAudit } from '../audit/audit.ts'
 import { takeAttempt } from '../lockout/throttle.ts'
 import { takeEmailToken } from '../mails/email-tokens.ts'
 import { enqueueMail, requireMail } from '../mails/send-mail.ts'
+import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { setEmail } from './change-email.ts'
 
-export type VerifyEmailDeps = { db: Db; clock: Clock; mailer: Mailer; enqueue: Enqueue }
+export type VerifyEmailDeps = ReferralDeps & { db: Db; mailer: Mailer; enqueue: Enqueue }
 
 const PURPOSES = ['verify-email', 'change-email'] as const
 const MAILS = { limit: 10, windowMs: 3_600_000 }
@@ -55,6 +55,7 @@ export async function verifyEmail(deps: VerifyEmailDeps, token: string): Promise
     if (user.email !== link.email) throw invalidLink()
     tx.update(users).set({ emailVerifiedAt: now, updatedAt: now }).where(eq(users.id, user.id)).run()
     recordAudit(tx, { actor: user.id, action: 'account.email-verified', target: user.id }, now)
+    creditReferral(tx, deps, user.id)
     return 'verified'
   })
 }
@@ -62,6 +63,7 @@ export async function verifyEmail(deps: VerifyEmailDeps, token: string): Promise
 function finishChange(tx: Tx, deps: VerifyEmailDeps, user: UserRow, email: string): 'changed' {
   const now = deps.clock.now()
   setEmail(tx, user, { email, emailVerifiedAt: now }, now)
+  creditReferral(tx, deps, user.id)
   if (deps.mailer.isConfigured) {
     enqueueMail(tx, deps.enqueue, { mail: 'email-changed', userId: user.id, address: user.email })
   }

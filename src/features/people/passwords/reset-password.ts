@@ -4,6 +4,7 @@ import type { Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { forgetFailedLogins } from '../lockout/guesses.ts'
 import { type EmailToken, findEmailToken, takeEmailToken } from '../mails/email-tokens.ts'
+import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
 import { endSessions } from '../sessions/sessions.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { type ChangePasswordDeps, noteNewPassword } from './change-password.ts'
@@ -19,7 +20,7 @@ const PURPOSES = ['reset-password'] as const
  * @throws AppError `invalid` for a common password and for a link that is unknown, used or too old.
  */
 export async function resetPasswordByLink(
-  deps: ChangePasswordDeps,
+  deps: ChangePasswordDeps & ReferralDeps,
   { token, password, endKeys }: ResetPasswordRequest,
   address: string | null,
 ): Promise<number | null> {
@@ -34,6 +35,7 @@ export async function resetPasswordByLink(
     if (!user) throw invalidLink()
     endSessions(tx, user.id)
     forgetFailedLogins(tx, user.email)
+    creditReferral(tx, deps, user.id)
     return noteNewPassword(tx, deps, user, { action: 'account.password-reset', address, endKeys })
   })
 }

@@ -10,6 +10,7 @@ import { VerifyEmailRequest } from '../email-addresses/schemas.ts'
 import { requestVerification, verifyEmail } from '../email-addresses/verify-email.ts'
 import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
 import { MessageResponse } from '../mails/schemas.ts'
+import type { ReferralDeps } from '../referrals/referrals.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
 import { type ChangePasswordDeps, changePassword } from './change-password.ts'
 import { forgotPassword } from './forgot-password.ts'
@@ -22,13 +23,14 @@ import {
   ResetPasswordRequest,
 } from './schemas.ts'
 
-export type PasswordWebDeps = ChangePasswordDeps & {
-  guards: Guards
-  knownDevices: KnownDevices
-  isHttps: boolean
-  botDetection: BotDetection
-  requestsPerMinute: { password: number }
-}
+export type PasswordWebDeps = ChangePasswordDeps &
+  ReferralDeps & {
+    guards: Guards
+    knownDevices: KnownDevices
+    isHttps: boolean
+    botDetection: BotDetection
+    requestsPerMinute: { password: number }
+  }
 
 const changeAnswers = answers({ 200: PasswordChanged }, 'not_found', 'limited')
 const forgotAnswers = answers({ 200: MessageResponse }, 'limited', 'unavailable')

@@ -1,13 +1,13 @@
 import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { ExternalProfile } from '../../../adapters/identity/provider.ts'
-import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type Sealer, sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { firstRights, insertUser, type SignUp } from '../accounts/register.ts'
 import { recordAudit } from '../audit/audit.ts'
+import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
 import type { ProviderName } from './attempts.ts'
@@ -15,9 +15,8 @@ import { decideLink, type LinkDecision } from './link.ts'
 import { identities, wallets } from './tables.ts'
 import type { TakeOver } from './take-over.ts'
 
-export type EnterDeps = {
+export type EnterDeps = ReferralDeps & {
   db: Db
-  clock: Clock
   sealer: Sealer
   takeOver: TakeOver
   signUp: SignUp
@@ -81,7 +80,9 @@ function follow(tx: Tx, deps: EnterDeps, decision: LinkDecision, { linked, local
   if (decision === 'link' && local) return local
   if (decision === 'take-over-unverified' && local) {
     deps.takeOver(tx, local.id)
-    return proveEmail(tx, local.id, start.now)
+    const proved = proveEmail(tx, local.id, start.now)
+    creditReferral(tx, deps, local.id)
+    return proved
   }
   if (decision === 'create') return createUser(tx, deps.signUp, start)
   throw new AppError('unauthenticated', `This sign-in is not accepted (${linked || local ? 'account' : 'sign-up'})`)

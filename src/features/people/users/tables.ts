@@ -96,7 +96,10 @@ export const recoveryCodes = sqliteTable(
   (table) => [index('recovery_codes_by_user').on(table.userId)],
 )
 
-/** Who brought whom: one row per new user, so that credit is given once. No foreign key to the referrer: he may leave. */
+/**
+ * One row per referred user, so that credit is given once: at `creditedAt`, null until they prove their address or pay. No
+ * foreign key to the referrer, who may leave.
+ */
 export const referrals = sqliteTable(
   'referrals',
   {
@@ -106,8 +109,9 @@ export const referrals = sqliteTable(
     referrerId: text().notNull(),
     credits: integer().notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    creditedAt: integer({ mode: 'timestamp_ms' }),
   },
-  (table) => [index('referrals_by_referrer').on(table.referrerId)],
+  (table) => [index('referrals_by_referrer').on(table.referrerId, table.creditedAt)],
 )
 
 /** Failed attempts by key (`login:account:<hash>`, `login:address:…`), kept across restarts until `resetAt`. */
