@@ -131,7 +131,16 @@ test('POST /api/browse/write: 400 for a bad body, for Git’s own files, and for
   fill(folders.root, { 'folder/x': '', '.git/config': 'untouched' })
   const content = 'x'
   const paths = ['folder', 'folder/x/y', 'tmp/x', 'dangling', '.git/config', '.git/hooks/pre-commit', 'sub/.git/config']
-  const git = ['.GIT/config', '.git /config', './/.git/config', 'git~1/config', '.git']
+  const git = [
+    '.GIT/config',
+    '.git /config',
+    '.g\u200cit/config',
+    '.git:config',
+    'a/.Git/x',
+    './/.git/config',
+    'git~1/config',
+    '.git',
+  ]
   const bodies: unknown[] = [{ content }, { path: 'x' }, { path: '', content }, { path: 'x', content: 7 }, []]
   for (const body of [...bodies, ...[...paths, ...git, '.', '/'].map((path) => ({ path, content }))]) {
     expect({ body, status: (await post('write', body)).status }).toEqual({ body, status: 400 })

@@ -1,6 +1,7 @@
 import { closeSync, constants, fchownSync, fstatSync, mkdirSync, openSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../core/errors.ts'
+import { isGitName } from '../../core/text/git-name.ts'
 
 const MAX_PATH_CHARS = 1024
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
@@ -36,7 +37,7 @@ export function toParts(path: string): string[] {
 /** Nothing is written where Git looks for what it runs and obeys. @throws AppError `invalid` for the root and for `.git`. */
 export function requireWritable(parts: readonly string[]): void {
   if (parts.length === 0) throw new AppError('invalid', 'The path names no file')
-  if (parts.some((part) => /^(?:\.git[ .]*|git~1)$/i.test(part))) {
+  if (parts.some(isGitName)) {
     throw new AppError('invalid', 'Files of Git cannot be changed here')
   }
 }

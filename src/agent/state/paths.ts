@@ -1,6 +1,7 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { AppError } from '../../core/errors.ts'
+import { isGitName } from '../../core/text/git-name.ts'
 import { systemCode } from './files.ts'
 
 const MAX_PATH_CHARS = 512
@@ -13,6 +14,27 @@ export function toParts(path: string): string[] {
   return path.split('/').filter((part) => part !== '' && part !== '.')
 }
 
+/**
+ * The parts of a path that is written to. Git obeys what stands in its folder, and the platform reads it.
+ * @throws AppError `invalid` as `toParts`, and for the files of Git.
+ */
+export function toWritableParts(path: string): string[] {
+  const parts = toParts(path)
+  requireNoGit(parts)
+  return parts
+}
+
+function requireNoGit(parts: readonly string[]): void {
+  if (parts.some(isGitName)) throw new AppError('invalid', 'The files of Git cannot be changed by this tool')
+}
+
+/** `toRealPath` for a file that is moved away. @throws AppError as `toRealPath`, and `invalid` for the files of Git. */
+export async function toMovablePath(root: string, path: string): Promise<string> {
+  const source = await toRealPath(root, path)
+  requireNoGit(relative(await realpath(root), source).split(sep))
+  return source
+}
+
 /** Follows links and then looks where they led. @throws AppError `invalid`, `not_found`. */
 export async function toRealPath(root: string, path: string): Promise<string> {
   const wanted = join(root, ...toParts(path))
@@ -23,11 +45,18 @@ export async function toRealPath(root: string, path: string): Promise<string> {
   }
 }
 
-/** One folder at a time, each checked before the next is made inside it. */
+/**
+ * Makes one folder at a time, each checked before the next is made inside it.
+ * @throws AppError `invalid` for a link that leads out or to the files of Git.
+ */
 export async function makeFolders(root: string, parts: string[]): Promise<string> {
-  let folder = await realpath(root)
+  const realRoot = await realpath(root)
+  let folder = realRoot
   try {
-    for (const part of parts) folder = await makeFolder(root, join(folder, part))
+    for (const part of parts) {
+      folder = await makeFolder(root, join(folder, part))
+      requireNoGit(relative(realRoot, folder).split(sep))
+    }
   } catch (error) {
     throw toPathError(error, parts.join('/'))
   }

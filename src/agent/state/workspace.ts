@@ -4,7 +4,7 @@ import { basename, join, relative } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { writeAtomically } from './files.ts'
-import { makeFolders, requireReplaceable, toParts, toPathError, toRealPath } from './paths.ts'
+import { makeFolders, requireReplaceable, toPathError, toRealPath, toWritableParts } from './paths.ts'
 import { discardFile, moveFile, TRASH } from './trash.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
@@ -52,7 +52,7 @@ export function createWorkspace(root: string, clock: Clock): Workspace {
     async write(path, text) {
       const sizeBytes = Buffer.byteLength(text)
       if (sizeBytes > MAX_FILE_BYTES) throw new AppError('too_large', 'A file has at most 1 MB')
-      const parts = toParts(path)
+      const parts = toWritableParts(path)
       const name = parts.pop()
       if (name === undefined) throw new AppError('invalid', 'The path names no file')
       const folder = await makeFolders(root, parts)

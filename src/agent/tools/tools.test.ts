@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callsTool, fails, says } from '../../../tests/harness/doubles/platform.ts'
 import { OWNER_KEY, startTestAgent } from '../../../tests/harness/test-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
+import { systemClock } from '../../core/clock.ts'
+import { createWorkspace } from '../state/workspace.ts'
 
 test('write_file, list_files and read_file work on real files of the workspace', async () => {
   await using agent = await startTestAgent()
@@ -49,6 +52,46 @@ test.each(escapes)('write_file, read_file and list_files refuse %j', async (path
   expect(await readdir(join(agent.folder, 'workspace'))).toEqual([])
   expect((await readdir(agent.folder)).sort()).toEqual(['sessions', 'workspace'])
 })
+
+const gitPaths = [
+  '.git',
+  '.git/config',
+  '.GIT/config',
+  '.git/hooks/new/pre-commit',
+  'sub/.git/config',
+  './sub//.Git./config',
+  'git~1/config',
+  '.g\u200cit/config',
+  'link/config',
+  'link/new/config',
+]
+test.each(gitPaths)(
+  'write_file, patch_file, move_file and delete_file refuse %j: the files of Git stay',
+  async (path) => {
+    await using agent = await startTestAgent()
+    const workspace = join(agent.folder, 'workspace')
+    for (const folder of ['.git', 'sub/.git']) {
+      await mkdir(join(workspace, folder), { recursive: true })
+      await writeFile(join(workspace, folder, 'config'), '[core]')
+    }
+    await symlink('.git', join(workspace, 'link'))
+    await writeFile(join(workspace, 'a'), 'a')
+    const before = (await readdir(workspace, { recursive: true })).sort()
+    const refusal = 'The files of Git cannot be changed by this tool'
+    expect(await agent.runTool('write_file', { path, content: 'x' })).toContain(refusal)
+    expect(await agent.runTool('move_file', { from: 'a', to: path })).toContain(refusal)
+    if (existsSync(join(workspace, path)) && !path.endsWith('.git')) {
+      const patched = await agent.runTool('patch_file', { path, oldText: '[core]', newText: 'x' })
+      expect(patched).toContain(refusal)
+      expect(await agent.runTool('move_file', { from: path, to: 'b' })).toContain(refusal)
+      // The tool asks the owner first.
+      await expect(createWorkspace(workspace, systemClock).discard(path)).rejects.toThrow(refusal)
+      expect(JSON.parse(await agent.runTool('read_file', { path }))).toEqual({ content: '[core]' })
+    }
+    expect((await readdir(workspace, { recursive: true })).sort()).toEqual(before)
+    expect(await readFile(join(workspace, '.git/config'), 'utf8')).toBe('[core]')
+  },
+)
 
 test('links that leave the workspace are neither read, written, listed nor replaced', async () => {
   await using agent = await startTestAgent()
