@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import { type Context, Hono } from 'hono'
 import { hasTooManyCookies } from '../adapters/gateways/proxy-headers.ts'
+import { trimAround } from '../core/text/trim.ts'
 import type { WebEnv } from '../http/env.ts'
 import { notFound } from '../http/errors.ts'
 import { embeddedDashboard } from './embedded-files.ts'
@@ -19,7 +20,10 @@ type Bytes = Uint8Array<ArrayBuffer>
 const BUILD_FOLDER = join(import.meta.dir, '..', '..', 'web', 'dist')
 
 /** `/docs` lists the chapters, `/docs/<chapter>` is one. */
-const DOCUMENT = /^\/docs(?:\/+|\/*$)(.*?)\/*$/
+const DOCUMENTS = '/docs'
+
+/** Browsers send about 20 characters; a longer header gets an uncompressed response. */
+const MAX_ENCODINGS_LENGTH = 1000
 
 /** The build leaves files compressed by Brotli beside themselves, and the executable carries them in this form alone; no address leads there. */
 const COMPRESSED = '.br'
@@ -80,26 +84,23 @@ export function dashboardWeb(files: Dashboard) {
 /** What stands at an address, or in the place of what does not: the document or the page that says so. */
 function findFile(files: Dashboard, wanted: string): { path: string; isKnown: boolean } {
   if (hasFile(files, wanted) && !wanted.endsWith(COMPRESSED)) return { path: wanted, isKnown: true }
-  const [, chapter] = DOCUMENT.exec(wanted) ?? []
-  if (chapter === undefined) return { path: '/index.html', isKnown: isPage(wanted) }
+  if (wanted !== DOCUMENTS && !wanted.startsWith(`${DOCUMENTS}/`))
+    return { path: '/index.html', isKnown: isPage(wanted) }
+  const chapter = trimAround(wanted.slice(DOCUMENTS.length), '/')
   const path = `/docs/${chapter || 'index'}.html`
   return hasFile(files, path) ? { path, isKnown: true } : { path: '/docs/missing.html', isKnown: false }
 }
 
 /** A browser on its way to a page: what has an extension is a file, and monitoring is no page of ours. */
 function wantsPage(c: Context, path: string): boolean {
-  const isFile = /\.[^/]*$/.test(path) || path === '/metrics'
+  const isFile = path.includes('.', path.lastIndexOf('/') + 1) || path === '/metrics'
   return !isFile && c.req.header('accept')?.includes('text/html') === true
 }
 
 /** What a browser takes, without what it refuses by `q=0`. */
 function listEncodings(header = ''): Set<string> {
-  const parts = header.split(',').map((part) =>
-    part
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/),
-  )
+  if (header.length > MAX_ENCODINGS_LENGTH) return new Set()
+  const parts = header.split(',').map((part) => part.split(';').map((word) => word.trim().toLowerCase()))
   return new Set(parts.flatMap(([name = '', quality = '']) => (/^q=0(\.0*)?$/.test(quality) ? [] : [name])))
 }
 

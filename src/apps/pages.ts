@@ -58,8 +58,18 @@ export const PAGES = [
   '/admin/services',
 ] as const
 
-const PATTERNS = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\$\w+/g, '[^/]+').replace(/\/$/, '')}/?$`))
+const PATHS = PAGES.map(toParts)
 
 export function isPage(path: string): boolean {
-  return PATTERNS.some((pattern) => pattern.test(path))
+  const parts = toParts(path)
+  return PATHS.some(
+    (page) =>
+      page.length === parts.length &&
+      page.every((part, index) => (part.startsWith('$') ? parts[index] !== '' : part === parts[index])),
+  )
+}
+
+/** A slash at the end makes no other page. */
+function toParts(path: string): string[] {
+  return (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
 }

@@ -10,6 +10,7 @@ import { errorMessage, StartupError } from '../core/errors.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { createLogOutput } from '../core/log-output.ts'
 import { describeFirstIssue, describeIssue } from '../core/settings/read.ts'
+import { trimTrailing } from '../core/text/trim.ts'
 import { addExample } from './example.ts'
 import { listMisspelt } from './misspelt.ts'
 import { firstSignal } from './signals.ts'
@@ -29,7 +30,7 @@ const REQUIRED = ['AGENT_MODEL', 'GATEWAY_TOKEN', 'PLATFORM_URL', 'PLATFORM_TOKE
 
 const Url = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .transform((text) => text.replace(/\/+$/, ''))
+  .transform((text) => trimTrailing(text, '/'))
 
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(18_789),

@@ -106,8 +106,9 @@ function toPath(command: Command): string {
 
 /** Commander puts its suggestion into a second line. */
 function toOneLine(text: string): string {
-  return `stead: ${text
+  const lines = text
     .replace(/^error: /, '')
-    .trim()
-    .replace(/\s*\n\s*/g, ' ')}\n`
+    .split('\n')
+    .map((line) => line.trim())
+  return `stead: ${lines.filter(Boolean).join(' ')}\n`
 }

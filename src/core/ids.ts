@@ -34,6 +34,6 @@ export function newSlug(name: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 20)
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
   return `${words || 'agent'}-${randomBytes(4).toString('hex')}`
 }

@@ -16,12 +16,13 @@ const SECRET_FIELDS = new Set([
   'gatewayToken',
   'accessToken',
 ])
-const SECRET_FIELD = new RegExp(`"(?:${[...SECRET_FIELDS].join('|')})":`)
-/** A word's start, or what follows an escape such as `\n` or a colour: the text is masked after it became JSON. */
-const WORD_START = String.raw`(?<=^|[^A-Za-z0-9_]|\\[bfnrt]|\\u[0-9a-f]{4}|\\u001b\[[0-9;]*m)`
-const TOKEN = '(sk_|rnd_|agt_|gw_|gsk_|AIza|sk-[a-z]{0,8}-?)[A-Za-z0-9_-]{12,}'
-const BEARER = String.raw`(Bearer\s+)[^\s"',\\]+`
-const SECRET_TEXT = new RegExp(`${WORD_START}${TOKEN}|${BEARER}`, 'g')
+const SECRET_KEYS = [...SECRET_FIELDS].map((name) => `"${name}":`)
+/**
+ * A token at the start of a word or after an escape such as `\n` or a colour, because the text is masked after it became JSON,
+ * or what follows `Bearer`.
+ */
+const SECRET_TEXT =
+  /(?<=^|[^A-Za-z0-9_]|\\[bfnrt]|\\u[0-9a-f]{4}|\\u001b\[[0-9;]*m)(sk_|rnd_|agt_|gw_|gsk_|AIza|sk-[a-z]{0,8}-?)[A-Za-z0-9_-]{12,}|(Bearer\s+)[^\s"',\\]+/g
 
 /** Masks what looks like one of our tokens, a provider's key, a bearer or the userinfo of a URL, wherever it stands. */
 export function redact(text: string): string {
@@ -33,7 +34,7 @@ export function redact(text: string): string {
 
 /** A line of JSON without what stands in fields that are named like secrets, at whatever depth. Few lines have one. */
 function maskSecretFields(line: string): string {
-  if (!SECRET_FIELD.test(line)) return line
+  if (!SECRET_KEYS.some((key) => line.includes(key))) return line
   const masked = JSON.parse(line, (name, value) => (SECRET_FIELDS.has(name) ? '[redacted]' : value))
   return `${JSON.stringify(masked)}\n`
 }

@@ -1,3 +1,4 @@
+import { trimTrailing } from './text/trim.ts'
 /** Millionths of a US dollar, always whole: sums never drift (decisions, 24). */
 export type MicroUsd = number
 
@@ -54,7 +55,7 @@ export function parseMicroUsd(amount: unknown): MicroUsd | null {
 export function formatMicroUsd(microUsd: MicroUsd, places = 0): string {
   const digits = String(Math.abs(microUsd)).padStart(7, '0')
   const fraction = digits.slice(-6)
-  const kept = fraction.slice(0, Math.max(places, fraction.replace(/0+$/, '').length))
+  const kept = fraction.slice(0, Math.max(places, trimTrailing(fraction, '0').length))
   return `${microUsd < 0 ? '-' : ''}${digits.slice(0, -6)}${kept && `.${kept}`}`
 }
 

@@ -3,7 +3,7 @@ import { AppError } from '../../src/core/errors.ts'
 import { write } from '../../src/db/write.ts'
 import { insertAgent, openTokens } from '../../src/features/agents/registry/create.ts'
 import { heartbeatJob } from '../../src/features/talk/heartbeat/due.ts'
-import { receiveMail } from '../../src/features/talk/inbox/receive.ts'
+import { readMail, receiveMail } from '../../src/features/talk/inbox/receive.ts'
 import { inboxMessages } from '../../src/features/talk/inbox/tables.ts'
 import { scheduledTasksJob } from '../../src/features/talk/scheduled-tasks/jobs.ts'
 import { scheduledRuns } from '../../src/features/talk/scheduled-tasks/tables.ts'
@@ -68,7 +68,10 @@ test('a mail wakes the agent that it is for', async () => {
   await world.fallAsleep()
   const mail = { from: 'bob@example.com', to: `${world.id}@stead.example`, subject: 'Tea', body: 'At four?' }
   const outcome = await write(world.platform.db, (tx) =>
-    receiveMail(world.platform, tx, { ...mail, authentication: null, headers: [], messageId: null }),
+    receiveMail(world.platform, tx, readMail({ ...mail, authentication: null, headers: [], messageId: null }), {
+      text: mail.body ?? '',
+      files: [],
+    }),
   )
   expect(outcome).toBe('processed')
   const delivered = await until('its delivery', () => {

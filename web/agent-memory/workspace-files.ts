@@ -6,7 +6,7 @@ export type ChosenFile = { path: string; size: number }
 export type FoundFile<File extends ChosenFile> = { file: File; path: string; into: 'instructions' | 'facts' }
 
 const SOUL = 'SOUL.md'
-const KNOWLEDGE = /(?:^|\/)(SOUL\.md|MEMORY\.md|USER\.md|memory\/[^/]+(?:\/[^/]+)*\.md)$/
+const KNOWLEDGE = /(?:^|\/)(SOUL\.md|MEMORY\.md|USER\.md)$/
 /** A day of the diary that was chosen without its folder. */
 const DAY = /^\d{4}-\d{2}-\d{2}[^/]*\.md$/
 
@@ -21,7 +21,7 @@ export const MAX_BYTES = 7_000_000
 export function findWorkspace<File extends ChosenFile>(files: readonly File[]): FoundFile<File>[] {
   const found = files.flatMap((file) => {
     const whole = DAY.test(file.path) ? `memory/${file.path}` : file.path
-    const path = KNOWLEDGE.exec(whole)?.[1]
+    const path = findKnowledge(whole)
     return path === undefined ? [] : [{ file, path, root: whole.slice(0, -path.length) }]
   })
   const roots = found.map(({ root }) => root)
@@ -50,6 +50,12 @@ export async function toImport(
   found: readonly FoundFile<ChosenFile & { text(): Promise<string> }>[],
 ): Promise<WorkspaceImport> {
   return { agentId, files: await Promise.all(found.map(async ({ file, path }) => ({ path, text: await file.text() }))) }
+}
+
+/** Returns the path inside the workspace; undefined for a file that is no part of one. */
+function findKnowledge(path: string): string | undefined {
+  const memory = path.endsWith('.md') ? `/${path}`.indexOf('/memory/') : -1
+  return memory === -1 ? KNOWLEDGE.exec(path)?.[1] : path.slice(memory)
 }
 
 function depthOf(path: string): number {

@@ -1,5 +1,5 @@
 /** Letters that nobody sees, or that turn the order of others: what is approved must not hide behind them. Emoji keep theirs. */
-const HIDDEN = /[[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]--[\uFE0E\uFE0F]]/gv
+const HIDDEN = /(?![\uFE0E\uFE0F])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 /** The same JSON text with everything visible, by the escapes that JSON has for it. */
 export function toVisible(json: string): string {

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
+import { trimAround } from '../../src/core/text/trim.ts'
 
-const fence = /^```[^\n]*\n([\s\S]*?)(?:\n```[^\S\n]*$|$(?![\s\S]))/m
-const inline = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/
+const FENCE = '```'
+const inline = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/g
 
 /** What a person has written: line breaks stay, code, bold and web addresses are marked up, the rest is shown as it came. */
 export function ReplyText({ text }: { text: string }) {
@@ -9,65 +10,71 @@ export function ReplyText({ text }: { text: string }) {
 }
 
 function splitBlocks(text: string): ReactNode[] {
-  return splitBy(
-    text,
-    fence,
-    (rest, key) =>
-      rest.trim() && (
-        <p key={key} className="whitespace-pre-wrap">
-          {splitInline(rest.replace(/^\n+|\n+$/g, ''))}
-        </p>
-      ),
-    ([, code], key) => (
+  return cutFences(text).map(({ isCode, at, lines }) => {
+    const content = lines.join('\n')
+    if (!isCode) {
+      return (
+        content.trim() && (
+          <p key={at} className="whitespace-pre-wrap">
+            {splitInline(trimAround(content, '\n'))}
+          </p>
+        )
+      )
+    }
+    return (
       <pre
-        key={key}
+        key={at}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by keyboard
         tabIndex={0}
         className="overflow-x-auto rounded-md bg-sunken px-3 py-2.5 font-mono text-[0.8125rem]"
       >
-        {code}
+        {content}
       </pre>
-    ),
-  )
+    )
+  })
+}
+
+/** `at` is the number of its first line. A fence that is not closed ends with the text. */
+type Part = { isCode: boolean; at: number; lines: string[] }
+
+function cutFences(text: string): Part[] {
+  const lines = text.split('\n')
+  const parts: Part[] = []
+  for (const [at, line] of lines.entries()) {
+    const last = parts.at(-1)
+    if (last?.isCode && line.trimEnd() === FENCE) parts.push({ isCode: false, at, lines: [] })
+    else if (!last?.isCode && line.startsWith(FENCE) && at < lines.length - 1)
+      parts.push({ isCode: true, at, lines: [] })
+    else if (last) last.lines.push(line)
+    else parts.push({ isCode: false, at, lines: [line] })
+  }
+  return parts
 }
 
 function splitInline(text: string): ReactNode[] {
-  return splitBy(
-    text,
-    inline,
-    (rest) => rest,
-    ([, code, bold, url], key) => {
-      if (code) {
-        return (
-          <code key={key} className="rounded bg-sunken px-1 py-0.5 font-mono text-[0.875em]">
-            {code}
-          </code>
-        )
-      }
-      if (bold) return <strong key={key}>{bold}</strong>
-      return (
-        <a key={key} href={url} target="_blank" rel="noopener noreferrer" className="text-accent underline">
-          {url}
-        </a>
-      )
-    },
-  )
-}
-
-/** Cuts `text` at each match and renders what lies between and the matches themselves, in order. */
-function splitBy(
-  text: string,
-  pattern: RegExp,
-  renderRest: (rest: string, key: number) => ReactNode,
-  renderMatch: (match: RegExpMatchArray, key: number) => ReactNode,
-): ReactNode[] {
   const parts: ReactNode[] = []
   let at = 0
-  for (const match of text.matchAll(new RegExp(pattern, `${pattern.flags}g`))) {
-    if (match.index > at) parts.push(renderRest(text.slice(at, match.index), at))
-    parts.push(renderMatch(match, match.index + 0.5))
+  for (const match of text.matchAll(inline)) {
+    if (match.index > at) parts.push(text.slice(at, match.index))
+    parts.push(renderMark(match))
     at = match.index + match[0].length
   }
-  if (at < text.length) parts.push(renderRest(text.slice(at), at))
+  if (at < text.length) parts.push(text.slice(at))
   return parts
+}
+
+function renderMark({ 1: code, 2: bold, 3: url, index }: RegExpExecArray): ReactNode {
+  if (code) {
+    return (
+      <code key={index} className="rounded bg-sunken px-1 py-0.5 font-mono text-[0.875em]">
+        {code}
+      </code>
+    )
+  }
+  if (bold) return <strong key={index}>{bold}</strong>
+  return (
+    <a key={index} href={url} target="_blank" rel="noopener noreferrer" className="text-accent underline">
+      {url}
+    </a>
+  )
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { trimAround } from '../../src/core/text/trim.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 
@@ -16,7 +17,7 @@ export function NameDialog({ title, lead, verb, initial, onConfirm, onClose }: N
   const [path, setPath] = useState(initial)
   const [error, setError] = useState<string | undefined>(undefined)
   const confirm = () => {
-    const name = path.trim().replace(/^\/+|\/+$/g, '')
+    const name = trimAround(path.trim(), '/')
     if (name === '') return setError('Please fill in this field.')
     onConfirm(name)
     onClose()

@@ -42,10 +42,8 @@ const named: Readonly<Record<string, Level>> = {
   verbose: 'debug',
 }
 /** A level near the beginning of a line of plain text: `[warn] …`, `ERROR: …`, `level=info …`. */
-const LEVEL_WORD = new RegExp(
-  String.raw`^.{0,40}?(?:\[|\blevel=|^|\s)(${Object.keys(named).join('|')})(?:\]|:|\s|$)`,
-  'i',
-)
+const LEVEL_WORD =
+  /^.{0,40}?(?:\[|\blevel=|^|\s)(fatal|critical|error|err|warn|warning|info|notice|debug|trace|verbose)(?:\]|:|\s|$)/i
 
 /** One event of the stream as a line; `eventId` is the number of the stored line, `now` is for servers that tell no time. */
 export function toRow(eventId: string, event: Exclude<LogEvent, { type: 'connected' }>, now: number): LogRow {

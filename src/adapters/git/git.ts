@@ -101,7 +101,7 @@ export async function requireRepository(root: FolderRoot): Promise<Repository> {
 
 /** A URL as it may be shown. */
 function maskCredentials(url: string): string {
-  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1***@').replace(/([?&][^=&#]*=)[^&#]*/g, '$1***')
+  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1***@').replace(/([?&][^?=&#]*=)[^&#]*/g, '$1***')
 }
 
 /** As `git rev-parse --abbrev-ref HEAD`: `HEAD` when no branch is checked out. */

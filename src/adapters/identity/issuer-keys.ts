@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/list-of.ts'
+import { trimTrailing } from '../../core/text/trim.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 
 /**
@@ -69,7 +70,7 @@ export function createIssuerKeys(location: IssuerLocation, deps: { fetch: typeof
 
 /** `<issuer>/.well-known/<name>`, whether or not the issuer ends with a slash. */
 export function wellKnownUrl(issuer: string, name: string): string {
-  return `${issuer.replace(/\/+$/, '')}/.well-known/${name}`
+  return `${trimTrailing(issuer, '/')}/.well-known/${name}`
 }
 
 async function fetchKeys(fetchFrom: typeof fetch, urls: IssuerLocation['configurationUrls']) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/list-of.ts'
+import { trimTrailing } from '../../core/text/trim.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 
 const TIMEOUT_MS = 10_000
@@ -38,7 +39,7 @@ export function createWebSearch(
     isConfigured,
     async search(query) {
       if (searxngUrl !== undefined) {
-        const url = `${searxngUrl.replace(/\/+$/, '')}/search?${new URLSearchParams({ q: query, format: 'json' })}`
+        const url = `${trimTrailing(searxngUrl, '/')}/search?${new URLSearchParams({ q: query, format: 'json' })}`
         const { results } = await ask(fetch, Searxng, url, {})
         return results.slice(0, MAX_RESULTS).map(({ title, url, content }) => toResult(title, url, content))
       }
@@ -80,6 +81,6 @@ async function ask<Schema extends z.ZodType>(
 
 /** Engines mark what they found in HTML. */
 function toResult(title: string, url: string, snippet: string | null | undefined): SearchResult {
-  const plain = (html: string) => html.replace(/<[^>]*>/g, '').trim()
+  const plain = (html: string) => html.replace(/<[^<>]*>/g, '').trim()
   return { title: plain(title), url, snippet: plain(snippet ?? '') }
 }

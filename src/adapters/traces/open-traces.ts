@@ -1,6 +1,7 @@
 import type { Span } from '@opentelemetry/api'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Log } from '../../core/log.ts'
+import { trimTrailing } from '../../core/text/trim.ts'
 import { VERSION } from '../../core/version.ts'
 import type { AgentGateway } from '../gateways/gateway.ts'
 import type { AiProvider } from '../models/provider.ts'
@@ -33,7 +34,7 @@ export async function openTraces({ endpoint, headers, serviceName }: TraceSettin
       import('@opentelemetry/resources'),
     ])
   const exporter = new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    url: `${trimTrailing(endpoint, '/')}/v1/traces`,
     headers: toHeaders(headers),
     timeoutMillis: TIMEOUT_MS,
   })

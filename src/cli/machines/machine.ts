@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { createPlatformClient, type Machine } from '../../adapters/platform/client.ts'
 import { AppError, errorMessage, StartupError } from '../../core/errors.ts'
+import { trimTrailing } from '../../core/text/trim.ts'
 import { pause } from '../../jobs/runner.ts'
 import { UsageError } from '../exit.ts'
 import { warnOfMisspelt } from '../misspelt.ts'
@@ -107,7 +108,7 @@ function readPlatform(text: string | undefined): string {
 export function readUrl(name: string, text: string): string {
   const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
   if (!isHttp) throw new UsageError(`${name}: must be an http or https URL`)
-  return text.replace(/\/+$/, '')
+  return trimTrailing(text, '/')
 }
 
 function readKey({ key, keyFile }: MachineOptions): string {

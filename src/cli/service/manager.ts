@@ -135,8 +135,10 @@ export function run(command: string[]): void {
   if (success) return
   const reason = stderr
     .toString()
-    .trim()
-    .replaceAll(/\s*\n\s*/g, '; ')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .join('; ')
   throw new AppError('unavailable', `service: ${command.join(' ')} failed${reason ? `: ${reason}` : ''}`)
 }
 

@@ -3,9 +3,9 @@ import { errorMessage, StartupError } from '../../core/errors.ts'
 import { SETTING_NAMES } from '../../core/settings/read.ts'
 import { findNearName } from '../../core/text/near-name.ts'
 
-const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$/
+const LINE = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/
 /** A value in quotes, or one without; a comment may follow either. */
-const VALUE = /^(?:'([^']*)'|"([^"]*)"|([^'"#\s](?:[^#]|(?<!\s)#)*)?)\s*(?:#.*)?$/
+const VALUE = /^(?:(?:'([^']*)'|"([^"]*)")\s*|([^'"#\s](?:[^#]|(?<!\s)#)*)?)(?:#.*)?$/s
 
 /**
  * The settings of a file of lines `NAME=value`, as `.env.example` shows them; none when it is not there. Nothing is
@@ -33,11 +33,11 @@ function readText(file: string): string {
 
 /** @returns what is wrong with the line, without its value, which may be a secret. */
 function addLine(settings: Record<string, string>, line: string): string | null {
-  const [, name, written = ''] = line.match(LINE) ?? []
+  const [, name, written = ''] = line.trim().match(LINE) ?? []
   if (name === undefined) return 'is neither NAME=value nor a comment'
   if (!SETTING_NAMES.includes(name)) return describeUnknown(name)
   if (name in settings) return `${name} stands there twice`
-  const value = written.match(VALUE)
+  const value = written.trim().match(VALUE)
   if (!value) return `${name}: the value is not whole: what holds quotes or begins with # stands in quotes`
   const [, single, double, plain] = value
   settings[name] = single ?? double ?? plain?.trim() ?? ''

@@ -4,7 +4,7 @@ import { url } from './forms.ts'
 
 const SCHEDULE = /^((?:\S+\s+){4}\S+?)(?:\s+([A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)*))?$/
 const S3_ADDRESS = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/.*)?$/
-const KEEP = /^(?:(\d{1,4})d)?\s*(?:(\d{1,4})w)?\s*(?:(\d{1,4})m)?$/
+const KEEP = /^(?:(\d{1,4})d)?(?:\s*(\d{1,4})w)?(?:\s*(\d{1,4})m)?\s*$/
 
 /** When a backup is made: a cron expression of five fields, and the IANA time zone that it is meant in. */
 export type BackupSchedule = { cron: string; timeZone: string }

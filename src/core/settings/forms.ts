@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { hasVersion, ImageReference } from '../text/image-reference.ts'
+import { trimTrailing } from '../text/trim.ts'
 
 /** The forms of settings: each is parsed from the text of a variable, and `form` is how `settings.md` calls it. */
 export const port = (value: number) =>
@@ -25,7 +26,7 @@ const toParts = (text: string) =>
 export const list = z.string().default('').transform(toParts).meta({ form: 'comma-separated' })
 export const url = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .transform((text) => text.replace(/\/+$/, ''))
+  .transform((text) => trimTrailing(text, '/'))
   .meta({ form: 'URL' })
 export const origin = url
   .refine((text) => new URL(text).href === `${new URL(text).origin}/`, 'must be an origin, without user, path or query')

@@ -1,6 +1,5 @@
 const SCHEME_END = '://'
-/** Before `://`; a scheme of more letters is none. */
-const SCHEME = /[a-z][a-z0-9+.-]{0,31}$/i
+/** A longer word before `://` is no scheme. */
 const SCHEME_CHARACTERS = 32
 const [QUOTE, HASH, SLASH, QUESTION, AT, BACKSLASH] = [0x22, 0x23, 0x2f, 0x3f, 0x40, 0x5c]
 const BLANK = /\s/
@@ -15,13 +14,23 @@ export function withoutUserinfo(text: string): string {
   let copied = 0
   for (let at = text.indexOf(SCHEME_END); at !== -1; at = text.indexOf(SCHEME_END, at + SCHEME_END.length)) {
     const from = at + SCHEME_END.length
-    if (!SCHEME.test(text.slice(Math.max(copied, at - SCHEME_CHARACTERS), at))) continue
+    if (!endsWithScheme(text, Math.max(copied, at - SCHEME_CHARACTERS), at)) continue
     const end = findUserinfoEnd(text, from)
     if (end === from) continue
     result += text.slice(copied, from)
     copied = end
   }
   return copied === 0 ? text : result + text.slice(copied)
+}
+
+/** Returns whether a letter followed only by characters of schemes stands between `from` and `to`. */
+function endsWithScheme(text: string, from: number, to: number): boolean {
+  for (let index = to - 1; index >= from; index--) {
+    const character = text.charAt(index)
+    if (/[a-z]/i.test(character)) return true
+    if (!/[0-9+.-]/.test(character)) return false
+  }
+  return false
 }
 
 /** Behind the last `@`; `from` where there is none, or nothing before it. */

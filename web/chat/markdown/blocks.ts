@@ -1,7 +1,7 @@
 /** A piece of Markdown that stands for itself: a fenced code block, or what lies between two blank lines. */
 export type Block = { kind: 'text'; text: string } | { kind: 'code'; code: string; language: string; isOpen: boolean }
 
-const FENCE = /^(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/
+const FENCE = /^(?:`{3,}|~{3,})/
 /** The first characters of a list item, the last of which may not have come yet. */
 const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)]?)(?:\s|$)/
 const DEFINITION = /^\[[^\]]+\]:\s*\S/
@@ -38,10 +38,11 @@ function cutLines(lines: readonly string[]): Cut[] {
       isAfterBlank = true
       continue
     }
-    const opening = FENCE.exec(line)
-    if (opening) {
-      fence = opening[1] ?? ''
-      blocks.push({ kind: 'code', lines: [], language: opening[2] ?? '', isOpen: true })
+    const opening = FENCE.exec(line)?.[0]
+    const words = line.slice(opening?.length)
+    if (opening !== undefined && !words.includes('`')) {
+      fence = opening
+      blocks.push({ kind: 'code', lines: [], language: words.trim().split(/\s/, 1)[0] ?? '', isOpen: true })
       continue
     }
     const isBlank = line.trim() === ''
@@ -65,11 +66,21 @@ function goesOn(before: readonly string[], line: string): boolean {
 
 /** Ends what is bold, code or a link at the end of a text that is still growing, so that it does not change its look. */
 export function closeInline(text: string): string {
-  const withoutLink = text.replace(/!?\[([^\]\n]*)\]\([^)\n]*$/, '$1')
+  const withoutLink = withoutOpenLink(text)
   const line = withoutLink.slice(withoutLink.lastIndexOf('\n\n') + 1)
   if (count(line, '`') % 2 === 1) return `${withoutLink}\``
   if (count(line, '**') % 2 === 0) return withoutLink
   return withoutLink.endsWith('**') ? withoutLink.slice(0, -2) : `${withoutLink.trimEnd().replace(/\*$/, '')}**`
+}
+
+/** Replaces a link or an image at the end whose address is still growing by its label. */
+function withoutOpenLink(text: string): string {
+  const closed = Math.max(text.lastIndexOf(')'), text.lastIndexOf('\n'))
+  const end = text.indexOf('](', closed + 1)
+  const start = end === -1 ? -1 : text.lastIndexOf('[', end - 1)
+  const label = text.slice(start + 1, end)
+  if (start === -1 || label.includes(']') || label.includes('\n')) return text
+  return text.slice(0, text[start - 1] === '!' ? start - 1 : start) + label
 }
 
 function count(text: string, part: string): number {

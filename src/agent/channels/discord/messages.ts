@@ -26,7 +26,9 @@ export function toIncoming(
 
 /** Without the mention that it begins with, and with names where others are mentioned. */
 function toReadableText({ content, mentions }: APIMessage, ownId: string): string {
-  const named = content.replace(new RegExp(`^\\s*<@!?${ownId}>`), '')
+  const begun = content.trimStart()
+  const own = [`<@${ownId}>`, `<@!${ownId}>`].find((mention) => begun.startsWith(mention))
+  const named = begun.slice(own?.length ?? 0)
   const nameOf = (id: string) => mentions.find((user) => user.id === id)?.username
   return named.replace(/<@!?(\d+)>/g, (mention, id: string) => (nameOf(id) ? `@${nameOf(id)}` : mention)).trim()
 }

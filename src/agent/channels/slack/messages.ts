@@ -63,8 +63,8 @@ export async function toIncoming(
   }
 }
 
-const OUR_MENTION = /^\s*<@(\w+)(?:\|[^>]*)?>/
-const MENTION = /<@(\w+)(?:\|[^>]*)?>/g
+const OUR_MENTION = /^\s*<@(\w+)(?:\|[^<>]*)?>/
+const MENTION = /<@(\w+)(?:\|[^<>]*)?>/g
 
 /** Without the mention that it begins with, with names where others are mentioned, and without Slack's marks. */
 async function toReadableText(text: string, ownId: string, findName: (id: string) => Promise<string>): Promise<string> {
@@ -74,12 +74,12 @@ async function toReadableText(text: string, ownId: string, findName: (id: string
   const names = new Map(await Promise.all(ids.map(async (id) => [id, await findName(id)] as const)))
   const readable = rest
     .replace(MENTION, (_mention, id: string) => `@${names.get(id) ?? id}`)
-    .replace(/<#\w+\|([^>]*)>/g, '#$1')
+    .replace(/<#\w+\|([^<>]*)>/g, '#$1')
     .replace(
-      /<(?:https?|mailto):[^>|]*\|([^>]*)>/g,
+      /<(?:https?|mailto):[^<>|]*\|([^<>]*)>/g,
       (link, label: string) => `${label} (${link.slice(1, link.indexOf('|'))})`,
     )
-    .replace(/<((?:https?|mailto):[^>]*)>/g, '$1')
+    .replace(/<((?:https?|mailto):[^<>]*)>/g, '$1')
   return toPlainText(readable).trim()
 }
 

@@ -51,7 +51,7 @@ function toVariable(text: string): string {
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .normalize('NFKD')
     .replace(/[^A-Za-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '')
+    .replace(/^_|_$/g, '')
     .toUpperCase()
   return /^[A-Z]/.test(word) ? word : `AGENT_${word}`
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { errorMessage } from '../../../core/errors.ts'
 import { UsageError } from '../../exit.ts'
 
-const REFERENCE = /\$\{(env|file):([^}]+)\}/g
+const REFERENCE = /\$\{(env|file):([^{}]+)\}/g
 
 /** Looks up what the references of a text name. `field` is for the message. @throws UsageError for what is not there. */
 export type LookUp = (text: string, field: string) => string

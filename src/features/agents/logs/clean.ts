@@ -7,15 +7,14 @@ const MIN_SECRET_LENGTH = 8
 
 /** A line as it may be stored and shown: none of `secrets`, nothing that looks like a token, no NUL, and not too long. */
 export function createLineCleaner(secrets: readonly string[]): (text: string) => string {
-  const masked = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH).map(escapeForRegExp)
-  const known = masked.length > 0 ? new RegExp(masked.join('|'), 'g') : null
+  // The longest first: one secret may hold another.
+  const masked = secrets
+    .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
+    .sort((one, other) => other.length - one.length)
   return (text) => {
-    const safe = redact(known ? text.replace(known, '[redacted]') : text).replaceAll('\0', '\uFFFD')
+    const unknown = masked.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
+    const safe = redact(unknown).replaceAll('\0', '\uFFFD')
     if (safe.length <= MAX_LINE_LENGTH) return safe
     return `${safe.slice(0, MAX_LINE_LENGTH)} [${safe.length - MAX_LINE_LENGTH} characters more]`
   }
-}
-
-function escapeForRegExp(secret: string): string {
-  return secret.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

@@ -10,7 +10,7 @@ import { write } from '../../../db/write.ts'
 import type { PlanName } from '../../people/plans/plans.ts'
 import { MessageList } from '../../talk/chat/schemas.ts'
 import { chatToolCalls, chatTurns, messages } from '../../talk/chat/tables.ts'
-import { receiveMail } from '../../talk/inbox/receive.ts'
+import { readMail, receiveMail } from '../../talk/inbox/receive.ts'
 import { inboxMessages } from '../../talk/inbox/tables.ts'
 import { agentMemory } from '../../talk/memory/tables.ts'
 import { insertAgent, openTokens } from '../registry/create.ts'
@@ -137,7 +137,8 @@ describe('when storage is full', () => {
       headers: [],
       messageId: null,
     }
-    const receive = () => write(platform.db, (tx) => receiveMail(platform, tx, mail))
+    const receive = () =>
+      write(platform.db, (tx) => receiveMail(platform, tx, readMail(mail), { text: mail.body ?? '', files: [] }))
     await fill(100)
     expect(await receive().catch(({ kind }) => kind)).toBe('storage_full')
     expect(platform.db.select().from(inboxMessages).all()).toEqual([])
@@ -231,7 +232,7 @@ describe('what is used', () => {
       headers: [],
       messageId: null,
     }
-    await write(platform.db, (tx) => receiveMail(platform, tx, mail))
+    await write(platform.db, (tx) => receiveMail(platform, tx, readMail(mail), { text: mail.body ?? '', files: [] }))
     await write(platform.db, (tx) => tx.update(inboxMessages).set({ reply: 'A long reply' }).run())
     const call = { name: 'read_file', arguments: '{}', result: 'ü'.repeat(4000), success: true, durationMs: 1 }
     await write(platform.db, (tx) => {

@@ -69,7 +69,7 @@ function toSkillText({ name, description, category, code }: Parts): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 64)
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
   // A JSON text is a YAML text as well.
   const fields = { name: slug, description, category: category.toLowerCase() }
   const lines = Object.entries(fields).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)

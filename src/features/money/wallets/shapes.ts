@@ -1,5 +1,6 @@
 import type { Holdings, TokenTerms } from '../../../adapters/chain/token-chain.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
+import { trimTrailing } from '../../../core/text/trim.ts'
 import type { Db } from '../../../db/open.ts'
 import type { TokenChains } from './balance.ts'
 import { readSpent } from './policy.ts'
@@ -96,6 +97,6 @@ function toAsset({ raw, ...asset }: Omit<Asset, 'balance' | 'balanceRaw'> & { ra
 /** An integer of the smallest unit as a decimal number, exactly. */
 export function toDecimalText(raw: bigint, decimals: number): string {
   const digits = raw.toString().padStart(decimals + 1, '0')
-  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  const fraction = trimTrailing(digits.slice(-decimals), '0')
   return `${digits.slice(0, -decimals)}${fraction && `.${fraction}`}`
 }

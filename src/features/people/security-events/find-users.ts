@@ -1,5 +1,6 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import { sha256 } from '../../../core/secrets.ts'
+import { trimTrailing } from '../../../core/text/trim.ts'
 import type { Db } from '../../../db/open.ts'
 import { identities } from '../sign-in/tables.ts'
 import type { Subject } from './schemas.ts'
@@ -26,7 +27,7 @@ export function findSubjects(db: Db, issuers: Issuers, subject: Subject): string
 
 /** Some issuers end with a slash in one kind of token and not in the other: both of ours mean the same house. */
 export function namesOf({ event, identities }: Issuers): string[] {
-  return [event, identities].map((issuer) => issuer.replace(/\/+$/, '')).flatMap((bare) => [bare, `${bare}/`])
+  return [event, identities].map((issuer) => trimTrailing(issuer, '/')).flatMap((bare) => [bare, `${bare}/`])
 }
 
 /** A subject that is named and unknown is not looked for by e-mail: addresses are given to other people (decisions, 6). */

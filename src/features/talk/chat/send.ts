@@ -13,7 +13,7 @@ import { requireEndpoint } from './endpoint.ts'
 import { describeSent, insertMessage } from './messages.ts'
 import { findSessionKey, getReplaceable, replaceFrom, toBranchKey } from './replace.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
-import { nameSession } from './session-titles.ts'
+import { nameSession, toTitle } from './session-titles.ts'
 import { getSession } from './sessions.ts'
 import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
 import { findMade, type Once } from './turns/once.ts'
@@ -60,6 +60,7 @@ export async function openTurn(
   const agent = findAddressee(deps.db, user, request.agentId ?? named?.agentId)
   if (named && named.agentId !== agent.id) throw new AppError('not_found', 'Session not found')
   requireEndpoint(deps.sealer, agent)
+  const title = toTitle(request.message)
   return write(deps.db, (tx) => {
     const meanwhile = once && findMadeTurn(deps, tx, user.id, once)
     if (meanwhile) return meanwhile
@@ -75,7 +76,7 @@ export async function openTurn(
       return stored
     })
     attachTo(tx, question, request.attachments ?? [])
-    if (sessionId !== null) nameSession(tx, sessionId, request.message)
+    if (sessionId !== null) nameSession(tx, sessionId, title)
     const turn = insertTurn(deps.clock, tx, question, {
       sessionKey: sessionKey ?? placeTurn(tx, question, replaced),
       once,

@@ -3,8 +3,9 @@ export type MailHeaders = readonly (readonly [string, unknown])[]
 
 const MESSAGE_ID = /<[^<>\s]{1,250}>/g
 const MAX_REFERENCES = 20
-/** Of a structured header (RFC 5322, 3.2.2 and 3.2.4), comments of one level. */
-const QUOTED_OR_COMMENT = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/g
+/** Lines are at most 998 characters (RFC 5322, 2.1.1); a header of some services has a few of them. */
+const MAX_HEADER_CHARACTERS = 10_000
+const UNREADABLE = 'permerror'
 /** Senders of which nobody reads what comes back. */
 const UNREAD_SENDER =
   /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|owner-.*|.*-(?:request|bounces?))$/i
@@ -46,13 +47,37 @@ export function describeAutomatic(headers: MailHeaders, sender: string): string 
 /**
  * What the service found of DMARC, in small letters, such as `pass` and `none`; null where it tells nothing (RFC 8601, 2.2).
  * Only what a result begins with counts: what follows, as the address of the envelope, are words of the sender. Of several
- * results one that is not `pass` counts.
+ * results one that is not `pass` counts. A header that is too long or ends inside quotes or a comment is `permerror`.
  */
 export function readDmarc(authentication: string | null): string | null {
-  const plain = (authentication ?? '').replace(QUOTED_OR_COMMENT, ' ')
+  if (authentication === null) return null
+  const plain = authentication.length <= MAX_HEADER_CHARACTERS ? withoutQuotesAndComments(authentication) : null
+  if (plain === null) return UNREADABLE
   const results = plain.split(';').flatMap((result) => /^\s*dmarc(?:\s*\/\s*\d+)?\s*=\s*(\w+)/i.exec(result)?.[1] ?? [])
   const found = results.map((result) => result.toLowerCase())
   return found.find((result) => result !== 'pass') ?? found[0] ?? null
+}
+
+/** Replaces quoted strings and comments (RFC 5322, 3.2.2 and 3.2.4) by a space each; null for a text that ends inside one. */
+function withoutQuotesAndComments(text: string): string | null {
+  let plain = ''
+  let isQuoted = false
+  let depth = 0
+  for (let index = 0; index < text.length; index++) {
+    const character = text.charAt(index)
+    const isInside = isQuoted || depth > 0
+    if (isInside && character === '\\') index++
+    else if (character === '"' && depth === 0) {
+      isQuoted = !isQuoted
+      if (!isQuoted) plain += ' '
+    } else if (isQuoted) continue
+    else if (character === '(') depth++
+    else if (character === ')' && depth > 0) {
+      depth--
+      if (depth === 0) plain += ' '
+    } else if (!isInside) plain += character
+  }
+  return isQuoted || depth > 0 ? null : plain
 }
 
 /**
@@ -68,14 +93,15 @@ export function findAuthentication(headers: MailHeaders, authservId: string | un
 }
 
 function readAuthservId(value: string): string | undefined {
+  if (value.length > MAX_HEADER_CHARACTERS) return undefined
   return /^(?:\s|\((?:[^()\\]|\\.)*\))*"?([^\s;"()]+)/.exec(value)?.[1]?.toLowerCase()
 }
 
 function findHeader(headers: MailHeaders, name: string): string | null {
   const found = headers.find(([header]) => header.toLowerCase() === name)?.[1]
-  return typeof found === 'string' ? found : null
+  return typeof found === 'string' ? found.slice(0, MAX_HEADER_CHARACTERS) : null
 }
 
 function readIds(text: string | null): string[] {
-  return text?.slice(0, 10_000).match(MESSAGE_ID) ?? []
+  return text?.slice(0, MAX_HEADER_CHARACTERS).match(MESSAGE_ID) ?? []
 }

@@ -10,7 +10,7 @@ import { askToBeLetIn, isLetIn } from '../../agents/channels/people.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { CODE_JOB } from './answer.ts'
-import { describeAutomatic, type MailHeaders, readDmarc, readThread } from './headers.ts'
+import { describeAutomatic, type MailHeaders, type MailThread, readDmarc, readThread } from './headers.ts'
 import { inboxMessages, type MailFile } from './tables.ts'
 
 /** Gives a mail to its agent; `jobs.ts` does it. */
@@ -48,6 +48,46 @@ export type ReceiveDeps = {
   agentMail: AgentMail
 }
 
+/** A mail as it was parsed, which takes too long for a write transaction. */
+export type ReadMail = MailThread & {
+  /** Null unless exactly one address is named, and for a mail whose own domain says that it is forged. */
+  sender: string | null
+  senderName: string
+  /** The agents' ids that the addresses name. */
+  agentIds: string[]
+  subject: string
+  isProved: boolean
+  automatic: string | null
+}
+
+export type MailContent = { text: string; files: MailFile[] }
+
+/** Parses all of a mail but its body. */
+export function readMail({ from, to, subject, headers, authentication, messageId }: IncomingMail): ReadMail {
+  const dmarc = readDmarc(authentication)
+  const [address, another] = readAddresses(from)
+  const isForged = dmarc !== null && dmarc !== 'pass'
+  const sender = isForged || another !== undefined ? null : (address?.address.toLowerCase() ?? null)
+  return {
+    sender,
+    senderName: (address?.name ?? '').slice(0, MAX_NAME_CHARACTERS),
+    agentIds: readAddresses(to).map((recipient) => toAgentId(recipient.address.toLowerCase())),
+    subject: subject.slice(0, MAX_SUBJECT_CHARACTERS),
+    isProved: dmarc === 'pass',
+    automatic: sender === null ? null : describeAutomatic(headers, sender),
+    ...readThread(headers, messageId),
+  }
+}
+
+function readAddresses(text: string) {
+  return text.length > MAX_ADDRESSES_CHARACTERS ? [] : addressparser(text, { flatten: true })
+}
+
+function toAgentId(address: string): string {
+  const local = address.slice(0, address.lastIndexOf('@'))
+  return local.slice(local.lastIndexOf('+') + 1)
+}
+
 /** For which agent a mail is, and whether its sender is let in; null for one that nobody gets. */
 export type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: string; isLetIn: boolean }
 
@@ -55,14 +95,13 @@ export type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: strin
 export function addressMail(
   deps: Pick<ReceiveDeps, 'webhooks' | 'agentMail'>,
   db: Db | Tx,
-  mail: IncomingMail,
+  mail: Pick<ReadMail, 'sender' | 'agentIds' | 'isProved'>,
 ): Addressed | null {
-  const sender = readSender(mail)
-  const agent = sender === null ? null : findAddressee(db, mail.to)
+  const { sender, isProved } = mail
+  const agent = sender === null ? null : findAddressee(db, mail.agentIds)
   if (!sender || !agent || sender === toAgentAddress(deps.agentMail, agent.id)) return null
   const isOpen = findOpenChannel(db, agent.id, 'mail') !== null
   // Anybody can write the name of the owner: only the operator may trust a service that proves nothing.
-  const isProved = readDmarc(mail.authentication) === 'pass'
   const isKnown = isOpen && isProved && isLetIn(db, { agentId: agent.id, channel: 'mail' }, sender)
   return { agent, sender, isLetIn: isKnown || deps.webhooks.allowedSenders.includes(sender) }
 }
@@ -71,64 +110,42 @@ export function addressMail(
  * Puts a mail of an allowed sender into the inbox of the agent it is addressed to, `<agentId>@…` or `…+<agentId>@…`, and
  * has it delivered. @throws AppError `storage_full` when its owner has no space: the service that tells of it does so again.
  */
-export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: IncomingMail, files: MailFile[] = []): MailOutcome {
+export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: ReadMail, { text, files }: MailContent): MailOutcome {
   const addressed = addressMail(deps, tx, mail)
   if (!addressed) return 'rejected'
   const { agent, sender } = addressed
   if (!addressed.isLetIn) return tellCode(deps, tx, addressed, mail)
   const now = deps.clock.now()
   if (isBusy(tx, sender, now)) return 'rate_limited'
-  const text = toText(mail.body)
+  const { subject, messageId, references, threadId, automatic } = mail
   if (!text && files.length === 0) return 'fetch_error'
   const id = newId('mail')
   const received = { id, agentId: agent.id, sender, text, files, receivedAt: now }
-  const row = { ...received, ...describeMail(mail, sender), status: 'queued' } as const
+  const described = { subject, messageId, references, threadId, automatic }
+  const row = { ...received, ...described, status: 'queued' } as const
   deps.storage.within(tx, agent.ownerId, () => tx.insert(inboxMessages).values(row).run())
   deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}`, share: agent.ownerId })
   return 'processed'
-}
-
-function describeMail({ subject, headers, messageId }: IncomingMail, sender: string) {
-  return {
-    subject: subject.slice(0, MAX_SUBJECT_CHARACTERS),
-    ...readThread(headers, messageId),
-    automatic: describeAutomatic(headers, sender),
-  }
 }
 
 /**
  * A stranger is told a code when the agent answers mail and the domain of the address vouches for it: what is forged must
  * not make the agent write to whoever is named.
  */
-function tellCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail: IncomingMail): MailOutcome {
-  const isTold = findOpenChannel(tx, agent.id, 'mail') && readDmarc(mail.authentication) === 'pass'
-  if (!isTold || describeAutomatic(mail.headers, sender) !== null) return 'rejected'
-  const name = (addressparser(mail.from, { flatten: true })[0]?.name ?? '').slice(0, MAX_NAME_CHARACTERS)
+function tellCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
+  const isTold = findOpenChannel(tx, agent.id, 'mail') && mail.isProved
+  if (!isTold || mail.automatic !== null) return 'rejected'
+  const name = mail.senderName
   const code = askToBeLetIn(tx, deps, { agentId: agent.id, channel: 'mail' }, { id: sender, name: name || sender })
   if (code === null) return 'rejected'
-  const { messageId, references } = readThread(mail.headers, mail.messageId)
-  const subject = mail.subject.slice(0, MAX_SUBJECT_CHARACTERS)
+  const { messageId, references, subject } = mail
   deps.enqueue(tx, CODE_JOB, { agentId: agent.id, to: sender, code, subject, messageId, references })
   return 'pairing'
 }
 
-/** Null unless exactly one address stands there, and for a mail whose own domain says that it is forged. */
-function readSender({ from, authentication }: IncomingMail): string | null {
-  if ((readDmarc(authentication) ?? 'pass') !== 'pass') return null
-  const [address, another] = readAddresses(from)
-  return another === undefined ? (address ?? null) : null
-}
-
-function readAddresses(text: string): string[] {
-  if (text.length > MAX_ADDRESSES_CHARACTERS) return []
-  return addressparser(text, { flatten: true }).map(({ address }) => address.toLowerCase())
-}
-
 /** The first agent that one of the addresses names. */
-function findAddressee(tx: Db | Tx, to: string): Pick<AgentRow, 'id' | 'ownerId'> | null {
-  for (const address of readAddresses(to)) {
-    const local = address.slice(0, address.lastIndexOf('@'))
-    const id = local.slice(local.lastIndexOf('+') + 1)
+function findAddressee(tx: Db | Tx, ids: readonly string[]): Pick<AgentRow, 'id' | 'ownerId'> | null {
+  for (const id of ids) {
     const agent = tx.select({ id: agents.id, ownerId: agents.ownerId }).from(agents).where(eq(agents.id, id)).get()
     if (agent) return agent
   }
@@ -145,8 +162,8 @@ function isBusy(tx: Tx, sender: string, now: Date): boolean {
   return (recent?.mails ?? 0) >= MAX_PER_HOUR
 }
 
-/** What there is to read, without tags. */
-function toText(body: string | null): string {
+/** Returns the readable text of a mail's body, without tags. */
+export function toMailText(body: string | null): string {
   if (!body) return ''
   const text = convert(body, {
     wordwrap: false,

@@ -7,7 +7,14 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { findAuthentication } from '../../talk/inbox/headers.ts'
-import { addressMail, type IncomingMail, type ReceiveDeps, receiveMail } from '../../talk/inbox/receive.ts'
+import {
+  addressMail,
+  type IncomingMail,
+  type ReceiveDeps,
+  readMail,
+  receiveMail,
+  toMailText,
+} from '../../talk/inbox/receive.ts'
 import { applyStreamEvent } from '../radio/events.ts'
 import { keepMailFiles, type MailFilesDeps } from './mail-files.ts'
 import { MailEvent, VideoEvent } from './schemas.ts'
@@ -35,13 +42,15 @@ export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Pr
  */
 export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint8Array): Promise<{ action?: string }> {
   const { type, data } = parse(MailEvent, body)
-  const mail = toMail(data, deps.webhooks.authservId)
+  const incoming = toMail(data, deps.webhooks.authservId)
+  const mail = readMail(incoming)
   const event = { source: 'email', id, type, subject: null } as const
   // Only for a mail that somebody gets, and before its agent is told of it.
   const addressed = type === 'email.received' && !findEarlier(deps.db, event) ? addressMail(deps, deps.db, mail) : null
   const files = addressed?.isLetIn ? await keepMailFiles(deps, addressed.agent.id, data.attachments) : []
+  const content = { text: addressed?.isLetIn ? toMailText(incoming.body) : '', files }
   const outcome = await actOnce(deps, event, (tx) =>
-    type === 'email.received' ? receiveMail(deps, tx, mail, files) : RECEIVED,
+    type === 'email.received' ? receiveMail(deps, tx, mail, content) : RECEIVED,
   )
   return outcome === RECEIVED ? {} : { action: outcome }
 }
@@ -80,7 +89,7 @@ function actOnce(deps: WebhookDeps, event: NewEvent, applyEvent: (tx: Tx) => str
   return write(deps.db, (tx) => {
     const earlier = findEarlier(tx, event)
     if (earlier) return earlier.outcome
-    const outcome = applyEvent(tx)
+      const outcome = applyEvent(tx)
     tx.insert(webhookEvents)
       .values({ ...event, outcome, receivedAt: deps.clock.now() })
       .run()

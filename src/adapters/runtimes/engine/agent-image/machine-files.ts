@@ -20,10 +20,17 @@ export type ImageFile = { name: string; mode?: number } & ({ content: string | B
 export async function listLibraries(executable: string, loaded: readonly string[] = []): Promise<string[]> {
   const loader = await readLoader(executable)
   const outputs = await Promise.all([executable, ...loaded].map((file) => run(loader, '--list', file)))
-  const needed = [...outputs.join('\n').matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path)
+  const needed = outputs.join('\n').split('\n').flatMap(readLibrary)
   const folders = [...new Set(needed.map((path) => dirname(path)))]
   const resolvers = RESOLVERS.flatMap((name) => folders.map((folder) => join(folder, name)).find(existsSync) ?? [])
   return [...new Set([loader, ...needed, ...resolvers])]
+}
+
+/** Reads one line of the loader's list: `libc.so.6 => /lib/libc.so.6 (0x7f…)`, or without the name where both are the same. */
+function readLibrary(line: string): string[] {
+  const found = line.trim().split(' => ').at(-1) ?? ''
+  const end = found.indexOf(' (0x')
+  return found.startsWith('/') && end !== -1 ? [found.slice(0, end)] : []
 }
 
 async function readLoader(executable: string): Promise<string> {

@@ -21,7 +21,7 @@ const Call = z.object(
 
 /** What could act or ask for something from elsewhere. The dashboard shows the picture as an image, where none of it would. */
 const ACTIVE =
-  /<(?:script|foreignObject|iframe|animate\w*\s[^>]*href)|\son\w+\s*=|javascript:|(?:href|src)\s*=\s*["'](?!#|data:image\/)/i
+  /<(?:script|foreignObject|iframe|animate\w*\s[^<>]*href)|\son\w+\s*=|javascript:|(?:href|src)\s*=\s*["'](?!#|data:image\/)/i
 
 /**
  * Has a model draw a picture. `imageUrl` holds the picture itself: there is nothing to fetch.
