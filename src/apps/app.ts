@@ -1,6 +1,9 @@
 import { Hono } from 'hono'
+import type { Router } from 'hono/router'
+import type { H, RouterRoute } from 'hono/types'
+import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { getPath } from 'hono/utils/url'
-import { boundBodies } from '../http/bodies/body.ts'
+import { boundBodies, receivingChunks } from '../http/bodies/body.ts'
 import type { BaseEnv } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
 import { FixedPathRouter } from '../http/fixed-path-router.ts'
@@ -20,7 +23,7 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   const { noteRequest } = platform.views.exposition
   const app = new Hono<BaseEnv>({
     // Fixed paths stand beside parameters here, which Hono's faster router does not take: it would be tried at each start.
-    router: new FixedPathRouter(),
+    router: receiveFirst(new FixedPathRouter()),
     getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)),
   })
   app.use(frame(log, { isHttps, noteRequest }))
@@ -31,8 +34,22 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   mountBackend(app, platform, documents)
   mountSummarizer(app, platform, documents)
   app.onError(errorHandler(log))
-  app.notFound(notFound)
+  app.notFound(receivingChunks(notFound))
   return app
+}
+
+type Route = [H, RouterRoute]
+
+/** Has chunked bodies received by what answers a request, not by the middleware before it. */
+function receiveFirst(router: Router<Route>): Router<Route> {
+  return {
+    name: router.name,
+    add(method, path, [handler, route]) {
+      const isLast = !isMiddleware(findTargetHandler(handler))
+      router.add(method, path, [isLast ? receivingChunks(handler) : handler, route])
+    },
+    match: (method, path) => router.match(method, path),
+  }
 }
 
 /** Hono knows the root of a mounted app without a slash at its end. */

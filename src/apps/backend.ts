@@ -39,10 +39,12 @@ import { watchingBackend } from '../features/views/watching/backend.ts'
 import { agentWebBackend } from '../features/web-tools/agent-web/backend.ts'
 import { browseBackend } from '../features/web-tools/browse/backend.ts'
 import type { BaseEnv } from '../http/env.ts'
-import { refuseWrongKeyAsUnauthorized } from '../http/internal-key.ts'
-import { limitRate } from '../http/rate-limit.ts'
+import { isWrongBearer, refuseWrongKeyAsUnauthorized } from '../http/internal-key.ts'
+import { limitRate, limitWrongCredentials } from '../http/rate-limit.ts'
 import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import type { Platform } from './platform.ts'
+
+const WRONG_BEARERS_PER_MINUTE = 60
 
 /** The backend face: what services and agents call. One line a room. */
 export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents: ApiDocuments) {
@@ -54,6 +56,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
     '/api/*',
     limitRate(() => requestsPerMinute.backend, 'Too many requests, please slow down.'),
   )
+  app.use('/v1/*', limitWrongCredentials(WRONG_BEARERS_PER_MINUTE, isWrongBearer))
   app.use(refuseWritesOnFullDisk(agents))
   app.route('/', probes(views))
   app.route('/', apiDocumentRoutes(documents, 'backend'))

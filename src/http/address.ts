@@ -25,12 +25,71 @@ export function clientAddress(socketAddress: string, forwardedFor: string | null
   return socketAddress
 }
 
-/** Any of these says that a request came through somebody else, whose own address is no proof. */
-const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+/** Headers that proxies, load balancers, content delivery networks and tunnels add to what they pass on. */
+const FORWARDED = new Set([
+  'akamai-origin-hop',
+  'cdn-loop',
+  'client-ip',
+  'do-connecting-ip',
+  'forwarded',
+  'incap-client-ip',
+  'max-forwards',
+  'proxy-client-ip',
+  'proxy-connection',
+  'true-client-ip',
+  'via',
+  'wl-proxy-client-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-edge-ip',
+  'x-forwarded',
+  'x-host',
+  'x-nf-client-connection-ip',
+  'x-real-ip',
+  'x-real-port',
+  'x-remote-addr',
+  'x-remote-ip',
+  'x-remote-user',
+  'x-scheme',
+  'x-sucuri-clientip',
+])
+const FORWARDED_PREFIXES = [
+  'cf-',
+  'cloudfront-',
+  'fastly-',
+  'fly-',
+  'ngrok-',
+  'tailscale-',
+  'true-client-',
+  'x-akamai-',
+  'x-amz-',
+  'x-amzn-',
+  'x-appengine-',
+  'x-arr-',
+  'x-azure-',
+  'x-cloud-trace-',
+  'x-envoy-',
+  'x-forwarded-',
+  'x-original-',
+  'x-proxy',
+  'x-vercel-',
+]
 
-/** Does a proxy say that it hands the request on? */
+/** Returns whether a request was passed on by a proxy, whose own address proves nothing about the caller. */
 export function isForwarded(headers: Headers): boolean {
-  return FORWARDED.some((name) => headers.has(name))
+  return [...headers.keys()].some(
+    (name) => FORWARDED.has(name) || FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix)),
+  )
+}
+
+/** Returns whether `name`, the host of a URL, names this machine to itself. */
+export function isLocalName(name: string): boolean {
+  const bare = name.startsWith('[') ? name.slice(1, -1) : name
+  return bare === 'localhost' || isLoopback(bare)
+}
+
+export function isLoopback(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 }
 
 /** What counts as one caller for rate limits: an IPv4 address, or the /64 that one IPv6 customer holds. */

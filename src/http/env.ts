@@ -54,6 +54,8 @@ type BaseVariables = {
   holder?: string
   bodies?: Bodies
   receivedBody?: Promise<Uint8Array>
+  /** The same as `receivedBody`, before JSON was looked at. */
+  readBody?: Promise<Uint8Array>
   isBodyWhole?: boolean
 }
 export type BaseEnv = { Bindings: Bindings; Variables: BaseVariables }

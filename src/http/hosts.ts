@@ -8,6 +8,8 @@ export type HostRule = (host: string | null) => HostVerdict
 const MACHINE_NAMES = ['host.docker.internal', 'host.containers.internal']
 /** A name or an address, without the port and the dot that may follow. */
 const HOST = /^(?:\[([\da-f:.]+)\]|([\w.-]+?))\.?(?::\d*)?$/
+/** A name of 253 characters (RFC 1035, 2.3.4) and a port. */
+const MAX_HOST_LENGTH = 260
 /** Ports and capitals make many spellings of one name: what was found is forgotten beyond so many. */
 const MAX_REMEMBERED = 1000
 
@@ -29,7 +31,7 @@ export function createHostRule({ names, agentsDomain }: { names: readonly string
     if (host === null || remembered.has(host)) return 'served'
     // The server joins repeated headers; no host has a comma.
     if (host.includes(',')) return 'doubled'
-    if (!isServed(host)) return 'misdirected'
+    if (host.length > MAX_HOST_LENGTH || !isServed(host)) return 'misdirected'
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.add(host)
     return 'served'

@@ -58,6 +58,13 @@ export function requireKey(token: string | null, internalApiKey: string | undefi
   if (!isSameSecret(token, internalApiKey)) throw new AppError('forbidden', 'Forbidden')
 }
 
+/** Returns whether a route refused the bearer itself, and not only what its holder asked for. */
+export function isWrongBearer(error: AppError, c: Context): boolean {
+  if (error.kind === 'unauthenticated') return true
+  const isOwnToken = /^(?:sk_|agt_)/.test(readBearer(c.req.header('authorization')) ?? '')
+  return !isOwnToken && (error.kind === 'forbidden' || error.kind === 'misconfigured')
+}
+
 /** The token after `Bearer `, or null when the header is missing or has another form. */
 export function readBearer(header: string | undefined): string | null {
   return header?.startsWith('Bearer ') ? header.slice('Bearer '.length).trim() : null

@@ -1,12 +1,17 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { rateLimiter } from 'hono-rate-limiter'
+import QuickLRU from 'quick-lru'
 import { AppError } from '../core/errors.ts'
+import { sha256 } from '../core/secrets.ts'
 import { addressKey } from './address.ts'
 import { refuses } from './answers.ts'
 import type { BaseEnv, RateStanding } from './env.ts'
 
 const WINDOW_MS = 60_000
+/** With more callers in one minute the least recent ones are counted anew. */
+const MAX_KEYS = 5000
+const MAX_KEY_LENGTH = 100
 
 /**
  * At most `limit` requests a minute from one address (or whatever `keyOf` tells apart), told in `RateLimit-*` headers
@@ -18,31 +23,71 @@ export function limitRate(
   message: string,
   keyOf: (c: Context<BaseEnv>) => string = (c) => addressKey(c.env.address),
 ) {
-  const createLimiter = () =>
-    rateLimiter<BaseEnv>({
-      windowMs: WINDOW_MS,
-      limit,
-      standardHeaders: false,
-      keyGenerator: keyOf,
-      handler: (c) => {
-        const standing = c.get('rateLimit')
-        if (standing) showLimit(c, standing)
-        c.header('retry-after', String(secondsUntil(standing?.resetTime)))
-        throw new AppError('limited', message)
-      },
-    })
-  // With the first request that it counts: one that counts keeps a timer for ever.
-  let limiter: ReturnType<typeof createLimiter> | undefined
-  const middleware = createMiddleware<BaseEnv>((c, next) => {
-    limiter ??= createLimiter()
-    return limiter(c, () => {
+  const limiter = rateLimiter<BaseEnv>({
+    windowMs: WINDOW_MS,
+    limit,
+    standardHeaders: false,
+    keyGenerator: keyOf,
+    store: createStore(),
+    handler: (c) => {
+      const standing = c.get('rateLimit')
+      if (standing) showLimit(c, standing)
+      c.header('retry-after', String(secondsUntil(standing?.resetTime)))
+      throw new AppError('limited', message)
+    },
+  })
+  const middleware = createMiddleware<BaseEnv>((c, next) =>
+    limiter(c, () => {
       const standing = c.get('rateLimit')
       const shown = c.get('shownLimit')
       if (standing && (!shown || standing.remaining < shown.remaining)) showLimit(c, standing)
       return next()
-    })
+    }),
+  )
+  return refuses(middleware, 'limited')
+}
+
+/**
+ * Limits requests with a wrong credential to `limit` a minute from one address: further ones get 429 instead of their 401 or
+ * 403. Requests with a good credential are not counted, because the agents of one machine share its address.
+ */
+export function limitWrongCredentials(limit: number, isWrong: (error: AppError, c: Context<BaseEnv>) => boolean) {
+  const failures = createStore()
+  const middleware = createMiddleware<BaseEnv>(async (c, next) => {
+    await next()
+    if (!(c.error instanceof AppError) || !isWrong(c.error, c)) return
+    const { totalHits, resetTime } = failures.increment(addressKey(c.env.address))
+    if (totalHits <= limit) return
+    const retryAfter = String(secondsUntil(resetTime))
+    throw new AppError('limited', 'Too many requests with a wrong credential', { retryAfter }, { cause: c.error })
   })
   return refuses(middleware, 'limited')
+}
+
+/** Counts requests by key in windows of a minute. Strangers choose keys, so both their number and their length are limited. */
+function createStore() {
+  const counts = new QuickLRU<string, { totalHits: number; resetTime: Date }>({ maxSize: MAX_KEYS })
+  const toName = (key: string) => (key.length <= MAX_KEY_LENGTH ? key : sha256(key))
+  const find = (name: string) => {
+    const known = counts.get(name)
+    return known && known.resetTime.getTime() > Date.now() ? known : null
+  }
+  return {
+    increment(key: string) {
+      const name = toName(key)
+      const count = find(name) ?? { totalHits: 0, resetTime: new Date(Date.now() + WINDOW_MS) }
+      count.totalHits += 1
+      counts.set(name, count)
+      return count
+    },
+    decrement(key: string) {
+      const count = find(toName(key))
+      if (count && count.totalHits > 0) count.totalHits -= 1
+    },
+    resetKey(key: string) {
+      counts.delete(toName(key))
+    },
+  }
 }
 
 function showLimit(c: Context<BaseEnv>, standing: RateStanding): void {

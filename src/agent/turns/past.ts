@@ -1,3 +1,4 @@
+import QuickLRU from 'quick-lru'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -31,10 +32,13 @@ export type PastRequest = {
   onEvent: (event: ModelEvent) => void
 }
 
+/** Callers choose the keys of sessions. */
+const MAX_FAILURES = 1000
+
 /** Reads what stands in sessions, and has what outgrew a model's window summarised once. */
 export function createPastReader(deps: PastDeps): (request: PastRequest) => Promise<Past | null> {
   /** The length at which a summary failed, by session. */
-  const failedAt = new Map<string, number>()
+  const failedAt = new QuickLRU<string, number>({ maxSize: MAX_FAILURES })
 
   return async (request) => {
     const { sessionKey, signal } = request

@@ -2,6 +2,8 @@ import type { Connection, Db } from '../open.ts'
 
 /** Guesses at tokens must not fill the memory. */
 const MAX_ENTRIES = 10_000
+/** Ids and hashes are shorter. */
+const MAX_KEY_LENGTH = 200
 
 /** `count` grows with every change that was noticed; `isChecked` holds for the present turn of the event loop. */
 type Watch = { count: number; isChecked: boolean; version: unknown; readVersion(): unknown }
@@ -18,7 +20,7 @@ export function memoize<Value>(db: Db, read: (key: string) => Value): (key: stri
   let validFor = -1
   return (key) => {
     const watch = watches.get(db)
-    if (!watch) return read(key)
+    if (!watch || key.length > MAX_KEY_LENGTH) return read(key)
     checkOnce(watch)
     if (watch.count !== validFor || found.size >= MAX_ENTRIES) found.clear()
     validFor = watch.count

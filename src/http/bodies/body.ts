@@ -34,12 +34,24 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
  */
 export function boundBodies(bodies: Bodies) {
   return async (c: Context<BaseEnv>, next: Next) => {
-    if (c.req.method === 'GET' || !hasBody(c)) return next()
+    if (!hasBody(c)) return next()
     if (isTooLarge(c, lengthOf(c))) refuseLarge(c)
     c.set('bodies', bodies)
     await next()
-    if (!c.get('isBodyWhole')) c.env.keepOpen?.(c.req.raw, REST_SECONDS)
+    if (c.req.method !== 'GET' && !c.get('isBodyWhole')) c.env.keepOpen?.(c.req.raw, REST_SECONDS)
   }
+}
+
+/**
+ * Returns `handler` so that a chunked body is received before it runs, behind the guards and the rate limits: a handler that
+ * ignores its body would not notice one that is too large. @throws AppError as `receiveBytes`, without looking at JSON.
+ */
+export function receivingChunks<H extends (c: Context, next: Next) => unknown>(handler: H): H {
+  const receiving = async (c: Context, next: Next) => {
+    if (c.req.header('transfer-encoding') !== undefined) await readOnce(c)
+    return handler(c, next)
+  }
+  return receiving as H
 }
 
 /** Does the request have a body that is not empty? Requests made in this process have no length header. */
@@ -73,10 +85,21 @@ export function hasJsonType(c: Context): boolean {
 }
 
 async function receive(c: Context): Promise<Uint8Array> {
-  const bytes = hasBody(c) ? await readInTime(c) : new Uint8Array()
-  c.set('isBodyWhole', true)
+  const bytes = await readOnce(c)
   if (hasJsonType(c)) await keepJson(c, bytes)
   return bytes
+}
+
+function readOnce(c: Context): Promise<Uint8Array> {
+  const known: Promise<Uint8Array> | undefined = c.get('readBody')
+  if (known) return known
+  const reading = hasBody(c) ? readInTime(c) : Promise.resolve(new Uint8Array())
+  const read = reading.then((bytes) => {
+    c.set('isBodyWhole', true)
+    return bytes
+  })
+  c.set('readBody', read)
+  return read
 }
 
 /** Puts the text where Hono's validator looks for it. That cache holds promises, although its type says otherwise. */

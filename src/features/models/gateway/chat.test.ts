@@ -93,9 +93,20 @@ test('POST /api/ai/chat: without x-user-id the call is booked for anonymous', as
   expect(await test.booked()).toMatchObject([{ userId: 'anonymous' }])
 })
 
+test('POST /api/ai/chat: the same status and text for the e-mail of an admin as for any other, without the internal key', async () => {
+  await using test = await aiPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })
+  for (const headers of [{}, bearer('wrong'), bearer('sk_wrong')]) {
+    const answerTo = async (email: string) => {
+      const response = await test.ask('/api/ai/chat', HELLO, { 'x-user-email': email, ...headers })
+      return [response.status, await response.text()]
+    }
+    expect(await answerTo('root@example.com')).toEqual(await answerTo('eve@example.com'))
+  }
+})
+
 test.each<[string, Record<string, string>, number]>([
-  ['alone', {}, 401],
-  ['with a wrong internal key', bearer('wrong'), 403],
+  ['alone', {}, 402],
+  ['with a wrong internal key', bearer('wrong'), 402],
   ['with the internal key', SERVICE, 200],
 ])('POST /api/ai/chat: the e-mail of an admin in a header, %s', async (_what, headers, status) => {
   await using test = await aiPlatform({ environment: { ADMIN_EMAILS: 'root@example.com' } })

@@ -1,8 +1,7 @@
 import { createMiddleware } from 'hono/factory'
-import ipaddr from 'ipaddr.js'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { isForwarded } from '../../../http/address.ts'
+import { isForwarded, isLocalName, isLoopback } from '../../../http/address.ts'
 import { refuses } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { hasAccounts, type SignUp } from './register.ts'
@@ -34,11 +33,5 @@ export function requireOwnerSetUp(deps: FirstAccountDeps) {
 function isAtThisMachine(request: Request, address: string | null, appUrl: string): boolean {
   if (isForwarded(request.headers)) return false
   const names = [new URL(request.url).hostname, new URL(appUrl).hostname]
-  return (
-    isLoopback(address ?? '') && names.every((name) => name === 'localhost' || isLoopback(name.replace(/^\[|\]$/g, '')))
-  )
-}
-
-function isLoopback(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
+  return isLoopback(address ?? '') && names.every(isLocalName)
 }

@@ -21,26 +21,41 @@ export const ANSWER_JOB = 'webhook-channel.answer'
 const MAX_BODY_BYTES = 64 * 1024
 /** An agent that does not answer is not sent more and more. */
 const MAX_WAITING = 100
+const AGENT_ID = /^[a-z0-9][a-z0-9-]{0,40}$/
 const DELIVERY_ID = /^[\x21-\x7e]{1,200}$/
 
 export type ReceiveWebhookDeps = WebhookSettingsDeps & { enqueue: Enqueue; storage: Pick<StorageQuota, 'within'> }
 type Signed = { header: (name: string) => string | undefined; body: Uint8Array }
 
+/** A message whose signature is right. `deliveryId` is the id that its sender gave it. */
+export type Delivery = { agentId: string; deliveryId: string; message: WebhookMessage }
+
+/** @throws AppError `unauthenticated` for what cannot be the id of an agent, as for an agent without this channel. */
+export function requireAgentForm(id: string): void {
+  if (!AGENT_ID.test(id)) throw new AppError('unauthenticated', 'Invalid signature')
+}
+
 /**
- * Takes a signed message for an agent, once for each id: a repetition gets what became of the first. The signature is that of
- * Standard Webhooks: HMAC-SHA256 over id, time and body, at most five minutes old.
- * @throws AppError `unauthenticated` for a wrong signature, and for an agent without this channel, so that nobody learns which
- * agents there are; `invalid`, `too_large`, `storage_full`, `limited` while a hundred messages wait for the agent.
+ * Checks a message for an agent. The signature is that of Standard Webhooks: HMAC-SHA256 over id, time and body, at most five
+ * minutes old.
+ * @throws AppError `unauthenticated` for a wrong signature, and for an agent without this channel, so that no one learns which
+ * agents there are; `invalid`, `too_large`.
  */
-export async function receiveForAgent(
-  deps: ReceiveWebhookDeps,
-  agentId: string,
-  signed: Signed,
-): Promise<{ accepted: WebhookAccepted; isNew: boolean }> {
+export function verifyDelivery(deps: ReceiveWebhookDeps, agentId: string, signed: Signed): Delivery {
   if (signed.body.length > MAX_BODY_BYTES) throw new AppError('too_large', 'A message has at most 64 KB')
   const channel = findWebhookChannel(deps.db, agentId)
   const deliveryId = verify(channel ? openWebhookChannel(deps.sealer, channel).secret : null, signed)
-  const message = parse(WebhookMessage, signed.body)
+  return { agentId, deliveryId, message: parse(WebhookMessage, signed.body) }
+}
+
+/**
+ * Takes a message for an agent, once for each id: a repetition gets what became of the first.
+ * @throws AppError `storage_full`, `limited` while a hundred messages wait for the agent.
+ */
+export function takeDelivery(
+  deps: ReceiveWebhookDeps,
+  { agentId, deliveryId, message }: Delivery,
+): Promise<{ accepted: WebhookAccepted; isNew: boolean }> {
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const isThis = and(eq(webhookDeliveries.agentId, agentId), eq(webhookDeliveries.deliveryId, deliveryId))

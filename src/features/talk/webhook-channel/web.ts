@@ -1,15 +1,25 @@
 import { type Context, Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
 import { answers, Done } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { type ReceiveWebhookDeps, receiveForAgent, requireSignature } from './receive.ts'
+import {
+  type Delivery,
+  type ReceiveWebhookDeps,
+  requireAgentForm,
+  requireSignature,
+  takeDelivery,
+  verifyDelivery,
+} from './receive.ts'
 import { ChangedWebhookChannel, WebhookAccepted, WebhookChannel, WebhookChannelRequest } from './schemas.ts'
 import { changeWebhookChannel, closeWebhookChannel, showWebhookChannel } from './settings.ts'
 
 const REQUESTS_PER_MINUTE = 120
+
+type WebhookEnv = WebEnv & { Variables: { delivery: Delivery } }
 
 export type WebhookChannelDeps = ReceiveWebhookDeps & { guards: Guards }
 
@@ -18,7 +28,14 @@ export function webhookChannelWeb(deps: WebhookChannelDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const by = (c: Context<WebEnv>) => ({ user: c.var.user, address: c.env.address })
-  const whoIsAsked = (c: Context) => `${c.env.address} ${c.req.param('id')}`
+
+  const requireSigned = createMiddleware<WebhookEnv, '/api/webhooks/agents/:id'>(async (c, next) => {
+    const header = (name: string) => c.req.header(name)
+    requireSignature(header)
+    requireAgentForm(c.req.param('id'))
+    c.set('delivery', verifyDelivery(deps, c.req.param('id'), { header, body: await receiveBytes(c) }))
+    await next()
+  })
 
   app.get('/api/agents/:id/webhook-channel', answers({ 200: WebhookChannel }, 'not_found'), signedIn, (c) =>
     c.json(showWebhookChannel(deps, c.var.user, c.req.param('id'))),
@@ -40,12 +57,12 @@ export function webhookChannelWeb(deps: WebhookChannelDeps) {
   app.post(
     '/api/webhooks/agents/:id',
     answers({ 200: WebhookAccepted, 202: WebhookAccepted }, 'invalid', 'unauthenticated', 'limited', 'storage_full'),
-    limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.', whoIsAsked),
+    limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.'),
+    requireSigned,
+    // Behind the signature, so that strangers cannot use up what an agent's own programs may send.
+    limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.', (c) => c.req.param('id') ?? ''),
     async (c) => {
-      const header = (name: string) => c.req.header(name)
-      requireSignature(header)
-      const signed = { header, body: await receiveBytes(c) }
-      const { accepted, isNew } = await receiveForAgent(deps, c.req.param('id'), signed)
+      const { accepted, isNew } = await takeDelivery(deps, c.var.delivery)
       return c.json(accepted, isNew ? 202 : 200)
     },
   )

@@ -5,6 +5,7 @@ import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { type AgentQuestion, startAgentDouble } from '../../../../tests/harness/doubles/agent.ts'
 import { startReceiver } from '../../../../tests/harness/doubles/receivers.ts'
 import { startJobs } from '../../../../tests/harness/jobs.ts'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
@@ -182,4 +183,38 @@ test('PUT /api/agents/:id/webhook-channel: the secret is shown once; a new one e
   }
   expect((await house.asOwner(house.path, 'DELETE')).status).toBe(200)
   expect(await house.show()).toMatchObject({ isOn: false, sendsTo: null })
+})
+
+test('POST /api/webhooks/agents/:id: 429 after 120 requests of one /64, whatever ids they name', async () => {
+  const { face } = testPlatform()
+  const statuses: number[] = []
+  for (let index = 0; index <= 120; index++) {
+    const address = `2001:db8:1:2::${index.toString(16)}`
+    const id = `${index}${'a'.repeat(12_000)}`
+    statuses.push((await face('web', { address }).request(`/api/webhooks/agents/${id}`, { method: 'POST' })).status)
+  }
+  expect(statuses.slice(0, 120)).toEqual(Array(120).fill(401))
+  expect(statuses[120]).toBe(429)
+})
+
+test('POST /api/webhooks/agents/:id: 429 after 120 signed requests for one id from any addresses; unsigned ones do not count', async () => {
+  await using house = await open()
+  const id = 'msg_1'
+  const body = message()
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
+    'webhook-signature': new Webhook(house.secret).sign(id, new Date(), body),
+  }
+  const post = async (index: number, signed: Record<string, string>) => {
+    const api = house.face('web', { address: `198.51.100.${index}` })
+    return (await api.request(`/api/webhooks/agents/${house.agent.id}`, { method: 'POST', body, headers: signed }))
+      .status
+  }
+  for (let index = 1; index <= 130; index++)
+    expect(await post(index, { ...headers, 'webhook-signature': 'v1,x' })).toBe(401)
+  const statuses: number[] = []
+  for (let index = 1; index <= 121; index++) statuses.push(await post(index, headers))
+  expect(statuses.slice(0, 120).every((status) => status === 202 || status === 200)).toBe(true)
+  expect(statuses[120]).toBe(429)
 })

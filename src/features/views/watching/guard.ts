@@ -1,12 +1,10 @@
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
 import { isSameSecret } from '../../../core/secrets.ts'
-import { isForwarded, isIn, parseRanges } from '../../../http/address.ts'
+import { isForwarded, isLocalName, isLoopback } from '../../../http/address.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { label } from '../../../http/guard-label.ts'
 import { readBearer } from '../../../http/internal-key.ts'
-
-const LOOPBACK = parseRanges(['127.0.0.0/8', '::1'])
 
 /**
  * Lets in who brings `METRICS_TOKEN`, or, where that is not set, callers on this machine.
@@ -18,9 +16,9 @@ export function requireMetricsToken(metricsToken: string | undefined) {
     createMiddleware<BackendEnv>(async (c, next) => {
       const token = readBearer(c.req.header('authorization'))
       if (metricsToken === undefined) {
-        const { address } = c.env
-        // A proxy on this machine asks for somebody else.
-        if (isForwarded(c.req.raw.headers) || address === null || !isIn(address, LOOPBACK))
+        // A proxy on this machine asks for someone else, and a page of another name was made to resolve to this machine.
+        const isDirect = !isForwarded(c.req.raw.headers) && isLocalName(new URL(c.req.url).hostname)
+        if (!isDirect || !isLoopback(c.env.address ?? ''))
           throw new AppError('forbidden', 'Set METRICS_TOKEN to read this from another machine')
       } else if (token === null) throw new AppError('unauthenticated', 'Unauthorized')
       else if (!isSameSecret(token, metricsToken)) throw new AppError('forbidden', 'Forbidden')

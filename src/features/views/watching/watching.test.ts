@@ -167,6 +167,15 @@ test.each([
   ['127.0.0.1', { forwarded: 'for=203.0.113.7' }, 403],
   ['127.0.0.1', { via: '1.1 caddy' }, 403],
   ['127.0.0.1', { 'x-forwarded-proto': 'https' }, 403],
+  ['127.0.0.1', { 'cf-connecting-ip': '203.0.113.7' }, 403],
+  ['127.0.0.1', { 'true-client-ip': '203.0.113.7' }, 403],
+  ['127.0.0.1', { 'x-real-ip': '203.0.113.7' }, 403],
+  ['127.0.0.1', { 'x-forwarded-host': 'stead.example.com' }, 403],
+  ['127.0.0.1', { 'fly-client-ip': '203.0.113.7' }, 403],
+  ['127.0.0.1', { 'x-amzn-trace-id': 'Root=1-67891233-abcdef012345678912345678' }, 403],
+  ['127.0.0.1', { 'x-azure-clientip': '203.0.113.7' }, 403],
+  ['127.0.0.1', { 'x-envoy-external-address': '203.0.113.7' }, 403],
+  ['127.0.0.1', { 'tailscale-user-login': 'ada@example.com' }, 403],
 ] as const)(
   'GET /metrics: without METRICS_TOKEN a caller from %p with %j gets %i',
   async (address, headers, status) => {
@@ -174,3 +183,13 @@ test.each([
     expect(response.status).toBe(status)
   },
 )
+
+test('GET /metrics: 403 without METRICS_TOKEN when the host is not a name of this machine', async () => {
+  const { app } = testPlatform()
+  const ask = async (host: string) =>
+    (await app.fetch(new Request(`http://${host}/metrics`), { face: 'backend', address: '127.0.0.1' })).status
+  expect(await Promise.all(['stead.example.com', 'metrics.localhost.example', '203.0.113.7'].map(ask))).toEqual([
+    403, 403, 403,
+  ])
+  expect(await Promise.all(['localhost:3001', '127.0.0.1', '[::1]:3001'].map(ask))).toEqual([200, 200, 200])
+})

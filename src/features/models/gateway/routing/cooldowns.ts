@@ -1,3 +1,4 @@
+import QuickLRU from 'quick-lru'
 import type { ProviderError } from '../../../../adapters/models/provider.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 
@@ -27,9 +28,12 @@ export type Cooldowns = {
 
 type Rest = { failures: number; until: number; isClosed: boolean }
 
+/** Users with a key of their own choose the names of models. */
+const MAX_RESTS = 10_000
+
 /** `nowMs` must never go back: `performance.now`. */
 export function createCooldowns(deps: { nowMs: () => number }): Cooldowns {
-  const rests = new Map<string, Rest>()
+  const rests = new QuickLRU<string, Rest>({ maxSize: MAX_RESTS })
 
   const rest = (key: string, ms: number, failures: number, isClosed: boolean) =>
     rests.set(key, { failures, until: deps.nowMs() + Math.min(ms, MAX_REST_MS), isClosed })
