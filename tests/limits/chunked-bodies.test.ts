@@ -30,7 +30,12 @@ const REFUSED_BEFORE = {
     '400 DELETE /api/browse/delete',
     '400 DELETE /api/browse/git-credentials',
   ],
-  backend: ['400 POST /api/browse/upload', '400 DELETE /api/browse/delete', '400 DELETE /api/browse/git-credentials'],
+  backend: [
+    '400 POST /api/browse/upload',
+    '400 DELETE /api/browse/delete',
+    '400 DELETE /api/browse/git-credentials',
+    '401 DELETE /v1/memory',
+  ],
   summarizer: [],
 }
 

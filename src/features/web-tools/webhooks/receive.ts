@@ -89,7 +89,7 @@ function actOnce(deps: WebhookDeps, event: NewEvent, applyEvent: (tx: Tx) => str
   return write(deps.db, (tx) => {
     const earlier = findEarlier(tx, event)
     if (earlier) return earlier.outcome
-      const outcome = applyEvent(tx)
+    const outcome = applyEvent(tx)
     tx.insert(webhookEvents)
       .values({ ...event, outcome, receivedAt: deps.clock.now() })
       .run()
