@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { chmodSync, existsSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
@@ -154,6 +154,57 @@ test('stead doctor: what deserves a word, and exit 0', async () => {
   expect(stdout).toContain('! admins: ADMIN_EMAILS is believed without proof')
   expect(stdout).toContain('! mail: SMTP_URL is not set and no server')
   expect(stdout).not.toContain('✗')
+}, 300_000)
+
+test('stead doctor: free disk, backups with their last and next run, the mode, and what works without INTERNAL_API_KEY', async () => {
+  using home = house({ AGENT_RUNTIME: 'process' })
+  await home.create()
+  const lineOf = async (name: string) => {
+    const { stdout } = await home.run(['doctor'])
+    return stdout.split('\n').find((line) => line.slice(2).startsWith(`${name}: `))
+  }
+  expect(await lineOf('disk')).toMatch(new RegExp(`^✓ disk: [\\d.]+ GB free at ${home.dataDir}$`))
+  expect(await lineOf('mode')).toBe('✓ mode: home, because INTERNAL_API_KEY is not set and DEPLOYMENT_MODE is not')
+  expect(await lineOf('internal key')).toStartWith(
+    '✓ internal key: INTERNAL_API_KEY is not set: keys of users (sk_…) work without it',
+  )
+  expect(await lineOf('backups')).toBe(
+    '! backups: BACKUP_SCHEDULE is not set, so none is made by itself; none was made yet',
+  )
+  writeFileSync(join(home.dataDir, 'stead.env'), 'BACKUP_SCHEDULE=0 3 * * * Europe/Berlin\n')
+  const { sqlite, close } = openDatabase(home.databaseFile)
+  const startedAt = Date.parse('2026-11-22T02:00:00Z')
+  const insert = sqlite.prepare('INSERT INTO backup_runs (started_at, finished_at, error) VALUES (?, ?, ?)')
+  insert.run(startedAt, startedAt + 1, null)
+  const schedule = `backups: 0 3 \\* \\* \\* Europe/Berlin to ${home.dataDir}/backups; last 2026-11-22 02:00 UTC`
+  const next = '; next \\d{4}-\\d\\d-\\d\\d 0[12]:00 UTC$'
+  expect(await lineOf('backups')).toMatch(new RegExp(`^✓ ${schedule}${next}`))
+  insert.run(startedAt, startedAt + 1, 'the disk is full')
+  close()
+  expect(await lineOf('backups')).toMatch(new RegExp(`^✗ ${schedule} failed: the disk is full${next}`))
+  using full = house({ MIN_FREE_DISK_MB: '99999999999' })
+  expect((await full.run(['doctor'])).stdout).toContain('✗ disk: ')
+}, 300_000)
+
+test('stead doctor and config check: a folder of a setting that cannot be written is an error, 78 for config check', async () => {
+  using home = house({ AGENT_RUNTIME: 'process', BACKUP_TO: '/dev/null/backups' })
+  await home.create()
+  const problem = 'BACKUP_TO: /dev/null/backups (below /dev/null) cannot be written (it is no folder)'
+  const doctor = await home.run(['doctor'])
+  expect([doctor.exitCode, doctor.stdout]).toEqual([1, expect.stringContaining(`✗ writable paths: ${problem}\n`)])
+  expect(await home.run(['config', 'check'])).toEqual({ exitCode: 78, stdout: '', stderr: `stead: ${problem}\n` })
+}, 300_000)
+
+test('stead doctor --fix: makes a folder that a setting names', async () => {
+  using folder = tempFolder()
+  const to = folder.file('backups')
+  using home = house({ AGENT_RUNTIME: 'process', BACKUP_TO: to })
+  await home.create()
+  expect((await home.run(['doctor'])).stdout).toContain(`! writable paths: BACKUP_TO: ${to} does not exist yet`)
+  const fixed = await home.run(['doctor', '--fix'])
+  expect(fixed.stdout).toStartWith(`mended: mkdir -p ${to}\n`)
+  expect(fixed.stdout).toContain(`✓ writable paths: ${home.dataDir}, ${to}\n`)
+  expect(statSync(to).mode & 0o777).toBe(0o700)
 }, 300_000)
 
 test('stead doctor --fix: takes what others can read from them, says so, and mends nothing else', async () => {

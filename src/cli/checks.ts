@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { readPlace } from '../adapters/runtimes/process/place.ts'
@@ -12,13 +12,10 @@ import { listPendingMigrations } from '../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
 import { findObjection } from '../features/agents/residence/settle.ts'
 import { findClosed } from '../features/people/sealing/places.ts'
+import { broken, type Check, type Fix, ok, warning } from './check.ts'
 import { findServices, type KnownServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
-
-/** `warning` runs and deserves a word; `error` does not run, or is not safe. */
-export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string; fix?: Fix }
-/** What mends it without any harm, and the same as somebody would type it. */
-export type Fix = { command: string; run: () => void }
+import { checkBackups, checkDisk, checkWritePaths } from './operation-checks.ts'
 
 type Sqlite = ReturnType<typeof openForReading>
 
@@ -31,10 +28,15 @@ export async function examine(readEnvironment: () => Record<string, string | und
   try {
     const environment = readEnvironment()
     const config = readConfig(environment)
+    if (existsSync(config.dataDir) && !statSync(config.dataDir).isDirectory())
+      return [broken('data folder', `DATA_DIR: ${config.dataDir} is no folder`)]
     const services = findServices(config)
     return [
       ...checkSettings(config, environment, services),
+      checkMode(config, environment),
+      ...checkWritePaths(config),
       checkDataDir(config),
+      ...checkDisk(config),
       ...checkFiles(config),
       ...checkDatabase(config),
       ...checkKey(config),
@@ -44,6 +46,7 @@ export async function examine(readEnvironment: () => Record<string, string | und
       checkProviders(config, services),
       await checkRuntime(config),
       checkNotifications(config),
+      checkBackups(config, new Date()),
     ]
   } catch (error) {
     return [{ name: 'settings', status: 'error', message: errorMessage(error) }]
@@ -60,14 +63,17 @@ function checkSettings(
   return warnings.map((message) => warning('settings', message))
 }
 
+function checkMode({ mode, internalApiKey }: Config, environment: Record<string, string | undefined>): Check {
+  if (environment.DEPLOYMENT_MODE) return ok('mode', `${mode}, by DEPLOYMENT_MODE`)
+  return ok(
+    'mode',
+    `${mode}, because INTERNAL_API_KEY is ${internalApiKey ? '' : 'not '}set and DEPLOYMENT_MODE is not`,
+  )
+}
+
 function checkDataDir({ dataDir }: Config): Check {
   const name = 'data folder'
   if (!existsSync(dataDir)) return warning(name, `${dataDir} is not there yet; the first start creates it`)
-  try {
-    accessSync(dataDir, constants.R_OK | constants.W_OK)
-  } catch {
-    return broken(name, `${dataDir} cannot be written`)
-  }
   const mode = modeOf(dataDir)
   if ((mode & 0o077) === 0) return ok(name, `${dataDir} is ours alone`)
   const fix = toModeFix(dataDir, 0o700)
@@ -165,9 +171,13 @@ function checkSealed({ databaseFile }: Config, key: string): Check {
   }
 }
 
-function checkInternalKey({ internalApiKey: key }: Config): Check {
+function checkInternalKey({ internalApiKey: key, mode }: Config): Check {
   const name = 'internal key'
-  if (!key) return warning(name, 'INTERNAL_API_KEY is not set: callers from outside get 500 on the backend')
+  if (!key) {
+    const text =
+      'INTERNAL_API_KEY is not set: keys of users (sk_…) work without it, other services that call the backend get 500'
+    return mode === 'cloud' ? warning(name, text) : ok(name, text)
+  }
   if (key.length < MIN_KEY_LENGTH) return warning(name, `INTERNAL_API_KEY has fewer than ${MIN_KEY_LENGTH} characters`)
   if (new Set(key).size < MIN_DIFFERENT_CHARACTERS) return warning(name, 'INTERNAL_API_KEY does not look random')
   return ok(name, 'strong')
@@ -239,16 +249,4 @@ async function checkRuntime({ agents }: Config): Promise<Check> {
   if (reason === null) return ok(name, `run in containers of the engine at ${withoutUserinfo(agents.dockerHost)}`)
   if (agents.runtime === 'auto') return ok(name, `run as processes of this machine: ${reason}`)
   return broken(name, `AGENT_RUNTIME=${agents.runtime} cannot run them: ${reason}`)
-}
-
-function ok(name: string, message: string): Check {
-  return { name, status: 'ok', message }
-}
-
-function warning(name: string, message: string): Check {
-  return { name, status: 'warning', message }
-}
-
-function broken(name: string, message: string): Check {
-  return { name, status: 'error', message }
 }

@@ -2,11 +2,13 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { listWarnings, readConfig } from '../core/config.ts'
 import { Environment, SECRETS } from '../core/environment.ts'
+import { StartupError } from '../core/errors.ts'
 import { isSecretSetting } from '../core/settings/read.ts'
 import { showSettings, toSettingText } from '../core/settings/show.ts'
 import { addExample } from './example.ts'
 import { findServices } from './given-services.ts'
 import { listMisspelt, warnOfMisspelt } from './misspelt.ts'
+import { testWritePaths } from './service/installed.ts'
 import { addSettingFlags, readEnvironment } from './settings/environment.ts'
 
 const Shown = z.object({
@@ -31,12 +33,18 @@ export function configCommand(program: Command): void {
       process.stdout.write(json ? `${JSON.stringify(shown)}\n` : `${lines.join('\n')}\n`)
     })
   addSettingFlags(addExample(config.command('check'), 'WEB_PORT=8080 stead config check && stead serve'))
-    .description('checks the settings and tells what deserves attention')
+    .description('checks the settings and that the folders they name can be written')
     .option('--json', 'print one JSON document', false)
     .action(({ json, ...flags }: { json: boolean }) => {
       const settings = readConfig(readEnvironment(flags))
+      const { problems, untested } = testWritePaths(settings)
+      if (problems[0]) throw new StartupError(problems[0].text)
       const hasMail = findServices(settings).mail !== null
-      const warnings = [...listMisspelt(process.env), ...listWarnings(settings, hasMail)]
+      const warnings = [
+        ...listMisspelt(process.env),
+        ...listWarnings(settings, hasMail),
+        ...(untested === null ? [] : [`Only root can test what ${untested} may write: run it with sudo.`]),
+      ]
       const text = warnings.length === 0 ? 'The settings are good.' : warnings.map((line) => `! ${line}`).join('\n')
       process.stdout.write(json ? `${JSON.stringify({ ok: true, warnings })}\n` : `${text}\n`)
     })

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { errorMessage } from '../core/errors.ts'
-import type { Check } from './checks.ts'
+import type { Check } from './check.ts'
 import { addExample } from './example.ts'
 import { addSettingFlags, readEnvironment } from './settings/environment.ts'
 
@@ -14,8 +14,9 @@ export function doctorCommand(program: Command): void {
       program.command('doctor'),
       `stead doctor --data-dir /srv/stead
 stead doctor --fix`,
-      `--fix takes from others the rights to the data folder and to the files that hold everything; nothing else can be mended
-without a decision of yours, and each line says which.
+      `--fix takes from others the rights to the data folder and to the files that hold everything, and makes folders that
+settings name; nothing else can be mended without a decision of yours, and each line says which.
+With an installed service it tests what that service's user may write, which takes root.
 
 Exit codes: 0 nothing is broken (any more), 1 something is.`,
     ),

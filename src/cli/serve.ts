@@ -13,6 +13,7 @@ import { findServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
 import { createNotify, startWatchdog } from './service/notify.ts'
 import { ignoreHangup, reloadOnHangup } from './service/reload.ts'
+import { listOwnProblems } from './service/write-paths.ts'
 import { addSettingFlags, readGivenSettings } from './settings/environment.ts'
 import { firstSignal } from './signals.ts'
 
@@ -37,8 +38,12 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   const config = readConfig(environment)
   const output = createLogOutput(config.logFile, config.logFormat)
   const log = createLog(config.logLevel, output)
-  for (const warning of [...listMisspelt(process.env), ...listWarnings(config, findServices(config).mail !== null)])
-    log.warn(warning)
+  const warnings = [
+    ...listMisspelt(process.env),
+    ...listWarnings(config, findServices(config).mail !== null),
+    ...listOwnProblems(config, process.env.INVOCATION_ID !== undefined),
+  ]
+  for (const warning of warnings) log.warn(warning)
   // Who stops it while it starts is obeyed as soon as it has.
   const signalled = firstSignal()
   ignoreHangup()

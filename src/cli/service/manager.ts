@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { AppError } from '../../core/errors.ts'
-import { type ServicePlan, toPropertyList, toUnit } from './unit.ts'
+import { type InstalledService, parseUnit, type ServicePlan, toPropertyList, toUnit } from './unit.ts'
 
 const NAME = 'stead'
 const LABEL = 'stead.service'
@@ -13,8 +13,8 @@ export type Manager = {
   file: string
   describe(plan: ServicePlan): string
   isInstalled(): boolean
-  /** Where the installed service keeps everything; null when there is none. */
-  findDataDir(): string | null
+  /** What the installed definition says; null when there is none. */
+  findInstalled(): InstalledService | null
   isActive(): boolean
   /** Writes the definition, and starts the service now and with the machine. */
   install(plan: ServicePlan): void
@@ -47,7 +47,7 @@ function systemd(isOfUser: boolean): Manager {
     file,
     describe: toUnit,
     isInstalled: () => existsSync(file),
-    findDataDir: () => matchIn(file, /^WorkingDirectory=(.+)$/m)?.replaceAll('%%', '%') ?? null,
+    findInstalled: () => (existsSync(file) ? parseUnit(readFileSync(file, 'utf8')) : null),
     isActive: () => isDone(['systemctl', ...scope, 'is-active', '--quiet', NAME]),
     install(plan) {
       writeDefinition(file, toUnit(plan))
@@ -88,7 +88,11 @@ function launchd(isOfUser: boolean): Manager {
     file,
     describe,
     isInstalled: () => existsSync(file),
-    findDataDir: () => matchIn(file, /<key>WorkingDirectory<\/key>\s*<string>([^<]+)</),
+    findInstalled() {
+      const dataDir = matchIn(file, /<key>WorkingDirectory<\/key>\s*<string>([^<]+)</)
+      const user = matchIn(file, /<key>UserName<\/key>\s*<string>([^<]+)</)
+      return dataDir === null ? null : { dataDir, user, groups: [], writePaths: null }
+    },
     isActive,
     install(plan) {
       mkdirSync(join(plan.dataDir, 'logs'), { recursive: true, mode: 0o700 })

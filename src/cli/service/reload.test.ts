@@ -110,6 +110,24 @@ test(
   NEVER_MS,
 )
 
+test(
+  'SIGHUP: the log names a setting whose folder cannot be written, as the start does',
+  async () => {
+    await using house = await openHouse()
+    const settings = join(house.dataDir, '..', 'stead.env')
+    const set = (text: string) => writeFileSync(settings, text, { mode: 0o600 })
+    set('BACKUP_TO=/dev/null/first\n')
+    const started = await house.start({ STEAD_SETTINGS: settings })
+    const says = (text: string) => until(text, () => started.lines.some((line) => line.includes(text)))
+    await says('BACKUP_TO: /dev/null/first (below /dev/null) cannot be written')
+    set('BACKUP_TO=/dev/null/second\n')
+    process.kill(started.pid, 'SIGHUP')
+    await says('BACKUP_TO: /dev/null/second (below /dev/null) cannot be written')
+    expect((await started.stop()).exitCode).toBe(0)
+  },
+  NEVER_MS,
+)
+
 test('LOG_FILE: one that cannot be opened stops the start with 78', async () => {
   await using house = await openHouse()
   const file = join(house.dataDir, 'there', 'is', 'none.log')

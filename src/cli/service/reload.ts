@@ -6,6 +6,7 @@ import type { LogOutput } from '../../core/log-output.ts'
 import { LISTED_SETTINGS, readSettings } from '../../core/settings/read.ts'
 import { listShownSettings, type SettingSources, type ShownSetting } from '../../core/settings/show.ts'
 import type { Notify } from './notify.ts'
+import { listOwnProblems } from './write-paths.ts'
 
 type Values = Record<string, string | undefined>
 type Running = {
@@ -58,6 +59,7 @@ function reload({ log, output, read, apply }: Omit<Running, 'environment' | 'not
     log.info({ changed: changed.filter(counts) }, 'settings were read again')
     const waiting = changed.filter((name) => !counts(name))
     if (waiting.length > 0) log.warn({ settings: waiting }, 'these settings count from the next start on')
+    for (const problem of listOwnProblems(config, process.env.INVOCATION_ID !== undefined)) log.warn(problem)
     return { ...present, ...Object.fromEntries(changed.filter(counts).map((name) => [name, next[name]])) }
   } catch (error) {
     log.error({ error: errorMessage(error) }, 'the settings were not read again: the former ones go on')

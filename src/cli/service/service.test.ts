@@ -1,12 +1,14 @@
 import { expect, test } from 'bun:test'
-import { existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { openHouse } from '../../../tests/harness/server.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { until } from '../../../tests/harness/until.ts'
-import { toPropertyList, toUnit } from './unit.ts'
+import { readConfig } from '../../core/config.ts'
+import { parseUnit, toPropertyList, toUnit } from './unit.ts'
+import { findUnwritable, listUncovered, listWritePaths } from './write-paths.ts'
 
 const PATIENCE_MS = 300_000
-const PLAN = { command: ['/usr/local/bin/stead'], dataDir: '/var/lib/stead', user: 'stead', groups: [] }
+const PLAN = { command: ['/usr/local/bin/stead'], dataDir: '/var/lib/stead', user: 'stead', groups: [], writePaths: [] }
 /** What the documentation promises of the service of a machine, in the figure of `systemd-analyze security`. */
 const MAX_EXPOSURE = 3
 
@@ -25,7 +27,12 @@ test.skipIf(!hasSystemd).each([
   ['of the machine', PLAN],
   [
     'with containers, on a folder with blanks and signs',
-    { ...PLAN, dataDir: '/srv/my stead 100%', groups: ['docker'] },
+    {
+      ...PLAN,
+      dataDir: '/srv/my stead 100%',
+      groups: ['docker'],
+      writePaths: ['/mnt/my "$backups" 5%', '/var/log/stead'],
+    },
   ],
   ['of one user', { ...PLAN, dataDir: '/home/ada/stead', user: null }],
 ])('the unit %s is one that systemd takes without a word', (_case, plan) => {
@@ -51,6 +58,69 @@ test('a unit writes nothing but the data folder, and reaches a home only when it
   expect(toUnit({ ...PLAN, dataDir: '/home/ada/stead' })).toContain('ProtectHome=read-only\n')
   expect(toUnit({ ...PLAN, user: null })).not.toContain('User=')
 })
+
+test('toUnit makes folders of settings writable, and reaches a home when one is there', () => {
+  const unit = toUnit({ ...PLAN, writePaths: ['/mnt/backups', '/var/log/stead'] })
+  expect(unit).toContain('ReadWritePaths=/var/lib/stead -/mnt/backups -/var/log/stead\n')
+  expect(unit).toContain('ProtectHome=yes\n')
+  expect(toUnit({ ...PLAN, writePaths: ['/home/ada/backups'] })).toContain('ProtectHome=read-only\n')
+})
+
+test.each([
+  [PLAN],
+  [{ ...PLAN, dataDir: '/srv/my stead 100%', groups: ['docker'], writePaths: ['/mnt/my "$backups" 5%', '/var/log/x'] }],
+])('parseUnit returns what toUnit was given: %j', (plan) => {
+  const { dataDir, user, groups, writePaths } = plan
+  expect(parseUnit(toUnit(plan))).toEqual({ dataDir, user, groups, writePaths })
+})
+
+test('parseUnit returns no restriction for the unit of one user', () => {
+  expect(parseUnit(toUnit({ ...PLAN, user: null }))).toMatchObject({ user: null, writePaths: null })
+})
+
+const SETTINGS = { DATA_DIR: '/var/lib/stead' }
+
+test('listWritePaths returns the folders of settings that are outside of the data folder', () => {
+  const folders = (settings: Record<string, string>) =>
+    listWritePaths(readConfig({ ...SETTINGS, ...settings })).map(({ setting, folder }) => `${setting} ${folder}`)
+  expect(folders({})).toEqual([])
+  expect(folders({ BACKUP_TO: '/var/lib/stead/copies', LOG_FILE: '/var/lib/stead/logs/stead.log' })).toEqual([])
+  expect(
+    folders({
+      BACKUP_TO: '/mnt/backups',
+      LOG_FILE: '/var/log/stead/stead.log',
+      DATABASE_URL: 'file:/srv/db/stead.db',
+      BROWSE_ROOT: '/srv/files',
+    }),
+  ).toEqual(['DATABASE_URL /srv/db', 'BACKUP_TO /mnt/backups', 'LOG_FILE /var/log/stead', 'BROWSE_ROOT /srv/files'])
+  const s3 = { S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' }
+  expect(folders({ BACKUP_TO: 's3://bucket/stead', ...s3 })).toEqual([])
+  expect(folders({ BACKUP_TO: '/var/lib/stead-backups' })).toEqual(['BACKUP_TO /var/lib/stead-backups'])
+})
+
+test('listUncovered returns the settings that changed since the unit was written', () => {
+  const paths = listWritePaths(
+    readConfig({ ...SETTINGS, BACKUP_TO: '/mnt/backups/stead', LOG_FILE: '/var/log/a/b.log' }),
+  )
+  const uncovered = (...writable: string[]) => listUncovered(paths, writable).map(({ setting }) => setting)
+  expect(uncovered('/mnt/backups', '/var/log/a')).toEqual([])
+  expect(uncovered('/mnt/backup')).toEqual(['BACKUP_TO', 'LOG_FILE'])
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'findUnwritable returns why another user cannot write, and null when it can',
+  () => {
+    using folder = tempFolder()
+    chmodSync(folder.path, 0o755)
+    const path = { setting: 'BACKUP_TO', folder: folder.file('to'), file: null }
+    expect(findUnwritable(path, null)).toBeNull()
+    expect(findUnwritable(path, 'nobody')).toBe(
+      `BACKUP_TO: ${path.folder} (below ${folder.path}) cannot be written by nobody (chown nobody ${folder.path})`,
+    )
+    chmodSync(folder.path, 0o777)
+    expect(findUnwritable(path, 'nobody')).toBeNull()
+  },
+)
 
 test('the property list of launchd is whole, also with signs of XML', () => {
   const list = toPropertyList({ ...PLAN, dataDir: '/Users/ada/R&D <x>', user: null }, 'stead.service')

@@ -3,19 +3,29 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { readConfig } from '../../core/config.ts'
-import { AppError } from '../../core/errors.ts'
+import { AppError, StartupError } from '../../core/errors.ts'
+import { requireWritableFolder } from '../../core/writable.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
-import { readEnvironment } from '../settings/environment.ts'
-import { findManager, run } from './manager.ts'
-import type { ServicePlan } from './unit.ts'
+import { readSettingsFile } from '../settings/file.ts'
+import { findManager, type Manager, run } from './manager.ts'
+import type { InstalledService, ServicePlan } from './unit.ts'
+import {
+  describeUncovered,
+  findUnwritable,
+  listUncovered,
+  listWritePaths,
+  toFolders,
+  type WritePath,
+} from './write-paths.ts'
 
 type Scope = { user: boolean }
-type InstallOptions = Scope & { dataDir?: string; docker: boolean; print: boolean }
+type InstallOptions = Scope & { dataDir?: string; docker?: boolean; print: boolean }
 
 const ACCOUNT = 'stead'
 const SYSTEM_DATA_DIR = '/var/lib/stead'
 const LAST_LINES = 200
+const TEMPORARY = /^\/(?:var\/)?tmp(?:\/|$)/
 
 /** Adds `service`: Stead as a service of this machine, or of one user. */
 export function serviceCommand(program: Command): void {
@@ -45,8 +55,11 @@ export function serviceCommand(program: Command): void {
   withScope(service.command('reload'), 'stead service reload')
     .description('lets it read its settings again and open its log anew; nothing is interrupted')
     .action(({ user }: Scope) => {
-      requireInstalled(user).reload()
-      process.stdout.write('It reads its settings again: the log says what counts now.\n')
+      const manager = requireInstalled(user)
+      const problems = listUnitProblems(manager, user)
+      manager.reload()
+      const warnings = problems.map((problem) => `! ${problem}\n`).join('')
+      process.stdout.write(`It reads its settings again: the log says what counts now.\n${warnings}`)
     })
   withScope(service.command('uninstall'), 'stead service uninstall')
     .description('stops it with its agents, and removes it; what it has stored stays')
@@ -68,24 +81,29 @@ function installCommand(service: Command): void {
 stead service install --user --data-dir ~/stead`,
     `The service of a machine runs as the user ${ACCOUNT}, which is made, on ${SYSTEM_DATA_DIR}; that of a user on
 ~/.local/share/stead. Settings are read from stead.env there, which is made once, for home use, and yours from then on.
-Installing again replaces the definition and restarts the service; agents go on meanwhile.`,
+Folders outside of it that settings name (BACKUP_TO, LOG_FILE, DATABASE_URL, BROWSE_ROOT) become writable for the
+service: install again after changing one of them. Installing again keeps the folder and --docker, replaces the
+definition and restarts the service; agents go on meanwhile.`,
   )
     .description('installs the service and starts it')
     .option('--data-dir <folder>', 'where it keeps everything')
-    .option('--docker', 'let it use the Docker engine of this machine, which is as good as being root', false)
+    .option('--docker', 'let it use the Docker engine of this machine, which is as good as being root')
+    .option('--no-docker', 'take that from an installed service')
     .option('--print', 'print the definition, and change nothing', false)
     .action(async (options: InstallOptions) => {
-      const plan = toPlan(options)
       const manager = findManager(options.user)
+      const base = toPlan(options, manager.findInstalled())
       if (options.print) {
-        process.stdout.write(manager.describe(plan))
+        process.stdout.write(manager.describe({ ...base, writePaths: toFolders(listServicePaths(base.dataDir)) }))
         return
       }
-      requireLastingPlaces(plan)
+      requireLastingPlaces(base)
       if (!options.user) requireRoot()
-      prepareFolder(plan)
-      // What would stop the service is said here, before anything is replaced.
-      readConfig(readEnvironment({ dataDir: plan.dataDir }))
+      prepareFolder(base)
+      // A setting that would stop the service is reported here, before anything is replaced.
+      const paths = listServicePaths(base.dataDir)
+      for (const path of paths) prepareWritePath(path, base.user)
+      const plan = { ...base, writePaths: toFolders(paths) }
       manager.install(plan)
       process.stdout.write(describeInstalled(manager.file, plan, options.user))
     })
@@ -101,21 +119,52 @@ function requireInstalled(isOfUser: boolean) {
   throw new AppError('not_found', `service: none is installed (stead service install${isOfUser ? ' --user' : ''})`)
 }
 
-function toPlan({ user, dataDir, docker }: InstallOptions): ServicePlan {
+/** Options that are not given stay as they are in the installed definition. */
+function toPlan({ user, dataDir, docker }: InstallOptions, installed: InstalledService | null): ServicePlan {
   const data = process.env.XDG_DATA_HOME || join(homedir(), '.local/share')
+  const usesDocker = docker ?? installed?.groups.includes('docker') ?? false
   return {
     command: Bun.isStandaloneExecutable
       ? [process.execPath]
       : [process.execPath, resolve(import.meta.dir, '..', '..', 'main.ts')],
-    dataDir: resolve(dataDir ?? (user ? join(data, 'stead') : SYSTEM_DATA_DIR)),
+    dataDir: resolve(dataDir ?? installed?.dataDir ?? (user ? join(data, 'stead') : SYSTEM_DATA_DIR)),
     user: user ? null : ACCOUNT,
-    groups: docker && !user ? ['docker'] : [],
+    groups: usesDocker && !user ? ['docker'] : [],
+    writePaths: [],
   }
+}
+
+/** The service gets its settings from the file alone, not from the environment of this command. @throws StartupError */
+function listServicePaths(dataDir: string): WritePath[] {
+  return listWritePaths(readConfig({ ...readSettingsFile(join(dataDir, 'stead.env')), DATA_DIR: dataDir }))
+}
+
+/** Settings whose folders the installed definition keeps read-only, one sentence each. */
+function listUnitProblems(manager: Manager, isOfUser: boolean): string[] {
+  const installed = manager.findInstalled()
+  if (installed === null || installed.writePaths === null) return []
+  return listUncovered(listServicePaths(installed.dataDir), installed.writePaths).map(({ setting, folder }) =>
+    describeUncovered({ setting, folder }, isOfUser),
+  )
+}
+
+/** Makes the folder for the service's user when it is missing. @throws StartupError when the service could not write there. */
+function prepareWritePath(path: WritePath, user: string | null): void {
+  const { setting, folder } = path
+  if (user !== null && TEMPORARY.test(folder))
+    throw new StartupError(`${setting}: ${folder} is in a temporary folder, and the service has one of its own`)
+  if (!existsSync(folder)) {
+    requireWritableFolder(setting, folder)
+    const owner = user === null ? null : findAccount(user)
+    if (owner) chownSync(folder, owner.uid, owner.gid)
+  }
+  const problem = findUnwritable(path, user)
+  if (problem !== null) throw new StartupError(problem)
 }
 
 /** The service has temporary folders of its own, and they are emptied. */
 function requireLastingPlaces({ command, dataDir }: ServicePlan): void {
-  const passing = [...command, dataDir].find((path) => /^\/(?:var\/)?tmp\//.test(path))
+  const passing = [...command, dataDir].find((path) => TEMPORARY.test(path))
   if (passing !== undefined)
     throw new UsageError(`service: ${passing} is in a temporary folder: move it first, to /usr/local/bin for example`)
 }
@@ -164,13 +213,13 @@ function findAccount(name: string): { uid: number; gid: number } | null {
   return uid === null || gid === null ? null : { uid, gid }
 }
 
-function describeInstalled(file: string, { dataDir }: ServicePlan, isOfUser: boolean): string {
+function describeInstalled(file: string, { dataDir, writePaths }: ServicePlan, isOfUser: boolean): string {
   const flag = isOfUser ? ' --user' : ''
   const lingering =
     isOfUser && process.platform === 'linux' ? 'loginctl enable-linger keeps it while you are signed out.\n' : ''
   return `Stead runs, and starts with ${isOfUser ? 'your session' : 'this machine'}: ${file}
 Data and settings   ${dataDir}, ${join(dataDir, 'stead.env')}
-Log                 stead service logs${flag}
+${writePaths.length > 0 ? `Also writes         ${writePaths.join(', ')}\n` : ''}Log                 stead service logs${flag}
 First account       the setup link in the log, or stead user setup-link
 ${lingering}`
 }

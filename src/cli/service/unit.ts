@@ -5,7 +5,12 @@ export type ServicePlan = {
   user: string | null
   /** Groups beside the user's own: `docker`, to let agents run in containers. */
   groups: readonly string[]
+  /** Folders outside of the data folder that settings make the service write to. */
+  writePaths: readonly string[]
 }
+
+/** What an installed definition says; `writePaths` is null when the service may write wherever its user may. */
+export type InstalledService = { dataDir: string; user: string | null; groups: string[]; writePaths: string[] | null }
 
 /** Also without namespaces, which the manager of one user cannot always make. */
 const HARDENING = [
@@ -43,12 +48,13 @@ const SYSTEM_HARDENING = [
  * The unit of systemd. The program writes code at run time (it has a JIT), so `MemoryDenyWriteExecute` is not set; agents
  * that are processes live in the unit's group and go on while the service restarts, so it alone is stopped.
  */
-export function toUnit({ command, dataDir, user, groups }: ServicePlan): string {
-  const isInHome = [dataDir, ...command].some((path) => /^\/(?:home|root|run\/user)\//.test(path))
+export function toUnit({ command, dataDir, user, groups, writePaths }: ServicePlan): string {
+  const isInHome = [dataDir, ...writePaths, ...command].some((path) => /^\/(?:home|root|run\/user)\//.test(path))
   const own = [
     `User=${user}`,
     ...(groups.length > 0 ? [`SupplementaryGroups=${groups.join(' ')}`] : []),
-    `ReadWritePaths=${toWord(dataDir)}`,
+    // A folder that is missing, as a disk that is not mounted, must not keep the service from starting.
+    `ReadWritePaths=${[dataDir, ...writePaths.map((path) => `-${path}`)].map(toPathWord).join(' ')}`,
     // What stands in a home can be reached there alone.
     `ProtectHome=${isInHome ? 'read-only' : 'yes'}`,
     ...SYSTEM_HARDENING,
@@ -81,10 +87,35 @@ WantedBy=${user === null ? 'default.target' : 'multi-user.target'}
 `
 }
 
-/** In quotes, without what systemd would expand. */
+/** Reads a unit that `toUnit` wrote, of this or an earlier version; null when it is none. */
+export function parseUnit(unit: string): InstalledService | null {
+  const find = (name: string) => unit.match(new RegExp(`^${name}=(.*)$`, 'm'))?.[1]
+  const dataDir = find('WorkingDirectory')?.replaceAll('%%', '%')
+  if (dataDir === undefined) return null
+  const paths = find('ReadWritePaths')
+  return {
+    dataDir,
+    user: find('User') ?? null,
+    groups: find('SupplementaryGroups')?.split(' ') ?? [],
+    writePaths: paths === undefined ? null : splitPathWords(paths).filter((path) => path !== dataDir),
+  }
+}
+
+/** In quotes, without what systemd would expand in a command line. */
 function toWord(text: string): string {
-  const plain = text.replaceAll('%', '%%').replaceAll('$', '$$$$')
+  return toPathWord(text.replaceAll('$', '$$$$'))
+}
+
+/** In quotes where needed; `%` begins a specifier. */
+function toPathWord(text: string): string {
+  const plain = text.replaceAll('%', '%%')
   return /^[\w@%+=:,./$-]+$/.test(plain) ? plain : `"${plain.replace(/["\\]/g, '\\$&')}"`
+}
+
+function splitPathWords(text: string): string[] {
+  return [...text.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain = '']) =>
+    (quoted?.replace(/\\(.)/g, '$1') ?? plain).replaceAll('%%', '%').replace(/^-/, ''),
+  )
 }
 
 /** The property list of launchd: starts it with the machine or the session, and again when it fails. */

@@ -70,7 +70,7 @@ async function findInstallation({ dataDir, user }: Options, target: string): Pro
   const { readEnvironment } = await import('../settings/environment.ts')
   const { createTrialHost, findRunningManager, toManagedHost } = await import('./host.ts')
   const manager = findRunningManager(user)
-  const ofService = manager?.findDataDir() ?? null
+  const ofService = manager?.findInstalled()?.dataDir ?? null
   const wanted = dataDir === undefined ? process.env.DATA_DIR : resolve(dataDir)
   const isOfService = ofService !== null && (wanted === undefined || resolve(wanted) === resolve(ofService))
   const folder = isOfService ? ofService : wanted

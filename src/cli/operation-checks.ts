@@ -1,0 +1,98 @@
+import { existsSync, mkdirSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Config } from '../core/config.ts'
+import { type BackupSchedule, findNext } from '../core/settings/backups.ts'
+import { hasTable, openForReading, toDb } from '../db/open.ts'
+import { findLastRun } from '../features/house/backups/run-backup.ts'
+import type { BackupRunRow } from '../features/house/backups/tables.ts'
+import { broken, type Check, ok, warning } from './check.ts'
+import { testWritePaths } from './service/installed.ts'
+import { listWritePaths } from './service/write-paths.ts'
+
+/** Free space of this many times the floor deserves no warning. */
+const ROOMY = 2
+
+/** Whether the service can write where its settings say, as the user that it runs as. */
+export function checkWritePaths(config: Config): Check[] {
+  const name = 'writable paths'
+  const { problems, untested } = testWritePaths(config)
+  if (problems.length > 0) return problems.map(({ text }) => broken(name, text))
+  if (untested !== null) return [warning(name, `only root can test what ${untested} may write: run it with sudo`)]
+  const paths = listWritePaths(config)
+  const missing = paths.filter(({ folder }) => !existsSync(folder))
+  if (missing.length > 0) {
+    return missing.map(({ setting, folder }) => ({
+      ...warning(name, `${setting}: ${folder} does not exist yet (mkdir -p ${folder})`),
+      fix: { command: `mkdir -p ${folder}`, run: () => void mkdirSync(folder, { recursive: true, mode: 0o700 }) },
+    }))
+  }
+  const folders = [config.dataDir, ...paths.map(({ folder }) => folder)]
+  return [ok(name, [...new Set(folders)].join(', '))]
+}
+
+/** Free space on each disk that the installation writes to. */
+export function checkDisk(config: Config): Check[] {
+  const { dataDir, databaseFile, backups, minFreeDiskBytes } = config
+  const folders = [dataDir, dirname(databaseFile), ...(backups.to.startsWith('s3://') ? [] : [backups.to])]
+  const disks = new Map<string, { folder: string; freeBytes: number }>()
+  for (const folder of folders) {
+    const { type, blocks, bavail, bsize } = statfsSync(findExisting(folder))
+    const key = `${type} ${blocks} ${bavail}`
+    if (!disks.has(key)) disks.set(key, { folder, freeBytes: bavail * bsize })
+  }
+  return [...disks.values()].map(({ folder, freeBytes }) => {
+    const text = `${toGigabytes(freeBytes)} free at ${folder}`
+    const floor = `MIN_FREE_DISK_MB is ${Math.round(minFreeDiskBytes / 1024 ** 2)}`
+    if (freeBytes < minFreeDiskBytes) return broken('disk', `${text}: users' writes answer 507 (${floor})`)
+    if (freeBytes < ROOMY * minFreeDiskBytes) return warning('disk', `${text}: nearly full (${floor})`)
+    return ok('disk', text)
+  })
+}
+
+function findExisting(folder: string): string {
+  return existsSync(folder) ? folder : findExisting(dirname(folder))
+}
+
+function toGigabytes(bytes: number): string {
+  return `${(bytes / 1024 ** 3).toFixed(1)} GB`
+}
+
+/** When backups are made by themselves, and how the last one went. */
+export function checkBackups({ backups, databaseFile }: Config, now: Date): Check {
+  const name = 'backups'
+  const last = readLastRun(databaseFile)
+  const lastText = last === null ? 'none was made yet' : describeRun(last)
+  const { schedule, to } = backups
+  if (!schedule) return warning(name, `BACKUP_SCHEDULE is not set, so none is made by itself; ${lastText}`)
+  const text = `${toText(schedule)} to ${to}; ${lastText}; next ${toMinute(findNext(schedule, now))}`
+  return last?.error ? broken(name, text) : ok(name, text)
+}
+
+function describeRun({ startedAt, finishedAt, error }: BackupRunRow): string {
+  const outcome = error ? ` failed: ${error}` : finishedAt === null ? ' is being made' : ''
+  return `last ${toMinute(startedAt)}${outcome}`
+}
+
+function toText({ cron, timeZone }: BackupSchedule): string {
+  return `${cron} ${timeZone}`
+}
+
+/** `2026-11-22 14:05 UTC` */
+function toMinute(time: Date | null): string {
+  return time === null ? 'never' : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/** Null without a database, or with one that is older or damaged, which other checks report. */
+function readLastRun(databaseFile: string): BackupRunRow | null {
+  if (!existsSync(databaseFile)) return null
+  let sqlite: ReturnType<typeof openForReading> | undefined
+  try {
+    sqlite = openForReading(databaseFile)
+    const db = toDb(sqlite)
+    return hasTable(db, 'backup_runs') ? findLastRun(db, 'backup') : null
+  } catch {
+    return null
+  } finally {
+    sqlite?.close()
+  }
+}
