@@ -72,19 +72,22 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
   if (error) return <LoadProblem what="Its tools" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-10" />
   if (data.length === 0) return <p className="text-sm text-muted">It has no tools.</p>
+  const trusted = server.trustedTools ?? data.filter(({ isTrusted }) => isTrusted).map(({ name }) => name)
   return (
     <>
       <fieldset disabled={trust.isPending} className="grid grid-cols-1 gap-2">
-        <legend className="mb-2 text-sm text-muted">Tick those that may be used without asking you.</legend>
+        <legend className="mb-2 text-sm text-muted">
+          Tools that need no approval. Until you choose, these are the ones that the server marks as read-only.
+        </legend>
         {trust.error && <Notice tone="problem">{messageFor(trust.error)}</Notice>}
         {data.map(({ name, description }) => (
           <CheckField
             key={name}
             label={name}
             hint={description.slice(0, 300)}
-            checked={server.trustedTools.includes(name)}
+            checked={trusted.includes(name)}
             onChange={(event) => {
-              const others = server.trustedTools.filter((trusted) => trusted !== name)
+              const others = trusted.filter((one) => one !== name)
               trust.mutate(event.target.checked ? [...others, name] : others)
             }}
           />

@@ -50,7 +50,15 @@ export function createMcpClients(egress: Egress): McpClients {
  */
 const ListResult = z.looseObject({ tools: z.array(z.unknown()) })
 const CallResult = z.looseObject({ content: z.array(z.unknown()).default([]), isError: z.boolean().optional() })
-const Tool = z.object({ name: z.string(), description: z.string().optional(), inputSchema: z.unknown() })
+const Tool = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  inputSchema: z.unknown(),
+  annotations: z
+    .object({ readOnlyHint: z.boolean().optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+})
 const Part = z.looseObject({ type: z.string() })
 
 /** One conversation from greeting to farewell, all of it within `timeoutMs`. */

@@ -1,6 +1,6 @@
 import { jsonSchema } from 'ai'
 import { z } from 'zod'
-import { type McpCommand, McpResult, McpTool } from '../../core/agents/mcp.ts'
+import { isTrustedTool, type McpCommand, McpResult, McpTool } from '../../core/agents/mcp.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform-call.ts'
 import type { AgentTool } from './define.ts'
@@ -53,13 +53,14 @@ function toAskedAs(server: string, name: string): string {
 /** One that this agent starts: it uses up the owner's approval itself. */
 function toOwnTool(
   { name: server, trustedTools }: McpCommand,
-  { name, description, inputSchema }: McpTool,
+  listed: McpTool,
   callTool: (
     use: { tool: string; input: Record<string, unknown> },
     signal: AbortSignal,
   ) => Promise<McpResult> | undefined,
 ): AgentTool {
-  const needsApproval = !trustedTools.includes(name)
+  const { name, description, inputSchema } = listed
+  const needsApproval = !isTrustedTool(trustedTools, listed)
   return {
     description: describe({ server, description, needsApproval }),
     inputSchema: jsonSchema(inputSchema),

@@ -6,17 +6,32 @@ const MAX_DESCRIPTION_CHARACTERS = 1000
 const MAX_SCHEMA_CHARACTERS = 20_000
 const MAX_RESULT_CHARACTERS = 200_000
 
-/** A tool as its server describes it, cut to a bearable size; `inputSchema` is JSON Schema of an object. */
+/**
+ * A tool as its server describes it, cut to a bearable size; `inputSchema` is JSON Schema of an object. `isReadOnly` is the
+ * server's `readOnlyHint` (MCP 2025-06-18, tool annotations).
+ */
 export const McpTool = z.object({
   name: z.string(),
   description: z.string(),
   inputSchema: z.record(z.string(), z.unknown()),
+  isReadOnly: z.boolean().default(false),
 })
 export type McpTool = z.infer<typeof McpTool>
 
 /** What a tool said; what is no text is only named. */
 export const McpResult = z.object({ text: z.string(), isError: z.boolean() })
 export type McpResult = z.infer<typeof McpResult>
+
+/** Tools that need no approval: a list, or null for those that their server calls read-only. */
+export const TrustedTools = z.array(z.string()).nullable()
+
+/** Returns whether a tool is used without the owner's approval. */
+export function isTrustedTool(
+  trustedTools: readonly string[] | null,
+  tool: Pick<McpTool, 'name' | 'isReadOnly'>,
+): boolean {
+  return trustedTools === null ? tool.isReadOnly : trustedTools.includes(tool.name)
+}
 
 /** A server that an agent starts itself. */
 const McpCommand = z.object({
@@ -25,21 +40,27 @@ const McpCommand = z.object({
   args: z.array(z.string()),
   environment: z.record(z.string(), z.string()),
   allowedTools: z.array(z.string()).nullable(),
-  trustedTools: z.array(z.string()),
+  trustedTools: TrustedTools,
   enabled: z.boolean(),
 })
 export type McpCommand = z.infer<typeof McpCommand>
 export const McpCommands = z.object({ servers: z.array(McpCommand) })
 export type McpCommands = z.infer<typeof McpCommands>
 
-type Described = { name: string; description?: string | undefined; inputSchema: unknown }
+type Described = {
+  name: string
+  description?: string | undefined
+  inputSchema: unknown
+  annotations?: { readOnlyHint?: boolean | undefined } | undefined
+}
 
 /** What a server says of its tools, cut. */
 export function toMcpTools(tools: readonly Described[]): McpTool[] {
-  return tools.slice(0, MAX_TOOLS).map(({ name, description = '', inputSchema }) => ({
+  return tools.slice(0, MAX_TOOLS).map(({ name, description = '', inputSchema, annotations }) => ({
     name: name.slice(0, MAX_DESCRIPTION_CHARACTERS),
     description: description.slice(0, MAX_DESCRIPTION_CHARACTERS),
     inputSchema: toSchema(inputSchema),
+    isReadOnly: annotations?.readOnlyHint === true,
   }))
 }
 

@@ -16,7 +16,11 @@ export function startMcpServer(says = 'It is sunny') {
         return { content: [{ type: 'text' as const, text: says }] }
       }
       const inputSchema = z.object({ city: z.string() })
-      mcp.registerTool('forecast', { description: 'Tells the weather', inputSchema }, answer('forecast'))
+      mcp.registerTool(
+        'forecast',
+        { description: 'Tells the weather', inputSchema, annotations: { readOnlyHint: true } },
+        answer('forecast'),
+      )
       mcp.registerTool('erase', { description: 'Erases a city', inputSchema }, answer('erase'))
       const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined })
       await mcp.connect(transport)

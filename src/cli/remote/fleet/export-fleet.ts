@@ -121,7 +121,7 @@ function toWrittenServer(server: PresentAgent['servers'][number], refer: Refer) 
     ...(words.length > 0 && { args: words }),
     ...(names.length > 0 && (url === null ? { environment: given } : { headers: given })),
     ...(allowedTools && { allowedTools }),
-    ...(trustedTools.length > 0 && { trustedTools }),
+    ...(trustedTools !== null && { trustedTools }),
     ...(!enabled && { enabled }),
   }
 }

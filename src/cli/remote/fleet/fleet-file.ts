@@ -38,6 +38,7 @@ const Server = z.strictObject({
 const Schedule = z.strictObject({
   ...CreateTaskRequest.omit({ agentId: true }).shape,
   description: CreateTaskRequest.shape.description.default(null),
+  timezone: CreateTaskRequest.shape.timezone.default('UTC'),
 })
 
 const ONE_KIND = 'must have a url (with headers or bearer) or a command (with args and environment), not both'

@@ -50,7 +50,7 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server is shown its bea
   expect(JSON.stringify([added.body, listed.body, rows])).not.toContain('secret')
   const tools = await told(asOwner(`${path}/${added.body.server.id}/tools`))
   expect(tools.body.tools).toMatchObject([
-    { name: 'forecast', description: 'Tells the weather', isAllowed: true, isTrusted: false },
+    { name: 'forecast', description: 'Tells the weather', isAllowed: true, isReadOnly: true, isTrusted: true },
     { name: 'erase' },
   ])
   expect(new Set(server.shown)).toEqual(new Set(['Bearer very-secret']))
@@ -97,6 +97,28 @@ test('POST /api/agents/:id/mcp-servers/:serverId/try: the owner tries a tool; an
   expect((await call('erase', PARIS, id)).status).toBe(200)
   expect((await call('erase', PARIS, id)).status).toBe(409)
   expect(server.calls.filter(({ tool }) => tool === 'erase')).toEqual([{ tool: 'erase', input: PARIS }])
+})
+
+test('POST /v1/mcp/call: 200 without approval for a tool that its server marks read-only, 403 once the owner has trusted none', async () => {
+  await using server = startMcpServer()
+  const { add, path, asOwner, tools, call } = await open()
+  const { body } = await add({ url: server.url })
+  expect(body.server.trustedTools).toBeNull()
+  const needs = async () =>
+    (await tools()).body.tools.map((tool: { name: string; needsApproval: boolean }) => [tool.name, tool.needsApproval])
+  expect(await needs()).toEqual([
+    ['forecast', false],
+    ['erase', true],
+  ])
+  expect((await call('forecast', PARIS)).body).toEqual({ text: 'It is sunny', isError: false })
+  expect(await call('erase', PARIS)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
+  expect(await call('unknown', PARIS)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
+  await asOwner(`${path}/${body.server.id}`, 'PATCH', { trustedTools: [] })
+  expect(await needs()).toEqual([
+    ['forecast', true],
+    ['erase', true],
+  ])
+  expect(await call('forecast', PARIS)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
 })
 
 test('tools that are filtered out, and servers that are switched off, are not there for the agent', async () => {

@@ -38,13 +38,14 @@ const NewServer = z.object({
   headers: Headers.default({}),
   bearer: z.string('bearer must be text').min(1, 'bearer is empty').max(8192, 'bearer is too long').optional(),
   allowedTools: Tools.nullable().default(null),
-  trustedTools: Tools.default([]),
+  trustedTools: Tools.nullable().default(null),
   enabled: z.boolean('enabled must be true or false').default(true),
 })
 
 /**
  * `POST /api/agents/:id/mcp-servers`, with either `url` or `command`. `bearer` is the header of that name; headers and
- * environment are sealed and never shown again.
+ * environment are sealed and never shown again. `trustedTools` are used without approval; null: those that their server marks
+ * read-only.
  */
 export const AddServerRequest = NewServer.refine(
   ({ url, command }) => (url === undefined) !== (command === undefined),
@@ -75,7 +76,7 @@ export const ChangeServerRequest = z.object({
   headers: Headers.optional(),
   bearer: NewServer.shape.bearer,
   allowedTools: Tools.nullable().optional(),
-  trustedTools: Tools.optional(),
+  trustedTools: Tools.nullable().optional(),
   enabled: z.boolean('enabled must be true or false').optional(),
 })
 export type ChangeServerRequest = z.infer<typeof ChangeServerRequest>
@@ -109,7 +110,7 @@ export const McpServer = z.object({
   args: z.array(z.string()),
   environmentNames: z.array(z.string()),
   allowedTools: z.array(z.string()).nullable(),
-  trustedTools: z.array(z.string()),
+  trustedTools: z.array(z.string()).nullable(),
   enabled: z.boolean(),
   createdAt: z.string(),
 })
@@ -123,6 +124,7 @@ const Tool = z.object({
   name: z.string(),
   description: z.string(),
   inputSchema: z.record(z.string(), z.unknown()),
+  isReadOnly: z.boolean(),
 })
 export const McpServerTools = z.object({
   tools: z.array(Tool.extend({ isAllowed: z.boolean(), isTrusted: z.boolean() })),

@@ -5,7 +5,7 @@ import { agents } from '../../agents/registry/tables.ts'
  * MCP servers that an agent may use: those with a `url` are reached by the platform; those with a `command`, whose `url` is
  * empty, the agent starts itself, with `args`. `sealedHeaders` is JSON, sealed, null for none: the headers that a server is
  * shown, or the environment that its command is given. Of its tools those in `allowedTools` are shown to the agent, all
- * where it is null; only those in `trustedTools` are used without asking the owner.
+ * where it is null; those in `trustedTools` need no approval, where it is null those that their server marks read-only.
  */
 export const agentMcpServers = sqliteTable(
   'agent_mcp_servers',
@@ -20,7 +20,7 @@ export const agentMcpServers = sqliteTable(
     args: text({ mode: 'json' }).$type<string[]>().notNull().default([]),
     sealedHeaders: text(),
     allowedTools: text({ mode: 'json' }).$type<string[]>(),
-    trustedTools: text({ mode: 'json' }).$type<string[]>().notNull(),
+    trustedTools: text({ mode: 'json' }).$type<string[]>(),
     enabled: integer({ mode: 'boolean' }).notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),

@@ -1,7 +1,7 @@
 import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { McpClients } from '../../../adapters/mcp/client.ts'
-import type { McpResult, McpTool } from '../../../core/agents/mcp.ts'
+import { isTrustedTool, type McpResult, type McpTool } from '../../../core/agents/mcp.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
@@ -45,7 +45,7 @@ export async function listAgentMcpTools(deps: UseDeps, agentId: string) {
     tools: listed.flatMap(({ server, tools }) =>
       tools
         .filter(({ name }) => isAllowed(server, name))
-        .map((tool) => ({ ...tool, server: server.name, needsApproval: !server.trustedTools.includes(tool.name) })),
+        .map((tool) => ({ ...tool, server: server.name, needsApproval: !isTrustedTool(server.trustedTools, tool) })),
     ),
     failed: listed.flatMap(({ server, error }) => (error === null ? [] : [{ server: server.name, error }])),
   }
@@ -61,12 +61,19 @@ export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequ
   const endpoint = server && toEndpoint(deps.sealer, server)
   if (!endpoint || !isAllowed(server, call.tool)) throw new AppError('not_found', 'The agent has no such tool')
   const input = parseObject(call.arguments)
-  if (!server.trustedTools.includes(call.tool)) {
+  if (!(await isTrusted(deps, server, call.tool))) {
     if (!call.approvalId) throw new AppError('forbidden', 'The owner has not approved that', { code: 'NOT_APPROVED' })
     const use = { tool: toAskedTool(server.name, call.tool), arguments: call.arguments }
     await claimApproval(deps, agentId, call.approvalId, use)
   }
   return deps.mcpClients.callTool(endpoint, call.tool, input, CALL_TIMEOUT_MS)
+}
+
+/** Returns whether a tool needs no approval; one that its server does not list does. */
+async function isTrusted(deps: UseDeps, server: McpServerRow, name: string): Promise<boolean> {
+  if (server.trustedTools !== null) return server.trustedTools.includes(name)
+  const { tools } = await listTools(deps, server)
+  return tools.some((tool) => tool.name === name && tool.isReadOnly)
 }
 
 /** Asks a server anew; one that its agent starts, by the agent. @throws AppError as the client and the gateway. */
@@ -78,7 +85,7 @@ export async function askTools(deps: UseDeps, server: McpServerRow) {
   return tools.map((tool) => ({
     ...tool,
     isAllowed: isAllowed(server, tool.name),
-    isTrusted: server.trustedTools.includes(tool.name),
+    isTrusted: isTrustedTool(server.trustedTools, tool),
   }))
 }
 
