@@ -63,6 +63,7 @@ import sql60 from './0060_lame_shadowcat.sql' with { type: 'text' }
 import sql61 from './0061_blue_baron_strucker.sql' with { type: 'text' }
 import sql62 from './0062_lethal_mindworm.sql' with { type: 'text' }
 import sql63 from './0063_blue_siren.sql' with { type: 'text' }
+import sql64 from './0064_happy_apocalypse.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -130,4 +131,5 @@ export const migrations = [
   { name: '0061_blue_baron_strucker', sql: sql61 },
   { name: '0062_lethal_mindworm', sql: sql62 },
   { name: '0063_blue_siren', sql: sql63 },
+  { name: '0064_happy_apocalypse', sql: sql64 },
 ]

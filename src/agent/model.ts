@@ -40,6 +40,8 @@ export type ModelRequest = {
   sessionKey: string | null
   messages: PlainMessage[]
   signal: AbortSignal
+  /** Called before the turn waits for the owner's approval. */
+  onWaitForOwner: () => void
 }
 
 /** A question without tools. */
@@ -104,7 +106,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
 
   const answerWithTools = async (request: ModelRequest, onEvent: (event: ModelEvent) => void) => {
     if (!canUseTools) return attempt(request, null, onEvent)
-    const use = await openTools(request.sessionKey, request.signal)
+    const use = await openTools(request)
     const first = noteBeginning(onEvent)
     try {
       return await attempt(request, use, first.onEvent)
@@ -118,7 +120,11 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
 
   return {
     answerPlainly: ({ instructions, ...request }, onEvent) =>
-      attempt({ ...request, sessionKey: null, toInstructions: () => instructions }, null, onEvent),
+      attempt(
+        { ...request, sessionKey: null, toInstructions: () => instructions, onWaitForOwner: () => undefined },
+        null,
+        onEvent,
+      ),
     async answer(request, onEvent) {
       const hasPictures = canSee && request.messages.some(({ images = [] }) => images.length > 0)
       if (!hasPictures) return answerWithTools(request, onEvent)

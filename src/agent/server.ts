@@ -86,12 +86,15 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const outbox = createOutbox(() => channels)
   const questions = createQuestions({ listChannels: () => channels?.listOwnerChannels() ?? [], call, log: deps.log })
   const sessions = createSessions(folders.sessions, deps.log)
+  const approvalWaitMs = settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE
+  const approvals = createApprovals(call, approvalWaitMs, questions)
   const turnDeps = {
     ...settings,
     ...deps,
     memory,
     loadSkills,
     queue,
+    listWaitingTools: approvals.listWaiting,
     instructions: createInstructions(workspace, deps.log),
     sessions,
     readPast: createPastReader({ ...settings, ...deps, sessions }),
@@ -105,7 +108,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       outbox,
       commands,
       mcpServers,
-      approvals: createApprovals(call, settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE, questions),
+      approvals,
       ...createReporters(settings, deps),
     }),
   }
@@ -148,13 +151,15 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
 
 /** Messages go out by channels that are opened later. */
 function createOutbox(find: () => Channels | null): Outbox {
+  const opened = () => {
+    const channels = find()
+    if (!channels) throw new AppError('unavailable', 'The channels are being opened')
+    return channels
+  }
   return {
     listRecipients: () => find()?.listRecipients() ?? [],
-    async send(to, text) {
-      const channels = find()
-      if (!channels) throw new AppError('unavailable', 'The channels are being opened')
-      await channels.send(to, text)
-    },
+    requireRecipient: (to) => opened().requireRecipient(to),
+    send: (to, text) => opened().send(to, text),
   }
 }
 

@@ -52,7 +52,7 @@ export type Service = {
   toLiteral(text: string): string
   /** Writes a message with buttons; services without buttons have none of it. */
   writeChoices?(place: Place, text: string, choices: readonly Choice[]): Promise<string>
-  /** The chat with one person alone; the service makes it where there is none. */
+  /** Returns the direct chat with a person, created if necessary. @throws when the person does not exist or cannot be reached. */
   findDirect(personId: string): Promise<Place>
   /** Shows for some seconds that the agent is busy. */
   showTyping(place: Place): Promise<void>
@@ -80,6 +80,8 @@ export type Recipient = { to: string; name: string | null; isGroup: boolean }
 export type Outbox = {
   /** Whom the agent knows: people who may write to it, and groups in which it was spoken to. */
   listRecipients(): Recipient[]
+  /** @throws AppError `not_found` for a channel or a recipient that does not exist, or has never written to a bot. */
+  requireRecipient(to: string): Promise<void>
   /** Writes to a person or a group, whoever that is. @throws AppError `not_found`, `upstream_failed`. */
   send(to: string, text: string): Promise<void>
 }

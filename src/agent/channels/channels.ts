@@ -4,7 +4,7 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { KeptTurns } from '../turns/kept-turns.ts'
-import type { ChannelName, Connection, ConnectionState, Outbox, Pressed, Recipient } from './channel.ts'
+import type { ChannelName, Connection, ConnectionState, Outbox, Place, Pressed, Recipient } from './channel.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { type Guests, type ListedPerson, openGuests } from './guests.ts'
 import { type Inbox, openInbox, toChat } from './inbox.ts'
@@ -108,12 +108,18 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
     remove: (name, personId) => find(name).guests.remove(personId),
     listRecipients: () => opened.flatMap(listRecipients),
     listOwnerChannels: () => opened.map(toOwnerChannel),
-    async send(to, text) {
-      const { name, connection, inbox } = find(to.slice(0, to.indexOf(':')))
-      const { service } = connection
-      const group = inbox.listGroups().find((place) => toChat(name, place) === to)
+    async requireRecipient(to) {
       try {
-        const place = group ?? (await service.findDirect(to.slice(name.length + 1)))
+        await findPlace(opened, to)
+      } catch (cause) {
+        if (cause instanceof AppError) throw cause
+        throw new AppError('not_found', `There is no recipient ${to}: ${errorMessage(cause)}`, {}, { cause })
+      }
+    },
+    async send(to, text) {
+      const { service } = findChannel(opened, to).connection
+      try {
+        const place = await findPlace(opened, to)
         for (const part of splitText(text, service.maxChars)) await service.write(place, part, null)
       } catch (cause) {
         throw new AppError('upstream_failed', `The message was not delivered: ${errorMessage(cause)}`, {}, { cause })
@@ -123,6 +129,22 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
       await Promise.all(opened.flatMap(({ end, conversation }) => [end, conversation.idle()]))
     },
   }
+}
+
+/** @throws AppError `not_found` naming the channels that the agent has. */
+function findChannel(opened: readonly Open[], to: string): Open {
+  const name = to.slice(0, Math.max(to.indexOf(':'), 0))
+  const found = opened.find((channel) => channel.name === name)
+  if (found) return found
+  const names = opened.map((channel) => channel.name).join(', ') || 'none'
+  throw new AppError('not_found', `There is no channel for "${to}". Channels of this agent: ${names}`)
+}
+
+/** Returns the chat of a recipient. @throws AppError `not_found`; what the service answers for a person it cannot reach. */
+async function findPlace(opened: readonly Open[], to: string): Promise<Place> {
+  const { name, connection, inbox } = findChannel(opened, to)
+  const group = inbox.listGroups().find((place) => toChat(name, place) === to)
+  return group ?? connection.service.findDirect(to.slice(name.length + 1))
 }
 
 async function openChannel(

@@ -2,7 +2,7 @@ import { KeyedQueue } from '../../core/concurrency/keyed-queue.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toAppError } from '../errors.ts'
-import type { KeptTurns } from '../turns/kept-turns.ts'
+import type { KeptTurn, KeptTurns } from '../turns/kept-turns.ts'
 import { STOPPED } from '../turns/turn.ts'
 import type { Incoming, Place, Service } from './channel.ts'
 import type { Guests } from './guests.ts'
@@ -40,15 +40,26 @@ export type Conversation = {
 export function createConversation(deps: ConversationDeps): Conversation {
   const { channel, inbox, guests, log } = deps
   const chats = new KeyedQueue()
+  const answering = new Set<Promise<void>>()
+  /** The next turn of the chat begins once this one has ended, or waits for the owner. Null when the agent is stopping. */
+  const openTurn = (message: Waiting): Promise<KeptTurn | null> =>
+    new Promise((resolve, reject) => {
+      const task = async () => {
+        if (deps.stopping.aborted || !isWaiting(inbox, message)) return resolve(null)
+        const turn = await beginTurn(deps, message)
+        resolve(turn)
+        await turn.idle
+      }
+      chats.run(toChat(channel, message.place), task).catch(reject)
+    })
   const begin = (message: Waiting) => {
-    void chats
-      .run(toChat(channel, message.place), async () => {
-        if (!deps.stopping.aborted) await answer(deps, message)
-      })
+    const work = answer(deps, message, openTurn)
       .catch((error: unknown) => {
         if (deps.ending.aborted) return
         log.error({ channel, error: errorMessage(error) }, 'a message of a channel was not answered')
       })
+      .finally(() => answering.delete(work))
+    answering.add(work)
   }
   const say = (place: Place, text: string, answerTo: string | null) => {
     deps.service.write(place, text, answerTo).catch((error: unknown) => {
@@ -79,7 +90,9 @@ export function createConversation(deps: ConversationDeps): Conversation {
         return say(place, 'Too many messages are waiting. Please send this one again later.', messageId)
       if (added) begin(added)
     },
-    idle: () => chats.settle(),
+    async idle() {
+      await Promise.all(answering)
+    },
   }
 }
 
@@ -103,13 +116,14 @@ async function obey(deps: ConversationDeps, command: string, { place, messageId 
   return 'Stopped.'
 }
 
-async function answer(deps: ConversationDeps, message: Waiting): Promise<void> {
+type OpenTurn = (message: Waiting) => Promise<KeptTurn | null>
+
+async function answer(deps: ConversationDeps, message: Waiting, openTurn: OpenTurn): Promise<void> {
   const { channel, service, inbox, log, ending } = deps
-  if (!isWaiting(inbox, message)) return
   const keepSent = (ids: readonly string[]) => inbox.keepSent(message.id, ids)
   const reply = createReply({ service, message, keepSent, signal: ending })
   try {
-    await deliver(deps, message, reply)
+    if (!(await deliver(deps, message, { reply, openTurn }))) return
   } catch (error) {
     if (ending.aborted || !service.isFinal(error)) throw error
     log.warn({ channel, error: errorMessage(error) }, 'an answer cannot be delivered')
@@ -117,11 +131,20 @@ async function answer(deps: ConversationDeps, message: Waiting): Promise<void> {
   await inbox.finish(message.id)
 }
 
-async function deliver(deps: ConversationDeps, message: Waiting, reply: Reply): Promise<void> {
+/** @returns false when the turn was not begun: the message stays for the next run of the agent. */
+async function deliver(
+  deps: ConversationDeps,
+  message: Waiting,
+  { reply, openTurn }: { reply: Reply; openTurn: OpenTurn },
+): Promise<boolean> {
   const typing = showTyping(deps, message)
   let failure: string | null = null
   try {
-    await takeTurn(deps, message, reply)
+    const turn = await openTurn(message)
+    if (!turn) return false
+    await turn.follow((event) => {
+      if (event.type === 'text') reply.add(event.text)
+    }, deps.ending)
   } catch (error) {
     // The turn has its end on disk: the next run of the agent tells it.
     deps.ending.throwIfAborted()
@@ -131,24 +154,20 @@ async function deliver(deps: ConversationDeps, message: Waiting, reply: Reply): 
   }
   await reply.finish()
   if (failure !== null) await reply.tell(failure)
+  return true
 }
 
-async function takeTurn({ inbox, keptTurns, savedFiles, ending }: ConversationDeps, message: Waiting, reply: Reply) {
+/** Begins the turn of a message, or joins the one that an earlier run of the agent began. @throws AppError TURN_STOPPED. */
+async function beginTurn({ inbox, keptTurns, savedFiles }: ConversationDeps, message: Waiting): Promise<KeptTurn> {
   const known = await keptTurns.find(message.id)
-  const turn = known ?? (await openTurn())
-  await turn.follow((event) => {
-    if (event.type === 'text') reply.add(event.text)
-  }, ending)
-
-  async function openTurn() {
-    const { notes, images } = await savedFiles.save(message)
-    // Somebody may have stopped it while its files were fetched.
-    if (!isWaiting(inbox, message)) throw new AppError('conflict', 'The turn was stopped', { code: STOPPED })
-    return keptTurns.beginOrJoin(message.id, {
-      sessionKey: message.sessionKey,
-      messages: [{ role: 'user', content: toContent(message, notes), ...(images.length > 0 && { images }) }],
-    })
-  }
+  if (known) return known
+  const { notes, images } = await savedFiles.save(message)
+  // /stop may have arrived while the files were fetched.
+  if (!isWaiting(inbox, message)) throw new AppError('conflict', 'The turn was stopped', { code: STOPPED })
+  return keptTurns.beginOrJoin(message.id, {
+    sessionKey: message.sessionKey,
+    messages: [{ role: 'user', content: toContent(message, notes), ...(images.length > 0 && { images }) }],
+  })
 }
 
 function isWaiting(inbox: Inbox, message: Waiting): boolean {

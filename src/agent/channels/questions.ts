@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { toVisible } from '../../core/text/visible-text.ts'
 import type { PlatformCall } from '../platform-call.ts'
 import type { ChannelName, Choice, Place, Pressed, Service } from './channel.ts'
+import { toArgumentLines, toSentence } from './question-text.ts'
 import { splitText } from './split.ts'
 
 const Asked = z.object({ status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']) })
@@ -12,7 +12,6 @@ export type QuestionStatus = z.infer<typeof Asked>['status']
 const PRESSED = /^(approve|deny):(apr_\w+)$/
 /** Left of a message for the words around the arguments, and for what became of the question. */
 const ROOM_FOR_WORDS_CHARS = 300
-const MAX_SHOWN_TOOL_CHARS = 100
 const MAX_PAGE_CHARS = 300
 const MAX_KEPT = 100
 /** What is paid for is decided on the dashboard alone, in a session of the owner. */
@@ -121,12 +120,11 @@ function toText(
   { maxChars, toLiteral }: Service,
   { tool, json, page, dashboardOnly }: Shown,
 ): { text: string; isApprovable: boolean } {
-  const name = toLiteral(toVisible(tool).slice(0, MAX_SHOWN_TOOL_CHARS))
-  const visible = toVisible(json)
+  const question = toLiteral(toSentence(tool))
+  const visible = toArgumentLines(json)
   const shown = toLiteral(visible)
   const where = page && page.length <= MAX_PAGE_CHARS ? `: ${page}` : '.'
-  const room = maxChars - ROOM_FOR_WORDS_CHARS - name.length - where.length
-  const question = `May I use ${name}?`
+  const room = maxChars - ROOM_FOR_WORDS_CHARS - question.length - where.length
   if (shown.length > room) {
     const start = toLiteral(splitText(visible, Math.floor(room / 2))[0] ?? '')
     const rest = `This is not all of it, and can be approved on the dashboard alone${where}`

@@ -24,6 +24,8 @@ export type Approvals = {
   ask(question: Question, signal: AbortSignal): Promise<string>
   /** Uses an approval up, before what it allows is done here. @throws AppError `conflict` when it is not good any more. */
   claim(id: string, question: Question, signal: AbortSignal): Promise<void>
+  /** Returns the tools that turns of a session wait for approval of. */
+  listWaiting(sessionKey: string): string[]
 }
 
 /**
@@ -52,19 +54,29 @@ export function createApprovals(
       throw error
     }
   }
+  const waiting = new Set<Question>()
+  const wait = async (question: Question, signal: AbortSignal) => {
+    const endsAt = performance.now() + waitMs
+    let asked = await ask(question, signal)
+    if (asked.status === 'waiting') questions.put({ ...question, ...asked })
+    for (;;) {
+      const leftMs = endsAt - performance.now()
+      if (asked.status !== 'waiting' || leftMs <= 0) break
+      asked = await look(asked, leftMs, signal)
+    }
+    questions.settle(asked.id, asked.status)
+    if (asked.status === 'approved') return asked.id
+    throw new AppError('forbidden', describe(asked))
+  }
   return {
+    listWaiting: (sessionKey) => [...waiting].filter((one) => one.sessionKey === sessionKey).map(({ tool }) => tool),
     async ask(question, signal) {
-      const endsAt = performance.now() + waitMs
-      let asked = await ask(question, signal)
-      if (asked.status === 'waiting') questions.put({ ...question, ...asked })
-      for (;;) {
-        const leftMs = endsAt - performance.now()
-        if (asked.status !== 'waiting' || leftMs <= 0) break
-        asked = await look(asked, leftMs, signal)
+      waiting.add(question)
+      try {
+        return await wait(question, signal)
+      } finally {
+        waiting.delete(question)
       }
-      questions.settle(asked.id, asked.status)
-      if (asked.status === 'approved') return asked.id
-      throw new AppError('forbidden', describe(asked))
     },
     async claim(id, { tool, json }, signal) {
       const body = { tool, arguments: json }

@@ -15,6 +15,8 @@ export type AgentTool = {
   description: string
   inputSchema: FlexibleSchema<unknown>
   needsOwner(input: unknown): boolean
+  /** Runs before the owner is asked. @throws AppError for a use that cannot succeed, so no one approves it in vain. */
+  check?(input: unknown): Promise<void>
   /** What the owner is told is asked for; its own name where that is left out. */
   askedAs?: string
   /** The platform carries it out, and uses the approval up itself. */
@@ -29,14 +31,16 @@ export function defineTool<Schema extends z.ZodType>(definition: {
   /** No use of it by default. */
   needsOwner?: (input: z.infer<Schema>) => boolean
   isDoneByPlatform?: boolean
+  check?: (input: z.infer<Schema>) => Promise<void>
   execute: (input: z.infer<Schema>, use: ToolUse) => Promise<unknown>
 }): AgentTool {
-  const { description, inputSchema, needsOwner = () => false, isDoneByPlatform = false, execute } = definition
+  const { description, inputSchema, needsOwner = () => false, isDoneByPlatform = false, check, execute } = definition
   return {
     description,
     inputSchema,
     isDoneByPlatform,
     needsOwner: (input) => needsOwner(inputSchema.parse(input)),
+    ...(check && { check: async (input) => check(inputSchema.parse(input)) }),
     execute: async (input, use) => execute(inputSchema.parse(input), use),
   }
 }

@@ -20,6 +20,9 @@ export function createMessageTool(outbox: Outbox) {
       description:
         'Writes to people by your channels (Telegram, Discord, Slack): "list" shows whom you know, "send" sends a message. Answers in the chat you are in need no tool. Somebody new waits for your owner.',
       inputSchema: Input,
+      check: async ({ action, to }) => {
+        if (action === 'send' && to) await outbox.requireRecipient(to)
+      },
       needsOwner: ({ action, to }) => action === 'send' && !isKnown(to),
       execute: async ({ action, to, text }) => {
         if (action === 'list') return { recipients: outbox.listRecipients() }

@@ -39,7 +39,10 @@ export type ToolDeps = {
 export type TurnTools = Pick<ToolSettings, 'limits' | 'price' | 'timeZone'> & { tools: ToolSet; repeats: Repeats }
 
 /** Makes the tools of each turn as the owner has them set then. */
-export type OpenTools = (sessionKey: string | null, signal: AbortSignal) => Promise<TurnTools>
+export type OpenTools = (turn: ToolTurn) => Promise<TurnTools>
+
+/** The turn that uses tools. `sessionKey` is null for a conversation that is not kept. */
+export type ToolTurn = { sessionKey: string | null; signal: AbortSignal; onWaitForOwner: () => void }
 
 export function createTools(deps: ToolDeps): OpenTools {
   const { workspace, memory, loadSkills, loadToolSettings, approvals, call, outbox, commands } = deps
@@ -53,14 +56,14 @@ export function createTools(deps: ToolDeps): OpenTools {
     ...createPayTool(call),
     ...(commands && createCommandTools(commands)),
   }
-  return async (sessionKey, signal) => {
+  return async ({ sessionKey, signal, onWaitForOwner }) => {
     const { tools, hasMcp, limits, price, timeZone } = await loadToolSettings(signal)
     const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
     const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
     if (!hasMcp) deps.mcpServers?.keepOnly([])
     const others = hasMcp ? await loadMcpTools(call, deps.mcpServers, signal) : {}
     const repeats = createRepeats()
-    const guard = createGuard({ approvals, repeats }, sessionKey, limits.toolCalls)
+    const guard = createGuard({ approvals, repeats, onWaitForOwner }, sessionKey, limits.toolCalls)
     return {
       tools: toToolSet({ ...others, ...allowed }, guard),
       repeats,
@@ -73,7 +76,7 @@ export function createTools(deps: ToolDeps): OpenTools {
 
 /** Counts the uses of one turn, refuses to go in circles, and does what is risky only with the owner's approval of exactly that. */
 function createGuard(
-  { approvals, repeats }: { approvals: Approvals; repeats: Repeats },
+  { approvals, repeats, onWaitForOwner }: { approvals: Approvals; repeats: Repeats; onWaitForOwner: () => void },
   sessionKey: string | null,
   maxCalls: number,
 ): Guard {
@@ -85,6 +88,8 @@ function createGuard(
     if (refusal !== null) throw new AppError('limited', refusal)
     const json = JSON.stringify(input)
     if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, json, approvalId: null, sessionKey })
+    await agentTool.check?.(input)
+    onWaitForOwner()
     const question: Question = { tool: agentTool.askedAs ?? name, json, sessionKey }
     const approvalId = await approvals.ask(question, signal)
     // Whoever carries it out uses the approval up: what the platform does, the platform checks.

@@ -5,6 +5,8 @@ import { runLoggedTurn, STOPPED, type TurnDeps, type TurnRequest, type TurnResul
 
 /** A turn that goes on whoever listens. `follow` tells all of it from its beginning, and then how it ended. */
 export type KeptTurn = {
+  /** Resolves once the turn has ended, or waits for its owner and others may run. */
+  idle: Promise<unknown>
   /** Tells nothing more once `signal` has aborted. @throws AppError of a turn that failed; `conflict` TURN_STOPPED. */
   follow(onEvent: (event: ModelEvent) => void, signal: AbortSignal): Promise<TurnResult>
 }
@@ -12,7 +14,7 @@ export type KeptTurn = {
 /** Turns that were given an id: each is run once, however often it is asked for, and is on disk with its end. */
 export type KeptTurns = {
   /** The turn of this id, begun unless it is known. @throws as `find`. */
-  beginOrJoin(id: string, request: Omit<TurnRequest, 'signal' | 'mark'>): Promise<KeptTurn>
+  beginOrJoin(id: string, request: KeptTurnRequest): Promise<KeptTurn>
   /** Null for one that was never begun. @throws AppError `conflict` TURN_INTERRUPTED for one that a crash cut short. */
   find(id: string): Promise<KeptTurn | null>
   /** Ends a turn that is running, which keeps what was said, and waits for it. */
@@ -21,12 +23,14 @@ export type KeptTurns = {
   idle(): Promise<void>
 }
 
+type KeptTurnRequest = Pick<TurnRequest, 'sessionKey' | 'messages'>
+
 type Running = KeptTurn & { result: Promise<TurnResult>; stopping: AbortController }
 
 export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurns {
   const running = new Map<string, Running>()
 
-  const begin = (id: string, request: Omit<TurnRequest, 'signal' | 'mark'>): Running => {
+  const begin = (id: string, request: KeptTurnRequest): Running => {
     const stopping = new AbortController()
     const events: ModelEvent[] = []
     const listeners = new Set<(event: ModelEvent) => void>()
@@ -35,14 +39,17 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
       end: (outcome: Pick<TurnOutcome, 'answer' | 'failure'>) =>
         deps.marks.end(id, { events: joinTexts(events), ...outcome }),
     }
-    const result = runLoggedTurn(deps, { ...request, mark, signal: stopping.signal }, (event) => {
+    const waiting = Promise.withResolvers<void>()
+    const kept = { ...request, mark, signal: stopping.signal, onWaitForOwner: waiting.resolve }
+    const result = runLoggedTurn(deps, kept, (event) => {
       events.push(event)
       for (const listener of listeners) listener(event)
     }).finally(() => running.delete(id))
-    // Nobody needs to listen.
-    result.catch(() => undefined)
+    // A turn goes on without a listener.
+    const ended = result.catch(() => undefined)
     const turn: Running = {
       result,
+      idle: Promise.race([ended, waiting.promise]),
       stopping,
       follow(onEvent, signal) {
         for (const event of events) onEvent(event)
@@ -83,6 +90,7 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
 
 function replay({ events, answer, failure }: TurnOutcome): KeptTurn {
   return {
+    idle: Promise.resolve(),
     async follow(onEvent) {
       for (const event of events) onEvent(event)
       if (answer) return { ...answer, text: textOf(events) }

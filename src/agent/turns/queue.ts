@@ -1,9 +1,12 @@
 import type { AppError } from '../../core/errors.ts'
 
+/** What a queued turn runs; `letNextBegin` lets the next turn of the session start while this one waits for a person. */
+type Work<Result> = (signal: AbortSignal, letNextBegin: () => void) => Promise<Result>
+
 /** Turns of one session run one after another, those of different sessions side by side. */
 export type TurnQueue = {
   /** Runs `work` when its turn comes; the signal it is handed also aborts by `interrupt`. @throws the abort reason. */
-  run<Result>(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>
+  run<Result>(key: string, signal: AbortSignal, work: Work<Result>): Promise<Result>
   /** Aborts what runs or waits under `key`, or everything. */
   interrupt(reason: AppError, key?: string): void
   /** Aborts everything, waits until it has ended, and runs `work` while nothing else does. */
@@ -12,11 +15,11 @@ export type TurnQueue = {
 
 export function createTurnQueue(): TurnQueue {
   const tails = new Map<string, Promise<unknown>>()
-  const entries = new Set<{ key: string; abort: AbortController }>()
+  const entries = new Map<{ key: string; abort: AbortController }, Promise<unknown>>()
   let gate: Promise<unknown> = Promise.resolve()
 
   const interrupt = (reason: AppError, key?: string) => {
-    for (const entry of entries) if (key === undefined || entry.key === key) entry.abort.abort(reason)
+    for (const entry of entries.keys()) if (key === undefined || entry.key === key) entry.abort.abort(reason)
   }
 
   return {
@@ -24,13 +27,15 @@ export function createTurnQueue(): TurnQueue {
     async run(key, signal, work) {
       const entry = { key, abort: new AbortController() }
       const either = AbortSignal.any([signal, entry.abort.signal])
+      const next = Promise.withResolvers<void>()
       const result = Promise.all([gate, tails.get(key)]).then(() => {
         either.throwIfAborted()
-        return work(either)
+        return work(either, next.resolve)
       })
-      const tail = settled(result)
+      const end = settled(result)
+      const tail = Promise.race([end, next.promise])
       tails.set(key, tail)
-      entries.add(entry)
+      entries.set(entry, end)
       try {
         return await result
       } finally {
@@ -40,14 +45,14 @@ export function createTurnQueue(): TurnQueue {
     },
     async runAlone(reason, work) {
       interrupt(reason)
-      const result = Promise.all([gate, ...tails.values()]).then(work)
+      const result = Promise.all([gate, ...entries.values()]).then(work)
       gate = settled(result)
       await result
     },
   }
 }
 
-/** Ends when `promise` does, however: its failure belongs to the one who awaits it. */
+/** Resolves when `promise` ends either way: its failure belongs to the caller that awaits it. */
 function settled(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch(() => undefined)
 }

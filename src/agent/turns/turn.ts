@@ -26,6 +26,8 @@ export type TurnDeps = {
   /** Null for a session that does not exist. */
   readPast: (request: PastRequest) => Promise<Past | null>
   queue: TurnQueue
+  /** Names of the tools whose approval earlier turns of the session still wait for. */
+  listWaitingTools: (sessionKey: string) => string[]
   /** Loads the model at the first turn and keeps it. */
   loadModel: () => Promise<Model>
   maxTurnMs: number
@@ -47,6 +49,8 @@ export type TurnRequest = {
   signal: AbortSignal
   /** Of a turn that must not be run twice. */
   mark?: KeepMark
+  /** Called before the turn waits for its owner's approval: other turns may run meanwhile. */
+  onWaitForOwner?: () => void
 }
 export type TurnResult = Answer & { text: string }
 
@@ -77,8 +81,10 @@ async function runTurn(
 ): Promise<TurnResult> {
   const { sessionKey } = request
   try {
-    return await deps.queue.run(sessionKey ?? newId('turn'), request.signal, (signal) =>
-      withDeadline(signal, deps.maxTurnMs, (bounded) => takeTurn(deps, { ...request, signal: bounded }, onEvent)),
+    return await deps.queue.run(sessionKey ?? newId('turn'), request.signal, (signal, letNextBegin) =>
+      withDeadline(signal, deps.maxTurnMs, (bounded) =>
+        takeTurn(deps, { ...request, signal: bounded, letNextBegin }, onEvent),
+      ),
     )
   } catch (error) {
     await request.mark?.end({ answer: null, failure: toFailure(error) })
@@ -87,8 +93,16 @@ async function runTurn(
   }
 }
 
-async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: ModelEvent) => void) {
+async function takeTurn(
+  deps: TurnDeps,
+  request: TurnRequest & { letNextBegin: () => void },
+  onEvent: (event: ModelEvent) => void,
+) {
   const { sessionKey, signal } = request
+  const onWaitForOwner = () => {
+    request.letNextBegin()
+    request.onWaitForOwner?.()
+  }
   const startedAt = deps.clock.now()
   const [facts, skills, model, ownerInstructions] = await Promise.all([
     deps.memory.list(),
@@ -101,6 +115,7 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
   const given = toConversation(request.messages)
   const added = past ? given.slice(-1) : given
   const messages = [...(past?.messages ?? []), ...added]
+  const waitingTools = sessionKey === null ? [] : deps.listWaitingTools(sessionKey)
   const instruct: ModelRequest['toInstructions'] = ({ canUseTools, timeZone }) =>
     toSystemPrompt({
       name: deps.name,
@@ -111,6 +126,7 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
       canUseTools,
       ownerInstructions,
       preface: past?.preface ?? null,
+      waitingTools,
       callerInstructions: toInstructions(request.messages),
     })
 
@@ -124,7 +140,8 @@ async function takeTurn(deps: TurnDeps, request: TurnRequest, onEvent: (event: M
     ])
   }
   try {
-    const last = await model.answer({ sessionKey, signal, messages, toInstructions: instruct }, (event) => {
+    const asked = { sessionKey, signal, messages, toInstructions: instruct, onWaitForOwner }
+    const last = await model.answer(asked, (event) => {
       if (event.type === 'text') text += event.text
       onEvent(event)
     })

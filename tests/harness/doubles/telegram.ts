@@ -214,6 +214,10 @@ function createBot(id: number, username: string) {
           return editMessageText(input)
         case 'getFile':
           return getFile(input)
+        case 'getChat': {
+          const { chat_id: chatId } = z.object({ chat_id: z.coerce.number() }).parse(input)
+          return accept({ id: chatId, type: 'private' })
+        }
         case 'answerCallbackQuery': {
           notes.push(z.object({ text: z.string() }).parse(input).text)
           return accept(true)

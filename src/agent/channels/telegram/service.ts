@@ -49,7 +49,11 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
       })
       return String(sent.message_id)
     },
-    findDirect: async (personId) => ({ chatId: personId, threadId: null, isDirect: true }),
+    async findDirect(personId) {
+      // Bots may write only to people who have started them; this is how Telegram says so without a message.
+      await api.getChat(personId)
+      return { chatId: personId, threadId: null, isDirect: true }
+    },
     async showTyping(place) {
       await api.sendChatAction(place.chatId, 'typing', toThread(place))
     },

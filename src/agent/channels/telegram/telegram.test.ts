@@ -150,8 +150,8 @@ test('photos, files and voice notes are saved in the workspace and named in the 
 test('/new begins a new session, /stop ends the answer and keeps what was said', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
-  bot.say(ADA, { text: 'one' })
-  await until('an answer', () => bot.textsIn(ADA.id).includes('You said: one'))
+  bot.say(ADA, { text: 'apples' })
+  await until('an answer', () => bot.textsIn(ADA.id).includes('You said: apples'))
   bot.say(ADA, { text: '/new' })
   await until('its confirmation', () => bot.textsIn(ADA.id).includes('This is a new conversation.'))
   const slow = hangs('I begin ')
@@ -159,7 +159,7 @@ test('/new begins a new session, /stop ends the answer and keeps what was said',
   bot.say(ADA, { text: 'two' })
   bot.say(ADA, { text: 'three' })
   await until('the first words', () => bot.textsIn(ADA.id).includes('I begin'))
-  expect(JSON.stringify(agent.platform.asked.at(-1)?.messages)).not.toContain('one')
+  expect(JSON.stringify(agent.platform.asked.at(-1)?.messages)).not.toContain('apples')
   bot.say(ADA, { text: '/stop' })
   await until('the end', () => bot.textsIn(ADA.id).includes('Stopped.'))
   bot.say(ADA, { text: '/stop@ada_bot' })

@@ -3,6 +3,7 @@ import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { startDiscordDouble } from '../../../../tests/harness/doubles/discord.ts'
+import { callsTool, says } from '../../../../tests/harness/doubles/platform.ts'
 import { startSlackDouble } from '../../../../tests/harness/doubles/slack.ts'
 import { startTelegramDouble } from '../../../../tests/harness/doubles/telegram.ts'
 import { createEmptyEngine } from '../../../../tests/harness/engines/empty-engine.ts'
@@ -34,6 +35,7 @@ function openTelegram() {
   const shown = () => bot.shown.filter(({ chatId }) => chatId === ada.id)
   return {
     name: 'telegram',
+    bot,
     ownerId: String(ada.id),
     settings: { telegram: { token: TOKEN, apiUrl: telegram.url, people: [String(ada.id)] } },
     shown: (): Question[] => shown(),
@@ -81,7 +83,9 @@ function openSlack() {
   }
 }
 
-async function startAskingAgent(openMessenger: typeof openTelegram | typeof openDiscord | typeof openSlack) {
+type Messenger = ReturnType<typeof openTelegram> | ReturnType<typeof openDiscord> | ReturnType<typeof openSlack>
+
+async function startAskingAgent<Opened extends Messenger>(openMessenger: () => Opened) {
   const messenger = openMessenger()
   onTestFinished(() => messenger.stop())
   const agent = await startOwnedAgent({}, { channels: { ...messenger.settings, retryMs: 20, editEveryMs: 20 } })
@@ -107,12 +111,12 @@ async function startAskingAgent(openMessenger: typeof openTelegram | typeof open
   }
 }
 
-/** Each with how it is told that `{"path":"a.md"}` is to be deleted: Discord takes punctuation for marks. */
-const MESSENGERS = [
-  ['Telegram', openTelegram, 'May I use delete_file?\n{"path":"a.md"}'],
-  ['Discord', openDiscord, 'May I use delete\\_file?\n{"path"\\:"a.md"}'],
-  ['Slack', openSlack, 'May I use delete_file?\n{"path":"a.md"}'],
-] as const
+/** Each with the question about deleting `a.md`: Discord treats punctuation as markup, so it is escaped. */
+const MESSENGERS: readonly (readonly [name: string, open: () => Messenger, question: string])[] = [
+  ['Telegram', openTelegram, 'May I delete this file?\npath: a.md'],
+  ['Discord', openDiscord, 'May I delete this file?\npath\\: a.md'],
+  ['Slack', openSlack, 'May I delete this file?\npath: a.md'],
+]
 
 test.each(MESSENGERS)(
   'POST /v1/approvals/:id/decision: on %s the owner approves by a button, and the audit log says where',
@@ -165,7 +169,7 @@ test.each(MESSENGERS)('on %s a question hides no letter of what is asked for', a
   const removal = agent.running.runTool('delete_file', { path: '||a\u202Edm.b||\u200B [c](https://eve.example)' })
   await agent.asked()
   const text = agent.messenger.shown().at(-1)?.text ?? ''
-  const visible = String.raw`{"path":"||a\u202edm.b||\u200b [c](https://eve.example)"}`
+  const visible = String.raw`path: ||a\u202edm.b||\u200b [c](https://eve.example)`
   expect(name === 'Discord' ? text.replace(/\\([^0-9A-Za-z\s])/g, '$1') : text).toEndWith(visible)
   if (name === 'Discord') expect(text).toContain(String.raw`\|\|a\\u202edm.b\|\|\\u200b \[c\]\(https\://eve.example\)`)
   agent.messenger.press('ada', 'Deny')
@@ -312,4 +316,31 @@ test('send_message: to whom it knows without asking, to a group that spoke to it
   expect(bot.textsIn(eve.id)).toEqual(['To Eve'])
   bot.failNext('sendMessage', 403, 'Forbidden: bot was blocked by the user')
   expect(await send('telegram:7', 'again')).toContain('The message was not delivered')
+})
+
+test('on Telegram other messages of the same chat are answered while a question waits', async () => {
+  await using agent = await startAskingAgent(openTelegram)
+  const { bot } = agent.messenger
+  agent.model.next(callsTool('delete_file', { path: 'a.md' }))
+  bot.say(ON_TELEGRAM.ada, { text: 'Delete a.md' })
+  await agent.asked()
+  agent.model.next(says('It is noon'))
+  bot.say(ON_TELEGRAM.ada, { text: 'What time is it?' })
+  await until('the second answer', () => bot.textsIn(7).includes('It is noon'))
+  expect(agent.model.asked.at(-1)?.messages[0]?.content).toContain('waits for your owner’s approval of delete_file')
+  expect((await agent.list())[0]?.status).toBe('waiting')
+  agent.model.next(says('Deleted it'))
+  await agent.decide((await agent.question()).id, 'approve')
+  await until('the first answer', () => bot.textsIn(7).includes('Deleted it'))
+  expect(await agent.isThere()).toBeFalse()
+})
+
+test('send_message: a recipient that cannot be reached is an error at once, and the owner is not asked', async () => {
+  await using agent = await startAskingAgent(openTelegram)
+  const send = (to: string) => agent.running.runTool('send_message', { action: 'send', to, text: 'Hi' })
+  expect(await send('signal:1')).toContain('There is no channel for "signal:1". Channels of this agent: telegram')
+  expect(await send('Ada')).toContain('There is no channel for "Ada"')
+  agent.messenger.bot.failNext('getChat', 400, 'Bad Request: chat not found')
+  expect(await send('telegram:99')).toContain('There is no recipient telegram:99')
+  expect(await agent.list()).toEqual([])
 })
