@@ -19,6 +19,7 @@ import { findOriginal } from '../features/agents/residence/find-original.ts'
 import { findObjection, findResidence, type Here, setResidence, settle } from '../features/agents/residence/settle.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { PASSWORD_COST } from '../features/people/passwords/passwords.ts'
+import { requireDefaultPlan, takePlansOfFile } from '../features/people/plans/own-plans.ts'
 import { noteKey } from '../features/people/sealing/check-key.ts'
 import { readKeptKey } from '../features/people/sealing/kept-keys.ts'
 import { issueSetupLink, type SetupLink } from '../features/people/setup/link.ts'
@@ -79,6 +80,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
   const { connection } = openMigrated(config.databaseFile, config.dataDir)
   const { db } = connection
   await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
+  await preparePlans(db, parts)
   await sweepBackups(config).catch((error) => log.warn({ error: errorMessage(error) }, 'backups cannot be swept'))
   const here = toHere(config)
   const objection = await settleHere(db, config, here)
@@ -121,6 +123,14 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
       platform.close()
     },
   }
+}
+
+/** @throws StartupError when `DEFAULT_PLAN` names no plan. */
+async function preparePlans(db: Db, { config: { plans }, log }: HouseParts): Promise<void> {
+  for (const plan of await takePlansOfFile({ db, clock: systemClock, plans })) {
+    log.warn({ plan }, 'a plan left PLANS_FILE and accounts have it: it stays, and the dashboard can change it')
+  }
+  requireDefaultPlan(db, plans.byDefault)
 }
 
 /** The account that the settings name is made; without one, and without any account, a link by which it can be. */

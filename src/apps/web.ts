@@ -44,6 +44,7 @@ import { keysWeb } from '../features/people/keys/web.ts'
 import { noticesWeb } from '../features/people/notices/web.ts'
 import { notificationsWeb } from '../features/people/notifications/web.ts'
 import { passwordWeb } from '../features/people/passwords/web.ts'
+import { plansWeb } from '../features/people/plans/web.ts'
 import { securityEventsWeb } from '../features/people/security-events/web.ts'
 import { sessionsWeb } from '../features/people/sessions/web.ts'
 import { setupWeb } from '../features/people/setup/web.ts'
@@ -114,6 +115,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', overviewWeb(house))
   app.route('/', securityEventsWeb(people))
   app.route('/', invitesWeb(people))
+  app.route('/', plansWeb(people))
   app.route('/', socialIdentityWeb(people))
   app.route('/', keysWeb(people))
   app.route('/', installationsWeb(agents))

@@ -3,6 +3,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 import type { Connection } from '../db/open.ts'
+import { write } from '../db/write.ts'
 import {
   CLI,
   changeAccount,
@@ -15,7 +16,10 @@ import { toAdminUser } from '../features/house/administration/list-users.ts'
 import { AccountChange } from '../features/house/administration/schemas.ts'
 import { RegisterRequest } from '../features/people/accounts/schemas.ts'
 import { createPasswords, PASSWORD_COST } from '../features/people/passwords/passwords.ts'
-import { requirePlanName } from '../features/people/plans/plans.ts'
+import { listPlansForAdmin } from '../features/people/plans/list.ts'
+import { addPlansOfFile, requireDefaultPlan } from '../features/people/plans/own-plans.ts'
+import { requirePlan } from '../features/people/plans/plans.ts'
+import type { AdminPlan } from '../features/people/plans/schemas.ts'
 import { readAccountRules } from '../features/people/service-credentials/mail.ts'
 import { issueSetupLink, toSetupUrl } from '../features/people/setup/link.ts'
 import { type UserRow, users } from '../features/people/users/tables.ts'
@@ -29,11 +33,16 @@ export type Report = { text: string; json: unknown }
 export type AccountCommands = ReturnType<typeof accountCommands>
 
 export function withAccounts(command: (accounts: AccountCommands) => Promise<Report>): Promise<Report> {
-  return withDatabase((connection, config) => command(accountCommands(connection, config)))
+  return withDatabase(async (connection, config) => {
+    // The server may never have run with this file.
+    await write(connection.db, (tx) => addPlansOfFile(tx, config.plans.own, systemClock.now()))
+    requireDefaultPlan(connection.db, config.plans.byDefault)
+    return command(accountCommands(connection, config))
+  })
 }
 
 function accountCommands({ db }: Connection, config: Config) {
-  const signUp = { firstUserOwnsHouse: config.mode === 'home' }
+  const signUp = { firstUserOwnsHouse: config.mode === 'home', defaultPlan: config.plans.byDefault }
   const deps = { db, clock: systemClock, passwords: createPasswords(1, PASSWORD_COST), signUp }
   const rules = readAccountRules(db, config)
   const report = (row: UserRow, text: string): Report => ({ text, json: { user: toAdminUser(row, rules) } })
@@ -53,11 +62,11 @@ function accountCommands({ db }: Connection, config: Config) {
   return {
     async create(email: string, password: string, plan: string | undefined) {
       const account = parseAccount(email, password)
-      const row = await createAccount(deps, CLI, account, plan === undefined ? null : requirePlanName(plan))
+      const row = await createAccount(deps, CLI, account, plan ?? null)
       return report(row, `Created ${row.email} (${row.id}), plan ${row.plan}`)
     },
     setPlan: (email: string, plan: string) =>
-      change(email, { plan: requirePlanName(plan) }, (row) => `is on plan ${row.plan}`),
+      change(email, { plan: requirePlan(db, plan).name }, (row) => `is on plan ${row.plan}`),
     setCredits: (email: string, credits: string) =>
       change(email, { credits: Number(credits) }, (row) => `has ${row.credits} credits`),
     disable: (email: string) => change(email, { disabled: true }, () => 'is disabled; all sessions were ended'),
@@ -88,6 +97,13 @@ function accountCommands({ db }: Connection, config: Config) {
       const row = await removeAccountTwoFactor(deps, CLI, getByEmail(email).id)
       return report(row, `${row.email} signs in without a second factor`)
     },
+    async listPlans(): Promise<Report> {
+      const plans = listPlansForAdmin(db)
+      const lines = plans.map(
+        (plan) => `${plan.name}\t${plan.source}\t${count(plan.accounts, 'account')}\t${toLimits(plan)}`,
+      )
+      return { text: lines.join('\n'), json: { plans, defaultPlan: config.plans.byDefault } }
+    },
     async list(): Promise<Report> {
       const rows = db.select().from(users).orderBy(asc(users.createdAt)).all()
       const lines = rows.map((row) => `${row.email}\t${row.plan}\t${row.createdAt.toISOString()}${toMarks(row)}`)
@@ -97,6 +113,21 @@ function accountCommands({ db }: Connection, config: Config) {
       }
     },
   }
+}
+
+function count(amount: number, what: string): string {
+  return `${amount} ${what}${amount === 1 ? '' : 's'}`
+}
+
+function toLimits(plan: AdminPlan): string {
+  const limit = (value: number | null, unit: string) => `${value ?? 'unlimited'} ${unit}`
+  return [
+    plan.models === null ? 'all models' : count(plan.models.length, 'model'),
+    limit(plan.agents, 'agents'),
+    limit(plan.tokensPerMonth, 'tokens a month'),
+    limit(plan.usdPerMonth, 'USD a month'),
+    `${plan.storageGb} GB`,
+  ].join(', ')
 }
 
 function toMarks(row: UserRow): string {

@@ -358,7 +358,9 @@ test('stead user create: at home the first account is an admin with the plan net
   expect(JSON.parse((await create('ada@example.com')).stdout)).toMatchObject({
     user: { isAdmin: true, plan: 'network' },
   })
-  expect(JSON.parse((await create('eve@example.com')).stdout)).toMatchObject({ user: { isAdmin: false, plan: 'free' } })
+  expect(JSON.parse((await create('eve@example.com')).stdout)).toMatchObject({
+    user: { isAdmin: false, plan: 'network' },
+  })
 }, 300_000)
 
 test('stead config schema: every setting that is listed, what it means and its default, as JSON Schema', async () => {
@@ -376,3 +378,69 @@ test('stead config schema: every setting that is listed, what it means and its d
   expect(properties.INTERNAL_API_KEY).toMatchObject({ writeOnly: true })
   expect(properties.INTERNAL_API_KEY_FILE).toBeDefined()
 }, 300_000)
+
+test('stead user create: at home a second account has the default plan, --plan wins, DEFAULT_PLAN is another default', async () => {
+  using home = house({ DEPLOYMENT_MODE: 'home' })
+  await addMigratedDatabase(home.dataDir)
+  const create = async (email: string, args: string[] = []) => {
+    const created = await home.run(
+      ['user', 'create', email, '--password-stdin', '--json', ...args],
+      'a long password\n',
+    )
+    return JSON.parse(created.stdout).user
+  }
+  expect(await create('ada@example.com')).toMatchObject({ plan: 'network', isAdmin: true })
+  expect(await create('bo@example.com')).toMatchObject({
+    plan: 'network',
+    subscriptionStatus: 'active',
+    isAdmin: false,
+  })
+  expect(await create('cy@example.com', ['--plan', 'solo'])).toMatchObject({ plan: 'solo' })
+  using cloud = house({ DEPLOYMENT_MODE: 'cloud', DEFAULT_PLAN: 'label' })
+  await addMigratedDatabase(cloud.dataDir)
+  const args = ['user', 'create', 'ada@example.com', '--password-stdin']
+  expect((await cloud.run(args, 'a long password\n')).stdout).toContain('plan label')
+})
+
+test('stead user: plans of PLANS_FILE are given, listed and counted', async () => {
+  using home = house()
+  const file = join(home.dataDir, 'plans.json')
+  await addMigratedDatabase(home.dataDir)
+  await Bun.write(file, JSON.stringify([{ name: 'family', agents: 2, usdPerMonth: 5, storageGb: 2 }]))
+  using own = house({ DATA_DIR: home.dataDir, PLANS_FILE: file, DEFAULT_PLAN: 'family' })
+  const created = await own.run(['user', 'create', 'ada@example.com', '--password-stdin'], 'a long password\n')
+  expect(created.stdout).toContain('plan family')
+  expect((await own.user('set-plan', 'ada@example.com', 'solo')).exitCode).toBe(0)
+  expect((await own.user('set-plan', 'ada@example.com', 'family')).stdout).toBe('ada@example.com is on plan family\n')
+  expect((await own.user('plans')).stdout).toContain(
+    'family\tfile\t1 account\tall models, 2 agents, unlimited tokens a month, 5 USD a month, 2 GB',
+  )
+  expect(JSON.parse((await own.user('plans', '--json')).stdout)).toMatchObject({ defaultPlan: 'family' })
+  expect((await own.user('set-plan', 'ada@example.com', 'gold')).stderr).toBe(
+    'stead: Invalid plan. Supported: solo, collective, label, network, family\n',
+  )
+})
+
+test.each<[string, string | null, Record<string, string>, string]>([
+  ['a file that is missing', null, {}, 'PLANS_FILE: cannot be read'],
+  ['what is no JSON', '{', {}, 'plans.json is not valid JSON'],
+  ['no list', '{}', {}, 'must be a JSON list of plans'],
+  [
+    'a wrong limit',
+    '[{"name":"a"},{"name":"b","agents":-1}]',
+    {},
+    '[1].agents must be a whole number from 0 to 100000',
+  ],
+  ['an unknown field', '[{"name":"a","agent":1}]', {}, '[0].agent is not a field of a plan'],
+  ['a name twice', '[{"name":"a"},{"name":"a"}]', {}, 'the plan "a" is defined twice'],
+  ['a plan of the interface', '[{"name":"solo"}]', {}, '[0].name is reserved'],
+  ['an unknown DEFAULT_PLAN', '[{"name":"a"}]', { DEFAULT_PLAN: 'gold' }, 'DEFAULT_PLAN: must be one of free, solo'],
+])('stead serve: exit 78 and one line for %s', async (_what, text, settings, message) => {
+  using folder = tempFolder()
+  const file = folder.file('plans.json')
+  if (text !== null) await Bun.write(file, text)
+  using home = house({ PLANS_FILE: file, WEB_PORT: '0', BACKEND_PORT: '0', SUMMARIZER_PORT: '0', ...settings })
+  const { exitCode, stderr } = await home.run(['serve'])
+  expect([exitCode, stderr]).toEqual([78, expect.stringContaining(message)])
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+})

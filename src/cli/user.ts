@@ -64,7 +64,7 @@ export function userCommand(program: Command): void {
   withJson(user.command('create <email>'), 'create ada@example.com --plan solo --password-stdin < password.txt')
     .description('creates an account; the password is read from standard input')
     .requiredOption('--password-stdin', 'read the password from standard input')
-    .option('--plan <plan>', 'start with this plan, as an active subscription')
+    .option('--plan <plan>', 'start with this plan in place of DEFAULT_PLAN, as an active subscription')
     .action((email: string, options: Options) =>
       print(options, async (accounts) => accounts.create(email, await readLine(), options.plan)),
     )
@@ -81,6 +81,9 @@ export function userCommand(program: Command): void {
   withJson(user.command('list'), 'list --json')
     .description('lists the accounts')
     .action((options: Options) => print(options, (accounts) => accounts.list()))
+  withJson(user.command('plans'), 'plans --json')
+    .description('lists the plans that accounts can have, with their limits')
+    .action((options: Options) => print(options, (accounts) => accounts.listPlans()))
 }
 
 function addChange(user: Command, [usage, example, description, run]: (typeof CHANGES)[number]): void {

@@ -60,6 +60,7 @@ test('without any variable the settings are the documented defaults', () => {
     agentMail: { address: undefined, receives: false },
     botDetection: 'basic',
     signUp: 'open',
+    plans: { byDefault: null, own: [] },
     logLevel: 'info',
     logFile: undefined,
     logFormat: undefined,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { StartupError } from './errors.ts'
+import { readPlansFile } from './settings/plans.ts'
 import { readSettings } from './settings/read.ts'
 
 export type Config = ReturnType<typeof readConfig>
@@ -40,6 +41,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     trustedProxies: env.TRUSTED_PROXIES,
     botDetection: env.BOT_DETECTION,
     signUp: env.SIGN_UP,
+    plans: toPlans(env),
     logLevel: env.LOG_LEVEL,
     logFile: env.LOG_FILE,
     /** Undefined: `pretty` on a terminal, else `json`. */
@@ -89,6 +91,15 @@ export function readConfig(environment: Record<string, string | undefined>) {
     ai: toModels(env),
     traces: toTraces(env),
   } as const
+}
+
+/** `byDefault` is null for no plan. @throws StartupError when the file of plans is not valid. */
+function toPlans({ DEFAULT_PLAN, DEPLOYMENT_MODE, PLANS_FILE }: Settings) {
+  const byDefault = DEFAULT_PLAN ?? (DEPLOYMENT_MODE === 'home' ? 'network' : 'free')
+  return {
+    byDefault: byDefault === 'free' ? null : byDefault,
+    own: PLANS_FILE === undefined ? [] : readPlansFile(PLANS_FILE),
+  }
 }
 
 /** @throws StartupError for one without the other. */

@@ -5,6 +5,7 @@ export function listOwnPages(agentId: string): string[] {
   const admin = [
     'users',
     'invites',
+    'plans',
     'agents',
     'health',
     'jobs',

@@ -1,13 +1,12 @@
 import { write } from '../../src/db/write.ts'
 import { insertAgent, openTokens } from '../../src/features/agents/registry/create.ts'
-import type { PlanName } from '../../src/features/people/plans/plans.ts'
 import { type TestOptions, testPlatform } from './platform.ts'
 import { bearer, json } from './requests.ts'
 
 type Method = 'GET' | Parameters<typeof json>[0]
 
 /** Somebody, an agent of theirs, and a stranger with one too, each asking with their own cookie or token. */
-export async function agentOwner(options: TestOptions = {}, plan: PlanName | null = null) {
+export async function agentOwner(options: TestOptions = {}, plan: string | null = null) {
   const test = testPlatform(options)
   const { platform, clock } = test
   const { cookie, user } = await test.signIn('ada@example.com', plan)

@@ -4,7 +4,6 @@ import { write } from '../../src/db/write.ts'
 import { insertAgent, openTokens } from '../../src/features/agents/registry/create.ts'
 import { usageLogs } from '../../src/features/models/usage/tables.ts'
 import { createKey } from '../../src/features/people/keys/create.ts'
-import type { PlanName } from '../../src/features/people/plans/plans.ts'
 import { startProvider } from './doubles/provider.ts'
 import { type TestOptions, testPlatform } from './platform.ts'
 import { json } from './requests.ts'
@@ -23,7 +22,7 @@ export async function aiPlatform(options: TestOptions & { timeoutMs?: number } =
     ...test,
     provider,
     /** An account on `plan`, with a key, and an agent made for `aiProvider`, that carry the plan with them. */
-    join: async (plan: PlanName | null = 'solo', email = 'ada@example.com', aiProvider = 'openrouter') => {
+    join: async (plan: string | null = 'solo', email = 'ada@example.com', aiProvider = 'openrouter') => {
       const { user, cookie } = await signIn(email, plan)
       const { key } = await createKey({ db: platform.db, clock }, user.id, { name: 'laptop' })
       const agent = await write(platform.db, (tx) =>

@@ -435,6 +435,15 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   // The world sends no mail.
   'POST /api/admin/mail/test web': { status: 503 },
   'GET /api/admin/settings web': reached,
+  'GET /api/admin/plans web': reached,
+  'POST /api/admin/plans web': {
+    status: 201,
+    body: ({ caller }) => ({
+      name: `plan-${caller.name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.slice(0, 40).replace(/-$/, ''),
+    }),
+  },
+  'PUT /api/admin/plans/:name web': { status: 404, path: () => '/api/admin/plans/missing', body: () => ({}) },
+  'DELETE /api/admin/plans/:name web': { status: 404, path: () => '/api/admin/plans/missing' },
   'GET /api/admin/invites web': reached,
   'POST /api/admin/invites web': { status: 201 },
   // The world has no invitation.
@@ -462,6 +471,10 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   },
   'DELETE /api/admin/services/mail web': reached,
   'GET /api/admin/users web': reached,
+  'POST /api/admin/users web': {
+    status: 201,
+    body: ({ caller }) => ({ email: `${Bun.hash(caller.name)}@new.example.com` }),
+  },
   'GET /api/admin/users/:id web': { names: USER, status: 200, foreign: 200 },
   'PATCH /api/admin/users/:id web': { names: USER, status: 200, foreign: 200, body: () => ({ credits: 7 }) },
   'DELETE /api/admin/users/:id/sessions web': { names: USER, status: 200, foreign: 200 },

@@ -1,6 +1,11 @@
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { type AccountChange, AdminUser, AdminUserList } from '../../src/features/house/administration/schemas.ts'
+import {
+  type AccountChange,
+  AdminUser,
+  AdminUserList,
+  CreatedUser,
+} from '../../src/features/house/administration/schemas.ts'
 import { NamedAuditList } from '../../src/features/house/oversight/schemas.ts'
 import { MessagePage, ShownMessage } from '../../src/features/money/underground/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
@@ -62,6 +67,16 @@ export async function replayDeadLetter(client: QueryClient, id: number): Promise
 export async function changeUser(client: QueryClient, id: string, body: AccountChange): Promise<void> {
   await request(z.object({ user: AdminUser }), api.PATCH('/api/admin/users/{id}', { ...inPath({ id }), body }))
   await client.invalidateQueries({ queryKey: USERS_KEY })
+}
+
+/** Creates an account and reads the lists anew. */
+export async function createUser(
+  client: QueryClient,
+  body: { email: string; name?: string | undefined; plan?: string | undefined; sendMail: boolean },
+): Promise<CreatedUser> {
+  const created = await request(CreatedUser, api.POST('/api/admin/users', { body }))
+  await client.invalidateQueries({ queryKey: USERS_KEY })
+  return created
 }
 
 /** Signs somebody out everywhere. @returns how many browsers that were. */

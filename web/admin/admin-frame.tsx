@@ -10,6 +10,7 @@ import { Tabs } from '../ui/tabs.tsx'
 const places = [
   { to: '/admin/users', label: 'Users' },
   { to: '/admin/invites', label: 'Invitations' },
+  { to: '/admin/plans', label: 'Plans' },
   { to: '/admin/agents', label: 'Agents' },
   { to: '/admin/health', label: 'Health' },
   { to: '/admin/jobs', label: 'Jobs' },

@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { AccountChange, type AdminUser } from '../../src/features/house/administration/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
@@ -6,8 +6,8 @@ import { FormButtons } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { changeUser } from './admin-api.ts'
-
-const plans = AccountChange.shape.plan.unwrap().options
+import { PlanOptions } from './plan-options.tsx'
+import { plansQuery } from './plans-api.ts'
 
 const PlanWish = z.object({
   plan: AccountChange.shape.plan,
@@ -22,6 +22,7 @@ const PlanWish = z.object({
 /** Changes what an account may use; stands below its row. */
 export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => void }) {
   const client = useQueryClient()
+  const isLoaded = useQuery(plansQuery).isSuccess
   const { formRef, problem, isPending, onSubmit } = useForm(
     PlanWish,
     async ({ plan, credits }) => {
@@ -38,17 +39,14 @@ export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => vo
         <SelectField
           label="Plan"
           name="plan"
+          // The options may load after the form is open.
+          key={String(isLoaded)}
           defaultValue={user.plan}
           autoFocus
           hint="Counts as paid for."
           error={problem?.fields.plan}
         >
-          {plans.map((plan) => (
-            <option key={plan} value={plan}>
-              {plan[0]?.toUpperCase()}
-              {plan.slice(1)}
-            </option>
-          ))}
+          <PlanOptions current={user.plan} />
         </SelectField>
         <TextField
           label="Credits"

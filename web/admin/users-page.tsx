@@ -4,6 +4,7 @@ import { LoadProblem } from '../ui/notice.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { usersQuery } from './admin-api.ts'
 import { AdminFrame } from './admin-frame.tsx'
+import { NewUser } from './new-user.tsx'
 import { LoadingRows, ShowMore } from './paging.tsx'
 import { UserRow } from './user-row.tsx'
 
@@ -15,6 +16,7 @@ export function UsersPage() {
   const navigate = useNavigate()
   return (
     <AdminFrame title="Users" lead="Every account of this server.">
+      <NewUser />
       <SearchField
         label="Search by name or email"
         placeholder="Name or email"

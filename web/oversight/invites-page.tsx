@@ -3,12 +3,14 @@ import { useState } from 'react'
 import type { CreatedInvite, Invite, InviteList } from '../../src/features/people/invites/schemas.ts'
 import { AdminFrame } from '../admin/admin-frame.tsx'
 import { LoadingRows } from '../admin/paging.tsx'
+import { DefaultPlanOption, PlanOptions, toPlanLabel } from '../admin/plan-options.tsx'
 import { messageFor } from '../api/request.ts'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Empty } from '../ui/empty.tsx'
+import { SelectField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -41,20 +43,22 @@ export function InvitesPage() {
 
 function NewInvite() {
   const client = useQueryClient()
+  const [plan, setPlan] = useState('')
   const making = useMutation({
-    mutationFn: createInvite,
+    mutationFn: () => createInvite(plan),
     onSettled: () => client.invalidateQueries({ queryKey: invitesQuery.queryKey }),
   })
   return (
     <div className="grid grid-cols-1 gap-3">
-      <Button
-        look="primary"
-        className="justify-self-start"
-        isPending={making.isPending}
-        onClick={() => making.mutate()}
-      >
-        Create invitation
-      </Button>
+      <div className="flex flex-wrap items-end gap-3">
+        <SelectField label="Plan of the new account" value={plan} onChange={(event) => setPlan(event.target.value)}>
+          <DefaultPlanOption />
+          <PlanOptions />
+        </SelectField>
+        <Button look="primary" isPending={making.isPending} onClick={() => making.mutate()}>
+          Create invitation
+        </Button>
+      </div>
       {making.error && <Notice tone="problem">{messageFor(making.error)}</Notice>}
       {making.data && <Created invite={making.data} />}
     </div>
@@ -84,7 +88,7 @@ function Invites({ invites }: { invites: Invite[] }) {
   )
 }
 
-function InviteRow({ invite: { id, createdBy, createdAt, usedAt } }: { invite: Invite }) {
+function InviteRow({ invite: { id, createdBy, createdAt, usedAt, plan } }: { invite: Invite }) {
   const [isAsking, setAsking] = useState(false)
   return (
     <li className="flex items-center gap-3 px-3 py-3 sm:px-4">
@@ -95,6 +99,7 @@ function InviteRow({ invite: { id, createdBy, createdAt, usedAt } }: { invite: I
         </p>
         <p className="flex flex-wrap gap-x-3 text-sm text-muted">
           <span className="break-all">By {createdBy}</span>
+          {plan !== null && <span>{plan === 'free' ? 'No plan' : `Plan ${toPlanLabel(plan)}`}</span>}
           <span>
             Made <Moment at={createdAt} as="minute" />
           </span>

@@ -82,8 +82,10 @@ export const invitesQuery = queryOptions({
   queryFn: ({ signal }) => request(InviteList, api.GET('/api/admin/invites', { signal })),
 })
 
-export function createInvite() {
-  return request(CreatedInvite, api.POST('/api/admin/invites'))
+/** An empty `plan` is the default one. */
+export function createInvite(plan: string) {
+  const body = plan === '' ? {} : { plan }
+  return request(CreatedInvite, api.POST('/api/admin/invites', { body }))
 }
 
 export function withdrawInvite(id: string) {

@@ -48,6 +48,7 @@ const innerPages = [
 const adminPages = [
   { to: '/admin/users', label: 'Users', also: ['accounts'] },
   { to: '/admin/invites', label: 'Invitations', also: ['sign up'] },
+  { to: '/admin/plans', label: 'Plans', also: ['limits', 'quota', 'tokens'] },
   { to: '/admin/agents', label: 'Agents of everybody', also: ['admin', 'stop'] },
   { to: '/admin/health', label: 'Health of the server', also: ['mail', 'disk', 'status'] },
   { to: '/admin/jobs', label: 'Jobs', also: ['queue', 'failed'] },

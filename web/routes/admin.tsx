@@ -63,6 +63,12 @@ const adminInvites = createRoute({
   component: lazyRouteComponent(() => import('../oversight/invites-page.tsx'), 'InvitesPage'),
 })
 
+const adminPlans = createRoute({
+  getParentRoute: () => admin,
+  path: '/plans',
+  component: lazyRouteComponent(() => import('../admin/plans-page.tsx'), 'PlansPage'),
+})
+
 const adminServices = createRoute({
   getParentRoute: () => admin,
   path: '/services',
@@ -74,6 +80,7 @@ export const adminRoutes = admin.addChildren([
   adminStart,
   adminUsers,
   adminInvites,
+  adminPlans,
   adminAgents,
   adminHealth,
   adminJobs,

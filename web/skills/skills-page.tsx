@@ -36,7 +36,8 @@ export function SkillsPage() {
   )
 }
 
-function describeLimit({ used, allowed }: { used: number; allowed: number }): string {
+function describeLimit({ used, allowed }: { used: number; allowed: number | null }): string {
+  if (allowed === null) return `What your agents can learn. ${used} installed.`
   if (allowed === 0) return 'What your agents can learn. Installing one takes a plan.'
   return `${used} of the ${allowed} skills that your plan allows are in use.`
 }

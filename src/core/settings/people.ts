@@ -23,6 +23,18 @@ export const PEOPLE = {
     .enum(['open', 'invite', 'closed'])
     .default('open')
     .describe('`invite`: with a code of `POST /api/invite/generate`; `closed`: by `stead user create` only'),
+  DEFAULT_PLAN: z.string().min(1).max(40).optional().meta({
+    description:
+      'The plan of accounts that an administrator creates or invites, and at home of every account; `free` for none',
+    otherwise: 'at home `network`, else none',
+    form: 'name of a plan',
+  }),
+  PLANS_FILE: z.string().min(1).optional().meta({
+    description:
+      'A JSON list of further plans: `name`, `models`, `agents`, `skills`, `messagesPerDay`, `tokensPerMonth`, `usdPerMonth`, `storageGb`',
+    otherwise: 'the plans of the interface and those of the dashboard',
+    form: 'file',
+  }),
   BOT_DETECTION: z
     .enum(['off', 'basic', 'pow'])
     .default('basic')

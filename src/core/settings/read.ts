@@ -38,6 +38,7 @@ export function readSettings(environment: Record<string, string | undefined>) {
     AGENTS_DOMAIN: env.AGENTS_DOMAIN ?? `agents.${env.DOMAIN}`,
     WALLET_EMAIL_DOMAIN: env.WALLET_EMAIL_DOMAIN ?? `wallet.${env.DOMAIN}`,
     ...(env.LOG_FILE !== undefined && { LOG_FILE: resolve(env.LOG_FILE) }),
+    ...(env.PLANS_FILE !== undefined && { PLANS_FILE: resolve(env.PLANS_FILE) }),
     BROWSE_ROOT: env.BROWSE_ROOT ? resolve(env.BROWSE_ROOT) : join(DATA_DIR, 'workspace'),
     BACKUP_TO: toPlace(env.BACKUP_TO ?? join(DATA_DIR, 'backups')),
     RISC_ISSUER: env.RISC_ISSUER ?? env.IDP_B_ISSUER,

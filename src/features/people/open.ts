@@ -54,6 +54,7 @@ type PeopleSettings = { appUrl: string; passwordCost: PasswordCost } & Pick<
   | 'mail'
   | 'mode'
   | 'plannedEndpoints'
+  | 'plans'
   | 'requestsPerMinute'
   | 'retentionDays'
   | 'securityEvents'
@@ -144,9 +145,10 @@ function isOwn(appUrl: string, origin: string, request: Request): boolean {
 
 /** Who may open an account, and how robots are kept from it. */
 function openSignUp({ db, clock, sealer }: Base, settings: PeopleSettings) {
-  const { botDetection, mode, signUp, walletEmailDomain } = settings
+  const { botDetection, mode, plans, signUp, walletEmailDomain } = settings
   return {
-    signUp: { mode: signUp, firstUserOwnsHouse: mode === 'home', walletEmailDomain },
+    signUp: { mode: signUp, firstUserOwnsHouse: mode === 'home', defaultPlan: plans.byDefault, walletEmailDomain },
+    plans,
     botDetection: {
       mode: botDetection,
       proofOfWork: createProofOfWork({

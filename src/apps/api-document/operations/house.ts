@@ -6,6 +6,7 @@ export const HOUSE: Wing = {
     about: 'Accounts and the audit log, for administrators.',
     routes: {
       'GET /api/admin/users': 'Lists or searches accounts',
+      'POST /api/admin/users': 'Creates an account and a link to set its password',
       'GET /api/admin/users/:id': 'Shows an account with what belongs to it',
       'PATCH /api/admin/users/:id': 'Changes plan, credits or access of an account',
       'DELETE /api/admin/users/:id/sessions': 'Signs an account out everywhere',

@@ -79,6 +79,10 @@ export const PEOPLE: Wing = {
     routes: {
       'POST /api/invite/generate': 'Makes an invite code',
       'POST /api/invite/validate': 'Tells whether an invite code is good',
+      'GET /api/admin/plans': 'Lists all plans with the number of accounts',
+      'POST /api/admin/plans': 'Creates a plan with its limits',
+      'PUT /api/admin/plans/:name': 'Replaces the limits of a plan',
+      'DELETE /api/admin/plans/:name': 'Deletes a plan that no account has',
       'GET /api/admin/invites': 'Lists the newest invitations without their codes',
       'POST /api/admin/invites': 'Makes an invitation and shows its code once',
       'DELETE /api/admin/invites/:id': 'Takes back an invitation that nobody used',

@@ -25,7 +25,7 @@ export async function createAgent(
   { name, config }: CreateAgentRequest,
 ): Promise<AgentRow> {
   requireProvisioning(deps)
-  if (!owner.isAdmin) requireSubscription(owner)
+  if (!owner.isAdmin) requireSubscription(deps.db, owner)
   const principal = { kind: 'user', user: owner } as const
   const settings = { ...config, plan: config?.plan ?? owner.plan }
   await checkSettings(deps, principal, config)

@@ -73,13 +73,13 @@ async function createForOwner(
 ): Promise<AgentRow> {
   if (made) return getAgent(deps.db, { kind: 'user', user: owner }, made)
   requireProvisioning(deps)
-  if (!owner.isAdmin) requireSubscription(owner)
+  if (!owner.isAdmin) requireSubscription(deps.db, owner)
   const principal = { kind: 'user', user: owner } as const
   // Interface 4.4: the tier alone is the plan of the deployment.
   const { plan: _plan, model: wantedModel, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
   const named = request.model ?? wantedModel
   deps.checkModel(named, { ownerId: owner.id, hasOwnKey: Boolean(settings.apiKey) })
-  const model = named ?? defaultModel(deps.catalogue, owner)
+  const model = named ?? defaultModel(deps, owner)
   await deps.checkTokens(settings, null)
   return write(deps.db, (tx) => {
     if (!owner.isAdmin) requireAgentQuota(tx, owner, request.tier)
@@ -104,8 +104,8 @@ export function toProvider(model: string, configured: string): string {
 }
 
 /** The model of an agent whose owner names none: the best one that is configured for their plan. */
-export function defaultModel(catalogue: ModelChoice, owner: SignedInUser): string {
-  const plan = owner.isAdmin ? PLANS.network : (findPlan(owner.plan) ?? PLANS.solo)
+export function defaultModel({ db, catalogue }: { db: Db; catalogue: ModelChoice }, owner: SignedInUser): string {
+  const plan = owner.isAdmin ? PLANS.network : (findPlan(db, owner.plan) ?? PLANS.solo)
   return catalogue.findDefault(plan)?.id ?? 'default'
 }
 

@@ -33,7 +33,7 @@ export async function cloneAgent(
   const principal = { kind: 'user', user } as const
   requireProvisioning(deps)
   getAgent(deps.db, principal, request.parentAgentId)
-  if (!user.isAdmin) requireSubscription(user)
+  if (!user.isAdmin) requireSubscription(deps.db, user)
   const transfers = await requirePayment(deps, user.id, request.paymentProof)
   const { transactionHash } = request.paymentProof
   const { chainId } = deps.clonePayments.terms

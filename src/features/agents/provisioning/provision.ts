@@ -2,7 +2,7 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import type { Once, Principal, SignedInUser } from '../../../http/env.ts'
-import { PLANS } from '../../people/plans/plans.ts'
+import { findPlan, NO_PLAN } from '../../people/plans/plans.ts'
 import { type ProvisionDeps, toProvider, waitUntilDeployed } from '../agents/provision.ts'
 import { waitForOutcome } from '../deployments/request.ts'
 import { requestOperation, toRequester } from '../operations/operations.ts'
@@ -85,7 +85,7 @@ function insertOrdered(
 ): Promise<{ id: string; operation: number }> {
   return write(deps.db, (tx) => {
     requireTenantQuota(tx, tenant)
-    const model = order.model ?? deps.catalogue.findDefault(PLANS[tenant.plan])?.id ?? 'default'
+    const model = order.model ?? deps.catalogue.findDefault(findPlan(tx, tenant.plan) ?? NO_PLAN)?.id ?? 'default'
     const agent = insertAgent(deps, tx, {
       ownerId: tenant.userId,
       name: order.name,

@@ -4,7 +4,7 @@ import { requireQuota } from '../../../core/require-quota.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import { PLAN_NAMES, PLANS, type PlanName, requirePlanName } from '../../people/plans/plans.ts'
+import { findPlan, isPlanName, PLAN_NAMES, requirePlan } from '../../people/plans/plans.ts'
 import { users } from '../../people/users/tables.ts'
 import { countAgents } from '../registry/list.ts'
 import { agents } from '../registry/tables.ts'
@@ -15,7 +15,7 @@ export type Tenant = {
   userId: string | null
   email: string | null
   subscriptionId: string | null
-  plan: PlanName
+  plan: string
   isAdmin: boolean
 }
 
@@ -35,12 +35,14 @@ export function requireTenant(
 ): Tenant {
   if (principal.kind === 'user') {
     const { id: userId, email, subscriptionId, isAdmin, plan: own } = principal.user
-    const plan = isAdmin ? requirePlan(order.plan ?? 'network') : smallerPlan(requirePlan(own), order.plan)
+    const plan = isAdmin
+      ? requirePaidPlan(deps.db, order.plan ?? 'network')
+      : smallerPlan(deps.db, requirePaidPlan(deps.db, own), order.plan)
     return requirePaid({ userId, email, subscriptionId, plan, isAdmin })
   }
   const email = order.email ?? vouched.email?.toLowerCase() ?? null
   const isAdmin = email !== null && deps.rules.adminEmails.includes(email)
-  const plan = requirePlan(order.plan ?? vouched.plan ?? (isAdmin ? 'network' : undefined))
+  const plan = requirePaidPlan(deps.db, order.plan ?? vouched.plan ?? (isAdmin ? 'network' : undefined))
   const subscriptionId = order.subscriptionId ?? vouched.subscriptionId ?? null
   return requirePaid({ userId: email && findUserId(deps.db, email), email, subscriptionId, plan, isAdmin })
 }
@@ -50,23 +52,24 @@ export function requireTenant(
  * @throws AppError `limited` AGENT_LIMIT_REACHED {current, limit}.
  */
 export function requireTenantQuota(tx: Tx, tenant: Tenant): void {
-  const limit = PLANS[tenant.plan].agents
+  const limit = findPlan(tx, tenant.plan)?.agents ?? null
   if (tenant.isAdmin || limit === null) return
   const current = countForTenant(tx, tenant)
   const message = `Agent limit reached. Your ${tenant.plan} plan allows ${limit} agent(s). Upgrade to add more.`
   requireQuota({ current, limit, message, extra: { code: 'AGENT_LIMIT_REACHED', current, limit } })
 }
 
-function requirePlan(name: string | undefined): PlanName {
-  if (name !== undefined && name !== 'free') return requirePlanName(name)
+function requirePaidPlan(db: Db, name: string | undefined): string {
+  if (name !== undefined && name !== 'free') return requirePlan(db, name).name
   throw new AppError('payment_required', 'No free tier. Choose a paid plan to get started.', {
     code: 'PAYMENT_REQUIRED',
   })
 }
 
-/** A smaller plan than one's own may be asked for; a larger one changes nothing. */
-function smallerPlan(own: PlanName, asked: string | undefined): PlanName {
-  const wanted = asked === undefined || asked === 'free' ? own : requirePlanName(asked)
+/** A smaller plan of the interface may be requested; a larger one, or one of the operator's, changes nothing. */
+function smallerPlan(db: Db, own: string, requested: string | undefined): string {
+  const wanted = requested === undefined || requested === 'free' ? own : requirePlan(db, requested).name
+  if (!isPlanName(own) || !isPlanName(wanted)) return own
   return PLAN_NAMES.indexOf(wanted) < PLAN_NAMES.indexOf(own) ? wanted : own
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/errors.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
-import type { Tx } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
 import { agentsOfTier, findPlan } from '../../people/plans/plans.ts'
 import { countAgents } from './list.ts'
@@ -11,8 +11,8 @@ export function requireProvisioning({ killSwitch }: { killSwitch: boolean }): vo
 }
 
 /** @throws AppError `payment_required` SUBSCRIPTION_REQUIRED. */
-export function requireSubscription(owner: SignedInUser): void {
-  if (!findPlan(owner.plan) || !owner.subscriptionId) {
+export function requireSubscription(db: Db, owner: SignedInUser): void {
+  if (!findPlan(db, owner.plan) || !owner.subscriptionId) {
     throw new AppError('payment_required', 'Active subscription required to provision agents', {
       code: 'SUBSCRIPTION_REQUIRED',
     })
@@ -25,7 +25,7 @@ export function requireSubscription(owner: SignedInUser): void {
  * @throws AppError `limited` {current, limit}.
  */
 export function requireAgentQuota(tx: Tx, owner: SignedInUser, tier: string | undefined): void {
-  const plan = findPlan(owner.plan)
+  const plan = findPlan(tx, owner.plan)
   const ofPlan = plan ? plan.agents : 1
   const ofTier = tier ? agentsOfTier(tier) : null
   const limit = Math.min(ofPlan ?? Number.POSITIVE_INFINITY, ofTier ?? Number.POSITIVE_INFINITY)

@@ -36,7 +36,7 @@ export function createStorageQuota({ rules }: { rules: AccountRules }): StorageQ
       .get()
     if (!row) return null
     // What is stored stays for a while when a subscription is not paid: the plan counts here, not its payment.
-    const plan = isAdmin(row, rules) ? PLANS.network : (findPlan(row.plan) ?? NO_PLAN)
+    const plan = isAdmin(row, rules) ? PLANS.network : (findPlan(db, row.plan) ?? NO_PLAN)
     return { used: row.used ?? 0, limit: plan.storageBytes + (row.granted ?? 0) }
   }
   const readOf = (db: Db, ownerId: string | null) => (ownerId === null ? null : read(db, ownerId))

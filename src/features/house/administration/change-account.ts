@@ -7,6 +7,7 @@ import { write } from '../../../db/write.ts'
 import { createGrantCredits, setCredits } from '../../money/ledger/credits.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
 import { endEmailTokens } from '../../people/mails/email-tokens.ts'
+import { listPlanNames, NO_PLAN } from '../../people/plans/plans.ts'
 import { creditReferral } from '../../people/referrals/referrals.ts'
 import { endSessions } from '../../people/sessions/sessions.ts'
 import { removeTwoFactor } from '../../people/two-factor/two-factor.ts'
@@ -23,7 +24,7 @@ export const CLI: Administrator = { id: 'cli', address: null }
 /**
  * Changes an account and tells the audit log what it was and what it is. A disabled account has no sessions and no
  * mailed links left; its keys and agents' tokens are refused as long as it is.
- * @throws AppError `not_found`, `invalid` when an admin would disable himself.
+ * @throws AppError `not_found`, `invalid` when an admin would disable himself, and for an unknown plan.
  */
 export async function changeAccount(
   deps: AdministerDeps,
@@ -35,6 +36,7 @@ export async function changeAccount(
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const before = getUser(tx, id)
+    if (change.plan !== undefined) requirePlanOrFree(tx, change.plan)
     if (change.credits !== undefined) {
       const memo = 'Set by an administrator'
       setCredits(tx, deps, { userId: id, credits: change.credits, cause: newOrderedId('administration'), memo })
@@ -88,6 +90,11 @@ export async function removeAccountTwoFactor(deps: AdministerDeps, by: Administr
   })
 }
 
+function requirePlanOrFree(tx: Tx, name: string): void {
+  const names = [NO_PLAN.name, ...listPlanNames(tx)]
+  if (!names.includes(name)) throw new AppError('invalid', `plan must be ${names.join(', ')}`)
+}
+
 /** Adds the line about what `by` did. */
 export function audit(
   tx: Tx,
@@ -99,7 +106,8 @@ export function audit(
 }
 
 function toColumns(change: AccountChange, before: UserRow, now: Date): Partial<UserRow> {
-  const status = change.subscriptionStatus ?? (change.plan && (change.plan === 'free' ? 'inactive' : 'active'))
+  const ofPlan = change.plan === undefined ? undefined : change.plan === NO_PLAN.name ? 'inactive' : 'active'
+  const status = change.subscriptionStatus ?? ofPlan
   return {
     ...(change.disabled !== undefined && { disabledAt: change.disabled ? (before.disabledAt ?? now) : null }),
     ...(change.emailVerified !== undefined && {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PLAN_NAMES } from '../../people/plans/plans.ts'
+import { Email, emailText } from '../../people/users/schemas.ts'
 
 const MAX_PAGE = 200
 
@@ -21,7 +21,7 @@ export type UserQuery = z.infer<typeof UserQuery>
 export const AccountChange = z
   .object({
     disabled: z.boolean('disabled must be true or false').optional(),
-    plan: z.enum(['free', ...PLAN_NAMES], `plan must be free, ${PLAN_NAMES.join(', ')}`).optional(),
+    plan: z.string('plan must be text').max(40, 'plan must be at most 40 characters').optional(),
     subscriptionStatus: z
       .enum(
         ['inactive', 'active', 'past_due', 'canceled'],
@@ -67,6 +67,26 @@ export const AdminUserDetail = AdminUser.extend({
   identities: z.array(z.object({ provider: z.string(), email: z.string() })),
 })
 export type AdminUserDetail = z.infer<typeof AdminUserDetail>
+
+/** `POST /api/admin/users`: `plan` in place of the default plan; with `sendMail: false` the link is shown, not mailed. */
+export const CreateUserRequest = z
+  .object({
+    email: emailText('email is required').pipe(Email),
+    name: z.string('name must be text').trim().max(100, 'name must be at most 100 characters').optional(),
+    plan: z.string('plan must be text').max(40, 'plan must be at most 40 characters').optional(),
+    sendMail: z.boolean('sendMail must be true or false').default(true),
+  })
+  .meta({ examples: [{ email: 'grace@example.com', name: 'Grace', plan: 'solo' }] })
+export type CreateUserRequest = z.infer<typeof CreateUserRequest>
+
+/** `POST /api/admin/users`: `url`, by which the new user chooses a password, is shown this once; null when it was mailed. */
+export const CreatedUser = z.object({
+  user: AdminUser,
+  mailed: z.boolean(),
+  url: z.string().nullable(),
+  expiresAt: z.iso.datetime(),
+})
+export type CreatedUser = z.infer<typeof CreatedUser>
 
 /** `GET /api/admin/users/:id`. */
 export const OneAdminUser = z.object({ user: AdminUserDetail })

@@ -1,6 +1,4 @@
 import { type Context, Hono } from 'hono'
-import type { Clock } from '../../../core/clock.ts'
-import type { Db } from '../../../db/open.ts'
 import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
@@ -8,10 +6,20 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AccountRules } from '../../people/users/users.ts'
 import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
+import { type OpenAccountDeps, openAccount } from './create-account.ts'
 import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
-import { AccountChange, AdminUserList, ChangedAdminUser, EndedSessions, OneAdminUser, UserQuery } from './schemas.ts'
+import {
+  AccountChange,
+  AdminUserList,
+  ChangedAdminUser,
+  CreatedUser,
+  CreateUserRequest,
+  EndedSessions,
+  OneAdminUser,
+  UserQuery,
+} from './schemas.ts'
 
-export type AdministrationWebDeps = { db: Db; clock: Clock; rules: AccountRules; guards: Guards }
+export type AdministrationWebDeps = OpenAccountDeps & { rules: AccountRules; guards: Guards }
 
 /** What admins do with other people's accounts. Every change has its line in the audit log. */
 export function administrationWeb(deps: AdministrationWebDeps) {
@@ -20,6 +28,17 @@ export function administrationWeb(deps: AdministrationWebDeps) {
 
   app.get('/api/admin/users', answers({ 200: AdminUserList }), admin, validate('query', UserQuery), async (c) =>
     c.json(await listUsers(deps, c.req.valid('query'), c.req.raw.signal)),
+  )
+
+  app.post(
+    '/api/admin/users',
+    answers({ 201: CreatedUser }, 'conflict'),
+    admin,
+    validate('json', CreateUserRequest),
+    async (c) => {
+      const { user, expiresAt, ...link } = await openAccount(deps, callerOf(c), c.req.valid('json'))
+      return c.json({ user: toAdminUser(user, deps.rules), ...link, expiresAt: expiresAt.toISOString() }, 201)
+    },
   )
 
   app.get('/api/admin/users/:id', answers({ 200: OneAdminUser }, 'not_found'), admin, (c) =>

@@ -9,7 +9,7 @@ import type { RunningSums } from '../../models/usage/running-sums.ts'
 import { usageKeyMonths, usageLogs } from '../../models/usage/tables.ts'
 import { cardSubscriptions } from '../../money/cards/tables.ts'
 import { apiKeys } from '../../people/keys/tables.ts'
-import { planInForce } from '../../people/plans/plans.ts'
+import { planInForce, usedPercentOfPlan } from '../../people/plans/plans.ts'
 import { approvals } from '../../talk/approvals/tables.ts'
 import type { Attention } from './schemas.ts'
 
@@ -87,10 +87,8 @@ function listFailingKeys({ db, ownKeys }: AttentionDeps, userId: string): Attent
   })
 }
 
-function measurePlan({ userSums }: AttentionDeps, user: SignedInUser): Attention[] {
-  const limit = planInForce(user).tokensPerMonth
-  if (!limit) return []
-  const percent = Math.floor((userSums.used(user.id).tokens / limit) * 100)
+function measurePlan({ db, userSums }: AttentionDeps, user: SignedInUser): Attention[] {
+  const percent = Math.floor(usedPercentOfPlan(planInForce(db, user), userSums.used(user.id)))
   return percent >= NEAR_PERCENT ? [{ kind: 'plan-used', percent }] : []
 }
 

@@ -121,7 +121,9 @@ test('DELETE /api/settings/account: usage keeps its sums and the audit log its l
     { userId: 'deleted', agentId: 'deleted', inputTokens: 4, outputTokens: 2, costMicroUsd: 10, calls: 2 },
     { userId: 'usr_eve', agentId: 'eve', calls: 9 },
   ])
-  expect(platform.db.select().from(usageMonths).all()).toEqual([{ userId: 'deleted', month: '2026-11', tokens: 6 }])
+  expect(platform.db.select().from(usageMonths).all()).toEqual([
+    { userId: 'deleted', month: '2026-11', tokens: 6, costMicroUsd: 10 },
+  ])
   expect(platform.db.select().from(auditLog).all()).toMatchObject([
     { actor: userId, action: 'login', detail: {}, address: null },
     { actor: userId, action: 'account.deleted', target: userId, detail: {}, address: null },

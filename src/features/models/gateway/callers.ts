@@ -141,7 +141,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
     if (agent.user.disabledAt) throw accountDisabled()
     const user = toSignedInUser(agent.user, deps.rules)
-    return { userId: user.id, agentId, planned: planOfUser(user), key: null, aiProvider }
+    return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider }
   }
   const findByToken = (token: string | null): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
@@ -150,7 +150,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     if (!holder) return null
     requireScope(holder.scopes, 'models')
     const user = toSignedInUser(holder, deps.rules)
-    return { userId: user.id, agentId: DIRECT, planned: planOfUser(user), key: holder.key, aiProvider: null }
+    return { userId: user.id, agentId: DIRECT, planned: planOfUser(deps.db, user), key: holder.key, aiProvider: null }
   }
   /** Nobody has to pay us for what they pay somebody else for. Agents are held to their own limits. */
   const requirePlanOrOwnKeys = (found: Found): Caller => {
@@ -165,7 +165,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   /** Whom the internal key speaks for, where its headers say nothing of a plan. */
   const findKnown = (header: Headers): Found | null => {
     const user = header('x-user-plan') === undefined ? deps.findUser(header('x-user-id') ?? '') : null
-    return user && toDirect(user)
+    return user && toDirect(deps.db, user)
   }
 
   return {
@@ -176,7 +176,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       const { internalApiKey } = deps
       const isService = internalApiKey !== undefined && isSameSecret(bearerOf(header) ?? '', internalApiKey)
       const rules = isService ? deps.rules : { ...deps.rules, adminEmails: [] }
-      const caller = requirePlanOrOwnKeys(findByHeaders(header, rules))
+      const caller = requirePlanOrOwnKeys(findByHeaders(header, { db: deps.db, rules }))
       requireServiceBearer(header, deps.internalApiKey)
       return caller
     },
@@ -184,12 +184,12 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       const known = findByToken(bearerOf(header))
       if (known) return requirePlanOrOwnKeys(known)
       requireServiceBearer(header, deps.internalApiKey)
-      return requirePlanOrOwnKeys(findByHeaders(header, deps.rules))
+      return requirePlanOrOwnKeys(findByHeaders(header, deps))
     },
     identify(header) {
       const known = findByToken(bearerOf(header))
       if (!known) requireServiceBearer(header, deps.internalApiKey)
-      const { planned, ...caller } = known ?? findKnown(header) ?? findByHeaders(header, deps.rules)
+      const { planned, ...caller } = known ?? findKnown(header) ?? findByHeaders(header, deps)
       return { ...caller, plan: planned instanceof AppError ? NO_PLAN : planned }
     },
     requireAgentToken(header) {
@@ -199,12 +199,12 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       if (agent.user?.disabledAt) throw accountDisabled()
       return agent.agentId
     },
-    callerOfUser: (user) => requirePlanOrOwnKeys(toDirect(user)),
+    callerOfUser: (user) => requirePlanOrOwnKeys(toDirect(deps.db, user)),
   }
 }
 
-function toDirect(user: SignedInUser): Found {
-  return { userId: user.id, agentId: DIRECT, planned: planOfUser(user), key: null, aiProvider: null }
+function toDirect(db: Db, user: SignedInUser): Found {
+  return { userId: user.id, agentId: DIRECT, planned: planOfUser(db, user), key: null, aiProvider: null }
 }
 
 function accountDisabled(): AppError {
@@ -214,22 +214,22 @@ function accountDisabled(): AppError {
 /** Somebody with a plan, or with the reason why there is none. */
 type Found = Omit<Caller, 'plan'> & { planned: Plan | AppError }
 
-function findByHeaders(header: Headers, rules: AccountRules): Found {
+function findByHeaders(header: Headers, { db, rules }: Pick<CallerDeps, 'db' | 'rules'>): Found {
   const userId = header('x-user-id') ?? 'anonymous'
   const isAdmin = rules.adminEmails.includes(header('x-user-email')?.toLowerCase() ?? '')
   const planned = isAdmin
     ? PLANS.network
-    : planOrReason(header('x-user-plan'), header('x-billing-subscription-id') ?? null)
+    : planOrReason(db, header('x-user-plan'), header('x-billing-subscription-id') ?? null)
   return { userId, agentId: DIRECT, planned, key: null, aiProvider: null }
 }
 
-function planOfUser(user: SignedInUser): Plan | AppError {
-  return user.isAdmin ? PLANS.network : planOrReason(user.plan, user.subscriptionId)
+function planOfUser(db: Db, user: SignedInUser): Plan | AppError {
+  return user.isAdmin ? PLANS.network : planOrReason(db, user.plan, user.subscriptionId)
 }
 
 /** The plan, or `payment_required` PLAN_REQUIRED or SUBSCRIPTION_REQUIRED. */
-function planOrReason(name: string | undefined, subscriptionId: string | null): Plan | AppError {
-  const plan = findPlan(name)
+function planOrReason(db: Db, name: string | undefined, subscriptionId: string | null): Plan | AppError {
+  const plan = findPlan(db, name)
   if (!plan) return planRequired()
   if (subscriptionId) return plan
   return new AppError('payment_required', 'Active subscription required. Subscribe at /pricing', {

@@ -63,7 +63,7 @@ export function aiWeb(deps: AiWebDeps) {
       const { user } = c.var
       const bearer = readBearer(c.req.header('authorization'))
       const key = bearer ? (deps.verifyKey(bearer)?.key ?? null) : null
-      return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(user), key }))
+      return c.json(getMyUsage(deps, { userId: user.id, agentId: null, plan: planInForce(deps.db, user), key }))
     },
   )
 
@@ -82,7 +82,7 @@ export function aiWeb(deps: AiWebDeps) {
     const user = await deps.guards.findUser(c)
     // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none; where nothing
     // is configured, what their own key serves.
-    const own = user ? planInForce(user) : NO_PLAN
+    const own = user ? planInForce(deps.db, user) : NO_PLAN
     const plan = own === NO_PLAN ? PLANS.solo : own
     const models = user ? listForUser(deps, user.id) : deps.catalogue.list()
     const usual = deps.catalogue.findDefault(plan) ?? (user && findOwnDefault(deps, user.id))

@@ -5,7 +5,7 @@ import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { apiKeys } from '../../people/keys/tables.ts'
 import { enqueueMail } from '../../people/mails/send-mail.ts'
-import { findPlan } from '../../people/plans/plans.ts'
+import { findPlan, usedPercentOfPlan } from '../../people/plans/plans.ts'
 import { users } from '../../people/users/tables.ts'
 import { type AccountRules, isAdmin } from '../../people/users/users.ts'
 import { usageAlerts, usageKeyMonths, usageMonths } from './tables.ts'
@@ -45,14 +45,16 @@ function tellOnce(deps: AlertDeps, tx: Tx, meter: Meter, month: string): void {
 
 function listPlanMeters({ db, rules }: AlertDeps, month: string): Meter[] {
   return db
-    .select({ user: users, tokens: usageMonths.tokens })
+    .select({ user: users, tokens: usageMonths.tokens, costMicroUsd: usageMonths.costMicroUsd })
     .from(usageMonths)
     .innerJoin(users, eq(users.id, usageMonths.userId))
     .where(and(eq(usageMonths.month, month), isNull(users.disabledAt)))
     .all()
-    .flatMap(({ user, tokens }) => {
-      const limit = isAdmin(user, rules) ? null : findPlan(user.plan)?.tokensPerMonth
-      return limit ? [{ subject: user.id, user, usedPercent: (tokens / limit) * 100, what: 'usage' as const }] : []
+    .flatMap(({ user, ...used }) => {
+      const plan = isAdmin(user, rules) ? null : findPlan(db, user.plan)
+      return plan
+        ? [{ subject: user.id, user, usedPercent: usedPercentOfPlan(plan, used), what: 'usage' as const }]
+        : []
     })
 }
 

@@ -92,7 +92,8 @@ function accountsOf(
   { userId, plan, key, budget }: Spender,
 ): Account[] {
   const accounts: Account[] = []
-  if (plan.tokensPerMonth !== null) accounts.push(accountOfPlan(deps.userSums, userId, plan))
+  if (plan.tokensPerMonth !== null || plan.costMicroUsdPerMonth !== null)
+    accounts.push(accountOfPlan(deps.userSums, userId, plan))
   if (key && (key.tokensPerMonth !== null || key.budgetMicroUsd !== null))
     accounts.push(accountOfKey(deps.keySums, key))
   if (budget) accounts.push({ ...budget, used: budget.used() })
@@ -104,8 +105,8 @@ function accountOfPlan(userSums: RunningSums, userId: string, plan: Spender['pla
     id: userId,
     used: userSums.used(userId),
     maxTokens: plan.tokensPerMonth ?? Number.POSITIVE_INFINITY,
-    maxCostMicroUsd: Number.POSITIVE_INFINITY,
-    exceeded: ({ tokens }) => quotaExceeded(plan, tokens),
+    maxCostMicroUsd: plan.costMicroUsdPerMonth ?? Number.POSITIVE_INFINITY,
+    exceeded: (used) => quotaExceeded(plan, used),
   }
 }
 
@@ -119,8 +120,11 @@ function accountOfKey(keySums: RunningSums, key: NonNullable<Spender['key']>): A
   }
 }
 
-function quotaExceeded(plan: Plan, used: number): AppError {
-  const message = `Monthly token quota exceeded for plan "${plan.name}". Used ${used} of ${plan.tokensPerMonth} tokens. Quota resets at the start of next month.`
+function quotaExceeded({ name, tokensPerMonth, costMicroUsdPerMonth }: Plan, used: Sums): AppError {
+  const tokens = tokensPerMonth === null ? [] : [`${used.tokens} of ${tokensPerMonth} tokens`]
+  const cost = costMicroUsdPerMonth === null ? [] : [`$${toUsd(used.costMicroUsd)} of $${toUsd(costMicroUsdPerMonth)}`]
+  const quota = costMicroUsdPerMonth === null ? 'token quota' : 'quota'
+  const message = `Monthly ${quota} exceeded for plan "${name}". Used ${[...tokens, ...cost].join(', ')}. Quota resets at the start of next month.`
   return new AppError('limited', message, { code: 'QUOTA_EXCEEDED' })
 }
 

@@ -17,12 +17,14 @@ export type RunningSums = {
 /** So many months or days stay in memory: a clock that jumps and comes back finds the one it left. */
 const PERIODS_KEPT = 3
 
-/** Tokens of users in a month; what they cost is no limit of a plan and stays 0. */
+/** Tokens and cost of users in a month. */
 export function createUserSums(deps: { db: Db; clock: Clock }): RunningSums {
   return createRunningSums(deps.clock, toMonth, (userId, month) => {
     const isThis = and(eq(usageMonths.userId, userId), eq(usageMonths.month, month))
-    const row = deps.db.select({ tokens: usageMonths.tokens }).from(usageMonths).where(isThis).get()
-    return { tokens: row?.tokens ?? 0, costMicroUsd: 0 }
+    const { tokens, costMicroUsd } = usageMonths
+    return (
+      deps.db.select({ tokens, costMicroUsd }).from(usageMonths).where(isThis).get() ?? { tokens: 0, costMicroUsd: 0 }
+    )
   })
 }
 

@@ -70,10 +70,15 @@ export const addedDaySums = {
   estimatedCostMicroUsd: sql`${usageDays.estimatedCostMicroUsd} + excluded.estimated_cost_micro_usd`,
 }
 
-/** Tokens of a month (UTC), one row per user: what the quota is checked against. */
+/** Tokens and cost of a month (UTC), one row per user: what the quota is checked against. Calls by users' own keys are left out. */
 export const usageMonths = sqliteTable(
   'usage_months',
-  { userId: text().notNull(), month: text().notNull(), tokens: integer().notNull() },
+  {
+    userId: text().notNull(),
+    month: text().notNull(),
+    tokens: integer().notNull(),
+    costMicroUsd: integer().notNull().default(0),
+  },
   (table) => [primaryKey({ columns: [table.userId, table.month] })],
 )
 
@@ -182,4 +187,7 @@ export const usageAlerts = sqliteTable(
 )
 
 /** For `onConflictDoUpdate` of a month. */
-export const addedMonthSums = { tokens: sql`${usageMonths.tokens} + excluded.tokens` }
+export const addedMonthSums = {
+  tokens: sql`${usageMonths.tokens} + excluded.tokens`,
+  costMicroUsd: sql`${usageMonths.costMicroUsd} + excluded.cost_micro_usd`,
+}

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { sizeOf } from '../../agents/registry/size.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
-import type { PlanName } from '../../people/plans/plans.ts'
+import { findPlan, type PlanName } from '../../people/plans/plans.ts'
 import { type UserRow, users } from '../../people/users/tables.ts'
 import { cardCustomers } from '../cards/tables.ts'
 import type { DeployedSubscription, DeploySubscriptionRequest } from './schemas.ts'
@@ -35,7 +35,7 @@ export async function deploySubscription(
   const customer = customerId || stripeCustomerId
   if (!customer) throw new AppError('invalid', 'customerId is required')
   if (!tier) throw new AppError('invalid', 'tier is required')
-  const plan = toPlanName(tier)
+  const plan = toPlanName(deps.db, tier)
   const user = await write(deps.db, (tx) =>
     activatePlan(tx, getCustomer(tx, customer), { plan, subscriptionId }, deps.clock.now()),
   )
@@ -51,8 +51,8 @@ export async function deploySubscription(
   }
 }
 
-function toPlanName(tier: string): PlanName {
-  const plan = Object.hasOwn(PLAN_OF_TIER, tier) ? PLAN_OF_TIER[tier] : undefined
+function toPlanName(db: Db, tier: string): string {
+  const plan = Object.hasOwn(PLAN_OF_TIER, tier) ? PLAN_OF_TIER[tier] : findPlan(db, tier)?.name
   if (!plan) throw new AppError('invalid', `Invalid tier. Valid tiers: ${Object.keys(PLAN_OF_TIER).join(', ')}`)
   return plan
 }
@@ -72,7 +72,7 @@ function getCustomer(tx: Tx, customer: string) {
 function activatePlan(
   tx: Tx,
   user: UserRow,
-  { plan, subscriptionId }: { plan: PlanName; subscriptionId: DeploySubscriptionRequest['subscriptionId'] },
+  { plan, subscriptionId }: { plan: string; subscriptionId: DeploySubscriptionRequest['subscriptionId'] },
   now: Date,
 ): UserRow {
   const columns = { plan, subscriptionStatus: 'active', subscriptionId: subscriptionId ?? user.subscriptionId } as const

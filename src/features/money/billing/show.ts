@@ -8,7 +8,7 @@ import type { StorageQuota } from '../../agents/storage/quota.ts'
 import type { OwnKeys } from '../../models/own-keys/own-keys.ts'
 import type { RunningSums } from '../../models/usage/running-sums.ts'
 import type { SignUp } from '../../people/accounts/register.ts'
-import { PLAN_NAMES, PLANS, type Plan, planInForce } from '../../people/plans/plans.ts'
+import { findPlan, isPlanName, PLAN_NAMES, PLANS, type Plan, planInForce } from '../../people/plans/plans.ts'
 import { users } from '../../people/users/tables.ts'
 import { CREDIT_PACKS, STORAGE_UPGRADE } from '../cards/prices.ts'
 import { listSubscriptions } from '../cards/subscriptions.ts'
@@ -35,7 +35,7 @@ export function showBilling(deps: ShowBillingDeps, user: SignedInUser): Billing 
   const { db } = deps
   const providers = deps.ownKeys.listProviders(user.id)
   return {
-    plans: Object.fromEntries(Object.values(PLANS).map((plan) => [plan.name, toOffer(plan)])),
+    plans: Object.fromEntries(listShown(db, user).map((plan) => [plan.name, toOffer(plan)])),
     packs: Object.entries(CREDIT_PACKS).map(([pack, { credits, priceUsd }]) => ({
       pack,
       credits,
@@ -56,6 +56,12 @@ export function showBilling(deps: ShowBillingDeps, user: SignedInUser): Billing 
   }
 }
 
+/** The plans of the interface, and the user's own where the operator has defined it. */
+function listShown(db: Db, user: SignedInUser): Plan[] {
+  const own = isPlanName(user.plan) ? null : findPlan(db, user.plan)
+  return [...Object.values(PLANS), ...(own ? [own] : [])]
+}
+
 /** What strangers may know: plans that can be bought here, the cheapest first. */
 export function listPlans({
   cards,
@@ -69,8 +75,11 @@ export function listPlans({
 }
 
 /** Tokens of the plan this month (UTC); null without a limit. */
-export function toUsage(deps: Pick<ShowBillingDeps, 'clock' | 'userSums'>, user: SignedInUser): Billing['usage'] {
-  const limit = planInForce(user).tokensPerMonth
+export function toUsage(
+  deps: Pick<ShowBillingDeps, 'db' | 'clock' | 'userSums'>,
+  user: SignedInUser,
+): Billing['usage'] {
+  const limit = planInForce(deps.db, user).tokensPerMonth
   const { tokens: used } = deps.userSums.used(user.id)
   const now = deps.clock.now()
   return {
@@ -86,7 +95,7 @@ function readStatus(db: Db, userId: string): string {
   return row?.status ?? 'inactive'
 }
 
-function toOffer({ name, priceGbp, agents, models, tokensPerMonth, storageBytes, skills }: Plan) {
+function toOffer({ name, priceGbp, agents, models, tokensPerMonth, costMicroUsdPerMonth, storageBytes, skills }: Plan) {
   const count = (amount: number | null, what: string) =>
     amount === null ? `Unlimited ${what}` : `${amount.toLocaleString('en')} ${what}`
   return {
@@ -97,6 +106,7 @@ function toOffer({ name, priceGbp, agents, models, tokensPerMonth, storageBytes,
       count(agents, agents === 1 ? 'agent' : 'agents'),
       count(models?.length ?? null, 'models'),
       count(tokensPerMonth, 'tokens a month'),
+      ...(costMicroUsdPerMonth === null ? [] : [`$${formatMicroUsd(costMicroUsdPerMonth, 2)} of models a month`]),
       count(skills, 'skills'),
       `${storageBytes / GIGABYTE} GB of storage`,
     ],

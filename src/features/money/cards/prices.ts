@@ -45,8 +45,7 @@ export function priceOfPlan(plan: PlanName): number {
 export function findPlanByPrice(currency: string, minorUnits: number): PlanName | null {
   if (currency !== 'gbp') return null
   return (
-    Object.values(PLANS).flatMap(({ name, priceGbp }) =>
-      name !== 'free' && priceGbp * MINOR_UNITS === minorUnits ? [name] : [],
-    )[0] ?? null
+    Object.values(PLANS).flatMap(({ name, priceGbp }) => (priceGbp * MINOR_UNITS === minorUnits ? [name] : []))[0] ??
+    null
   )
 }

@@ -48,7 +48,7 @@ export function cardsWeb(deps: CardsWebDeps) {
     onFullDisk,
     signedIn,
     async (c) => {
-      if (!findPlan(c.var.user.plan))
+      if (!findPlan(deps.db, c.var.user.plan))
         throw new AppError('payment_required', 'Choose a plan first', { code: 'PLAN_REQUIRED' })
       return c.json({ url: await startStorageCheckout(deps, c.var.user) })
     },

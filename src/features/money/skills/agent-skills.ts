@@ -20,7 +20,8 @@ export function listAgentSkills({ db, findUser }: Deps, agentId: string): SkillT
   if (!owner) return []
   const isEnabled = and(eq(installedSkills.userId, owner.id), eq(installedSkills.enabled, true))
   const rows = db.select().from(installedSkills).where(isEnabled).orderBy(asc(installedSkills.id)).all()
-  const allowed = new Set([...new Set(rows.map(({ skillId }) => skillId))].slice(0, planInForce(owner).skills))
+  const limit = planInForce(db, owner).skills ?? rows.length
+  const allowed = new Set([...new Set(rows.map(({ skillId }) => skillId))].slice(0, limit))
   return rows
     .filter((row) => row.agentId === agentId && allowed.has(row.skillId))
     .flatMap(({ skillId }) => findText(db, owner.id, skillId) ?? [])

@@ -23,7 +23,8 @@ export function countEnabledSkills(db: Db, userId: string, besides = ''): number
 
 /** @throws AppError `limited` {current, limit} at the plan's skills, `payment_required` without a plan. */
 export function requireSkillQuota(tx: Tx, user: SignedInUser, skillId: string): void {
-  const limit = planInForce(user).skills
+  const limit = planInForce(tx, user).skills
+  if (limit === null) return
   if (limit === 0) throw planRequired()
   const current = countEnabledSkills(tx, user.id, skillId)
   requireQuota({ current, limit, message: 'Skill limit reached' })

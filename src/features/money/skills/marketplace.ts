@@ -29,7 +29,7 @@ export function listMarketplace(db: Db, user: SignedInUser | null, query: SkillQ
     featured: skills.filter(({ featured }) => featured),
     installedSkillIds: [...new Set(installed?.map(({ skillId }) => skillId))],
     installed,
-    limit: user && { used: countEnabledSkills(db, user.id), allowed: planInForce(user).skills },
+    limit: user && { used: countEnabledSkills(db, user.id), allowed: planInForce(db, user).skills },
   }
 }
 

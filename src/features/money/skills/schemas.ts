@@ -91,7 +91,7 @@ export const Marketplace = z.object({
     .array(z.object({ agentId: z.string(), skillId: z.string(), enabled: z.boolean(), createdAt: z.string() }))
     .nullable(),
   /** Enabled skills and how many the plan allows; null for nobody. */
-  limit: z.object({ used: z.number(), allowed: z.number() }).nullable(),
+  limit: z.object({ used: z.number(), allowed: z.number().nullable() }).nullable(),
 })
 export type Marketplace = z.infer<typeof Marketplace>
 

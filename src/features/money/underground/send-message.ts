@@ -96,7 +96,8 @@ function findEarlier(tx: Tx, sender: AgentRow, message: SendRequest): BusMessage
 function requireMessageQuota(deps: SendDeps, tx: Tx, sender: AgentRow, now: Date): void {
   const owner = sender.ownerId === null ? null : deps.findUser(sender.ownerId)
   if (sender.ownerId !== null && !owner) throw new AppError('unauthenticated', 'Invalid message signature')
-  const limit = (owner ? planInForce(owner) : PLANS.network).messagesPerDay
+  const limit = (owner ? planInForce(tx, owner) : PLANS.network).messagesPerDay
+  if (limit === null) return
   if (limit === 0) throw planRequired()
   const today = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()))
   const whose = owner ? eq(busMessages.ownerId, owner.id) : eq(busMessages.fromAgentId, sender.id)

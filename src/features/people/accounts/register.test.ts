@@ -194,16 +194,23 @@ test('POST /api/register: 429 beyond the rate of one address, told in RateLimit 
   expect((await ask('203.0.113.2')).status).toBe(400)
 })
 
-test('POST /api/register: at home the first account owns the house, the second does not', async () => {
-  const { face, platform } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
-  const web = face('web', { address: '127.0.0.1' })
-  await web.request('/api/register', json('POST', ADA))
-  await web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }))
-  expect(platform.db.select().from(users).all()).toMatchObject([
-    { email: 'ada@example.com', plan: 'network', subscriptionStatus: 'active', isAdmin: true },
-    { email: 'eve@example.com', plan: 'free', subscriptionStatus: 'inactive', isAdmin: false },
-  ])
-})
+test.each<[Record<string, string>, object]>([
+  [{}, { plan: 'network', subscriptionStatus: 'active' }],
+  [{ DEFAULT_PLAN: 'solo' }, { plan: 'solo', subscriptionStatus: 'active' }],
+  [{ DEFAULT_PLAN: 'free' }, { plan: 'free', subscriptionStatus: 'inactive' }],
+])(
+  'POST /api/register: at home with %j the first account administers, the second has %j',
+  async (environment, second) => {
+    const { face, platform } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home', ...environment } })
+    const web = face('web', { address: '127.0.0.1' })
+    await web.request('/api/register', json('POST', ADA))
+    await web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }))
+    expect(platform.db.select().from(users).all()).toMatchObject([
+      { email: 'ada@example.com', plan: 'network', subscriptionStatus: 'active', isAdmin: true },
+      { email: 'eve@example.com', isAdmin: false, ...second },
+    ])
+  },
+)
 
 test('POST /api/register: at home the first account administers over the web, the second is told that it may not', async () => {
   const { face } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })

@@ -7,9 +7,11 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { enqueueVerification } from '../email-addresses/verify-email.ts'
-import { isInviteUsable, redeemInvite } from '../invites/redeem.ts'
+import { findInvite, redeemInvite } from '../invites/redeem.ts'
+import type { InviteRow } from '../invites/tables.ts'
 import { requireUncommon } from '../passwords/common-passwords.ts'
 import type { Passwords } from '../passwords/passwords.ts'
+import { NO_PLAN, PLANS } from '../plans/plans.ts'
 import { newReferralCode, noteReferral } from '../referrals/referrals.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
@@ -20,6 +22,8 @@ export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
   /** At home the machine's owner signs up first, has no plan to buy and administers (README, Decisions). */
   firstUserOwnsHouse: boolean
+  /** The plan of accounts that an administrator creates or invites, and at home of all; null for none. */
+  defaultPlan: string | null
   /** Addresses of wallets are not for passwords (decisions, 5). */
   walletEmailDomain: string
 }
@@ -48,8 +52,8 @@ export async function register(deps: RegisterDeps, request: RegisterRequest, ori
   return write(deps.db, (tx) => {
     requireFree(tx, email)
     countSignUp(tx, deps, origin)
-    if (deps.signUp.mode === 'invite' && !redeemInvite(tx, inviteCode ?? '', now)) throw invalidInvite()
-    const user = insertUser(tx, account, { now, ...firstRights(tx, deps.signUp) })
+    const invite = useInvite(tx, deps.signUp, inviteCode ?? '', now)
+    const user = insertUser(tx, account, { now, ...firstRights(tx, deps.signUp, invite) })
     if (referralCode) noteReferral(tx, deps, user, referralCode)
     enqueueVerification(tx, deps, user)
     return user
@@ -61,7 +65,16 @@ function requireInvited({ db, signUp }: Pick<RegisterDeps, 'db' | 'signUp'>, inv
   if (signUp.mode === 'closed') throw new AppError('forbidden', 'Sign-up is closed')
   if (signUp.mode === 'open') return
   if (!inviteCode) throw new AppError('forbidden', 'Invite code required')
-  if (!isInviteUsable(db, inviteCode)) throw invalidInvite()
+  if (!findInvite(db, inviteCode)) throw invalidInvite()
+}
+
+/** Redeems the invitation where one is needed, or where sign-up is open and it gives a plan. @throws AppError `forbidden`. */
+function useInvite(tx: Tx, { mode, defaultPlan }: SignUp, code: string, now: Date): InviteRow | null {
+  const found = findInvite(tx, code)
+  const isNeeded = mode === 'invite' || (found?.plan ?? defaultPlan) !== null
+  const invite = found && isNeeded ? redeemInvite(tx, code, now) : null
+  if (mode === 'invite' && !invite) throw invalidInvite()
+  return invite
 }
 
 function invalidInvite(): AppError {
@@ -99,10 +112,18 @@ export function requireFree(db: Db, email: string): void {
   if (taken) throw new AppError('conflict', 'User already exists')
 }
 
-/** What a new account starts with: at home the first one owns the house, everybody else has no plan yet. */
-export function firstRights(tx: Tx, signUp: Pick<SignUp, 'firstUserOwnsHouse'>): FirstRights {
-  const ownsHouse = signUp.firstUserOwnsHouse && !hasAccounts(tx)
-  return { plan: ownsHouse ? 'network' : null, isAdmin: ownsHouse }
+/**
+ * Returns the plan and the rights of a new account. At home the first account is an administrator and every account has a
+ * plan; elsewhere an account has the plan of its invitation, where `given` is one or an administrator creates it.
+ */
+export function firstRights(
+  tx: Tx,
+  { firstUserOwnsHouse: isHome, defaultPlan }: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan'>,
+  given: { plan: string | null } | null = null,
+): FirstRights {
+  if (isHome && !hasAccounts(tx)) return { plan: PLANS.network.name, isAdmin: true }
+  const plan = given?.plan ?? (given !== null || isHome ? defaultPlan : null)
+  return { plan: plan === NO_PLAN.name ? null : plan, isAdmin: false }
 }
 
 /** Has anybody an account here? */

@@ -39,7 +39,7 @@ export function invitesBackend(deps: InvitesBackendDeps) {
     validate('json', ValidateInviteRequest),
     async (c) => {
       const { code } = c.req.valid('json')
-      const valid = await write(deps.db, (tx) => redeemInvite(tx, code, deps.clock.now()))
+      const valid = (await write(deps.db, (tx) => redeemInvite(tx, code, deps.clock.now()))) !== null
       return c.json({ valid }, valid ? 200 : 400)
     },
   )

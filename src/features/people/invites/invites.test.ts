@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { auditLog } from '../audit/tables.ts'
+import { users } from '../users/tables.ts'
 import { CreatedInvite, InviteList, InviteResponse } from './schemas.ts'
 import { invites } from './tables.ts'
 
@@ -161,13 +163,42 @@ test('POST /api/register: where sign-up is open an invitation is not asked for, 
   expect(isUsed()).toEqual([false])
 })
 
+test.each<[mode: string, defaultPlan: string, plan: string | undefined, given: string]>([
+  ['invite', 'free', 'label', 'label'],
+  ['invite', 'solo', undefined, 'solo'],
+  ['invite', 'solo', 'free', 'free'],
+  ['open', 'free', 'label', 'label'],
+  ['open', 'solo', undefined, 'solo'],
+])(
+  'POST /api/admin/invites: with SIGN_UP=%s and DEFAULT_PLAN=%s an invitation for %p gives the plan %s, once',
+  async (mode, defaultPlan, plan, given) => {
+    const test = await withAdmin({ SIGN_UP: mode, DEFAULT_PLAN: defaultPlan })
+    const { code } = await read(CreatedInvite, test.ask('POST', '', undefined, { plan }))
+    expect((await read(InviteList, test.ask('GET'))).invites).toMatchObject([{ plan: plan ?? null }])
+    expect((await test.register(code, 'bo@example.com')).status).toBe(200)
+    const row = test.platform.db.select().from(users).where(eq(users.email, 'bo@example.com')).get()
+    expect(row).toMatchObject({ plan: given, subscriptionStatus: given === 'free' ? 'inactive' : 'active' })
+    expect(test.isUsed()).toEqual([true])
+  },
+)
+
+test('POST /api/admin/invites: 400 for a plan that does not exist, and no invitation is made', async () => {
+  const { ask, platform } = await withAdmin()
+  const response = await ask('POST', '', undefined, { plan: 'gold' })
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    { error: 'Invalid plan. Supported: solo, collective, label, network' },
+  ])
+  expect(countRows(platform.db).invites).toBe(0)
+})
+
 /** An admin, and Ada who is none. */
-async function withAdmin() {
-  const test = withInvites({ SIGN_UP: 'invite', ADMIN_EMAILS: 'root@example.com', APP_URL: 'https://stead.example' })
+async function withAdmin(environment: Record<string, string> = { SIGN_UP: 'invite' }) {
+  const test = withInvites({ ADMIN_EMAILS: 'root@example.com', APP_URL: 'https://stead.example', ...environment })
   const { cookie } = await test.signIn('root@example.com')
   const ada = await test.signIn('ada@example.com')
-  const ask = (method: string, path = '', headers: Record<string, string> = cookie) =>
-    test.web.request(`/api/admin/invites${path}`, method === 'POST' ? json('POST', {}, headers) : { method, headers })
+  const ask = (method: string, path = '', headers: Record<string, string> = cookie, body: unknown = {}) =>
+    test.web.request(`/api/admin/invites${path}`, method === 'POST' ? json('POST', body, headers) : { method, headers })
   return { ...test, ada, ask }
 }
 

@@ -20,6 +20,7 @@ export function listInvites(db: Db): Invite[] {
       createdBy: sql<string>`coalesce(${users.email}, ${invites.createdBy})`,
       createdAt: invites.createdAt,
       usedAt: invites.usedAt,
+      plan: invites.plan,
     })
     .from(invites)
     .leftJoin(users, eq(users.id, invites.createdBy))

@@ -1,31 +1,23 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { invites } from './tables.ts'
+import { type InviteRow, invites } from './tables.ts'
 
 /** 20 hex digits, written in either case. */
 const CODE = /^[0-9a-f]{20}$/i
 
-/** Uses the code up; of any number of callers at once exactly one is told true. */
-export function redeemInvite(tx: Tx, code: string, now: Date): boolean {
-  if (!CODE.test(code)) return false
-  const { changes } = tx
-    .update(invites)
-    .set({ usedAt: now })
-    .where(and(eq(invites.codeHash, hashInvite(code)), isNull(invites.usedAt)))
-    .run()
-  return changes === 1
+/** Uses the code up: of any number of concurrent callers exactly one gets the invitation, the others null. */
+export function redeemInvite(tx: Tx, code: string, now: Date): InviteRow | null {
+  if (!CODE.test(code)) return null
+  const isUnused = and(eq(invites.codeHash, hashInvite(code)), isNull(invites.usedAt))
+  return tx.update(invites).set({ usedAt: now }).where(isUnused).returning().all()[0] ?? null
 }
 
-/** Would `redeemInvite` take it now? */
-export function isInviteUsable(db: Db, code: string): boolean {
-  if (!CODE.test(code)) return false
-  const row = db
-    .select({ usedAt: invites.usedAt })
-    .from(invites)
-    .where(eq(invites.codeHash, hashInvite(code)))
-    .get()
-  return row?.usedAt === null
+/** Returns the invitation that `redeemInvite` would take now. */
+export function findInvite(db: Db, code: string): InviteRow | null {
+  if (!CODE.test(code)) return null
+  const isUnused = and(eq(invites.codeHash, hashInvite(code)), isNull(invites.usedAt))
+  return db.select().from(invites).where(isUnused).get() ?? null
 }
 
 /** How a code is kept: 80 random bits need no slow hash. */

@@ -11,12 +11,18 @@ export type ValidateInviteRequest = z.infer<typeof ValidateInviteRequest>
 /** `POST /api/invite/validate`. */
 export const InviteValidity = z.object({ valid: z.boolean() })
 
-/** An invitation without its code; `createdBy` is an address, `operator` or `cli`. */
+/** `POST /api/admin/invites`: `plan` is what the new account gets; without it the default plan, `free` for none. */
+export const CreateInviteRequest = z
+  .object({ plan: z.string('plan must be text').max(40, 'plan must be at most 40 characters').nullish() })
+  .meta({ examples: [{ plan: 'solo' }] })
+
+/** An invitation without its code; `createdBy` is an address, `operator` or `cli`; `plan` is null for the default plan. */
 export const Invite = z.object({
   id: z.string(),
   createdBy: z.string(),
   createdAt: z.string(),
   usedAt: z.string().nullable(),
+  plan: z.string().nullable(),
 })
 export type Invite = z.infer<typeof Invite>
 

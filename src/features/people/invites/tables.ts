@@ -8,9 +8,12 @@ export const invites = sqliteTable(
     createdBy: text().notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     usedAt: integer({ mode: 'timestamp_ms' }),
+    /** The plan that the new account gets; null for the default plan. */
+    plan: text(),
   },
   (table) => [
     index('invites_by_creator').on(table.createdBy),
     index('invites_by_time').on(table.createdAt, table.codeHash),
   ],
 )
+export type InviteRow = typeof invites.$inferSelect

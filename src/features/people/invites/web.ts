@@ -7,7 +7,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validateAnyBody } from '../../../http/validate.ts'
 import { createInvite } from './create.ts'
 import { listInvites, withdrawInvite } from './list.ts'
-import { CreatedInvite, InviteList } from './schemas.ts'
+import { CreatedInvite, CreateInviteRequest, InviteList } from './schemas.ts'
 
 export type InvitesWebDeps = {
   db: Db
@@ -26,10 +26,16 @@ export function invitesWeb(deps: InvitesWebDeps) {
     c.json({ invites: listInvites(deps.db), signUp: deps.signUp.mode }),
   )
 
-  app.post('/api/admin/invites', answers({ 201: CreatedInvite }), admin, validateAnyBody(NoBody), async (c) => {
-    const code = await createInvite(deps, c.var.user.id)
-    return c.json({ code, url: `${deps.appUrl}/signup?invite=${code}` }, 201)
-  })
+  app.post(
+    '/api/admin/invites',
+    answers({ 201: CreatedInvite }),
+    admin,
+    validateAnyBody(CreateInviteRequest),
+    async (c) => {
+      const code = await createInvite(deps, c.var.user.id, c.req.valid('json').plan ?? null)
+      return c.json({ code, url: `${deps.appUrl}/signup?invite=${code}` }, 201)
+    },
+  )
 
   app.delete('/api/admin/invites/:id', answers({ 200: Done }, 'not_found'), admin, async (c) => {
     await withdrawInvite(deps, c.var.user.id, c.req.param('id'))

@@ -12,6 +12,8 @@ export type EmailTokenPurpose = EmailToken['purpose']
 /** 43 of 62 characters: 256 bits. */
 const TOKEN_LENGTH = 43
 const HOUR_MS = 3_600_000
+/** For the first password of an account that an administrator has created. */
+export const FIRST_PASSWORD_MS = 7 * 24 * HOUR_MS
 const LIFETIMES_MS: Readonly<Record<EmailTokenPurpose, number>> = {
   'reset-password': HOUR_MS,
   'verify-email': 24 * HOUR_MS,
@@ -23,10 +25,11 @@ export function issueEmailToken(
   tx: Tx,
   link: { userId: string; purpose: EmailTokenPurpose; email: string },
   now: Date,
+  lifetimeMs = LIFETIMES_MS[link.purpose],
 ): string {
   endEmailTokens(tx, link.userId, link.purpose)
   const token = randomText(TOKEN_LENGTH)
-  const expiresAt = new Date(now.getTime() + LIFETIMES_MS[link.purpose])
+  const expiresAt = new Date(now.getTime() + lifetimeMs)
   tx.insert(emailTokens)
     .values({ ...link, tokenHash: sha256(token), expiresAt })
     .run()

@@ -12,6 +12,16 @@ export const MAILS = {
     page: '/reset-password',
     end: 'If it was not you, ignore this mail: nothing changes.',
   },
+  'account-created': {
+    subject: 'Your account is ready',
+    lines: [
+      'An administrator created an account for this address.',
+      'This link lets you choose a password. It works once, for seven days.',
+    ],
+    button: 'Choose a password',
+    page: '/reset-password',
+    end: 'If you did not expect this mail, ignore it.',
+  },
   'verify-email': {
     subject: 'Confirm your email address',
     lines: ['Confirm that this address is yours.', 'The link works once, for one day.'],

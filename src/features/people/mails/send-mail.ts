@@ -8,7 +8,7 @@ import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { type UserRow, users } from '../users/tables.ts'
 import { isWalletEmail } from '../users/wallet-email.ts'
-import { type EmailTokenPurpose, findPendingEmail, issueEmailToken } from './email-tokens.ts'
+import { type EmailTokenPurpose, FIRST_PASSWORD_MS, findPendingEmail, issueEmailToken } from './email-tokens.ts'
 import { composeMail, type MailName } from './mails.ts'
 import type { LinksGo } from './schemas.ts'
 
@@ -20,7 +20,10 @@ export const MAIL_JOB = 'accounts.mail'
  * null for mail that nobody gets. Notices go to `address`, which the account may have left by then.
  */
 export const MailRequest = z.union([
-  z.object({ mail: z.enum(['reset-password', 'verify-email', 'change-email']), userId: z.string().nullable() }),
+  z.object({
+    mail: z.enum(['account-created', 'reset-password', 'verify-email', 'change-email']),
+    userId: z.string().nullable(),
+  }),
   z.object({
     mail: z.enum([
       'email-change-asked',
@@ -90,10 +93,12 @@ async function sendNotice(deps: SendMailDeps, mail: MailName, to: string, signal
 function issueLink(
   tx: Tx,
   deps: SendMailDeps,
-  purpose: EmailTokenPurpose,
+  mail: EmailTokenPurpose | 'account-created',
   userId: string,
 ): { to: string; token: string } | null {
   const now = deps.clock.now()
+  const isFirst = mail === 'account-created'
+  const purpose = isFirst ? 'reset-password' : mail
   const user = tx
     .select()
     .from(users)
@@ -101,7 +106,10 @@ function issueLink(
     .get()
   const to = user && findReader(tx, purpose, user, now)
   if (!to || isWalletEmail(to, deps.signUp.walletEmailDomain)) return null
-  return { to, token: issueEmailToken(tx, { userId, purpose, email: to }, now) }
+  return {
+    to,
+    token: issueEmailToken(tx, { userId, purpose, email: to }, now, isFirst ? FIRST_PASSWORD_MS : undefined),
+  }
 }
 
 /** Who is to follow the link: null when that has become pointless. */

@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
+import { openTestDatabase } from '../../../../tests/harness/database.ts'
 import { AppError } from '../../../core/errors.ts'
-import { findPlan, PLAN_NAMES, PLANS, type PlanName, requirePlanName, WEB_AGENT_LIMITS } from './plans.ts'
+import { findPlan, PLAN_NAMES, PLANS, type PlanName, requirePlan, WEB_AGENT_LIMITS } from './plans.ts'
+
+const { db } = openTestDatabase()
 
 test.each<[PlanName, ...(number | null)[]]>([
   ['solo', 29, 5, 1, 10, 500, 2_000_000],
@@ -24,15 +27,15 @@ test('the tiers of the web have limits of their own', () => {
 })
 
 test.each(PLAN_NAMES)('%s is a plan', (name) => {
-  expect(findPlan(name)).toBe(PLANS[name])
-  expect(requirePlanName(name)).toBe(name)
+  expect(findPlan(db, name)).toBe(PLANS[name])
+  expect(requirePlan(db, name).name).toBe(name)
 })
 
 test.each(['free', '', 'Solo', 'toString', '__proto__', null, undefined])('%p is none', (name) => {
-  expect(findPlan(name)).toBeNull()
+  expect(findPlan(db, name)).toBeNull()
 })
 
 test('a word that is no plan is refused with those that are', () => {
   const refusal = new AppError('invalid', 'Invalid plan. Supported: solo, collective, label, network')
-  expect(() => requirePlanName('gold')).toThrow(refusal)
+  expect(() => requirePlan(db, 'gold')).toThrow(refusal)
 })

@@ -1,4 +1,8 @@
+import { eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
+import { type MicroUsd, toMicroUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import { type PlanRow, plans } from './tables.ts'
 
 /** The plans that are sold, cheapest first; `free` is the deprecated word for none (Interface 2). */
 export const PLAN_NAMES = ['solo', 'collective', 'label', 'network'] as const
@@ -6,13 +10,15 @@ export type PlanName = (typeof PLAN_NAMES)[number]
 
 /** What a plan allows; null means no limit. Prices are whole pounds a month. */
 export type Plan = {
-  name: PlanName | 'free'
+  name: string
   priceGbp: number
   models: readonly string[] | null
   agents: number | null
-  skills: number
-  messagesPerDay: number
+  skills: number | null
+  messagesPerDay: number | null
   tokensPerMonth: number | null
+  /** Cost of models that the platform pays; only operators' own plans limit it. */
+  costMicroUsdPerMonth: MicroUsd | null
   /** For messages, memory, mail and workspaces together (decisions, 50). */
   storageBytes: number
 }
@@ -20,13 +26,13 @@ export type Plan = {
 /** The model that only the largest plans and those who name it get (Interface 4.4). */
 export const PREMIUM_MODEL = 'anthropic/claude-opus-4.6'
 const MEGABYTE = 1024 * 1024
-const GIGABYTE = 1024 * MEGABYTE
+export const GIGABYTE = 1024 * MEGABYTE
 const LABEL_MODELS = ['openai/gpt-4o-mini', 'google/gemini-2.0-flash', 'xiaomi/mimo-v2-pro']
 const SOLO_MODELS = [...LABEL_MODELS, 'openai/gpt-4o', 'anthropic/claude-3.5-sonnet']
 const COLLECTIVE_MODELS = [...SOLO_MODELS, 'openai/gpt-4-turbo', 'anthropic/claude-3-opus']
 
 /** Interface 2, table Plans, taken as written: that `label` is smaller in three columns is no slip of ours (decisions, 18). */
-export const PLANS: Readonly<Record<PlanName, Plan>> = {
+export const PLANS: Readonly<Record<PlanName, Plan & { name: PlanName }>> = {
   solo: {
     name: 'solo',
     priceGbp: 29,
@@ -35,6 +41,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 10,
     messagesPerDay: 500,
     tokensPerMonth: 2_000_000,
+    costMicroUsdPerMonth: null,
     storageBytes: GIGABYTE,
   },
   collective: {
@@ -45,6 +52,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 25,
     messagesPerDay: 2000,
     tokensPerMonth: 6_000_000,
+    costMicroUsdPerMonth: null,
     storageBytes: 5 * GIGABYTE,
   },
   label: {
@@ -55,6 +63,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 3,
     messagesPerDay: 100,
     tokensPerMonth: 20_000_000,
+    costMicroUsdPerMonth: null,
     storageBytes: 20 * GIGABYTE,
   },
   network: {
@@ -65,6 +74,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     skills: 100,
     messagesPerDay: 10_000,
     tokensPerMonth: null,
+    costMicroUsdPerMonth: null,
     storageBytes: 100 * GIGABYTE,
   },
 }
@@ -78,14 +88,15 @@ export const NO_PLAN: Plan = {
   skills: 0,
   messagesPerDay: 0,
   tokensPerMonth: 0,
+  costMicroUsdPerMonth: 0,
   // Enough to look around, and to keep what one had for a while.
   storageBytes: 100 * MEGABYTE,
 }
 
 /** The plan that is in force for somebody: admins have the largest, and one that is not active counts for nothing. */
-export function planInForce(user: { isAdmin: boolean; plan: string; subscriptionId: string | null }): Plan {
+export function planInForce(db: Db, user: { isAdmin: boolean; plan: string; subscriptionId: string | null }): Plan {
   if (user.isAdmin) return PLANS.network
-  return (user.subscriptionId !== null && findPlan(user.plan)) || NO_PLAN
+  return (user.subscriptionId !== null && findPlan(db, user.plan)) || NO_PLAN
 }
 
 /** What somebody without a plan is told. */
@@ -104,17 +115,52 @@ export function agentsOfTier(tier: string): number {
   return Object.hasOwn(WEB_AGENT_LIMITS, tier) ? (WEB_AGENT_LIMITS[tier] ?? 1) : 1
 }
 
-/** Null for `free`, for nothing and for words that name no plan. */
-export function findPlan(name: string | null | undefined): Plan | null {
-  return isPlanName(name) ? PLANS[name] : null
+/** Returns a plan of the interface or of the operator; null for `free`, for nothing and for an unknown name. */
+export function findPlan(db: Db, name: string | null | undefined): Plan | null {
+  if (isPlanName(name)) return PLANS[name]
+  if (!name || name === NO_PLAN.name) return null
+  const row = db.select().from(plans).where(eq(plans.name, name)).get()
+  return row ? toPlan(row) : null
 }
 
+/** Returns whether `name` is one of the four plans of the interface. */
 export function isPlanName(name: string | null | undefined): name is PlanName {
   return PLAN_NAMES.some((plan) => plan === name)
 }
 
+/** Returns the names of all plans, those of the interface first. */
+export function listPlanNames(db: Db): string[] {
+  const own = db.select({ name: plans.name }).from(plans).orderBy(plans.name).all()
+  return [...PLAN_NAMES, ...own.map(({ name }) => name)]
+}
+
 /** @throws AppError `invalid` naming the plans that exist. */
-export function requirePlanName(name: string): PlanName {
-  if (!isPlanName(name)) throw new AppError('invalid', `Invalid plan. Supported: ${PLAN_NAMES.join(', ')}`)
-  return name
+export function requirePlan(db: Db, name: string): Plan {
+  const plan = findPlan(db, name)
+  if (!plan) throw new AppError('invalid', `Invalid plan. Supported: ${listPlanNames(db).join(', ')}`)
+  return plan
+}
+
+/** Returns how much of a plan's monthly tokens or money is used, whichever is more; 0 without such a limit. */
+export function usedPercentOfPlan(
+  { tokensPerMonth, costMicroUsdPerMonth }: Plan,
+  used: { tokens: number; costMicroUsd: MicroUsd },
+): number {
+  const ofTokens = tokensPerMonth ? used.tokens / tokensPerMonth : 0
+  const ofCost = costMicroUsdPerMonth ? used.costMicroUsd / costMicroUsdPerMonth : 0
+  return Math.max(ofTokens, ofCost) * 100
+}
+
+function toPlan(row: PlanRow): Plan {
+  return {
+    name: row.name,
+    priceGbp: 0,
+    models: row.models,
+    agents: row.agents,
+    skills: row.skills,
+    messagesPerDay: row.messagesPerDay,
+    tokensPerMonth: row.tokensPerMonth,
+    costMicroUsdPerMonth: row.usdPerMonth === null ? null : toMicroUsd(row.usdPerMonth),
+    storageBytes: Math.round(row.storageGb * GIGABYTE),
+  }
 }

@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
 
-const PLANS = ['free', 'solo', 'collective', 'label', 'network'] as const
 const SUBSCRIPTION_STATUSES = ['inactive', 'active', 'past_due', 'canceled'] as const
 const EMAIL_TOKEN_PURPOSES = ['reset-password', 'verify-email', 'change-email'] as const
 
@@ -19,7 +18,8 @@ export const users = sqliteTable(
     name: text().notNull(),
     passwordHash: text(),
     isAdmin: integer({ mode: 'boolean' }).notNull().default(false),
-    plan: text({ enum: PLANS }).notNull().default('free'),
+    /** A plan of the interface, one of the operator's, or `free` for none. */
+    plan: text().notNull().default('free'),
     subscriptionStatus: text({ enum: SUBSCRIPTION_STATUSES }).notNull().default('inactive'),
     subscriptionId: text(),
     credits: integer().notNull().default(0),
@@ -40,7 +40,6 @@ export const users = sqliteTable(
   (table) => [
     index('users_by_time').on(table.createdAt, table.id),
     check('users_email_is_lower_case', sql`${table.email} = lower(${table.email})`),
-    oneOf('users_plan', table.plan, PLANS),
     oneOf('users_subscription_status', table.subscriptionStatus, SUBSCRIPTION_STATUSES),
   ],
 )

@@ -39,7 +39,7 @@ export async function getFleetCosts(
       createdAt: agent.createdAt.toISOString(),
     })),
     totalSpend: toUsd([...ever.values()].reduce((sum, cost) => sum + cost, 0)),
-    managedAiCost: plansArePaid && user.subscriptionId !== null ? (findPlan(user.plan)?.priceGbp ?? 0) : 0,
+    managedAiCost: plansArePaid && user.subscriptionId !== null ? (findPlan(db, user.plan)?.priceGbp ?? 0) : 0,
     coordinationRevenue: 0,
     plan: user.plan,
     agentCount: agents.length,

@@ -35,7 +35,7 @@ export async function orderVideo(
   request: GenerateVideoRequest,
 ): Promise<VideoRow> {
   deps.video.requireConfigured()
-  if (planInForce(user) === NO_PLAN) throw planRequired()
+  if (planInForce(deps.db, user) === NO_PLAN) throw planRequired()
   const userId = user.id
   const { text, imageUrl } = toPrompt(request)
   return write(deps.db, (tx) => {

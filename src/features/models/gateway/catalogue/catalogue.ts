@@ -172,7 +172,11 @@ function toListed([first, ...others]: readonly CatalogueModel[]): CatalogueModel
 export function isAllowed(model: CatalogueModel, { plan, key, budget }: Allowance): boolean {
   if (!isListedForKey(model, { key })) return false
   if (isLocal(model)) return true
-  const isCounted = plan.models !== null || key?.budgetMicroUsd != null || budget?.isOfMoney === true
+  const isCounted =
+    plan.models !== null ||
+    plan.costMicroUsdPerMonth !== null ||
+    key?.budgetMicroUsd != null ||
+    budget?.isOfMoney === true
   if (model.price === null && isCounted) return false
   return isIn(plan.models, model.id)
 }

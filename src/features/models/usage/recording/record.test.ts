@@ -102,9 +102,9 @@ test('the sums of a day and of a month grow with each call, by user, agent and m
     ]),
   )
   expect(platform.db.select().from(usageMonths).orderBy(usageMonths.userId, usageMonths.month).all()).toEqual([
-    { userId: 'usr_ada', month: '2100-03', tokens: 3003 },
-    { userId: 'usr_ada', month: '2100-04', tokens: 1500 },
-    { userId: 'usr_eve', month: '2100-03', tokens: 1500 },
+    { userId: 'usr_ada', month: '2100-03', tokens: 3003, costMicroUsd: 903 },
+    { userId: 'usr_ada', month: '2100-04', tokens: 1500, costMicroUsd: 450 },
+    { userId: 'usr_eve', month: '2100-03', tokens: 1500, costMicroUsd: 450 },
   ])
 })
 

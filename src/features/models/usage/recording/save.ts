@@ -82,13 +82,15 @@ function toDayRow(day: string, { userId, agentId, model, provider }: Timed) {
 
 /** One row for each user and month, of what counts against a plan. */
 function sumMonths(events: Timed[]) {
-  const sums = new Map<string, { month: string; userId: string; tokens: number }>()
-  for (const { at, userId, isOwnKey, inputTokens, outputTokens } of events) {
+  const sums = new Map<string, { month: string; userId: string; tokens: number; costMicroUsd: number }>()
+  for (const { at, userId, isOwnKey, inputTokens, outputTokens, costMicroUsd } of events) {
     if (isOwnKey) continue
     const month = toMonth(at)
     const key = `${month}\n${userId}`
-    const tokens = (sums.get(key)?.tokens ?? 0) + inputTokens + outputTokens
-    sums.set(key, { month, userId, tokens })
+    const sum = sums.get(key) ?? { month, userId, tokens: 0, costMicroUsd: 0 }
+    sum.tokens += inputTokens + outputTokens
+    sum.costMicroUsd += costMicroUsd
+    sums.set(key, sum)
   }
   return sums.values()
 }
@@ -173,7 +175,12 @@ function prepareStatements(tx: Tx) {
       .prepare(),
     month: tx
       .insert(usageMonths)
-      .values({ userId: value('userId'), month: value('month'), tokens: value('tokens') })
+      .values({
+        userId: value('userId'),
+        month: value('month'),
+        tokens: value('tokens'),
+        costMicroUsd: value('costMicroUsd'),
+      })
       .onConflictDoUpdate({
         target: [usageMonths.userId, usageMonths.month],
         set: addedMonthSums,

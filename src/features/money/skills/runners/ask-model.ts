@@ -1,9 +1,10 @@
+import type { Db } from '../../../../db/open.ts'
 import type { SignedInUser } from '../../../../http/env.ts'
 import { type CompleteDeps, complete } from '../../../models/gateway/complete.ts'
 import { DIRECT } from '../../../models/usage/tables.ts'
 import { planInForce } from '../../../people/plans/plans.ts'
 
-export type AskDeps = CompleteDeps
+export type AskDeps = CompleteDeps & { db: Db }
 
 /** What a skill tells a model: `instructions` are the skill's, `input` comes from its user. */
 export type Question = { instructions: string; input: string; skill: string }
@@ -29,7 +30,7 @@ export async function askModel(
     { role: 'user', content: input },
   ]
   const body = { messages, max_tokens: MAX_TOKENS, stream: false }
-  const caller = { userId: user.id, agentId: DIRECT, plan: planInForce(user), key: null, aiProvider: null }
+  const caller = { userId: user.id, agentId: DIRECT, plan: planInForce(deps.db, user), key: null, aiProvider: null }
   const json = JSON.stringify(body)
   const request = { caller, wish: {}, body, json, endpoint: `${ENDPOINT}/${skill}`, signal }
   const { id, model, content } = await complete(deps, request)

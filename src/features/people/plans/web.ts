@@ -1,0 +1,57 @@
+import { type Context, Hono } from 'hono'
+import { answers, Done } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { listPlansForAdmin, toAdminPlan } from './list.ts'
+import { changeOwnPlan, createOwnPlan, deleteOwnPlan, type OwnPlanDeps } from './own-plans.ts'
+import { AdminPlanList, ChangePlanRequest, CreatePlanRequest, OnePlan } from './schemas.ts'
+
+export type PlansWebDeps = OwnPlanDeps & { guards: Guards }
+
+/** Plans as administrators define them, next to the four of the interface. */
+export function plansWeb(deps: PlansWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { admin } = deps.guards
+  const onFullDisk = routeTraits({ worksOnFullDisk: true })
+
+  app.get('/api/admin/plans', answers({ 200: AdminPlanList }), admin, (c) =>
+    c.json({ plans: listPlansForAdmin(deps.db), defaultPlan: deps.plans.byDefault }),
+  )
+
+  app.post(
+    '/api/admin/plans',
+    answers({ 201: OnePlan }, 'conflict', 'limited'),
+    admin,
+    validate('json', CreatePlanRequest),
+    async (c) => c.json({ plan: toAdminPlan(await createOwnPlan(deps, actorOf(c), c.req.valid('json'))) }, 201),
+  )
+
+  app.put(
+    '/api/admin/plans/:name',
+    answers({ 200: OnePlan }, 'not_found'),
+    onFullDisk,
+    admin,
+    validate('json', ChangePlanRequest),
+    async (c) =>
+      c.json({ plan: toAdminPlan(await changeOwnPlan(deps, actorOf(c), c.req.param('name'), c.req.valid('json'))) }),
+  )
+
+  app.delete(
+    '/api/admin/plans/:name',
+    answers({ 200: Done }, 'not_found', 'conflict'),
+    onFullDisk,
+    admin,
+    async (c) => {
+      await deleteOwnPlan(deps, actorOf(c), c.req.param('name'))
+      return c.json({ success: true })
+    },
+  )
+
+  return app
+}
+
+function actorOf(c: Context<WebEnv>) {
+  return { id: c.var.user.id, address: c.env.address }
+}

@@ -1,0 +1,26 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import type { PlanDefinition, PlanLimits } from '../../src/core/plan-definition.ts'
+import { AdminPlanList, OnePlan } from '../../src/features/people/plans/schemas.ts'
+import { Done } from '../../src/http/answers.ts'
+import { api, inPath, request } from '../api/request.ts'
+
+/** Every plan with its limits and the number of its accounts. */
+export const plansQuery = queryOptions({
+  queryKey: ['admin', 'plans'],
+  queryFn: ({ signal }) => request(AdminPlanList, api.GET('/api/admin/plans', { signal })),
+})
+
+export async function createPlan(client: QueryClient, body: PlanDefinition): Promise<void> {
+  await request(OnePlan, api.POST('/api/admin/plans', { body }))
+  await client.invalidateQueries({ queryKey: plansQuery.queryKey })
+}
+
+export async function changePlan(client: QueryClient, name: string, body: PlanLimits): Promise<void> {
+  await request(OnePlan, api.PUT('/api/admin/plans/{name}', { ...inPath({ name }), body }))
+  await client.invalidateQueries({ queryKey: plansQuery.queryKey })
+}
+
+export async function deletePlan(client: QueryClient, name: string): Promise<void> {
+  await request(Done, api.DELETE('/api/admin/plans/{name}', inPath({ name })))
+  await client.invalidateQueries({ queryKey: plansQuery.queryKey })
+}
