@@ -1,7 +1,11 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import type { PlanDefinition, PlanLimits } from '../../src/core/plan-definition.ts'
-import { AdminPlanList, OnePlan } from '../../src/features/people/plans/schemas.ts'
-import { Done } from '../../src/http/answers.ts'
+import { z } from 'zod'
+import {
+  AdminPlanList,
+  OnePlan,
+  type PlanDefinition,
+  type PlanLimits,
+} from '../../src/features/people/own-plans/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** Every plan with its limits and the number of its accounts. */
@@ -21,6 +25,6 @@ export async function changePlan(client: QueryClient, name: string, body: PlanLi
 }
 
 export async function deletePlan(client: QueryClient, name: string): Promise<void> {
-  await request(Done, api.DELETE('/api/admin/plans/{name}', inPath({ name })))
+  await request(z.object({ success: z.literal(true) }), api.DELETE('/api/admin/plans/{name}', inPath({ name })))
   await client.invalidateQueries({ queryKey: plansQuery.queryKey })
 }

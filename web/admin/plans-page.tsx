@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { AdminPlan, AdminPlanList } from '../../src/features/people/plans/schemas.ts'
+import type { AdminPlan, AdminPlanList } from '../../src/features/people/own-plans/schemas.ts'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'

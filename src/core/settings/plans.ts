@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { errorMessage, StartupError } from '../errors.ts'
-import { PlanDefinition } from '../plan-definition.ts'
+import { PlanDefinition } from './plan-definition.ts'
 
 const PlanList = z.array(PlanDefinition, 'must be a JSON list of plans').max(100, 'must have at most 100 plans')
 

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { PlanDefinition, PlanLimits } from '../../../core/plan-definition.ts'
+import { PlanDefinition, PlanLimits } from '../../../core/settings/plan-definition.ts'
+
+export { PlanDefinition, PlanLimits }
 
 /** `POST /api/admin/plans`. */
 export const CreatePlanRequest = PlanDefinition.meta({

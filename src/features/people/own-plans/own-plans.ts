@@ -1,14 +1,14 @@
 import { and, count, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, StartupError } from '../../../core/errors.ts'
-import type { PlanDefinition, PlanLimits } from '../../../core/plan-definition.ts'
+import type { PlanDefinition, PlanLimits } from '../../../core/settings/plan-definition.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { invites } from '../invites/tables.ts'
+import { listPlanNames } from '../plans/plans.ts'
+import { type PlanRow, plans } from '../plans/tables.ts'
 import { users } from '../users/tables.ts'
-import { listPlanNames } from './plans.ts'
-import { type PlanRow, plans } from './tables.ts'
 
 export type OwnPlanDeps = { db: Db; clock: Clock; plans: { byDefault: string | null; own: readonly PlanDefinition[] } }
 /** The administrator who changes a plan: user id and address. */

@@ -1,9 +1,9 @@
 import { count } from 'drizzle-orm'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
+import { GIGABYTE, PLANS, type Plan } from '../plans/plans.ts'
 import { users } from '../users/tables.ts'
 import { listOwnPlans, type OwnPlan } from './own-plans.ts'
-import { GIGABYTE, PLANS, type Plan } from './plans.ts'
 import type { AdminPlan } from './schemas.ts'
 
 /** Returns every plan with the number of its accounts: the four of the interface, then the operator's by name. */
