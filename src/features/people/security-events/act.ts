@@ -90,10 +90,10 @@ function actOnOne(tx: Tx, event: OneEvent): string {
   return `${name}: ${userIds.join(', ') || 'nobody here'}`
 }
 
-/** Legacy tokens name the user once, in `sub`, by e-mail (Interface 4.2). */
+/** Legacy tokens name the user in the claim `sub`, by e-mail (Interface 4.2). */
 function subjectOf({ claims, body }: OneEvent): Subject {
   if (claims.form === 'current' || claims.sub === undefined) return body.subject
-  return claims.sub.includes('@') ? { email: claims.sub } : { sub: claims.sub }
+  return claims.sub.includes('@') ? { ...body.subject, email: claims.sub } : { ...body.subject, sub: claims.sub }
 }
 
 function disable(tx: Tx, target: Target): string {

@@ -114,7 +114,7 @@ describe('what an event does', () => {
     [
       'an unknown subject with her e-mail',
       { [`${RISC}sessions-revoked`]: { subject: { sub: 'other', email: 'ada@example.com' } } },
-      2,
+      0,
       false,
     ],
     ['an odd body', { [`${RISC}sessions-revoked`]: 'what' }, 2, false],
@@ -156,11 +156,33 @@ describe('what an event does', () => {
     expect(ada.sessionsLeft()).toBe(0)
   })
 
-  test('POST /api/security/risc: the e-mail of somebody who only has a password finds nobody', async () => {
+  test.each([
+    ['e-mail alone', { email: 'Bo@example.com' }],
+    ['an unknown subject and e-mail', { sub: 'subject-of-bo', email: 'bo@example.com' }],
+    ['an unknown token and e-mail', { token: 'token-of-bo', email: 'bo@example.com' }],
+  ])(
+    'POST /api/security/risc: ends the sessions of an account that never linked the provider, by %s',
+    async (_by, subject) => {
+      const ada = await adaAtHome()
+      const bo = await ada.signIn('bo@example.com')
+      await using _jobs = startJobs(ada.platform)
+      await ada.send(await issuer.sign(revoked(subject)))
+      await ada.settled()
+      expect(await ada.platform.sessions.find(bo.token)).toBeNull()
+      expect(ada.events()[0]?.outcome).toBe(`sessions-revoked: ${bo.user.id}`)
+      expect(ada.sessionsLeft()).toBe(2)
+    },
+  )
+
+  test.each([
+    ['an unknown e-mail', { email: 'eve@example.com' }],
+    ['an unknown subject', { sub: 'subject-of-bo' }],
+    ['an e-mail at another issuer', { iss: 'https://evil.example', email: 'bo@example.com' }],
+  ])('POST /api/security/risc: ends no session for %s', async (_by, subject) => {
     const ada = await adaAtHome()
     const bo = await ada.signIn('bo@example.com')
     await using _jobs = startJobs(ada.platform)
-    await ada.send(await issuer.sign(revoked({ email: 'bo@example.com' })))
+    await ada.send(await issuer.sign(revoked(subject)))
     await ada.settled()
     expect(await ada.platform.sessions.find(bo.token)).not.toBeNull()
     expect(ada.events()[0]?.outcome).toBe('sessions-revoked: nobody here')
@@ -423,6 +445,23 @@ describe('the legacy endpoint', () => {
     expect(ada.sessionsLeft()).toBe(left)
     expect(ada.row()?.externalSignInDisabledAt).toBeNull()
   })
+
+  test.each([
+    ['the claim `sub`', { sub: 'bo@example.com', events: { [`${RISC}sessions-revoked`]: {} } }],
+    ['the subject of the event', revoked({ email: 'bo@example.com' })],
+    ['an unknown claim `sub` and the subject', { ...revoked({ email: 'bo@example.com' }), sub: 'subject-of-bo' }],
+  ])(
+    'POST /api/auth/idp-b/risc: ends the sessions of an account that never linked the provider, by e-mail in %s',
+    async (_where, claims) => {
+      const ada = await adaAtHome()
+      const bo = await ada.signIn('bo@example.com')
+      await using _jobs = startJobs(ada.platform)
+      expect((await ada.send(await issuer.sign(claims), LEGACY)).status).toBe(200)
+      await ada.settled()
+      expect(await ada.platform.sessions.find(bo.token)).toBeNull()
+      expect(ada.sessionsLeft()).toBe(2)
+    },
+  )
 
   test('POST /api/auth/idp-b/risc: a token without jti is acted on once', async () => {
     const ada = await adaAtHome()
