@@ -68,6 +68,7 @@ test('without any variable the settings are the documented defaults', () => {
       backend: 120,
       ai: 30,
       deployments: 5,
+      gateway: 100,
       agents: 100,
       chat: 60,
       instance: 30,

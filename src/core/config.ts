@@ -124,6 +124,7 @@ function toRates(env: Settings) {
     backend: env.RATE_LIMIT_BACKEND,
     ai: env.RATE_LIMIT_AI,
     deployments: env.RATE_LIMIT_DEPLOYMENTS,
+    gateway: env.RATE_LIMIT_GATEWAY,
     agents: env.RATE_LIMIT_AGENTS,
     chat: env.RATE_LIMIT_CHAT,
     instance: env.RATE_LIMIT_INSTANCE,

@@ -45,6 +45,7 @@ test.skipIf(!hasAnvil)(
       GATEWAY_SETTLER_KEY: SETTLER_KEY,
       SUMMARIZER_ALLOW_PRIVATE: 'true',
       RATE_LIMIT_AGENTS: '1000000',
+      RATE_LIMIT_GATEWAY: '1000000',
     }
     await using house = await openHouse({ environment })
     let program = await house.start()

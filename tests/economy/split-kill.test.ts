@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { QueuedSplit, SplitDetail } from '../../src/features/money/splits/schemas.ts'
 import { hasAnvil } from '../harness/chain/anvil.ts'
+import { createAgent, signUp } from '../harness/client.ts'
 import { fund, readToken, startTokenChain, USDC } from '../harness/paying-platform.ts'
 import { bearer, json, read } from '../harness/requests.ts'
 import { roundsOf } from '../harness/rounds.ts'
@@ -19,7 +20,7 @@ test.skipIf(!hasAnvil)(
   `killed ${KILLS_AFTER.length} times within a split of ${RECIPIENTS} recipients: each is paid, once`,
   async () => {
     await using chain = await startTokenChain(8453, USDC)
-    const environment = { BASE_RPC_URL: chain.rpcUrl, USDC_ADDRESS: USDC }
+    const environment = { BASE_RPC_URL: chain.rpcUrl, USDC_ADDRESS: USDC, ADMIN_EMAILS: 'ada@example.com' }
     await using house = await openHouse({ environment })
     let program = await house.start()
     const post = async (path: string, body: unknown) => {
@@ -27,7 +28,9 @@ test.skipIf(!hasAnvil)(
       if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
       return response
     }
-    const whose = { userId: 'label-1', agentId: 'agent-1' }
+    const ada = await signUp(program.urls.web)
+    const { user } = await read(z.object({ user: z.object({ id: z.string() }) }), ada.get('/api/auth/session'))
+    const whose = { userId: user.id, agentId: await createAgent(ada, { model: 'openai/gpt-4o-mini' }) }
     const { address } = await read(z.object({ address: z.string() }), post('/api/underground/wallets', whose))
     await fund(chain, USDC, address, 100n * DOLLAR)
     const payees = Array.from({ length: RECIPIENTS }, (_, index) => `0x${(index + 1).toString(16).padStart(40, 'c')}`)

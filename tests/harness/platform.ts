@@ -39,6 +39,7 @@ const NO_RATES = Object.fromEntries(
     'BACKEND',
     'AI',
     'DEPLOYMENTS',
+    'GATEWAY',
     'AGENTS',
     'CHAT',
     'INSTANCE',

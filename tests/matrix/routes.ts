@@ -119,8 +119,6 @@ const undergroundRoutes = (face: 'web' | 'backend'): Record<string, Expectation>
     [`POST /api/underground/events ${face}`]: {
       names: AGENT,
       status: 201,
-      // The operator may announce for agents elsewhere.
-      missing: ({ user }) => (user ? 404 : 201),
       creates: true,
       body: ({ id }) => ({
         agentId: id,
@@ -140,7 +138,6 @@ const undergroundRoutes = (face: 'web' | 'backend'): Record<string, Expectation>
       names: AGENT,
       // The world has no wallet either; the operator's split waits for one.
       status: ({ user }) => (user ? 404 : 200),
-      missing: ({ user }) => (user ? 404 : 200),
       creates: true,
       body: ({ id, owner, caller }) => ({
         userId: caller.user?.id ?? owner?.id ?? 'usr_missing',
@@ -338,7 +335,6 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/underground/wallets backend': {
     names: AGENT,
     status: 201,
-    missing: ({ user }) => (user ? 404 : 201),
     creates: true,
     body: ({ id, owner }) => ({ userId: owner?.id ?? 'usr_missing', agentId: id }),
     refusal: () => 401,

@@ -100,6 +100,7 @@ export const RATES = {
   RATE_LIMIT_BACKEND: perMinute(120).describe('`/api/*` of the backend; `/v1` counts the same number for each bearer'),
   RATE_LIMIT_AI: perMinute(30).describe('`/api/ai/*`'),
   RATE_LIMIT_DEPLOYMENTS: perMinute(5).describe('`POST /api/deployments`'),
+  RATE_LIMIT_GATEWAY: perMinute(100).describe('`/api/x402` and `/api/v1/gateway`, each'),
   RATE_LIMIT_AGENTS: perMinute(100).describe('`/api/agents` of the web'),
   RATE_LIMIT_CHAT: perMinute(60).describe('`/api/chat` of the web'),
   RATE_LIMIT_INSTANCE: perMinute(30).describe('`/api/instance/*`'),

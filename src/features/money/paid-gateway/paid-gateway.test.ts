@@ -283,7 +283,7 @@ test('POST /api/v1/gateway: without an account a key that can be guessed is 400'
 })
 
 test('POST /api/v1/gateway: 429 above 100 a minute', async () => {
-  await using it = await house({ RATE_LIMIT_AGENTS: '' })
+  await using it = await house({ RATE_LIMIT_GATEWAY: '' })
   const statuses = async (times: number) =>
     (await Promise.all(Array.from({ length: times }, () => it.send({ plugin: 'summarize' })))).map(
       ({ status }) => status,

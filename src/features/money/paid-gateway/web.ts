@@ -27,7 +27,7 @@ export type PaidGatewayDeps = SettleDeps & {
   chainCharges: ChainCharges
   findTier: FindTier
   appUrl: string
-  requestsPerMinute: { agents: number }
+  requestsPerMinute: { gateway: number }
 }
 
 const PATH = '/api/v1/gateway'
@@ -48,7 +48,7 @@ type Paid = { row: GatewayPaymentRow; reference: string | null; sealed(response:
 /** Work that is paid with the request: from credits, or on chain by MPP or x402 (Interface 4.15). */
 export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
   const app = new Hono<GatewayEnv>()
-  const limit = limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.')
+  const limit = limitRate(() => deps.requestsPerMinute.gateway, 'Too many requests, please slow down.')
 
   const underWay = new Set<string>()
 

@@ -6,9 +6,9 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once, Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
-import { findAgent, getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/list.ts'
 import { users } from '../../people/users/tables.ts'
-import { findSplitWallet } from './agent-wallets.ts'
+import { findSplitWallet, requireUser } from './agent-wallets.ts'
 import type { CreateSplitRequest } from './schemas.ts'
 import { royaltyParts, royaltySplits, type SplitRow, splitRules } from './tables.ts'
 
@@ -27,8 +27,8 @@ export type NewSplit = Omit<CreateSplitRequest, 'recipients' | 'userId'> & {
 
 /**
  * Writes down a split with what each recipient gets, to the last millionth, and has it paid.
- * @throws AppError `not_found` for a user, an agent or a wallet that is not the principal's; the operator may name others,
- * and the split waits until the wallet is one of ours.
+ * @throws AppError `not_found` for a user that is missing or not the principal, for an agent that is not the user's, and for
+ * a wallet that is not the principal's; the operator may name a wallet that is made later, for which the split waits.
  */
 export async function createSplit(
   deps: CreateSplitDeps,
@@ -38,8 +38,8 @@ export async function createSplit(
 ): Promise<SplitRow> {
   const userId = toUserId(principal, request.userId)
   return write(deps.db, (tx) => {
-    const find = principal.kind === 'operator' ? findAgent : getAgent
-    find(tx, principal, request.agentId)
+    requireUser(tx, principal, userId)
+    if (getAgent(tx, principal, request.agentId).ownerId !== userId) throw new AppError('not_found', 'Agent not found')
     const split = insertSplit(tx, deps, { ...request, userId })
     if (principal.kind === 'user' && split.walletId === null) throw new AppError('not_found', 'Wallet not found')
     note(tx, String(split.id))

@@ -1,6 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { toUsd } from '../../../core/money.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv, OnceEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
@@ -81,7 +81,7 @@ export function agentWalletsBackend(
       const address = c.req.param('address')
       const { userId } = c.req.valid('query')
       const balance = await readAgentBalance(deps, c.var.principal, { userId, address })
-      return c.json({ address, balance_usdc: toUsd(Number(balance)) })
+      return c.json({ address, balance_usdc: formatMicroUsd(Number(balance), 2) })
     },
   )
 

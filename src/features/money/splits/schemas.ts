@@ -149,5 +149,5 @@ export const OneSplit = z.object({ split: SplitDetail })
 /** `POST /api/underground/wallets`. */
 export const AgentWallet = z.object({ address: z.string(), agentId: z.string(), userId: z.string() })
 
-/** `GET /api/underground/wallets/:address/balance`. */
-export const AgentWalletBalance = z.object({ address: z.string(), balance_usdc: z.number() })
+/** `GET /api/underground/wallets/:address/balance`: dollars as decimal text. */
+export const AgentWalletBalance = z.object({ address: z.string(), balance_usdc: z.string() })

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { hasAnvil } from '../../../../tests/harness/chain/anvil.ts'
 import type { TestChain } from '../../../../tests/harness/chain/test-chain.ts'
 import {
+  addAgent,
   fund,
   openPaying,
   type Paying,
@@ -150,24 +151,52 @@ test('GET, POST /api/underground/splits and /api/underground/splits/:id: users s
   expect((await web.request(PATH)).status).toBe(401)
 })
 
-test('POST /api/underground/wallets: 201, the same again; the operator may name others; 404 for a stranger’s agent', async () => {
-  const { backend, agentId, user, wallet, signIn } = await openPaying(null)
-  const eve = await signIn('eve@example.com')
+test('POST /api/underground/wallets: 201, and the same wallet again', async () => {
+  const { backend, agentId, user, wallet, platform } = await openPaying(null)
   const make = (body: object, headers: Record<string, string> = OPERATOR) =>
     backend.request(WALLETS, json('POST', body, headers))
   const known = await make({ userId: user.id, agentId })
   expect([known.status, await known.json()]).toEqual([201, { address: wallet.address, agentId, userId: user.id }])
-  const elsewhere = { userId: 'user-elsewhere', agentId: 'agent-elsewhere' }
-  const both = await Promise.all([make(elsewhere), make(elsewhere)])
-  const bodies = await Promise.all(both.map((response) => response.json()))
-  expect(bodies[0]).toEqual({ address: expect.stringMatching(/^0x[0-9a-f]{40}$/), ...elsewhere })
-  expect(bodies[1]).toEqual(bodies[0])
-  const asEve = { ...OPERATOR, 'x-user-id': eve.user.id }
-  expect((await make({ userId: user.id, agentId }, asEve)).status).toBe(404)
-  expect((await make({ userId: eve.user.id, agentId }, asEve)).status).toBe(404)
+  expect(platform.db.select().from(managedWallets).all()).toHaveLength(1)
   expect((await make({ userId: user.id })).status).toBe(400)
   for (const headers of [{}, bearer('wrong')])
     expect((await make({ userId: user.id, agentId }, headers)).status).toBe(401)
+})
+
+describe('with the internal key', () => {
+  const strangers = async () => {
+    const paying = await openPaying(null)
+    const eve = await paying.signIn('eve@example.com')
+    const { user, agentId } = paying
+    const own = { userId: user.id, agentId }
+    const asEve = { ...OPERATOR, 'x-user-id': eve.user.id }
+    const cases: [object, Record<string, string>, string][] = [
+      [{ ...own, userId: 'usr_missing' }, OPERATOR, 'User not found'],
+      [{ ...own, agentId: 'missing' }, OPERATOR, 'Agent not found'],
+      [{ userId: eve.user.id, agentId }, OPERATOR, 'Agent not found'],
+      [own, asEve, 'User not found'],
+      [{ userId: eve.user.id, agentId }, asEve, 'Agent not found'],
+    ]
+    return { ...paying, cases }
+  }
+
+  test('POST /api/underground/wallets: 404 for a missing user, a missing agent and an agent of another user', async () => {
+    const { backend, platform, cases } = await strangers()
+    for (const [body, headers, error] of cases) {
+      const response = await backend.request(WALLETS, json('POST', body, headers))
+      expect([response.status, await response.json()]).toEqual([404, { error }])
+    }
+    expect(platform.db.select().from(managedWallets).all()).toHaveLength(1)
+  })
+
+  test('POST /api/underground/splits: 404 for a missing user, a missing agent and an agent of another user', async () => {
+    const paying = await strangers()
+    for (const [change, headers, error] of paying.cases) {
+      const response = await ask(paying, { ...toBody(paying, among(100)), ...change }, headers)
+      expect([response.status, await response.json()]).toEqual([404, { error }])
+    }
+    expect((await read(SplitPage, paying.backend.request(PATH, { headers: OPERATOR }))).splits).toEqual([])
+  })
 })
 
 test('GET /api/underground/wallets/:address/balance: 400 without userId, 404 for another’s wallet, 503 without a chain', async () => {
@@ -203,7 +232,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     const response = await backend.request(`${WALLETS}/${wallet.address}/balance?userId=${user.id}`, {
       headers: OPERATOR,
     })
-    expect([response.status, await response.json()]).toEqual([200, { address: wallet.address, balance_usdc: 7 }])
+    expect([response.status, await response.json()]).toEqual([200, { address: wallet.address, balance_usdc: '7.00' }])
   })
 
   test('a split is settled: each is paid to the last millionth, those with nothing are not', async () => {
@@ -267,21 +296,27 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     expect(await paid(recipients)).toEqual([40n * DOLLAR, 0n])
   })
 
-  test('the operator pays from a wallet of the house, also when it is made after the split', async () => {
+  test('followSplits leaves a split queued until fromAddress is a wallet of the user, and pays from a wallet made by the operator', async () => {
     const paying = await openTestHouse()
-    const elsewhere = { userId: 'user-elsewhere', agentId: 'agent-elsewhere' }
-    const make = () => paying.backend.request(WALLETS, json('POST', elsewhere, OPERATOR))
-    const { address } = await read(z.object({ address: z.string() }), make())
+    const { platform, user } = paying
+    const agentId = await addAgent(paying, user.id)
     const recipients = among(100)
-    const body = { ...toBody(paying, recipients), ...elsewhere, fromAddress: newPayee() }
-    const { splitId: lost } = await read(QueuedSplit, ask(paying, body))
-    await followSplits(paying.platform)
+    const { splitId: lost } = await read(
+      QueuedSplit,
+      ask(paying, { ...toBody(paying, recipients), agentId, fromAddress: newPayee() }),
+    )
+    await followSplits(platform)
     expect(await detailOf(paying, lost)).toMatchObject({
       status: 'queued',
       reason: expect.stringContaining('no wallet'),
     })
-    await fund(chain, USDC, address, 100n * DOLLAR)
-    const { splitId } = await read(QueuedSplit, ask(paying, { ...body, fromAddress: address }))
+    const made = () => paying.backend.request(WALLETS, json('POST', { userId: user.id, agentId }, OPERATOR))
+    const wallet = await read(z.object({ address: z.string() }), made())
+    await fund(chain, USDC, wallet.address, 100n * DOLLAR)
+    const { splitId } = await read(
+      QueuedSplit,
+      ask(paying, { ...toBody(paying, recipients), agentId, fromAddress: wallet.address }),
+    )
     expect(await settle(paying, splitId)).toMatchObject({ status: 'settled' })
     expect(await paid(recipients)).toEqual([100n * DOLLAR])
   })

@@ -87,7 +87,10 @@ export const splitRules = sqliteTable(
 )
 export type SplitRuleRow = typeof splitRules.$inferSelect
 
-/** Wallets that the operator had made for users and agents that are not here, by the names they were given. */
+/**
+ * Wallets that the operator created for users and agents of other platforms, by the names they were given. No new ones are
+ * created; those that exist still pay splits.
+ */
 export const houseWallets = sqliteTable(
   'house_wallets',
   {

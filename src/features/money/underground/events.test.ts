@@ -90,13 +90,18 @@ test('/api/underground/events: users see and announce their own, on both faces; 
   expect((await web.request(PATH, json('POST', night(), cookie))).status).toBe(201)
 })
 
-test('POST /api/underground/events: the operator may announce for an agent elsewhere; that of a deleted agent goes', async () => {
+test('POST /api/underground/events: 404 with the internal key for an agent that does not exist', async () => {
+  const { announce, backend } = await openTestHouse()
+  const response = await announce({ agentId: 'elsewhere' })
+  expect([response.status, await response.json()]).toEqual([404, { error: 'Agent not found' }])
+  expect(await read(UndergroundEventList, backend.request(PATH, { headers: OPERATOR }))).toEqual([])
+})
+
+test('DELETE /api/agents/:id: its events go with it', async () => {
   const { announce, backend, agent } = await openTestHouse()
-  expect((await announce({ agentId: 'elsewhere' })).status).toBe(201)
   expect((await announce()).status).toBe(201)
   await backend.request(`/api/agents/${agent.id}`, { method: 'DELETE', headers: OPERATOR })
-  const list = await read(UndergroundEventList, backend.request(PATH, { headers: OPERATOR }))
-  expect(list.map(({ agent_id }) => agent_id)).toEqual(['elsewhere'])
+  expect(await read(UndergroundEventList, backend.request(PATH, { headers: OPERATOR }))).toEqual([])
 })
 
 test('/api/underground/events: 401 without a bearer and for a wrong one, nobody on the web', async () => {

@@ -4,12 +4,12 @@ import { formatMicroUsd, parseMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import { findAgent, getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/list.ts'
 import type { CreateEventRequest, EventQuery, UndergroundEvent } from './schemas.ts'
 import { type EventRow, events } from './tables.ts'
 
 /**
- * Announces an event in the name of one of the principal's agents; the operator may do so for agents elsewhere as well.
+ * Announces an event in the name of one of the principal's agents; the operator may name any agent.
  * @throws AppError `not_found` for any other agent.
  */
 export async function createEvent(
@@ -20,9 +20,8 @@ export async function createEvent(
   const ticketPriceMicroUsd = parseMicroUsd(ticketPriceUsdc) ?? 0
   const pricePlaces = ticketPriceUsdc.split('.')[1]?.length ?? 0
   return write(deps.db, (tx) => {
-    const find = principal.kind === 'operator' ? findAgent : getAgent
-    const agent = find(tx, principal, request.agentId)
-    const whose = { ownerId: agent?.ownerId ?? null, localAgentId: agent?.id ?? null }
+    const { id: localAgentId, ownerId } = getAgent(tx, principal, request.agentId)
+    const whose = { ownerId, localAgentId }
     const row = { ...request, ...whose, ticketPriceMicroUsd, pricePlaces, createdAt: deps.clock.now() }
     return tx.insert(events).values(row).returning().get()
   })

@@ -34,15 +34,6 @@ export async function createWallet(
   })
 }
 
-/** A wallet that belongs to no account: `choose` says in its closure whether a new one is made, and which it is otherwise. */
-export async function createHouseWallet(
-  deps: CreateWalletDeps,
-  choose: (tx: Tx, make: () => WalletRow) => WalletRow,
-): Promise<WalletRow> {
-  const drawn = await drawKey()
-  return write(deps.db, (tx) => choose(tx, () => insertWallet(tx, deps, { userId: null, agentId: null }, drawn)))
-}
-
 async function drawKey(): Promise<{ key: Hex; address: string }> {
   const { generatePrivateKey, privateKeyToAccount } = await import('viem/accounts')
   const key = generatePrivateKey()
@@ -52,18 +43,14 @@ async function drawKey(): Promise<{ key: Hex; address: string }> {
 function insertWallet(
   tx: Tx,
   { clock, sealer }: CreateWalletDeps,
-  { userId, agentId }: { userId: string | null; agentId: string | null },
+  { userId, agentId }: WalletOwner,
   { key, address }: { key: Hex; address: string },
 ): WalletRow {
   const id = newId('wal')
   const createdAt = clock.now()
-  recordAudit(
-    tx,
-    { actor: userId ?? 'system', action: 'wallet.created', target: id, detail: { address, agentId } },
-    createdAt,
-  )
+  recordAudit(tx, { actor: userId, action: 'wallet.created', target: id, detail: { address, agentId } }, createdAt)
   const sealedKey = sealer.seal(key, `managed_wallets:${id}`)
-  const kind = userId !== null && agentId === null ? 'user' : 'agent'
+  const kind = agentId === null ? 'user' : 'agent'
   return tx
     .insert(managedWallets)
     .values({ id, kind, userId, agentId, address, sealedKey, createdAt })

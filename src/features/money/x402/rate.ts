@@ -8,7 +8,7 @@ export type Deeds = {
 export type Rating = {
   score: number
   tier: Tier
-  details: { prediction: number | null; execution: number | null; coordination: number | null }
+  details: { prediction: number; execution: number; coordination: number }
   events: { prediction: number; execution: number; coordination: number }
 }
 
@@ -26,12 +26,13 @@ const LEAST_EVENTS = 10
 const REPAIR_POINTS = 5
 
 /**
- * The fitness of an agent: the mean of those dimensions in which something happened, 0 without any. Prediction is the part
+ * Returns the fitness of an agent: the mean of those dimensions in which something happened, 0 without any; the other
+ * dimensions are 0. Prediction is the part
  * of its completions that succeeded, execution the part of the time in which it was up, less its repairs, coordination the
  * part of the messages to it that it answered.
  */
 export function rate({ completions, uptime, messages }: Deeds): Rating {
-  const details = {
+  const known = {
     prediction: percentOf(completions.succeeded, completions.asked),
     execution: executionOf(uptime),
     coordination: percentOf(messages.answered, messages.asked),
@@ -41,10 +42,12 @@ export function rate({ completions, uptime, messages }: Deeds): Rating {
     execution: uptime.looks + uptime.repairs,
     coordination: messages.asked,
   }
-  const scores = Object.values(details).filter((score) => score !== null)
+  const scores = Object.values(known).filter((score) => score !== null)
   const score = scores.length === 0 ? 0 : Math.round(scores.reduce((sum, one) => sum + one, 0) / scores.length)
-  const known = Object.values(events).reduce((sum, one) => sum + one, 0)
-  return { score, tier: tierOf(score, known), details, events }
+  const eventCount = Object.values(events).reduce((sum, one) => sum + one, 0)
+  const { prediction, execution, coordination } = known
+  const details = { prediction: prediction ?? 0, execution: execution ?? 0, coordination: coordination ?? 0 }
+  return { score, tier: tierOf(score, eventCount), details, events }
 }
 
 /** What a call costs a tier, of a list price in micro-dollars; rounded down to whole ones. */

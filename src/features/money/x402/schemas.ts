@@ -13,8 +13,8 @@ export const X402Request = z
   })
 export type X402Request = z.infer<typeof X402Request>
 
-/** Scores are 0 to 100, null where nothing has happened yet. */
-const Details = z.record(z.string(), z.number().nullable())
+/** Scores are 0 to 100, and 0 where nothing has happened yet: `events` says how much has. */
+const Details = z.record(z.string(), z.number())
 
 export const Fitness = z.object({
   success: z.literal(true),

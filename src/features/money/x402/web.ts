@@ -19,7 +19,7 @@ export type X402WebDeps = PayDeps & {
   colony: ColonyReads
   guards: Guards
   idempotency: Idempotency
-  requestsPerMinute: { agents: number }
+  requestsPerMinute: { gateway: number }
 }
 
 const WALLET_ADDRESS = /^(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
@@ -33,7 +33,7 @@ export function x402Web(deps: X402WebDeps) {
 
   app.use(
     '/api/x402',
-    limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
+    limitRate(() => deps.requestsPerMinute.gateway, 'Too many requests, please slow down.'),
   )
 
   app.get('/api/x402', answers({ 200: GatewayWords }, 'unavailable'), async (c) => c.json(await colony.health()))

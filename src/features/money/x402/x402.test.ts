@@ -219,7 +219,7 @@ describe('the built-in colony', () => {
     expect(none).toMatchObject({
       score: 0,
       tier: 'new',
-      details: { prediction: null, execution: null, coordination: null },
+      details: { prediction: 0, execution: 0, coordination: 0 },
       events: { prediction: 0, execution: 0, coordination: 0 },
     })
     const now = clock.now()
@@ -354,6 +354,16 @@ describe('the built-in colony', () => {
       expect(await readToken(chain, USDC, wallet.address)).toBe(10_000_000n)
     })
   })
+})
+
+test.each([
+  ['/api/x402', { action: 'endpoints' }],
+  ['/api/v1/gateway', {}],
+])('POST %s: 429 above RATE_LIMIT_GATEWAY', async (path, body) => {
+  const { web } = await openPaying(null, { environment: { RATE_LIMIT_GATEWAY: '2' } })
+  const ask = () => web.request(path, json('POST', body))
+  for (let count = 0; count < 2; count++) expect((await ask()).status).not.toBe(429)
+  expect((await ask()).status).toBe(429)
 })
 
 describe('a gateway elsewhere', () => {
