@@ -1,6 +1,7 @@
 # Stead as one executable in a small image:
 #   docker build -t stead . && docker run -p 127.0.0.1:3000:3000 -v stead:/data stead
-# `--target agent` makes the image of agents, `--target prebuilt` takes dist/stead as it is; scripts/compose.yaml has all of it.
+# `--target agent` makes the image of agents, `--target prebuilt` takes dist/stead (`bun run build`) as it is;
+# scripts/compose.yaml has all of it.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS base
@@ -32,7 +33,12 @@ FROM oven/bun:1.4.4-debian AS build
 WORKDIR /src
 COPY package.json bun.lock ./
 RUN bun install --frozen-lockfile
-COPY . .
+# By name: executables in dist are for the target `prebuilt` and would be copied here as well.
+COPY bunfig.toml tsconfig.json README.md ./
+COPY migrations migrations
+COPY scripts scripts
+COPY src src
+COPY web web
 RUN bun run build
 
 FROM base AS agent

@@ -1,7 +1,8 @@
 /**
  * `bun run build`: `dist/stead` for this machine, one executable that needs nothing beside it.
  * `bun run build --target linux-arm64 [--target …]`, or `--target all`: what is published, `dist/stead-<target>` with
- * `SHA256SUMS` and a bill of materials; `--outdir` takes another folder.
+ * `SHA256SUMS`, a bill of materials and `install.sh`, which downloads from `--download-url` (or `STEAD_DOWNLOAD_URL`).
+ * `--outdir` takes another folder in both cases, `--outfile` another name.
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,10 +16,18 @@ import { buildWeb } from './build-web.ts'
 const root = join(import.meta.dir, '..')
 
 const { values } = parseArgs({
-  options: { target: { type: 'string', multiple: true }, outfile: { type: 'string' }, outdir: { type: 'string' } },
+  options: {
+    target: { type: 'string', multiple: true },
+    outfile: { type: 'string' },
+    outdir: { type: 'string' },
+    'download-url': { type: 'string' },
+  },
 })
-const outfile = values.outfile === undefined ? undefined : resolve(values.outfile)
+if (values.outfile !== undefined && (values.outdir !== undefined || values.target !== undefined))
+  throw new Error('--outfile names one executable for this machine: leave --outdir and --target out')
 const outdir = resolve(values.outdir ?? join(root, 'dist'))
+const outfile = values.outfile === undefined ? join(outdir, 'stead') : resolve(values.outfile)
+const downloadUrl = values['download-url'] ?? process.env.STEAD_DOWNLOAD_URL ?? null
 // Styles are made of what Tailwind finds from here on, so the dashboard would differ by where it is built from.
 process.chdir(root)
 // The bundler reads it beside what is defined for it, and tests say `test`.
@@ -27,21 +36,21 @@ let startedAt = performance.now()
 if (values.target === undefined) await buildForHere()
 else {
   const targets = values.target.flatMap((name) => (name === 'all' ? RELEASED : [toTarget(name)]))
-  await buildRelease(outdir, [...new Set(targets)], report)
+  await buildRelease({ folder: outdir, targets: [...new Set(targets)], downloadUrl }, report)
 }
 // What the list of routes has opened would keep the process.
 process.exit(0)
 
 /** An executable for elsewhere leaves `web/dist` as it is: a service in this checkout may serve it. */
 async function buildForHere(): Promise<void> {
-  const folder = outfile === undefined ? join(root, 'web') : await mkdtemp(join(tmpdir(), 'stead-build-'))
+  const isOwn = outfile === join(root, 'dist/stead')
+  const folder = isOwn ? join(root, 'web') : await mkdtemp(join(tmpdir(), 'stead-build-'))
   try {
-    const file = outfile ?? join(root, 'dist/stead')
     await buildWeb(join(folder, 'dist'))
-    await buildExecutable(file, join(folder, 'dist'), ownTarget())
-    await report(file)
+    await buildExecutable(outfile, join(folder, 'dist'), ownTarget())
+    await report(outfile)
   } finally {
-    if (outfile !== undefined) await rm(folder, { recursive: true, force: true })
+    if (!isOwn) await rm(folder, { recursive: true, force: true })
   }
 }
 

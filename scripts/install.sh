@@ -6,12 +6,15 @@
 #   sh install.sh --uninstall               removes the executable and the service; what Stead has stored stays
 set -eu
 
+# Where this release is published; the build of a release writes it here.
+default_url=''
+
 usage() {
   cat <<'TEXT'
 Usage: install.sh [--file FILE] [--sha256 SUM] [--prefix DIR] [--data-dir DIR] [--user] [--no-service] [--uninstall]
 
   --file FILE     the executable; without it stead-<system>-<architecture> beside this script is taken,
-                  or else fetched from STEAD_DOWNLOAD_URL
+                  or else downloaded from STEAD_DOWNLOAD_URL, by default where this release is published
   --sha256 SUM    what it must sum up to; else FILE.sha256 or SHA256SUMS beside it says so
   --prefix DIR    where bin/stead goes: /usr/local, with --user ~/.local
   --data-dir DIR  where the service keeps everything
@@ -112,11 +115,15 @@ find_file() {
     if [ -f "$here/$name" ]; then
       file=$here/$name
     else
-      [ -n "${STEAD_DOWNLOAD_URL:-}" ] || fail "no $name is beside this script: name the executable with --file"
+      url=${STEAD_DOWNLOAD_URL:-$default_url}
+      url=${url%/}
+      if [ -z "$url" ]; then
+        fail "no $name is beside this script: set STEAD_DOWNLOAD_URL to the address of a release, or name the executable with --file"
+      fi
       file=$work/$name
-      say "Downloading $name …"
-      fetch "$STEAD_DOWNLOAD_URL/$name" "$file" || fail "$STEAD_DOWNLOAD_URL/$name cannot be had"
-      fetch "$STEAD_DOWNLOAD_URL/SHA256SUMS" "$work/SHA256SUMS" || fail "its checksum in SHA256SUMS cannot be had"
+      say "Downloading $name from $url …"
+      fetch "$url/$name" "$file" || fail "$url/$name cannot be had"
+      fetch "$url/SHA256SUMS" "$work/SHA256SUMS" || fail "its checksum in $url/SHA256SUMS cannot be had"
     fi
   fi
   [ -f "$file" ] || fail "there is no file $file"

@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
@@ -10,14 +10,16 @@ import type { Target } from './targets.ts'
 
 const root = join(import.meta.dir, '../..')
 
+/** `downloadUrl` is where the files will be published; null when that is not known yet. */
+type Release = { folder: string; targets: readonly Target[]; downloadUrl: string | null }
+
 /**
  * Builds into `folder` what is published: `stead-<target>` for each target, `SHA256SUMS` of them, the script
  * that installs one, and what they are made of as `stead.cdx.json`. Other files there stay as they are. `onBuilt` hears of each executable.
  * @throws as `buildExecutable` does.
  */
 export async function buildRelease(
-  folder: string,
-  targets: readonly Target[],
+  { folder, targets, downloadUrl }: Release,
   onBuilt: (file: string) => Promise<void>,
 ): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'stead-build-'))
@@ -31,12 +33,25 @@ export async function buildRelease(
       sums.push(`${Bun.CryptoHasher.hash('sha256', await Bun.file(file).bytes(), 'hex')}  stead-${target}\n`)
       await onBuilt(file)
     }
-    await copyFile(join(root, 'scripts/install.sh'), join(folder, 'install.sh'))
+    await writeInstaller(join(folder, 'install.sh'), downloadUrl)
     await Bun.write(join(folder, 'SHA256SUMS'), sums.join(''))
     await Bun.write(join(folder, 'stead.cdx.json'), await describePackages(inputs))
   } finally {
     await rm(work, { recursive: true, force: true })
   }
+}
+
+const NO_DEFAULT_URL = "default_url=''\n"
+
+/** Writes the script that installs a release, with `downloadUrl` as its default. @throws Error for an URL that is none. */
+export async function writeInstaller(file: string, downloadUrl: string | null): Promise<void> {
+  const script = await Bun.file(join(root, 'scripts/install.sh')).text()
+  if (!script.includes(NO_DEFAULT_URL)) throw new Error(`scripts/install.sh: there is no line ${NO_DEFAULT_URL}`)
+  if (downloadUrl !== null && !/^https?:\/\/[\w.:@%~/-]+$/.test(downloadUrl))
+    throw new Error(`--download-url ${downloadUrl}: must be an http or https address`)
+  const line = `default_url='${(downloadUrl ?? '').replace(/\/+$/, '')}'\n`
+  await Bun.write(file, script.replace(NO_DEFAULT_URL, line))
+  await chmod(file, 0o755)
 }
 
 async function describePackages(inputs: readonly string[]): Promise<string> {

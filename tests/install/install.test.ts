@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeInstaller } from '../../scripts/build/release.ts'
 import { ownTarget } from '../../scripts/build/targets.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 
@@ -98,6 +99,42 @@ test('install.sh: fetches the executable of this machine and installs what SHA25
   sums = `${sum}  ${name}\n`
   expect(await run()).toEqual({ exitCode: 0, stderr: '' })
   expect(readFileSync(target, 'utf8')).toBe(PROGRAM)
+})
+
+test('install.sh: 1 and a line that names STEAD_DOWNLOAD_URL when nothing says where the release is', () => {
+  using folder = tempFolder()
+  const { exitCode, stderr } = Bun.spawnSync(['sh', SCRIPT, '--prefix', folder.path, '--no-service'], {
+    env: { PATH: '/usr/bin:/bin', HOME: folder.path },
+  })
+  expect([exitCode, stderr.toString()]).toEqual([
+    1,
+    `install.sh: no stead-${ownTarget()} is beside this script: set STEAD_DOWNLOAD_URL to the address of a release, or name the executable with --file\n`,
+  ])
+})
+
+test('writeInstaller: install.sh of a release downloads from where it is published, unless STEAD_DOWNLOAD_URL is set', async () => {
+  using folder = tempFolder()
+  const name = `stead-${ownTarget()}`
+  const sum = Bun.CryptoHasher.hash('sha256', PROGRAM, 'hex')
+  await using server = Bun.serve({
+    port: 0,
+    fetch: ({ url }) => new Response(url.endsWith(`/v1/${name}`) ? PROGRAM : `${sum}  ${name}\n`),
+  })
+  const script = folder.file('install.sh')
+  await writeInstaller(script, `${server.url.href}v1/`)
+  const run = async (environment: Record<string, string>) => {
+    const child = Bun.spawn([script, '--prefix', folder.path, '--no-service'], {
+      env: { PATH: '/usr/bin:/bin', HOME: folder.path, ...environment },
+      ...{ stdout: 'pipe', stderr: 'pipe' },
+    })
+    return { exitCode: await child.exited, stderr: await child.stderr.text() }
+  }
+  expect(await run({ STEAD_DOWNLOAD_URL: 'http://127.0.0.1:1' })).toMatchObject({ exitCode: 1 })
+  expect(await run({})).toEqual({ exitCode: 0, stderr: '' })
+  expect(readFileSync(folder.file('bin/stead'), 'utf8')).toBe(PROGRAM)
+  await expect(writeInstaller(script, "https://a.example/'; reboot")).rejects.toThrow(
+    'must be an http or https address',
+  )
 })
 
 test.skipIf(Bun.which('shellcheck') === null)('install.sh: shellcheck has nothing to say', () => {

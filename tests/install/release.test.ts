@@ -51,10 +51,11 @@ test(
     expect(check.exitCode).toBe(0)
     expect(check.stdout.toString().match(/: OK$/gm)).toHaveLength(targets.length)
 
-    const second = process.env.STEAD_UNDER_TEST ?? folder.file('second')
-    if (!process.env.STEAD_UNDER_TEST) await build(ROOT, '--outfile', second)
+    const second = folder.file('second')
+    await build(ROOT, '--outdir', second)
+    expect(readdirSync(second)).toEqual(['stead'])
     const own = readFileSync(join(first, `stead-${ownTarget()}`))
-    expect(own.equals(readFileSync(second))).toBe(true)
+    expect(own.equals(readFileSync(join(second, 'stead')))).toBe(true)
 
     const bill = readFileSync(join(first, 'stead.cdx.json'), 'utf8')
     expect(await new JsonStrictValidator(Version.v1dot6).validate(bill)).toBeNull()

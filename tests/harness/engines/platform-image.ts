@@ -19,12 +19,18 @@ export function findExecutable(): string | null {
   return existsSync(built) ? built : null
 }
 
+/** Imports a base image of busybox and the libraries that the executable needs. @returns its name. */
+export async function importBase(docker: Docker, executable: string): Promise<string> {
+  await text(await docker.importImage(Readable.from(packBase(executable)), { repo: 'stead-test-base', tag: '1' }))
+  return BASE
+}
+
 /**
  * Builds `--target prebuilt` of the Dockerfile, on a base of busybox and this machine's libraries: nothing is pulled.
  * @returns its name.
  */
 export async function buildPlatformImage(docker: Docker, executable: string): Promise<string> {
-  await text(await docker.importImage(Readable.from(packBase(executable)), { repo: 'stead-test-base', tag: '1' }))
+  await importBase(docker, executable)
   const tag = 'stead-test-platform:under-test'
   const context = pack()
   const filling = packContext(context, executable)
