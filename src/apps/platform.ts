@@ -54,7 +54,7 @@ export function openPlatform(parts: PlatformParts) {
   const close = () => {
     // Its last writes find no database: a server has waited for them before.
     void talk.turns.close()
-    const parsers = [webTools.pages, webTools.git, webTools.pdf, models.tokens]
+    const parsers = [webTools.pages, webTools.git, webTools.pdf, webTools.mailReader, models.tokens]
     for (const part of [agents.changes, ...parsers, views.exposition]) part.close()
     void webTools.workspaceLinks.close()
     connection.close()

@@ -4,6 +4,7 @@ import { UsageError } from './exit.ts'
 
 const OPEN = {
   git: async () => (await import('../adapters/git/parser.ts')).openParser,
+  mail: async () => (await import('../adapters/mail/parser.ts')).openParser,
   pages: async () => (await import('../adapters/pages/parser.ts')).openParser,
   pdf: async () => (await import('../adapters/documents/parser.ts')).openParser,
   tokens: async () => (await import('../adapters/models/token-parser.ts')).openParser,

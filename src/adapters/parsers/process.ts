@@ -7,7 +7,7 @@ import { type Channel, openChannel } from '../files/channel.ts'
 import { createProcessTable } from '../runtimes/process/table.ts'
 
 /** The modules that `stead agent --parser <kind>` loads. */
-export type ParserKind = 'git' | 'pages' | 'pdf' | 'tokens'
+export type ParserKind = 'git' | 'mail' | 'pages' | 'pdf' | 'tokens'
 
 /** One call of a parser's function. */
 export type ParserJob<T> = {

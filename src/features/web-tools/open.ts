@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import type { Egress } from '../../adapters/egress/egress.ts'
 import { createGitRunner } from '../../adapters/git/runner.ts'
+import { createMailReader } from '../../adapters/mail/reader.ts'
 import { createRadioProvider } from '../../adapters/media/radio.ts'
 import { createVideoProvider } from '../../adapters/media/video.ts'
 import { createPageReader } from '../../adapters/pages/reader.ts'
@@ -24,6 +25,7 @@ export function openWebTools(base: Base, settings: WebToolsSettings, { egress }:
     browseRoot,
     feeds: createFeeds({ ...base, egress, feeds }),
     git: createGitRunner(),
+    mailReader: createMailReader(),
     oneAtATime: createOneAtATime(),
     pages: createPageReader(),
     pdf: createPdfReader(),

@@ -1,5 +1,4 @@
 import { and, count, eq, gt } from 'drizzle-orm'
-import { convert } from 'html-to-text'
 import addressparser from 'nodemailer/lib/addressparser'
 import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
@@ -18,9 +17,7 @@ export const DELIVER_JOB = 'inbox.deliver'
 
 const HOUR_MS = 3_600_000
 const MAX_PER_HOUR = 10
-const MAX_TEXT_CHARACTERS = 5000
 const MAX_SUBJECT_CHARACTERS = 300
-const MAX_HTML_CHARACTERS = 200_000
 const MAX_ADDRESSES_CHARACTERS = 10_000
 const MAX_NAME_CHARACTERS = 100
 
@@ -32,7 +29,6 @@ export type IncomingMail = {
   from: string
   to: string
   subject: string
-  body: string | null
   authentication: string | null
 }
 
@@ -160,19 +156,4 @@ function isBusy(tx: Tx, sender: string, now: Date): boolean {
     .where(and(eq(inboxMessages.sender, sender), isRecent))
     .get()
   return (recent?.mails ?? 0) >= MAX_PER_HOUR
-}
-
-/** Returns the readable text of a mail's body, without tags. */
-export function toMailText(body: string | null): string {
-  if (!body) return ''
-  const text = convert(body, {
-    wordwrap: false,
-    preserveNewlines: true,
-    limits: { maxInputLength: MAX_HTML_CHARACTERS, maxDepth: 64, ellipsis: '' },
-    selectors: [
-      { selector: 'a', options: { hideLinkHrefIfSameAsText: true } },
-      { selector: 'img', format: 'skip' },
-    ],
-  })
-  return [...text.trim()].slice(0, MAX_TEXT_CHARACTERS).join('')
 }

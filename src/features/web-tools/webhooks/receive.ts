@@ -7,16 +7,10 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { findAuthentication } from '../../talk/inbox/headers.ts'
-import {
-  addressMail,
-  type IncomingMail,
-  type ReceiveDeps,
-  readMail,
-  receiveMail,
-  toMailText,
-} from '../../talk/inbox/receive.ts'
+import { addressMail, type IncomingMail, type ReceiveDeps, readMail, receiveMail } from '../../talk/inbox/receive.ts'
 import { applyStreamEvent } from '../radio/events.ts'
 import { keepMailFiles, type MailFilesDeps } from './mail-files.ts'
+import { type BodyDeps, readBody } from './read-body.ts'
 import { MailEvent, VideoEvent } from './schemas.ts'
 import { webhookEvents } from './tables.ts'
 
@@ -24,7 +18,7 @@ const RECEIVED = 'received'
 const DAYS_KEPT = 7
 const HOUR_MS = 3_600_000
 
-export type WebhookDeps = ReceiveDeps & MailFilesDeps & { db: Db; clock: Clock }
+export type WebhookDeps = ReceiveDeps & MailFilesDeps & BodyDeps & { db: Db; clock: Clock }
 
 /** Acts on an event of the video service, once. @throws AppError `invalid` when it has another form. */
 export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Promise<void> {
@@ -42,13 +36,12 @@ export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Pr
  */
 export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint8Array): Promise<{ action?: string }> {
   const { type, data } = parse(MailEvent, body)
-  const incoming = toMail(data, deps.webhooks.authservId)
-  const mail = readMail(incoming)
+  const mail = readMail(toMail(data, deps.webhooks.authservId))
   const event = { source: 'email', id, type, subject: null } as const
   // Only for a mail that somebody gets, and before its agent is told of it.
   const addressed = type === 'email.received' && !findEarlier(deps.db, event) ? addressMail(deps, deps.db, mail) : null
   const files = addressed?.isLetIn ? await keepMailFiles(deps, addressed.agent.id, data.attachments) : []
-  const content = { text: addressed?.isLetIn ? toMailText(incoming.body) : '', files }
+  const content = { text: addressed?.isLetIn ? await readBody(deps, data) : '', files }
   const outcome = await actOnce(deps, event, (tx) =>
     type === 'email.received' ? receiveMail(deps, tx, mail, content) : RECEIVED,
   )
@@ -56,7 +49,7 @@ export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint
 }
 
 function toMail(
-  { headers, message_id: messageId, from, to, subject, html, text }: MailEvent['data'],
+  { headers, message_id: messageId, from, to, subject }: MailEvent['data'],
   authservId: string | undefined,
 ): IncomingMail {
   return {
@@ -65,7 +58,6 @@ function toMail(
     subject,
     headers,
     messageId: messageId ?? null,
-    body: html || text || null,
     authentication: findAuthentication(headers, authservId),
   }
 }

@@ -327,6 +327,24 @@ test('POST /api/webhooks/email: a body that nests 50,000 tags is read at once', 
   expect(performance.now() - start).toBeLessThan(atMostMs(2000))
 })
 
+test('POST /api/webhooks/email: 200 with the text of an HTML part, read in a process of its own', async () => {
+  const test = await openTestHouse()
+  const html = '<style>p{}</style><p>Tea &amp; cake</p><a href="https://a.test">https://a.test</a><img src="x">'
+  const delays: number[] = []
+  let last = performance.now()
+  const pulse = setInterval(() => {
+    delays.push(performance.now() - last)
+    last = performance.now()
+  }, 5)
+  await test.sendMail(mail(test, { html: html + '<b>'.repeat(60_000) }), 'msg_1')
+  clearInterval(pulse)
+  expect((await test.inbox())[0]?.text).toBe('Tea & cake\n\nhttps://a.test')
+  // On the main thread these tags take a second.
+  expect(Math.max(...delays)).toBeLessThan(atMostMs(300))
+  await test.sendMail(mail(test, { html: null, text: 'if a < b & c > d' }), 'msg_2')
+  expect((await test.inbox()).map(({ text }) => text)).toContain('if a < b & c > d')
+})
+
 test('POST /api/webhooks/email: outbound events are acknowledged', async () => {
   const test = await openTestHouse()
   for (const type of ['email.sent', 'email.delivered', 'email.bounced', 'email.complained', 'email.opened']) {
