@@ -16,8 +16,9 @@ export type PaymentDeps = { db: Db; clock: Clock; sealer: Sealer; clonePayments:
 /** A transfer that pays for a clone of the user's. */
 export type OwnTransfer = { logIndex: number; amountMicroUsd: number }
 
-/** Interface 4.4: a clone costs 1.0 pathUSD. */
 const CURRENCY = 'pathUSD'
+/** Interface 4.4: a clone costs 1.0 pathUSD. */
+export const CLONE_PRICE = `1.0 ${CURRENCY}`
 const PRICE = 1n
 const MAX_AGE_MS = 24 * 3_600_000
 const MAX_DECIMALS = 36

@@ -10,7 +10,7 @@ import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { type CloneDeps, cloneAgent, type OpenAgentWallet } from './clone.ts'
-import { memoFor } from './payment.ts'
+import { CLONE_PRICE, memoFor } from './payment.ts'
 import { Cloned, CloneRequest, CloneService } from './schemas.ts'
 
 export type CloningWebDeps = CloneDeps & {
@@ -36,7 +36,7 @@ export function cloningWeb(deps: CloningWebDeps) {
       service: 'stead-clone',
       version: VERSION,
       protocol: 'x402-tempo',
-      clonePrice: '1.0 pathUSD',
+      clonePrice: CLONE_PRICE,
       chainId,
       configured: isConfigured,
       tokenAddress: token,

@@ -18,26 +18,44 @@ const HOUR_MS = 3_600_000
 const RECENT_CALLS = 5000
 
 /** What an agent did in the last 30 days, as the platform itself has recorded it. */
-export function readDeeds({ db, clock, countQuestions }: DeedsDeps, agent: AgentRow): Deeds {
-  const since = addDays(clock.now(), -DAYS)
-  const { processed, failed } = countQuestions(agent.id)
-  return {
-    completions: readCompletions(db, agent, since),
-    uptime: readUptime(db, agent.id, since),
-    messages: { asked: processed, answered: processed - failed },
-  }
+export function readDeeds(deps: DeedsDeps, agent: AgentRow): Deeds {
+  const deeds = readAllDeeds(deps, agent.ownerId, [agent.id]).get(agent.id)
+  if (!deeds) throw new Error(`Nothing was read of the agent ${agent.id}`)
+  return deeds
 }
 
-function readCompletions(db: Db, agent: AgentRow, since: Date): Deeds['completions'] {
+/** As `readDeeds`, of several agents of one owner: their calls are read once. */
+export function readAllDeeds(
+  { db, clock, countQuestions }: DeedsDeps,
+  ownerId: string | null,
+  agentIds: readonly string[],
+): Map<string, Deeds> {
+  const since = addDays(clock.now(), -DAYS)
+  const completions = readCompletions(db, ownerId, since)
+  return new Map(
+    agentIds.map((agentId) => {
+      const { processed, failed } = countQuestions(agentId)
+      const deeds = {
+        completions: completions.get(agentId) ?? { asked: 0, succeeded: 0 },
+        uptime: readUptime(db, agentId, since),
+        messages: { asked: processed, answered: processed - failed },
+      }
+      return [agentId, deeds]
+    }),
+  )
+}
+
+function readCompletions(db: Db, ownerId: string | null, since: Date): Map<string, Deeds['completions']> {
   const latest = db
     .select({ agentId: usageLogs.agentId, success: usageLogs.success })
     .from(usageLogs)
-    .where(and(eq(usageLogs.userId, agent.ownerId ?? ''), gt(usageLogs.createdAt, since)))
+    .where(and(eq(usageLogs.userId, ownerId ?? ''), gt(usageLogs.createdAt, since)))
     .orderBy(desc(usageLogs.createdAt))
     .limit(RECENT_CALLS)
     .as('latest')
-  const sums = { asked: count(), succeeded: sql<number>`coalesce(sum(${latest.success}), 0)` }
-  return db.select(sums).from(latest).where(eq(latest.agentId, agent.id)).get() ?? { asked: 0, succeeded: 0 }
+  const sums = { agentId: latest.agentId, asked: count(), succeeded: sql<number>`coalesce(sum(${latest.success}), 0)` }
+  const rows = db.select(sums).from(latest).groupBy(latest.agentId).all()
+  return new Map(rows.map(({ agentId, ...completions }) => [agentId, completions]))
 }
 
 function readUptime(db: Db, agentId: string, since: Date): Deeds['uptime'] {

@@ -5,7 +5,7 @@ export const ColonyQuery = z.object({
   action: z.enum(['tree', 'soul', 'diagnostics'], 'Unknown action').default('tree'),
 })
 
-/** An agent of the colony. `fitness` is 0 while nothing measures it; `uptime` is in seconds. */
+/** An agent of the colony. `fitness` is 0 to 100, and 0 without any activity; `uptime` is in seconds. */
 export const ColonyAgent = z.object({
   id: z.string(),
   name: z.string(),
@@ -24,8 +24,8 @@ export const ColonyAgent = z.object({
 })
 export type ColonyAgent = z.infer<typeof ColonyAgent>
 
-/** Every answer says that it holds placeholders for what is not measured, and which. */
-const Degraded = z.object({ degraded: z.literal(true), detail: z.string() })
+/** `degraded` lists the fields that are null because the platform knows no such fact; `detail` says why. */
+const Degraded = z.object({ degraded: z.array(z.string()), detail: z.string() })
 
 export const ColonyTree = Degraded.extend({
   colony_size: z.number(),
@@ -35,47 +35,89 @@ export const ColonyTree = Degraded.extend({
   agents: z.array(ColonyAgent),
   root: z.object({
     address: z.string(),
-    designation: z.string().nullable(),
+    designation: z.null(),
     dashboardUrl: z.string(),
     serviceUrl: z.string(),
-    fitness: z.null(),
-    wallet_balance: z.null(),
+    fitness: z.object({ total: z.number(), prediction: z.number(), execution: z.number() }).nullable(),
+    wallet_balance: z.object({ formatted: z.string(), token: z.string() }).nullable(),
     clone_available: z.boolean(),
     clone_price: z.string(),
     soul: z.object({
       active: z.boolean(),
       dormant: z.boolean(),
-      total_cycles: z.number(),
-      mode: z.string(),
+      total_cycles: z.null(),
+      mode: z.null(),
       active_plan: z.null(),
       free_energy: z.null(),
       brain: z.null(),
       transformer: z.null(),
     }),
-    colony: z.null(),
+    colony: z.object({
+      rank: z.null(),
+      can_spawn: z.boolean(),
+      should_cull: z.null(),
+      niche: z.null(),
+      colony_size: z.number(),
+      fitness_rank: z.array(z.object({ address: z.string(), fitness: z.number(), rank: z.number() })),
+    }),
   }),
 })
 export type ColonyTree = z.infer<typeof ColonyTree>
 
+/** `success_rate` is a share of 1. */
+const Capability = z.object({
+  capability: z.string(),
+  display_name: z.string(),
+  attempts: z.number(),
+  successes: z.number(),
+  success_rate: z.number(),
+})
+
 export const ColonySoul = Degraded.extend({
   active: z.boolean(),
   dormant: z.boolean(),
-  total_cycles: z.number(),
-  last_think_at: z.null(),
-  mode: z.string(),
-  tools_enabled: z.boolean(),
-  coding_enabled: z.boolean(),
+  total_cycles: z.null(),
+  last_think_at: z.number().nullable(),
+  mode: z.null(),
+  tools_enabled: z.null(),
+  coding_enabled: z.null(),
   cycle_health: z.null(),
   active_plan: z.null(),
-  fitness: z.null(),
-  beliefs: z.array(z.never()),
-  goals: z.array(z.never()),
-  recent_thoughts: z.array(z.never()),
+  fitness: z
+    .object({
+      total: z.number(),
+      trend: z.null(),
+      coordination: z.number(),
+      economic: z.null(),
+      evolution: z.null(),
+      execution: z.number(),
+      introspection: z.null(),
+      prediction: z.number(),
+      measured_at: z.number(),
+    })
+    .nullable(),
+  beliefs: z.null(),
+  goals: z.null(),
+  recent_thoughts: z.null(),
   brain: z.null(),
   transformer: z.null(),
   benchmark: z.null(),
-  capability_profile: z.null(),
-  role: z.null(),
+  capability_profile: z
+    .object({
+      overall_success_rate: z.number(),
+      strongest: z.string().nullable(),
+      weakest: z.string().nullable(),
+      capabilities: z.array(Capability),
+    })
+    .nullable(),
+  role: z.object({
+    colony_size: z.number(),
+    rank: z.null(),
+    self_fitness: z.number(),
+    psi: z.null(),
+    phase3_ready: z.null(),
+    can_spawn: z.boolean(),
+  }),
   acceleration: z.null(),
   cortex: z.null(),
   genesis: z.null(),
@@ -87,7 +129,7 @@ export const ColonySoul = Degraded.extend({
 })
 export type ColonySoul = z.infer<typeof ColonySoul>
 
-/** `success_rate` is a share of 1; outcomes are those of the tasks of swarms. */
+/** `success_rate` is a share of 1; outcomes are those of the tasks of swarms, the bottleneck is the tool that fails most. */
 export const ColonyDiagnostics = Degraded.extend({
   overview: z.object({
     total_outcomes: z.number(),
@@ -96,13 +138,11 @@ export const ColonyDiagnostics = Degraded.extend({
     success_rate: z.number(),
   }),
   error_distribution: z.array(z.object({ category: z.string(), count: z.number() })),
-  stagnation: z.object({
-    cycles_since_commit: z.number(),
-    risk_level: z.string(),
-    cycles_until_reset: z.number(),
-  }),
-  capability_bottleneck: z.null(),
-  recommendations: z.array(z.string()),
+  stagnation: z.object({ cycles_since_commit: z.null(), risk_level: z.null(), cycles_until_reset: z.null() }),
+  capability_bottleneck: z
+    .object({ capability: z.string(), success_rate: z.string(), attempts: z.number() })
+    .nullable(),
+  recommendations: z.null(),
 })
 export type ColonyDiagnostics = z.infer<typeof ColonyDiagnostics>
 

@@ -6,7 +6,7 @@ import { validate } from '../../../http/validate.ts'
 import { ColonyQuery, ColonyStatus } from './schemas.ts'
 import { type ColonyDeps, getColonyDiagnostics, getColonySoul, getColonyTree } from './status.ts'
 
-const VIEWS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColonyDiagnostics } as const
+const ACTIONS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColonyDiagnostics } as const
 
 /** The signed-in user's agents as a colony (Interface 4.15). */
 export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
@@ -16,7 +16,7 @@ export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
     answers({ 200: ColonyStatus }),
     deps.guards.signedIn,
     validate('query', ColonyQuery),
-    (c) => c.json(VIEWS[c.req.valid('query').action](deps, c.var.user)),
+    async (c) => c.json(await ACTIONS[c.req.valid('query').action](deps, c.var.user)),
   )
   return app
 }

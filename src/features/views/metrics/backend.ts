@@ -9,7 +9,7 @@ import { users } from '../../people/users/tables.ts'
 import { getHistory, type HistoryDeps } from './history.ts'
 import { getPerformance } from './performance.ts'
 import { HistoricalMetrics, HistoricalQuery, MetricsSummary, PerformanceMetrics } from './schemas.ts'
-import { UNMEASURED_SUMMARY } from './summary.ts'
+import { getSummary } from './summary.ts'
 
 export type MetricsBackendDeps = HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }
 
@@ -40,9 +40,9 @@ export function metricsBackend(deps: MetricsBackendDeps) {
     },
   )
 
-  app.get('/api/metrics/:userId/summary', answers({ 200: MetricsSummary }, 'not_found'), internalKey, (c) => {
-    requireUser(c.var.principal, c.req.param('userId'))
-    return c.json(UNMEASURED_SUMMARY)
+  app.get('/api/metrics/:userId/summary', answers({ 200: MetricsSummary }, 'not_found'), internalKey, async (c) => {
+    const userId = requireUser(c.var.principal, c.req.param('userId'))
+    return c.json(await orFail('Failed to fetch metrics summary', async () => getSummary(deps, userId)))
   })
 
   return app

@@ -4,15 +4,21 @@ import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.t
 import { bearer, read } from '../../../../tests/harness/requests.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import { type AgentStats, agentNotRunning, type Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { deploymentHistory } from '../../agents/operations/tables.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { usageLogs } from '../../models/usage/tables.ts'
+import { creditsOf, houseAccount } from '../../money/ledger/accounts.ts'
+import { post, transfer } from '../../money/ledger/post.ts'
+import { installedSkills } from '../../money/skills/tables.ts'
+import { bookings } from '../../money/underground/tables.ts'
 import { messages } from '../../talk/chat/tables.ts'
 import { sampleAgents } from './sample.ts'
-import { HistoricalMetrics, PerformanceMetrics, PlatformMetrics } from './schemas.ts'
+import { HistoricalMetrics, MetricsSummary, PerformanceMetrics, PlatformMetrics } from './schemas.ts'
 import { agentMetricHours, agentMetrics } from './tables.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
@@ -175,18 +181,99 @@ test('GET /api/metrics/:userId/performance: the latest samples and the calls of 
   expect(await performance()).toMatchObject({ cpu: null, memory: null, errorRate: 25 })
 })
 
-test('GET /api/metrics/:userId/summary: what nobody measures is null, not a number', async () => {
+test('GET /api/metrics/:userId/summary: zeros for a user without any record, and `degraded` lists what is not known', async () => {
   const { backend, ada } = await measured()
   const response = await backend.request(`/api/metrics/${ada.user.id}/summary`, { headers: OPERATOR })
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({
-    revenue: { month: null, total: null, change: null },
-    bookings: { completed: null, pending: null, conversion: null },
+    revenue: { month: '$0.00', total: '$0.00', change: '+0%' },
+    bookings: { completed: 0, pending: 0, conversion: '0%' },
     fans: { total: null, active: null, growth: null, segmentation: { superfans: null, casual: null, new: null } },
     streams: { monthlyListeners: null, monthlyStreams: null, growth: null },
-    skills: { active: null, total: null, growth: null },
+    skills: { active: 0, total: 0, growth: '+0%' },
+    degraded: [
+      'fans.total',
+      'fans.active',
+      'fans.growth',
+      'fans.segmentation.superfans',
+      'fans.segmentation.casual',
+      'fans.segmentation.new',
+      'streams.monthlyListeners',
+      'streams.monthlyStreams',
+      'streams.growth',
+    ],
+    detail: expect.any(String),
   })
 })
+
+test('GET /api/metrics/:userId/summary: revenue of the ledger, bookings and skills', async () => {
+  const { backend, ada, eve, platform, clock, add } = await measured()
+  await add('one', ada.user.id)
+  const { db } = platform
+  const summary = async (userId: string) =>
+    read(MetricsSummary, backend.request(`/api/metrics/${userId}/summary`, { headers: OPERATOR }))
+  const earn = (cause: string, dollars: number) =>
+    write(db, (tx) => {
+      const amount = dollars * 1_000_000
+      const lines = [
+        { account: creditsOf(ada.user.id), amount },
+        { account: creditsOf(eve.user.id), amount: -amount },
+      ]
+      post(tx, platform, { cause, memo: 'm', lines })
+    })
+  await write(db, (tx) =>
+    transfer(tx, platform, {
+      cause: 'card',
+      memo: 'Card',
+      from: houseAccount('cards', 'USD'),
+      to: creditsOf(eve.user.id),
+      amount: 1_000_000_000,
+    }),
+  )
+  await earn('ticket:tkt_1:sale', 40)
+  await addSkill(platform, ada.user.id, 'tour-planner', true)
+  clock.advance(32 * 24 * 3_600_000)
+  await earn('ticket:tkt_2:sale', 60)
+  await earn('escrow:bok_1:release', 10)
+  await earn('ticket:tkt_1:refund', -10)
+  await earn('gift', 500)
+  await addSkill(platform, ada.user.id, 'venue-finder', false)
+  await addBookings(platform, ada.user.id, ['confirmed', 'confirmed', 'offered', 'declined'])
+  expect(await summary(ada.user.id)).toMatchObject({
+    revenue: { month: '$60.00', total: '$100.00', change: '+50%' },
+    bookings: { completed: 2, pending: 1, conversion: '50%' },
+    skills: { active: 1, total: 2, growth: '+100%' },
+  })
+  expect(await summary(eve.user.id)).toMatchObject({
+    // What was paid back to her is no revenue.
+    revenue: { month: '$0.00', total: '$0.00', change: '+0%' },
+    bookings: { completed: 0, pending: 0, conversion: '0%' },
+    skills: { active: 0, total: 0 },
+  })
+})
+
+type Records = { db: Db; clock: Clock }
+
+function addSkill({ db, clock }: Records, userId: string, skillId: string, enabled: boolean): Promise<void> {
+  return write(db, (tx) => {
+    const agent = tx.select().from(agents).where(eq(agents.ownerId, userId)).get()
+    const row = { id: `ins_${skillId}`, userId, agentId: agent?.id ?? '', skillId, enabled, createdAt: clock.now() }
+    tx.insert(installedSkills).values(row).run()
+  })
+}
+
+function addBookings({ db, clock }: Records, payeeId: string, statuses: ('confirmed' | 'offered' | 'declined')[]) {
+  const now = clock.now()
+  const amounts = { guaranteeMicroUsd: 1, backendMicroUsd: 0, depositMicroUsd: 0 }
+  return write(db, (tx) => {
+    for (const [index, status] of statuses.entries()) {
+      const names = { id: `bok_${index}`, messageId: `m${index}`, payeeId, talentName: 'Ada', venue: 'Cellar' }
+      tx.insert(bookings)
+        .values({ ...names, ...amounts, gigAt: now, status, createdAt: now, updatedAt: now })
+        .run()
+    }
+  })
+}
 
 test.each(['historical', 'performance', 'summary'])(
   'GET /api/metrics/:userId/%s: 404 for a stranger and for nobody’s id, 401 and 403 without the key',

@@ -90,8 +90,8 @@ export type AgentStats = z.infer<typeof AgentStats>
 
 /** `GET /api/metrics/:userId/summary`: none of it is recorded by this platform, and no number stands in for it. */
 export const MetricsSummary = z.object({
-  revenue: z.object({ month: z.null(), total: z.null(), change: z.null() }),
-  bookings: z.object({ completed: z.null(), pending: z.null(), conversion: z.null() }),
+  revenue: z.object({ month: z.string(), total: z.string(), change: z.string().nullable() }),
+  bookings: z.object({ completed: z.number(), pending: z.number(), conversion: z.string() }),
   fans: z.object({
     total: z.null(),
     active: z.null(),
@@ -99,7 +99,9 @@ export const MetricsSummary = z.object({
     segmentation: z.object({ superfans: z.null(), casual: z.null(), new: z.null() }),
   }),
   streams: z.object({ monthlyListeners: z.null(), monthlyStreams: z.null(), growth: z.null() }),
-  skills: z.object({ active: z.null(), total: z.null(), growth: z.null() }),
+  skills: z.object({ active: z.number(), total: z.number(), growth: z.string().nullable() }),
+  degraded: z.array(z.string()),
+  detail: z.string(),
 })
 export type MetricsSummary = z.infer<typeof MetricsSummary>
 
