@@ -9,9 +9,9 @@ import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { configQuery } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
-import { ChannelPeopleSection } from './channels/channel-people-section.tsx'
 import { ChannelsSection } from './channels/channels-section.tsx'
 import { MailChannelSection } from './channels/mail-channel-section.tsx'
+import { MessengerSections } from './channels/messenger-sections.tsx'
 import { WebhookChannelSection } from './channels/webhook-channel-section.tsx'
 import { DangerSection } from './danger-section.tsx'
 import { LimitsSection } from './limits-section.tsx'
@@ -63,10 +63,10 @@ function Configured({ agent }: { agent: WebAgent }) {
           <ModelSection agent={agent} config={config} />
           <ProviderSection agent={agent} config={config} />
           <SleepSection agent={agent} config={config} />
+          <MessengerSections agent={agent} config={config} />
           <ChannelsSection agent={agent} config={config} />
           <MailChannelSection agent={agent} />
           <WebhookChannelSection agent={agent} />
-          <ChannelPeopleSection agent={agent} />
         </>
       )}
     </Loaded>

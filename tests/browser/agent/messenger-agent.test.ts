@@ -13,6 +13,7 @@ import { ADA, answerWithTools, servePage } from '../../journeys/messenger-agent.
 const LIMIT_MS = 600_000
 const RUN = join(import.meta.dir, '../../../scripts/run')
 const TOKEN = '42:secret-of-the-bot'
+type Bot = ReturnType<ReturnType<typeof startTelegramDouble>['addBot']>
 const PHONE = { width: 360, height: 740 }
 
 beforeAll(buildDashboard, LIMIT_MS)
@@ -36,7 +37,7 @@ test.skipIf(!hasBrowser())(
     took('browser')
     const agentPath = await createAgent(page, web)
     took('agent')
-    await connect(page, agentPath)
+    await connect(page, agentPath, bot)
     took('connected')
 
     const shown = (what: string, isShown: (text: string) => boolean) =>
@@ -92,15 +93,26 @@ async function createAgent(page: Page, web: string): Promise<string> {
   return page.url().replace(/\/agents\/([^/]+).*$/, '/agents/$1')
 }
 
-/** Gives the agent its token of Telegram, and tells it who its owner is there. */
-async function connect(page: Page, agentPath: string): Promise<void> {
+/** Follows the steps in the Telegram section: token, bot name, pairing code, approval. Then names the owner there. */
+async function connect(page: Page, agentPath: string, bot: Bot): Promise<void> {
   await page.goto(`${agentPath}/settings`)
+  const section = page.locator('section').filter({ has: page.getByRole('heading', { name: /^Telegram/ }) })
+  await section.getByLabel('Telegram bot token', { exact: true }).fill(TOKEN)
+  await section.getByRole('button', { name: 'Save Telegram bot token' }).click()
+  const link = section.getByRole('link', { name: '@ada_bot' }).first()
+  await link.waitFor()
+  expect(await link.getAttribute('href')).toBe('https://t.me/ada_bot')
+  await section.getByText('It answers with a pairing code.').waitFor()
+  bot.say(ADA, { text: 'Hi' })
+  const told = await until('the pairing code', () => bot.textsIn(ADA.id).find((text) => text.includes('code')))
+  const code = told.slice(told.lastIndexOf(' ') + 1)
+  await section.getByRole('list', { name: 'Pairing requests on Telegram' }).getByText(code, { exact: true }).waitFor()
+  await section.getByRole('button', { name: `Approve ${ADA.first_name}` }).click()
+  await section.getByRole('list', { name: 'Allowed senders on Telegram' }).getByText(ADA.first_name).waitFor()
   await page.getByLabel('Telegram user id').fill(String(ADA.id))
   await page.getByRole('button', { name: 'Save people' }).click()
   await page.getByText('Saved.').waitFor()
-  await page.getByLabel('Telegram bot token', { exact: true }).fill(TOKEN)
-  await page.getByRole('button', { name: 'Save Telegram bot token' }).click()
-  await page.getByText('Connected', { exact: true }).waitFor()
+  await section.getByText('Connected', { exact: true }).waitFor()
 }
 
 async function seeConversation(page: Page, agentPath: string): Promise<void> {

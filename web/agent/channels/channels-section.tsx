@@ -11,7 +11,7 @@ import { fieldOfConfig, useChangeConfig } from '../use-config.ts'
 
 type ChannelsSectionProps = { agent: WebAgent; config: ShownConfig }
 
-/** Who may speak to the agent; an empty field takes the setting away. */
+/** The allowed senders; an empty field removes the setting. */
 const PeopleForm = z.object({
   telegramUserId: z
     .string()
@@ -24,33 +24,17 @@ const PeopleForm = z.object({
     .pipe(ConfigRequest.shape.ownerIds),
 })
 
-/** Where else than here the agent can be spoken to. */
+/** WhatsApp, the webhook for messages of other agents, and the people every channel allows. */
 export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
   const { secrets, webhookUrl } = config
   return (
-    <Section title="Channels" lead="Tokens are sealed on the server and never shown again.">
-      <SecretSetting agent={agent} name="telegramToken" label="Telegram bot token" isSet={secrets.telegramToken} />
-      <SecretSetting agent={agent} name="discordBotToken" label="Discord bot token" isSet={secrets.discordBotToken} />
+    <Section title="Other channels" lead="Tokens are encrypted and never shown again.">
       <SecretSetting
         agent={agent}
         name="whatsappToken"
         label="WhatsApp token"
         isSet={secrets.whatsappToken}
-        hint="Only agents that are OpenClaw use it."
-      />
-      <SecretSetting
-        agent={agent}
-        name="slackBotToken"
-        label="Slack bot token"
-        isSet={secrets.slackBotToken}
-        hint="Begins with xoxb-. Slack needs this and the app token."
-      />
-      <SecretSetting
-        agent={agent}
-        name="slackAppToken"
-        label="Slack app token"
-        isSet={secrets.slackAppToken}
-        hint="Begins with xapp-, and has the scope connections:write."
+        hint="Used by OpenClaw agents only"
       />
       <SecretSetting
         agent={agent}
@@ -59,8 +43,8 @@ export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
         isSet={secrets.webhookUrl}
         hint={
           webhookUrl
-            ? `What other agents send to it is posted to ${webhookUrl}`
-            : 'What other agents send to it is posted there as well. An http or https address of yours.'
+            ? `Messages from other agents are also sent to ${webhookUrl}.`
+            : 'Messages from other agents are also sent to this URL.'
         }
       />
       <People agent={agent} config={config} />
@@ -82,7 +66,7 @@ function People({ agent, config }: ChannelsSectionProps) {
       noValidate
       className="grid max-w-md grid-cols-1 gap-4 border-t border-line pt-4"
     >
-      <h3 className="text-sm font-semibold">Who may speak to it</h3>
+      <h3 className="text-sm font-semibold">Allowed senders</h3>
       <FormNotice problem={problem} />
       {isDone && <Notice tone="good">Saved.</Notice>}
       <TextField

@@ -9,6 +9,7 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { Notice, Skeleton } from '../../ui/notice.tsx'
 import { Section } from '../../ui/section.tsx'
 import { Address } from '../address.tsx'
+import { ChannelPeople } from './channel-people.tsx'
 import { channelsQuery } from './channels-api.ts'
 
 function mailChannelQuery(agentId: string) {
@@ -19,9 +20,10 @@ function mailChannelQuery(agentId: string) {
   })
 }
 
-/** Whether the agent answers mail, and at which address. Who may write stands beside the people of its messengers. */
+/** Turns answers by mail on and off, and shows the address and the people who may write. */
 export function MailChannelSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(mailChannelQuery(agent.id))
+  const people = useQuery(channelsQuery(agent.id)).data?.channels.find(({ name }) => name === 'mail')
   return (
     <Section
       title="Mail"
@@ -31,6 +33,7 @@ export function MailChannelSection({ agent }: { agent: WebAgent }) {
       <Loaded query={query} what="Its mail" placeholder={<Skeleton className="h-20" />}>
         {(channel) => <MailSwitch agentId={agent.id} channel={channel} />}
       </Loaded>
+      {people && <ChannelPeople agentId={agent.id} channel={people} title="mail" />}
     </Section>
   )
 }

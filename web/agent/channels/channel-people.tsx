@@ -1,93 +1,35 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import {
-  type AgentChannel,
-  type ChannelPairing,
-  type ChannelPerson,
-  CONVERSATION_CHANNELS,
-} from '../../../src/features/agents/channels/schemas.ts'
-import type { WebAgent } from '../../../src/features/agents/registry/schemas.ts'
+import type { AgentChannel, ChannelPairing, ChannelPerson } from '../../../src/features/agents/channels/schemas.ts'
 import { messageFor } from '../../api/request.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { LoadProblem, Notice } from '../../ui/notice.tsx'
-import { Section } from '../../ui/section.tsx'
-import { channelsQuery, decidePairing, removePerson } from './channels-api.ts'
-import { Conversations } from './conversations.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { decidePairing, removePerson } from './channels-api.ts'
 
-const names: Readonly<Record<string, string>> = {
-  telegram: 'Telegram',
-  discord: 'Discord',
-  slack: 'Slack',
-  mail: 'Who may write mail',
-}
+type ChannelPeopleProps = { agentId: string; channel: AgentChannel; title: string }
 
-/** How the messengers of a built-in agent are, who waits for its owner there, and who may write. Nothing for an agent without one. */
-export function ChannelPeopleSection({ agent }: { agent: WebAgent }) {
-  const { data, error, refetch } = useQuery(channelsQuery(agent.id))
-  if (!data && error) return <LoadProblem what="Its messengers" error={error} onRetry={refetch} />
-  if (!data || data.channels.length === 0) return null
+/** The pairing requests of a channel, and the people who may write to the agent there. */
+export function ChannelPeople({ agentId, channel: { name, people, pairings }, title }: ChannelPeopleProps) {
   return (
     <>
-      {data.channels.map((channel) => (
-        <Channel key={channel.name} agentId={agent.id} channel={channel} />
-      ))}
-    </>
-  )
-}
-
-function Channel({ agentId, channel }: { agentId: string; channel: AgentChannel }) {
-  const { name, connected, since, account, lastError, people, pairings } = channel
-  const title = names[name] ?? name
-  return (
-    <Section
-      title={title}
-      badge={<Badge tone={connected ? 'good' : 'problem'}>{connected ? 'Connected' : 'Not connected'}</Badge>}
-      lead={
-        <>
-          {account}
-          {since && (
-            <>
-              {' since '}
-              <Moment at={since} as="minute" />
-            </>
-          )}
-        </>
-      }
-    >
-      {lastError && (
-        <Notice tone={connected ? 'warning' : 'problem'}>
-          {lastError.message} (<Moment at={lastError.at} as="distance" />)
-        </Notice>
-      )}
       {pairings.length > 0 && (
-        <List label={`Who waits on ${title}`}>
+        <List label={`Pairing requests on ${title}`}>
           {pairings.map((pairing) => (
             <Waiting key={pairing.code} agentId={agentId} channel={name} pairing={pairing} />
           ))}
         </List>
       )}
-      {people.length === 0 && (
-        <p className="text-sm text-muted">
-          Nobody may write to it yet: write to it yourself, and let yourself in here.
-        </p>
-      )}
       {people.length > 0 && (
-        <List label={`Who may write on ${title}`}>
+        <List label={`Allowed senders on ${title}`}>
           {people.map((person) => (
             <Person key={person.id} agentId={agentId} channel={name} person={person} />
           ))}
         </List>
       )}
-      {isMessenger(name) && <Conversations agentId={agentId} channel={name} people={people} />}
-    </Section>
+    </>
   )
-}
-
-/** What is said by mail stands in the inbox, and asking for it would wake the agent. */
-function isMessenger(name: string): boolean {
-  return (CONVERSATION_CHANNELS as readonly string[]).includes(name)
 }
 
 function List({ label, children }: { label: string; children: ReactNode }) {
@@ -117,15 +59,15 @@ function Waiting({ agentId, channel, pairing }: { agentId: string; channel: stri
           Expires <Moment at={expiresAt} as="distance" />
         </span>
       </p>
-      <p className="text-sm text-muted">Let them in only when they tell you this code themselves.</p>
+      <p className="text-sm text-muted">Approve only if the code matches the one this person received.</p>
       <div className="flex flex-wrap gap-2">
         <Button
           look="primary"
-          aria-label={`Let ${name} in`}
+          aria-label={`Approve ${name}`}
           isPending={decision.isPending}
           onClick={() => decision.mutate(true)}
         >
-          Let in
+          Approve
         </Button>
         <Button aria-label={`Deny ${name}`} isPending={decision.isPending} onClick={() => decision.mutate(false)}>
           Deny
@@ -150,7 +92,7 @@ function Person({ agentId, channel, person }: { agentId: string; channel: string
         </span>
       )}
       {isConfigured ? (
-        <Badge>From its settings</Badge>
+        <Badge>From settings</Badge>
       ) : (
         <Button aria-label={`Remove ${name ?? id}`} isPending={removal.isPending} onClick={() => removal.mutate()}>
           Remove
