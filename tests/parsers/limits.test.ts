@@ -156,6 +156,22 @@ onLinux(
 )
 
 onLinux(
+  'a parser goes on when it gets SIGINT and SIGTERM, which the server handles for its group',
+  async () => {
+    const pages = createPageReader()
+    onTestFinished(() => pages.close())
+    const read = () => pages.read(toSource(PLAIN_PAGE), AbortSignal.timeout(SLOW_MS))
+    await read()
+    const [pid = 0] = pages.pids()
+    process.kill(pid, 'SIGINT')
+    process.kill(pid, 'SIGTERM')
+    await read()
+    expect(pages.pids()).toEqual([pid])
+  },
+  SLOW_MS,
+)
+
+onLinux(
   'a parser that is busy ends when its parent is killed',
   async () => {
     using folder = tempFolder()

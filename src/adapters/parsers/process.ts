@@ -111,9 +111,10 @@ export function startParser(kind: ParserKind, maxMemoryBytes: number): ParserPro
       const onAbort = () => end(signal?.reason)
       signal?.addEventListener('abort', onAbort, { once: true })
       let timer = setTimeout(() => end(new ParserLimitError('time')), START_MS)
-      const look = setInterval(async () => {
-        if ((await process.residentBytes()) > maxMemoryBytes) end(new ParserLimitError('memory'))
-      }, LOOK_MS)
+      const checkMemory = (bytes: number) => {
+        if (bytes > maxMemoryBytes) end(new ParserLimitError('memory'))
+      }
+      const look = setInterval(() => void process.residentBytes().then(checkMemory, end), LOOK_MS)
       try {
         signal?.throwIfAborted()
         await channel.call(z.null(), 'ready')

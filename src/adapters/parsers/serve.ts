@@ -6,6 +6,8 @@ export type AskParent = <T>(answer: z.ZodType<T>, question: unknown) => Promise<
 
 /** The other end of `startParser`: answers on standard output what standard input asks, until that ends. */
 export async function serveParser(openParser: (ask: AskParent) => ChannelFunctions): Promise<void> {
+  // Ctrl-C and systemd signal the whole group; the server finishes what is under way and then ends its parsers.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
   const write = async (text: string) => void (await Bun.write(Bun.stdout, text))
   const ask: AskParent = (answer, question) => channel.call(answer, 'ask', question)
   const functions = { ready: async () => null, ...openParser(ask) }
