@@ -183,3 +183,15 @@ test('the owner is mailed that a question waits, once for several, and nothing t
   await test.arrival('ada@example.com', 'asks for your approval', 2)
   expect(test.mail.received.filter(({ subject }) => subject.includes('approval'))).toHaveLength(2)
 })
+
+test('POST /v1/approvals: arguments are kept as canonical JSON, and 400 when nothing could write them again', async () => {
+  const { ask, list, use, decide, asAgent } = await openTestHouse()
+  const spaced = '{ "path": "notes/a.md", "n": 1e3, "path": "notes/b.md" }'
+  const asked = await ask({ ...QUESTION, arguments: spaced })
+  expect((await list()).approvals[0]?.arguments).toBe('{"path":"notes/b.md","n":1000}')
+  await decide(asked.id, 'approve')
+  expect((await use(asked.id, { tool: QUESTION.tool, arguments: '{"path":"notes/a.md","n":1000}' })).status).toBe(409)
+  expect((await use(asked.id, { tool: QUESTION.tool, arguments: spaced })).status).toBe(200)
+  const deep = `{"a":${'['.repeat(31_000)}${']'.repeat(31_000)}}`
+  expect((await asAgent('/v1/approvals', 'POST', { ...QUESTION, arguments: deep })).status).toBeLessThan(500)
+})

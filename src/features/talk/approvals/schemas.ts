@@ -1,28 +1,23 @@
 import { z } from 'zod'
+import { JsonObjectText } from '../../../core/text/json-object.ts'
 
 const MAX_PAGE = 100
-const MAX_ARGUMENT_CHARACTERS = 64_000
 const MAX_WAIT_SECONDS = 30
 
 const Tool = z.string('tool must be text').min(1, 'tool is required').max(200, 'tool is too long')
-/** Kept as the text that it is: what the owner is shown is what may be carried out, letter for letter. */
-const Arguments = z
-  .string('arguments must be the JSON text of an object')
-  .max(MAX_ARGUMENT_CHARACTERS, `arguments have at most ${MAX_ARGUMENT_CHARACTERS} characters`)
-  .refine(isJsonObject, 'arguments must be the JSON text of an object')
 
 /** `POST /v1/approvals`: an agent asks its owner whether it may use a tool with these arguments. */
 export const ApprovalRequest = z
   .object({
     tool: Tool,
-    arguments: Arguments,
+    arguments: JsonObjectText,
     session: z.string('session must be text').max(256, 'session is too long').optional(),
   })
   .meta({ examples: [{ tool: 'http_request', arguments: '{"url":"https://api.example.com"}' }] })
 export type ApprovalRequest = z.infer<typeof ApprovalRequest>
 
 /** `POST /v1/approvals/:id/use`: what is about to be done must be what was approved. */
-export const ApprovalUse = z.object({ tool: Tool, arguments: Arguments })
+export const ApprovalUse = z.object({ tool: Tool, arguments: JsonObjectText })
 export type ApprovalUse = z.infer<typeof ApprovalUse>
 
 /** `POST /v1/approvals/:id/decision`: the owner has pressed a button where the agent can be spoken to. */
@@ -53,7 +48,7 @@ export const ApprovalQuery = z.object({
 })
 export type ApprovalQuery = z.infer<typeof ApprovalQuery>
 
-/** One question of an agent. `arguments` is JSON text exactly as it would be carried out; times are ISO 8601. */
+/** One question of an agent. `arguments` is canonical JSON text exactly as it would be carried out; times are ISO 8601. */
 export const Approval = z.object({
   id: z.string(),
   agentId: z.string(),
@@ -73,15 +68,6 @@ export const ApprovalList = z.object({ approvals: z.array(Approval), next: z.num
 export type ApprovalList = z.infer<typeof ApprovalList>
 
 export const OneApproval = z.object({ approval: Approval })
-
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-  } catch {
-    return false
-  }
-}
 
 /**
  * What the agent that asked is told. `page` is where its owner decides; `dashboardOnly`: where alone they can approve it, so

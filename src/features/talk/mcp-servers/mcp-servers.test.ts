@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { startMcpServer } from '../../../../tests/harness/doubles/mcp-server.ts'
 import { createEmptyEngine } from '../../../../tests/harness/engines/empty-engine.ts'
+import { read } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
@@ -10,6 +12,7 @@ import { write } from '../../../db/write.ts'
 import { deploymentHistory } from '../../agents/operations/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { auditLog } from '../../people/audit/tables.ts'
+import { ApprovalList } from '../approvals/schemas.ts'
 import { agentMcpServers } from './tables.ts'
 
 async function open(
@@ -119,6 +122,21 @@ test('POST /v1/mcp/call: 200 without approval for a tool that its server marks r
     ['erase', true],
   ])
   expect(await call('forecast', PARIS)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
+})
+
+test('POST /v1/mcp/call: the server gets the arguments that were shown when they name a key twice', async () => {
+  await using server = startMcpServer()
+  const { add, asAgent, asOwner } = await open()
+  await add({ url: server.url })
+  const twice = `{"city":"Paris","note":${JSON.stringify('x'.repeat(10_000))},"city":"Rome"}`
+  const asked = await asAgent('/v1/approvals', 'POST', { tool: 'weather/erase', arguments: twice })
+  const { id } = z.object({ id: z.string() }).parse(await asked.json())
+  const [shown] = (await read(ApprovalList, asOwner('/api/approvals'))).approvals
+  expect(shown?.arguments).not.toContain('Paris')
+  await asOwner(`/api/approvals/${id}/approve`, 'POST')
+  const call = { server: 'weather', tool: 'erase', arguments: twice, approvalId: id }
+  expect((await asAgent('/v1/mcp/call', 'POST', call)).status).toBe(200)
+  expect(server.calls).toMatchObject([{ tool: 'erase', input: { city: 'Rome' } }])
 })
 
 test('tools that are filtered out, and servers that are switched off, are not there for the agent', async () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { McpCommands } from '../../../core/agents/mcp.ts'
+import { JsonObjectText } from '../../../core/text/json-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
 const BAD_NAME = 'name must be lower-case letters, digits and dashes, at most 30'
@@ -94,7 +95,7 @@ export const CallRequest = z
   .object({
     server: Name,
     tool: z.string('tool is required').min(1, 'tool is required').max(1000),
-    arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
+    arguments: JsonObjectText,
     approvalId: z.string().max(100).nullish(),
   })
   .meta({ examples: [{ server: 'weather', tool: 'forecast', arguments: '{"city":"Berlin"}' }] })

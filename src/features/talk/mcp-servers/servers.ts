@@ -1,6 +1,7 @@
 import { and, asc, count, eq, isNotNull } from 'drizzle-orm'
 import { z } from 'zod'
 import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
+import { toAskedTool } from '../../../core/agents/asked-tool.ts'
 import type { McpCommand } from '../../../core/agents/mcp.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -155,11 +156,6 @@ function denyWhatIsGone(
   const allowed = allowedTools?.map((tool) => toAskedTool(name, tool))
   const isGone = (tool: string) => tool.startsWith(`${name}/`) && (!enabled || allowed?.includes(tool) === false)
   denyApprovalsOfTools(tx, agentId, isGone, updatedAt)
-}
-
-/** How a tool of a server is called where its owner is asked for it. */
-export function toAskedTool(server: string, tool: string): string {
-  return `${server}/${tool}`.slice(0, 200)
 }
 
 function requireTellableAgent(deps: EndServerDeps, principal: Principal, agentId: string): Promise<void> {

@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { McpClients } from '../../../adapters/mcp/client.ts'
+import { toAskedTool } from '../../../core/agents/asked-tool.ts'
 import { isTrustedTool, type McpResult, type McpTool } from '../../../core/agents/mcp.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
@@ -10,7 +12,7 @@ import { findAddress } from '../../agents/registry/endpoint.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import { claimApproval } from '../approvals/decide.ts'
 import type { CallRequest } from './schemas.ts'
-import { listServers, toAskedTool, toEndpoint } from './servers.ts'
+import { listServers, toEndpoint } from './servers.ts'
 import type { McpServerRow } from './tables.ts'
 
 /** A turn waits no longer for a server that does not say what it has. */
@@ -22,6 +24,8 @@ const LISTED_FOR_MS = 5 * 60_000
 /** A server that failed is not asked at every turn. */
 const FAILED_FOR_MS = 60_000
 const MAX_REMEMBERED = 1000
+
+const Input = z.record(z.string(), z.unknown())
 
 type Listed = { tools: McpTool[]; error: string | null; until: number }
 
@@ -60,7 +64,7 @@ export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequ
   const server = listServers(deps.db, agentId).find(({ name, enabled }) => enabled && name === call.server)
   const endpoint = server && toEndpoint(deps.sealer, server)
   if (!endpoint || !isAllowed(server, call.tool)) throw new AppError('not_found', 'The agent has no such tool')
-  const input = parseObject(call.arguments)
+  const input = Input.parse(JSON.parse(call.arguments))
   if (!(await isTrusted(deps, server, call.tool))) {
     if (!call.approvalId) throw new AppError('forbidden', 'The owner has not approved that', { code: 'NOT_APPROVED' })
     const use = { tool: toAskedTool(server.name, call.tool), arguments: call.arguments }
@@ -126,14 +130,4 @@ async function listTools({ clock, sealer, mcpClients, mcpListings }: UseDeps, se
 
 function isAllowed({ allowedTools }: McpServerRow, name: string): boolean {
   return allowedTools === null || allowedTools.includes(name)
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-  }
-  throw new AppError('invalid', 'arguments must be the JSON text of an object')
 }

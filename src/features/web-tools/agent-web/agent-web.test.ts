@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
+import { z } from 'zod'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import type { TestOptions } from '../../../../tests/harness/platform.ts'
+import { read } from '../../../../tests/harness/requests.ts'
+import { ApprovalList } from '../../talk/approvals/schemas.ts'
 
 /** Servers of others, on loopback. */
 function openWeb() {
@@ -122,6 +125,27 @@ test('POST /v1/http: what may change something takes the approval of exactly thi
   expect((await http(input, id)).status).toBe(409)
   expect(web.received).toMatchObject([{ method: 'POST', path: '/orders', body: 'one' }])
   expect(JSON.stringify([...(web.received[0]?.headers ?? [])])).not.toContain('agt_')
+})
+
+test('POST /v1/http: the URL that was shown is the one that is called when the arguments name it twice; an unknown field is 400', async () => {
+  await using web = openWeb()
+  const { allow, asAgent, asOwner } = await openTestHouse()
+  await allow(['127.0.0.1'])
+  const padding = JSON.stringify('x'.repeat(50_000))
+  const twice = `{"url":"${web.url}/harmless","method":"POST","body":${padding},"url":"${web.url}/orders"}`
+  const asked = await asAgent('/v1/approvals', 'POST', { tool: 'http_request', arguments: twice })
+  const { id } = z.object({ id: z.string() }).parse(await asked.json())
+  const [shown] = (await read(ApprovalList, asOwner('/api/approvals'))).approvals
+  expect(shown?.arguments).not.toContain('harmless')
+  expect(JSON.parse(shown?.arguments ?? '')).toMatchObject({ url: `${web.url}/orders`, method: 'POST' })
+  await asOwner(`/api/approvals/${id}/approve`, 'POST')
+  const other = twice.replace('/orders', '/elsewhere')
+  expect((await asAgent('/v1/http', 'POST', { arguments: other, approvalId: id })).status).toBe(409)
+  expect((await asAgent('/v1/http', 'POST', { arguments: twice, approvalId: id })).status).toBe(200)
+  expect(web.received.map(({ path }) => path)).toEqual(['/orders'])
+
+  const misleading = JSON.stringify({ URL: `${web.url}/harmless`, url: `${web.url}/orders`, method: 'POST' })
+  expect((await asAgent('/v1/http', 'POST', { arguments: misleading, approvalId: id })).status).toBe(400)
 })
 
 test('what the owner has switched off is refused here as well: 403 TOOL_OFF', async () => {

@@ -47,14 +47,9 @@ export async function requestForAgent(
 }
 
 function parseArguments(text: string): HttpArguments {
-  try {
-    const parsed = HttpArguments.safeParse(JSON.parse(text))
-    if (parsed.success) return parsed.data
-    throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'The arguments are not valid')
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new AppError('invalid', 'arguments must be JSON text')
-    throw error
-  }
+  const parsed = HttpArguments.safeParse(JSON.parse(text))
+  if (parsed.success) return parsed.data
+  throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'The arguments are not valid')
 }
 
 function requireHost(hosts: readonly string[], host: string): void {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { JsonObjectText } from '../../../core/text/json-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
 /** As many as the egress client reads. */
@@ -19,13 +20,14 @@ export const SearchRequest = z.object({
  */
 export const HttpRequest = z
   .object({
-    arguments: z.string('arguments must be JSON text').max(64_000, 'arguments are too long'),
+    arguments: JsonObjectText,
     approvalId: z.string().max(100).nullish(),
   })
   .meta({ examples: [{ arguments: '{"url":"https://api.example.com/weather","method":"GET"}' }] })
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-export const HttpArguments = z.object({
+/** A field that is not sent would be shown to the owner all the same, such as a second address. */
+export const HttpArguments = z.strictObject({
   url: webUrl('url must be an http or https URL', { max: MAX_URL_CHARACTERS }),
   method: z.enum(METHODS, `method must be ${METHODS.join(', ')}`).default('GET'),
   headers: z.record(z.string().regex(/^[a-z0-9-]{1,64}$/i), z.string().max(4096)).default({}),
