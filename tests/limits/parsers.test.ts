@@ -23,7 +23,7 @@ import { parseSkillText } from '../../src/features/money/skills/skill-text.ts'
 import { readNonce } from '../../src/features/people/sign-in/wallet-message.ts'
 import { toTitle } from '../../src/features/talk/chat/session-titles.ts'
 import { describeAutomatic, findAuthentication, readDmarc, readThread } from '../../src/features/talk/inbox/headers.ts'
-import { readMail, toMailText } from '../../src/features/talk/inbox/receive.ts'
+import { readMail } from '../../src/features/talk/inbox/receive.ts'
 import { addressKey, clientAddress, parseRanges } from '../../src/http/address.ts'
 import { createHostRule } from '../../src/http/hosts.ts'
 import { readBearer } from '../../src/http/internal-key.ts'
@@ -137,7 +137,6 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
       from: text,
       to: text,
       subject: text,
-      body: text,
       authentication: text,
     }),
   readNonce,
@@ -158,7 +157,6 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   toFactText,
   toHttpUrl: (text) => toHttpUrl(text, 'https://example.com'),
   toKey,
-  toMailText,
   toPlainExcerpt,
   toRequestId,
   toStoredRow: (text) => toStoredRow({ id: 1, at: '2026-11-20T12:00:00Z', stream: 'stdout', text }),

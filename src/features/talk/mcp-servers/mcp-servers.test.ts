@@ -219,13 +219,7 @@ test('a redirect to elsewhere is not followed', async () => {
 test('POST /api/agents/:id/mcp-servers: 400 for what is no server, 409 for a name that is taken, 429 at ten', async () => {
   const { add } = await open()
   const url = 'https://mcp.example/'
-  for (const bad of [
-    {},
-    { url: 'file:///x' },
-    { url, name: 'A B' },
-    { url, headers: { 'a b': 'x' } },
-    { url, extra: 1 },
-  ])
+  for (const bad of [{}, { url: 'file:///x' }, { url, name: 'A B' }, { url, headers: { 'a b': 'x' } }])
     expect((await add(bad)).status).toBe(400)
   expect((await add({ url })).status).toBe(201)
   expect((await add({ url })).status).toBe(409)
