@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import type { Client } from '@modelcontextprotocol/client'
+import QuickLRU from 'quick-lru'
 import {
   type McpCommand,
   McpCommands,
@@ -83,10 +84,13 @@ export function createMcpServers(places: CommandPlaces, call: PlatformCall): Mcp
   }
 }
 
+/** Settings of servers that failed to start. */
+const MAX_FAILED = 100
+
 /** The programs that run now. Whoever begins one of the same settings joins it. */
 function createConversations(places: CommandPlaces) {
   const begun = new Map<string, Promise<Conversation>>()
-  const failedUntil = new Map<string, number>()
+  const failedUntil = new QuickLRU<string, number>({ maxSize: MAX_FAILED })
 
   const leave = async (key: string, conversation: Conversation) => {
     // Its end is told later, when another one may have its key.

@@ -1,3 +1,4 @@
+import QuickLRU from 'quick-lru'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { type AgentStats, agentNotRunning, MAX_LOG_LINES, type Runtime } from '../contract/runtime.ts'
@@ -46,6 +47,9 @@ export const TIMING: SwarmTiming = {
   anewMs: 5000,
 }
 
+/** The engine reports the end of what was removed within seconds. */
+const MAX_REMOVED = 1000
+
 /**
  * Agents as services of a Docker Swarm, one for each, on any of its machines. The engine must be one of its managers. An
  * agent keeps to the machine that first ran it, because its volume is there; when that machine has been lost for a minute,
@@ -67,7 +71,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     }),
     filesImages,
   }
-  const removedHere = new Set<string>()
+  const removedHere = new QuickLRU<string, true>({ maxSize: MAX_REMOVED })
   const counter = new RestartCounter()
 
   const listFound = () => listKnown(parts, shell)
@@ -79,7 +83,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
 
   const remove = async (id: string) => {
     await change(id, () => {
-      removedHere.add(id)
+      removedHere.set(id, true)
       return removeEverywhere(parts, id, log)
     })
     shell.forget(id)

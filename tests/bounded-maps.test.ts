@@ -1,0 +1,138 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { findLongLivedMaps } from './harness/long-lived-maps.ts'
+
+const root = join(import.meta.dir, '..')
+
+/** What keeps the number of entries small, by the maps and sets of each file that it holds for. */
+const BOUNDS: readonly (readonly [bound: string, places: Readonly<Record<string, readonly string[]>>])[] = [
+  [
+    'a number in the file is the limit',
+    {
+      'src/adapters/workspaces/links.ts': ['links'],
+      'src/adapters/workspaces/server.ts': ['pieces'],
+      'src/agent/channels/questions.ts': ['kept'],
+      'src/agent/channels/slack/slack.ts': ['names'],
+      'src/db/changes/memo.ts': ['found'],
+      'src/features/models/usage/running-sums.ts': ['periods'],
+      'src/features/people/social-identity/gate.ts': ['known'],
+      'src/http/hosts.ts': ['remembered'],
+    },
+  ],
+  [
+    'an entry lives as long as the request, the turn, the job or the connection that made it',
+    {
+      'src/adapters/gateways/openclaw-socket.ts': ['waiting'],
+      'src/adapters/parsers/pool.ts': ['living'],
+      'src/adapters/runtimes/contract/events.ts': ['listeners'],
+      'src/adapters/traces/open-turns.ts': ['turns'],
+      'src/adapters/workspaces/client.ts': ['downloads'],
+      'src/agent/channels/conversation.ts': ['answering'],
+      'src/agent/commands/strays.ts': ['running'],
+      'src/agent/tools/approvals.ts': ['waiting'],
+      'src/agent/turns/kept-turns.ts': ['running', 'listeners'],
+      'src/agent/turns/queue.ts': ['tails', 'entries'],
+      'src/apps/listeners/door.ts': ['retired'],
+      'src/core/concurrency/keyed-queue.ts': ['queues'],
+      'src/core/concurrency/semaphore.ts': ['waiting'],
+      'src/db/changes/feed.ts': ['waiting'],
+      'src/features/agents/logs/ingest.ts': ['storing'],
+      'src/features/agents/operations/turns.ts': ['last'],
+      'src/features/agents/sleep/wake.ts': ['waking'],
+      'src/features/models/usage/quota.ts': ['held'],
+      'src/features/models/usage/recording/record.ts': ['underWay', 'expected'],
+      'src/features/models/usage/spend.ts': ['underWay'],
+      'src/features/money/paid-gateway/web.ts': ['underWay'],
+      'src/features/money/underground/send-message.ts': ['firstAttempts'],
+      'src/features/people/sessions/sessions.ts': ['underWay'],
+      'src/features/talk/chat/turns/log.ts': ['waiting'],
+      'src/features/talk/chat/turns/turns.ts': ['live'],
+      'src/http/bodies/unfinished.ts': ['taken'],
+      'src/http/idempotency.ts': ['underWay'],
+      'src/http/streams/exports.ts': ['underWay'],
+      'src/http/streams/sse.ts': ['open'],
+      'src/jobs/queue.ts': ['quick', 'slow'],
+    },
+  ],
+  [
+    'the keys are agents, containers or services that exist; those that are gone are forgotten',
+    {
+      'src/adapters/runtimes/docker/watch.ts': ['ends', 'starts', 'removals', 'outOfMemory'],
+      'src/adapters/runtimes/engine/shell.ts': ['known', 'samples'],
+      'src/adapters/runtimes/process/process.ts': ['agents'],
+      'src/adapters/runtimes/swarm/inspection.ts': ['counts'],
+      'src/adapters/runtimes/swarm/watch.ts': ['lostSince'],
+      'src/features/agents/logs/viewers.ts': ['viewed'],
+      'src/features/agents/reconciliation/follow-downs.ts': ['following', 'again'],
+      'src/features/agents/reconciliation/orphans.ts': ['seenSince'],
+      'src/features/agents/sleep/activity.ts': ['uses'],
+      'src/features/agents/watchdog/watch.ts': ['looks', 'repairs', 'wanted'],
+    },
+  ],
+  [
+    'the keys are our own: settings, routes, files, runtimes, providers, addresses of this machine',
+    {
+      'src/adapters/runtimes/contract/runtimes.ts': ['opened'],
+      'src/agent/commands/mcp-servers.ts': ['begun'],
+      'src/apps/api-document/served.ts': ['written'],
+      'src/apps/dashboard.ts': ['prepared'],
+      'src/apps/listeners/agent-door.ts': ['urls'],
+      'src/core/libraries/unpack-library.ts': ['unpacked'],
+      'src/features/agents/storage/measure.ts': ['askedAtMs'],
+      'src/features/models/gateway/catalogue/catalogue.ts': ['listed'],
+      'src/features/web-tools/feeds/feeds.ts': ['known', 'underWay'],
+      'src/http/fixed-path-router.ts': ['branches', 'found'],
+      'src/http/request-figures.ts': ['byName'],
+    },
+  ],
+  [
+    'it belongs to one call, which a limit of bytes, rows or tool uses ends',
+    {
+      'src/adapters/git/files.ts': ['remembered'],
+      'src/adapters/runtimes/engine/images.ts': ['layers'],
+      'src/adapters/runtimes/process/spawn.ts': ['killed'],
+      'src/agent/tools/repeats.ts': ['counts'],
+      'src/apps/api-document/refusals.ts': ['kinds'],
+      'src/cli/remote/rollout/roll-out.ts': ['reports', 'returns'],
+      'src/features/agents/reconciliation/orphans.ts': ['homes'],
+      'src/features/agents/reconciliation/reconcile.ts': ['down'],
+      'src/features/models/gateway/routing/route.ts': ['known'],
+      'src/features/models/usage/cost-dashboard.ts': ['pairs', 'byDay'],
+      'src/features/models/usage/queries.ts': ['spent'],
+      'src/features/talk/chat/turns/figures.ts': ['ids'],
+      'src/features/talk/memory/import-workspace.ts': ['taken'],
+      'src/features/talk/memory/save.ts': ['facts', 'values'],
+      'src/features/views/metrics/agent-stats.ts': ['asked'],
+    },
+  ],
+]
+
+test('every map and set of src that outlives a call has a bound; for keys of callers use quick-lru', async () => {
+  const paths = [...new Bun.Glob('src/**/*.ts').scanSync(root)].filter((path) => !path.endsWith('.test.ts'))
+  const found = await Promise.all(
+    paths.map(async (path) =>
+      findLongLivedMaps(path, await Bun.file(join(root, path)).text()).map((name) => `${path}: ${name}`),
+    ),
+  )
+  const bounded = BOUNDS.flatMap(([, places]) =>
+    Object.entries(places).flatMap(([path, names]) => names.map((name) => `${path}: ${name}`)),
+  )
+  expect(found.flat().sort()).toEqual(bounded.sort())
+})
+
+test.each([
+  ['const seen = new Map()\nexport const note = (key: string) => seen.set(key, 1)', ['seen']],
+  ['export function open() { const seen = new Set<string>(); return (key: string) => seen.add(key) }', ['seen']],
+  ['export class Store { readonly #seen = new Map<string, number>() }', ['seen']],
+  [
+    'const getOrInsert = (map: Map<string, string>) => map\nconst kept = new Map()\nexport const f = () => getOrInsert(kept)',
+    ['kept'],
+  ],
+  ['const FIXED = new Set(["a"])\nexport const has = (key: string) => FIXED.has(key)', []],
+  [
+    'export function sum(rows: string[]) { const seen = new Set<string>(); for (const row of rows) seen.add(row); return seen }',
+    [],
+  ],
+])('findLongLivedMaps of %j returns %j', (code, names) => {
+  expect(findLongLivedMaps('src/core/a.ts', code)).toEqual(names)
+})
