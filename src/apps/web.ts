@@ -23,6 +23,7 @@ import { servicesWeb } from '../features/house/services/web.ts'
 import { breakersWeb } from '../features/models/breakers/web.ts'
 import { demoWeb } from '../features/models/demo/web.ts'
 import { aiWeb } from '../features/models/gateway/web.ts'
+import { pricesWeb } from '../features/models/prices/web.ts'
 import { usageWeb } from '../features/models/usage/web.ts'
 import { billingWeb } from '../features/money/billing/web.ts'
 import { cardsWeb } from '../features/money/cards/web.ts'
@@ -111,6 +112,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', administrationWeb(house))
   app.route('/', oversightWeb(house))
   app.route('/', servicesWeb(house))
+  app.route('/', pricesWeb(models))
   app.route('/', backupsWeb(house))
   app.route('/', overviewWeb(house))
   app.route('/', securityEventsWeb(people))

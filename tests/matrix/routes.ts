@@ -451,6 +451,13 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/admin/backups/:name/drill web': { status: 404 },
   'POST /api/admin/backups/:name/restore web': { status: 404, body: () => ({ agentId: 'ada-1' }) },
   'GET /api/admin/backups/:name/download web': { status: 404 },
+  'GET /api/admin/prices web': reached,
+  'PUT /api/admin/prices/:model web': {
+    path: () => '/api/admin/prices/lab/tiny',
+    status: 200,
+    body: () => ({ inputUsdPerMillion: 1, outputUsdPerMillion: 2 }),
+  },
+  'DELETE /api/admin/prices/:model web': { path: () => '/api/admin/prices/nobody/nothing', status: 404 },
   'GET /api/admin/services web': reached,
   'PUT /api/admin/services/providers/:id web': {
     path: () => '/api/admin/services/providers/nobody',

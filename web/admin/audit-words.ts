@@ -55,6 +55,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'plan.create': 'created the plan {}',
   'plan.delete': 'deleted the plan {}',
   'plan.reset': 'reset the plan {} to PLANS_FILE',
+  'prices.deleted': 'deleted the price of {}',
+  'prices.set': 'set the price of {}',
   'services.mail-forgotten': 'took the mail server away',
   'services.mail-set': 'set the mail server',
   'services.provider-forgotten': 'took the key of the provider {} away',

@@ -4,6 +4,7 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { Breaker, Caps } from '../../src/features/models/breakers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, inPath, messageFor, request } from '../api/request.ts'
+import { formatCost } from '../cost/figures.ts'
 import { SectionForm } from '../settings/section-form.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -119,7 +120,7 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
           autoComplete="off"
           placeholder="No limit"
           defaultValue={caps.costUsdPerDay ?? ''}
-          hint={`$${usedToday.costUsd.toFixed(4)} used today`}
+          hint={`${formatCost(usedToday.costUsd)} used today`}
           error={form.problem?.fields.costUsdPerDay}
         />
       </div>

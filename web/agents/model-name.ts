@@ -24,7 +24,7 @@ export function describeModel({ id, name, provider }: ListedModel): string {
 /** What a model takes and costs, as far as it is known. */
 export function describeTerms({ id, contextLength, pricing }: ListedModel): string {
   const context = contextLength && `${tokens.format(contextLength)} tokens of context`
-  return [id, context, pricing && describePrice(pricing)].filter(Boolean).join(' · ')
+  return [id, context, pricing ? describePrice(pricing) : 'price unknown'].filter(Boolean).join(' · ')
 }
 
 function describePrice({ prompt, completion }: NonNullable<ListedModel['pricing']>): string {

@@ -76,10 +76,11 @@ function Figures({ data }: { data: CostDashboard }) {
           <span className="font-medium text-ink tabular-nums">
             {formatShare(summary.estimatedTokens, summary.totalTokens)}
           </span>{' '}
-          of the tokens and {formatShare(summary.estimatedCost, summary.totalCost)} of the cost are estimated: calls
-          that were left or cut off before the model had counted them, and models that do not count.
+          of the tokens and {formatShare(summary.estimatedCost, summary.totalCost ?? 0)} of the cost are estimated:
+          calls that were left or cut off before the model had counted them, and models that do not count.
         </p>
       )}
+      {!data.isMockData && <CostNotes summary={summary} />}
       {data.isMockData ? (
         <Sample data={data} />
       ) : summary.totalCalls === 0 ? (
@@ -90,6 +91,27 @@ function Figures({ data }: { data: CostDashboard }) {
         <Loaded query={usage} what="The days" placeholder={<Skeleton className="h-80 rounded-xl" />}>
           {(days) => <Explored usage={days} chosen={chosen} onChoose={choose} />}
         </Loaded>
+      )}
+    </>
+  )
+}
+
+/** What the total counts beside the platform's own spending, and what it lacks. */
+function CostNotes({ summary: { ownKeyCost = 0, unpricedCalls = 0 } }: Pick<CostDashboard, 'summary'>) {
+  return (
+    <>
+      {ownKeyCost > 0 && (
+        <p className="text-sm text-muted">
+          The total includes <span className="font-medium text-ink tabular-nums">{formatCost(ownKeyCost)}</span> that
+          was paid directly to providers with own keys.
+        </p>
+      )}
+      {unpricedCalls > 0 && (
+        <p className="text-sm text-muted">
+          <span className="font-medium text-ink tabular-nums">{formatCount(unpricedCalls)}</span>{' '}
+          {unpricedCalls === 1 ? 'call is' : 'calls are'} missing from the cost: the price of the model is unknown. An
+          administrator can set it in Admin → Services.
+        </p>
       )}
     </>
   )

@@ -8,7 +8,7 @@ const agentColumns = { Agent: 'text', Cost: 'number', Calls: 'number', Tokens: '
 
 /** What each agent has used, the most expensive first. */
 export function AgentCosts({ agents }: { agents: CostDashboard['agents'] }) {
-  const sorted = agents.toSorted((one, other) => other.cost - one.cost || other.tokens - one.tokens)
+  const sorted = agents.toSorted((one, other) => (other.cost ?? 0) - (one.cost ?? 0) || other.tokens - one.tokens)
   return (
     <Panel title="By agent">
       <TableFrame label="Cost by agent" columns={agentColumns}>

@@ -27,7 +27,7 @@ export function DailyChart({ title, daily, measure }: DailyChartProps) {
         <span aria-hidden className="size-2 rounded-xs" style={{ background: fill }} />
         {title}
       </figcaption>
-      {daily.some((day) => day[measure] > 0) ? (
+      {daily.some((day) => (day[measure] ?? 0) > 0) ? (
         <ResponsiveContainer width="100%" height={heightPx}>
           <BarChart
             data={daily}

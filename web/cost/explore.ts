@@ -2,7 +2,8 @@ import type { UsageByDay } from '../../src/features/models/usage/schemas.ts'
 import { forecastSum } from './forecast.ts'
 
 type Row = UsageByDay['rows'][number]
-export type Sums = { calls: number; tokens: number; costUsd: number }
+/** `unpricedCalls` are missing from `costUsd`, which is null when no cost is known. */
+export type Sums = { calls: number; tokens: number; costUsd: number | null; unpricedCalls?: number | undefined }
 export const DIMENSIONS = ['agent', 'model', 'key'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 /** What is looked at: all, or one agent, one model, one key, or what several of them have in common. */
@@ -25,21 +26,25 @@ export function chooseRows(rows: readonly Row[], { agent, model, key }: Chosen):
 }
 
 export function addUp(rows: readonly Sums[]): Sums {
-  const sums = { calls: 0, tokens: 0, costUsd: 0 }
+  const sums = { calls: 0, tokens: 0, costUsd: 0, unpricedCalls: 0 }
   for (const row of rows) {
     sums.calls += row.calls
     sums.tokens += row.tokens
-    sums.costUsd += row.costUsd
+    sums.costUsd += row.costUsd ?? 0
+    sums.unpricedCalls += row.unpricedCalls ?? 0
   }
   // Costs are whole millionths of a dollar: what adding them as fractions leaves over is no cost.
-  return { ...sums, costUsd: Math.round(sums.costUsd * 1e6) / 1e6 }
+  const costUsd = Math.round(sums.costUsd * 1e6) / 1e6
+  const { unpricedCalls, ...counts } = sums
+  if (unpricedCalls === 0) return { ...counts, costUsd }
+  return { ...counts, costUsd: costUsd === 0 ? null : costUsd, unpricedCalls }
 }
 
 /** What each agent, model or key used, the most expensive first. */
 export function toShares(rows: readonly Row[], dimension: Dimension): Share[] {
   return [...Map.groupBy(rows, (row) => idOf(row, dimension))]
     .map(([id, group]) => ({ id, name: group[0] ? nameOf(group[0], dimension) : '', ...addUp(group) }))
-    .sort((one, other) => other.costUsd - one.costUsd || other.tokens - one.tokens)
+    .sort((one, other) => (other.costUsd ?? 0) - (one.costUsd ?? 0) || other.tokens - one.tokens)
 }
 
 /** Each day divided among the most expensive agents or models, by cost. */
@@ -52,7 +57,7 @@ export function toStack({ days, rows }: UsageByDay, dimension: Dimension): Stack
   for (const row of rows) {
     const parts = byDay.get(row.day)
     const place = places.get(idOf(row, dimension)) ?? shown.length
-    if (parts) parts[place] = (parts[place] ?? 0) + row.costUsd
+    if (parts) parts[place] = (parts[place] ?? 0) + (row.costUsd ?? 0)
   }
   return {
     names: [...toUnique(shown.map(({ name }) => name)), ...(isMore ? [`${shares.length - shown.length} others`] : [])],
@@ -71,7 +76,7 @@ function toUnique(names: readonly string[]): string[] {
 /** What the month (UTC) has cost so far, and will have cost at its end; null while too little is known. */
 export function forecastMonth(rows: readonly Row[], now: Date): { soFar: number; atEnd: number } | null {
   const month = now.toISOString().slice(0, 7)
-  const soFar = addUp(rows.filter(({ day }) => day.startsWith(month))).costUsd
+  const soFar = addUp(rows.filter(({ day }) => day.startsWith(month))).costUsd ?? 0
   const atEnd = forecastSum(soFar, now)
   return atEnd === null ? null : { soFar, atEnd }
 }

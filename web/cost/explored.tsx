@@ -4,7 +4,17 @@ import type { UsageByDay } from '../../src/features/models/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { Button } from '../ui/button.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
-import { addUp, type Chosen, chooseRows, DIMENSIONS, type Dimension, type Share, toShares, toStack } from './explore.ts'
+import {
+  addUp,
+  type Chosen,
+  chooseRows,
+  DIMENSIONS,
+  type Dimension,
+  type Share,
+  type Sums,
+  toShares,
+  toStack,
+} from './explore.ts'
 import { formatCompact, formatCost, formatCount } from './figures.ts'
 import { Requests } from './requests.tsx'
 import { Stacked } from './stacked.tsx'
@@ -38,10 +48,14 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
         </p>
       )}
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line lg:grid-cols-4">
-        <Tile label="Total cost" value={formatCost(sums.costUsd)} exact={`$${sums.costUsd}`} />
+        <Tile
+          label="Total cost"
+          value={formatCost(sums.costUsd)}
+          exact={sums.costUsd === null ? undefined : `$${sums.costUsd}`}
+        />
         <Tile label="Tokens" value={formatCompact(sums.tokens)} exact={formatCount(sums.tokens)} />
         <Tile label="Calls" value={formatCount(sums.calls)} />
-        <Tile label="Average per call" value={formatCost(sums.calls > 0 ? sums.costUsd / sums.calls : 0)} />
+        <Tile label="Average per call" value={formatCost(averageCost(sums))} />
       </dl>
       <Panel
         title="Cost per day"
@@ -62,7 +76,7 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
           </fieldset>
         }
       >
-        <Stacked stack={stack} isNothing={sums.costUsd === 0} budget={budget} />
+        <Stacked stack={stack} isNothing={(sums.costUsd ?? 0) === 0} budget={budget} />
       </Panel>
       <div className="grid items-start gap-6 lg:grid-cols-2">
         <Shares
@@ -84,6 +98,13 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
   )
 }
 
+/** Over the calls whose cost is known. */
+function averageCost({ calls, costUsd, unpricedCalls = 0 }: Sums): number | null {
+  const pricedCalls = calls - unpricedCalls
+  if (costUsd === null) return null
+  return pricedCalls > 0 ? costUsd / pricedCalls : 0
+}
+
 function Chip({ label, onRemove }: { label: string; onRemove: () => void }) {
   return (
     <Button onClick={onRemove} className="max-w-full">
@@ -94,7 +115,7 @@ function Chip({ label, onRemove }: { label: string; onRemove: () => void }) {
   )
 }
 
-function Tile({ label, value, exact }: { label: string; value: string; exact?: string }) {
+function Tile({ label, value, exact }: { label: string; value: string; exact?: string | undefined }) {
   return (
     <div className="grid gap-1 bg-surface px-4 py-3.5">
       <dt className="text-sm text-muted">{label}</dt>

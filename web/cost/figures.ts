@@ -1,11 +1,17 @@
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 /** US dollars with cents, or three significant digits where that says more: a call often costs a fraction of a cent. */
-export function formatCost(costUsd: number): string {
+export function formatCost(costUsd: number | null): string {
+  if (costUsd === null) return 'Unknown'
   if (costUsd > 0 && costUsd < 1e-9) return '<$0.000000001'
   const digits = costUsd > 0 && costUsd < 1 ? 2 - Math.floor(Math.log10(costUsd)) : 2
   const style = { style: 'currency', currency: 'USD', minimumFractionDigits: 2, maximumFractionDigits: digits } as const
   return costUsd.toLocaleString('en', style)
+}
+
+/** `and 3 calls of unknown cost`, beside a sum from which they are missing. */
+export function formatMissing(unpricedCalls: number): string {
+  return `and ${formatCount(unpricedCalls)} ${unpricedCalls === 1 ? 'call' : 'calls'} of unknown cost`
 }
 
 /** `12,345`. */

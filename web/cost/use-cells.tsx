@@ -1,11 +1,17 @@
 import { cellClass } from '../ui/panel.tsx'
-import { formatCompact, formatCost, formatCount } from './figures.ts'
+import type { Sums } from './explore.ts'
+import { formatCompact, formatCost, formatCount, formatMissing } from './figures.ts'
 
 /** Cost, calls and tokens of a row, in this order. */
-export function UseCells({ costUsd, calls, tokens }: { costUsd: number; calls: number; tokens: number }) {
+export function UseCells({ costUsd, calls, tokens, unpricedCalls = 0 }: Sums) {
   return (
     <>
-      <td className={`${cellClass('number')} font-medium`}>{formatCost(costUsd)}</td>
+      <td className={`${cellClass('number')} font-medium`}>
+        {formatCost(costUsd)}
+        {unpricedCalls > 0 && costUsd !== null && (
+          <span className="block text-xs font-normal text-muted">{formatMissing(unpricedCalls)}</span>
+        )}
+      </td>
       <td className={cellClass('number')}>{formatCount(calls)}</td>
       <td className={cellClass('number')} title={formatCount(tokens)}>
         {formatCompact(tokens)}

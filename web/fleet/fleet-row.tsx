@@ -62,7 +62,7 @@ export const FleetRow = memo(function FleetRow({ agent, isChosen, onChoose }: Fl
         <Figure label="messages today" className="max-sm:hidden">
           {count.format(agent.messagesToday)}
         </Figure>
-        <Figure label="today">{usd.format(agent.costTodayUsd)}</Figure>
+        <Figure label="today">{agent.costTodayUsd === null ? 'Unknown' : usd.format(agent.costTodayUsd)}</Figure>
         <span className="text-right text-sm text-muted max-sm:hidden">
           {agent.lastActivity ? <Moment at={agent.lastActivity} as="distance" /> : 'Never'}
         </span>

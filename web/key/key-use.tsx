@@ -35,7 +35,11 @@ function Month({ report: { month, windowEnd } }: { report: KeyReport }) {
       title="This month"
       lead={`${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}. Months are UTC; the next begins on ${ends}. A key that replaced another goes on where that one stood.`}
     >
-      <Used what="Money" used={costUsd.used} limit={costUsd.limit} format={formatCost} />
+      {costUsd.used === null ? (
+        <p className="text-sm">Money: {formatCost(null)}, because the models have no price</p>
+      ) : (
+        <Used what="Money" used={costUsd.used} limit={costUsd.limit} format={formatCost} />
+      )}
       <Used what="Tokens" used={tokens.used} limit={tokens.limit} format={formatCompact} />
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-5 gap-y-1.5 text-sm">
         <dt className="text-muted">Models</dt>
@@ -91,7 +95,7 @@ function LastDays({ report }: { report: KeyReport }) {
         <>
           <Stacked
             stack={toStack({ days: report.days, rows }, 'model')}
-            isNothing={sums.costUsd === 0}
+            isNothing={(sums.costUsd ?? 0) === 0}
             budget={budget}
           />
           <ModelTable shares={withSum(toShares(rows, 'model'), sums)} />

@@ -5,7 +5,7 @@ const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
 
 /** Dollars a million tokens, as short as they can be said. */
 export function formatPrice(usdPerMillion: number | null): string {
-  if (usdPerMillion === null) return 'not told'
+  if (usdPerMillion === null) return 'price unknown'
   if (usdPerMillion === 0) return 'free'
   return formatCost(usdPerMillion)
 }

@@ -10,21 +10,20 @@ const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', 
 
 /** What models cost today and in this week, beside the week before. */
 export function CostTrend({ days }: { days: Overview['cost'] }) {
-  const sum = (some: Overview['cost']) => some.reduce((total, { costUsd }) => total + costUsd, 0)
-  const [before, week] = [sum(days.slice(0, -WEEK)), sum(days.slice(-WEEK))]
+  const [before, week] = [sumCost(days.slice(0, -WEEK)), sumCost(days.slice(-WEEK))]
   return (
     <Panel title="Cost" actions={<MoreLink to="/cost">Where it goes</MoreLink>}>
       <div className="grid gap-4 px-4 pb-4">
         <dl className="grid grid-cols-2 gap-4">
           <div>
             <dt className="text-sm text-muted">Today</dt>
-            <dd className="text-xl font-semibold">{formatCost(days.at(-1)?.costUsd ?? 0)}</dd>
+            <dd className="text-xl font-semibold">{formatCost(sumCost(days.slice(-1)))}</dd>
           </div>
           <div>
             <dt className="text-sm text-muted">Last 7 days</dt>
             <dd className="flex flex-wrap items-baseline gap-x-2 text-xl font-semibold">
               {formatCost(week)}
-              <Trend before={before} now={week} />
+              {before !== null && week !== null && <Trend before={before} now={week} />}
             </dd>
           </div>
         </dl>
@@ -32,6 +31,12 @@ export function CostTrend({ days }: { days: Overview['cost'] }) {
       </div>
     </Panel>
   )
+}
+
+/** Null when calls are missing from the sum and no cost is known. */
+function sumCost(days: Overview['cost']): number | null {
+  const costUsd = days.reduce((total, day) => total + (day.costUsd ?? 0), 0)
+  return costUsd === 0 && days.some((day) => day.costUsd === null) ? null : costUsd
 }
 
 function Trend({ before, now }: { before: number; now: number }) {
@@ -48,7 +53,7 @@ function Trend({ before, now }: { before: number; now: number }) {
 }
 
 function Bars({ days }: { days: Overview['cost'] }) {
-  const most = Math.max(...days.map(({ costUsd }) => costUsd))
+  const most = Math.max(...days.map(({ costUsd }) => costUsd ?? 0))
   const first = days[0]?.day
   return (
     <figure className="grid gap-1">
@@ -60,7 +65,7 @@ function Bars({ days }: { days: Overview['cost'] }) {
         className="h-14 w-full"
       >
         {days.map(({ day, costUsd }, index) => {
-          const height = most > 0 ? Math.max(1, (costUsd / most) * HEIGHT) : 1
+          const height = most > 0 ? Math.max(1, ((costUsd ?? 0) / most) * HEIGHT) : 1
           return (
             <rect
               key={day}

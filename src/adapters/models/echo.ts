@@ -2,6 +2,7 @@ import { type AiProvider, type CompletionBody, ProviderError, type TokenUsage } 
 
 /** The one model that is none: it repeats what it is told, offline, and says so in every answer. */
 export const ECHO_MODEL = 'local/echo'
+export const ECHO_PROVIDER = 'local'
 const CHARACTERS_PER_TOKEN = 4
 const CHUNK_CHARACTERS = 24
 
@@ -15,7 +16,7 @@ export function createEchoProvider(deps: { newId: () => string; nowSeconds: () =
     provider: 'local',
   })
   return {
-    id: 'local',
+    id: ECHO_PROVIDER,
     async complete({ body }) {
       const content = reply(body)
       const usage = estimateUsage(body, content)

@@ -15,6 +15,7 @@ import { createModelCheck } from './gateway/routing/check-model.ts'
 import { createCooldowns } from './gateway/routing/cooldowns.ts'
 import { createServiceProviders } from './gateway/service-providers.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
+import { createPriceFinder } from './prices/prices.ts'
 import { createQuota } from './usage/quota.ts'
 import { createUsageRecorder } from './usage/recording/record.ts'
 import { createUsageWriter } from './usage/recording/save.ts'
@@ -50,7 +51,9 @@ export function openModels(
   const serviceProviders = createServiceProviders({ ...base, providers, known: ai.providers, openProvider })
   const ownKeys = createOwnKeys({ ...base, openProvider })
   const bookkeeping = openBookkeeping(base, dataDir)
-  const catalogue = createCatalogue({ providers: serviceProviders.all, aggregator: ai.aggregator, log })
+  const catalogue = createCatalogue({
+    ...{ providers: serviceProviders.all, aggregator: ai.aggregator, findSetPrice: createPriceFinder(db), log },
+  })
   const breakers = createBreakers({ db, agentSums: bookkeeping.agentSums })
   return {
     ...bookkeeping,

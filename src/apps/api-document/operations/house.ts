@@ -23,6 +23,9 @@ export const HOUSE: Wing = {
   Services: {
     about: 'Keys of model providers and the way of mail, for administrators.',
     routes: {
+      'GET /api/admin/prices': 'Lists the prices that administrators set',
+      'PUT /api/admin/prices/:model': 'Sets the price of a model',
+      'DELETE /api/admin/prices/:model': 'Deletes the price of a model',
       'GET /api/admin/services': 'Lists services and who configured them',
       'PUT /api/admin/services/providers/:id': 'Tries the key of a provider and keeps it',
       'DELETE /api/admin/services/providers/:id': 'Forgets the key of a provider',

@@ -16,7 +16,7 @@ export type Attention = z.infer<typeof Attention>
 /** `GET /api/overview`: days are of UTC, the last one today. `backup` is null for whoever cannot make one. */
 export const Overview = z.object({
   attention: z.array(Attention),
-  cost: z.array(z.object({ day: z.string(), costUsd: z.number() })),
+  cost: z.array(z.object({ day: z.string(), costUsd: z.number().nullable(), unpricedCalls: z.number().optional() })),
   agents: z.partialRecord(AgentStatus, z.number()),
   conversations: z.array(
     z.object({

@@ -1,12 +1,12 @@
 import { and, desc, eq, gte, inArray, isNotNull, sql } from 'drizzle-orm'
 import { addDays, toDay } from '../../../core/clock.ts'
-import { toUsd } from '../../../core/money.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { showConfig } from '../../agents/registry/config.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
+import { NO_COST, toShownCost } from '../../models/usage/costs.ts'
 import { usageDays } from '../../models/usage/tables.ts'
 import { messages } from '../../talk/chat/tables.ts'
 import { countStatuses } from '../../views/fleet/list.ts'
@@ -46,13 +46,17 @@ export function showOverview(deps: OverviewDeps, user: SignedInUser): Overview {
 function listCost({ db, clock }: Pick<OverviewDeps, 'db' | 'clock'>, userId: string): Overview['cost'] {
   const days = Array.from({ length: COST_DAYS }, (_, index) => toDay(addDays(clock.now(), index + 1 - COST_DAYS)))
   const rows = db
-    .select({ day: usageDays.day, costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})` })
+    .select({
+      day: usageDays.day,
+      costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+      unpricedCalls: sql<number>`sum(${usageDays.unpricedCalls})`,
+    })
     .from(usageDays)
     .where(and(eq(usageDays.userId, userId), gte(usageDays.day, days[0] ?? '')))
     .groupBy(usageDays.day)
     .all()
-  const costs = new Map(rows.map(({ day, costMicroUsd }) => [day, costMicroUsd]))
-  return days.map((day) => ({ day, costUsd: toUsd(costs.get(day) ?? 0) }))
+  const costs = new Map(rows.map((row) => [row.day, row]))
+  return days.map((day) => toShownCost({ ...NO_COST, ...costs.get(day), day }))
 }
 
 /** The last line of each of the newest conversations. */

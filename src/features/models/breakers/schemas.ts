@@ -42,7 +42,7 @@ export type Pause = z.infer<typeof Pause>
 export const Breaker = z.object({
   agentId: z.string(),
   caps: Caps,
-  usedToday: z.object({ tokens: z.number(), costUsd: z.number() }),
+  usedToday: z.object({ tokens: z.number(), costUsd: z.number().nullable(), unpricedCalls: z.number().optional() }),
   resetsAt: z.string(),
   pause: Pause.nullable(),
 })

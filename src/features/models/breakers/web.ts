@@ -7,7 +7,8 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/list.ts'
-import type { RunningSums } from '../usage/running-sums.ts'
+import { toShownCost } from '../usage/costs.ts'
+import { countUnpricedCalls, type RunningSums } from '../usage/running-sums.ts'
 import { findCaps, findPause, findPauseOf, type Paused, toPause } from './breakers.ts'
 import { type Caller, type ChangeDeps, changeCaps, pause, resume } from './change.ts'
 import { Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, PauseState } from './schemas.ts'
@@ -90,17 +91,23 @@ function showPause({ db }: BreakersWebDeps, what: Paused): PauseState {
 function showBreaker({ db, clock, agentSums }: BreakersWebDeps, agentId: string): Breaker {
   const caps = findCaps(db, agentId)
   const pause = findPause(db, agentId)
-  const { tokens, costMicroUsd } = agentSums.used(agentId)
+  const { tokens } = agentSums.used(agentId)
   return {
     agentId,
     caps: {
       tokensPerDay: caps?.tokensPerDay ?? null,
       costUsdPerDay: caps?.costMicroUsdPerDay == null ? null : toUsd(caps.costMicroUsdPerDay),
     },
-    usedToday: { tokens, costUsd: toUsd(costMicroUsd) },
+    usedToday: { tokens, ...readCostToday({ db, clock, agentSums }, agentId) },
     resetsAt: `${toDay(addDays(clock.now(), 1))}T00:00:00.000Z`,
     pause: pause ? toPause(pause) : null,
   }
+}
+
+/** The cost comes from the sums that limit the agent, the number of calls that are missing from it from those of the day. */
+function readCostToday({ db, clock, agentSums }: Pick<BreakersWebDeps, 'db' | 'clock' | 'agentSums'>, agentId: string) {
+  const unpricedCalls = countUnpricedCalls(db, agentId, toDay(clock.now()))
+  return toShownCost({ costMicroUsd: agentSums.used(agentId).costMicroUsd, unpricedCalls })
 }
 
 function allOf(c: Context<WebEnv>): Paused {

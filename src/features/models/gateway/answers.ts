@@ -17,10 +17,10 @@ export function tellServed(c: Pick<Context, 'header'>, { model, attempts, genera
   c.header('x-generation-id', generationId)
 }
 
-/** As `tellServed`, with what the call cost in US dollars, and whether that is an estimate. */
+/** As `tellServed`, with the cost of the call in US dollars unless it is not known, and whether that is an estimate. */
 export function tellCompleted(c: Pick<Context, 'header'>, completed: Completed): void {
   tellServed(c, completed)
-  c.header('x-cost-usd', formatUsd(completed.costMicroUsd))
+  if (completed.costMicroUsd !== null) c.header('x-cost-usd', formatUsd(completed.costMicroUsd))
   if (completed.isEstimated) c.header('x-usage-estimated', 'true')
 }
 

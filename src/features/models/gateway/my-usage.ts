@@ -5,6 +5,7 @@ import type { Db } from '../../../db/open.ts'
 import { type KeyLimits, toKeyLimits } from '../../people/keys/limits.ts'
 import { getKey } from '../../people/keys/list.ts'
 import type { Plan } from '../../people/plans/plans.ts'
+import { toCostUsd, toMissing, toShownCost } from '../usage/costs.ts'
 import { listDays } from '../usage/day-slices.ts'
 import { type KeyUsage, listKeyDays, readKeyUsage } from '../usage/key-usage.ts'
 import type { Spender } from '../usage/quota.ts'
@@ -64,7 +65,11 @@ function toKeyMeters(key: KeyLimits, used: KeyUsage): KeyReport['month'] {
     id: key.id,
     calls: used.calls,
     tokens: toMeter(used.tokens, key.tokensPerMonth),
-    costUsd: toMeter(toUsd(used.costMicroUsd), key.budgetMicroUsd === null ? null : toUsd(key.budgetMicroUsd)),
+    costUsd: {
+      ...toMeter(toUsd(used.costMicroUsd), key.budgetMicroUsd === null ? null : toUsd(key.budgetMicroUsd)),
+      used: toCostUsd(used),
+    },
+    ...toMissing(used),
     requestsPerMinute: key.requestsPerMinute,
     models: key.models === null ? null : [...key.models],
   }
@@ -81,21 +86,25 @@ function listByModel(db: Db, isOf: SQL | undefined): MyUsage['byModel'] {
       calls: sql<number>`sum(${usageDays.calls})`,
       tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
       costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+      unpricedCalls: sql<number>`sum(${usageDays.unpricedCalls})`,
       estimatedTokens: sql<number>`sum(${usageDays.estimatedTokens})`,
     })
     .from(usageDays)
     .where(isOf)
     .groupBy(usageDays.model)
     .all()
-    .map(({ costMicroUsd, ...sums }) => ({ ...sums, costUsd: toUsd(costMicroUsd) }))
-    .sort((one, other) => other.costUsd - one.costUsd || other.tokens - one.tokens)
+    .map(toShownCost)
+    .sort((one, other) => (other.costUsd ?? 0) - (one.costUsd ?? 0) || other.tokens - one.tokens)
 }
 
 function sumOf(lines: MyUsage['byModel']) {
+  const unpricedCalls = lines.reduce((sum, line) => sum + (line.unpricedCalls ?? 0), 0)
+  const costMicroUsd = lines.reduce((sum, line) => sum + toMicroUsd(line.costUsd ?? 0), 0)
   return {
     calls: lines.reduce((sum, line) => sum + line.calls, 0),
     tokens: lines.reduce((sum, line) => sum + line.tokens, 0),
-    costUsd: toUsd(lines.reduce((sum, line) => sum + toMicroUsd(line.costUsd), 0)),
+    costUsd: toCostUsd({ costMicroUsd, unpricedCalls }),
+    ...toMissing({ unpricedCalls }),
     estimatedTokens: lines.reduce((sum, line) => sum + line.estimatedTokens, 0),
   }
 }

@@ -74,7 +74,14 @@ export type ChatRequest = z.infer<typeof ChatRequest>
 /** How much of something is used; `limit` and `remaining` are null without one. */
 const Meter = z.object({ used: z.number(), limit: z.number().nullable(), remaining: z.number().nullable() })
 
-const Used = z.object({ calls: z.number(), tokens: z.number(), costUsd: z.number(), estimatedTokens: z.number() })
+/** `unpricedCalls` are missing from `costUsd`, which is null when no cost is known. */
+const Used = z.object({
+  calls: z.number(),
+  tokens: z.number(),
+  costUsd: z.number().nullable(),
+  unpricedCalls: z.number().optional(),
+  estimatedTokens: z.number(),
+})
 
 /**
  * `GET /api/me/usage`: the current month (UTC). `key` is null for a caller without a key of their own, `agent` for one that
@@ -90,7 +97,8 @@ export const MyUsage = z.object({
       id: z.string(),
       calls: z.number(),
       tokens: Meter,
-      costUsd: Meter,
+      costUsd: Meter.extend({ used: z.number().nullable() }),
+      unpricedCalls: z.number().optional(),
       requestsPerMinute: z.number().nullable(),
       models: z.array(z.string()).nullable(),
     })

@@ -1,14 +1,14 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
-import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import { type CostSum, toShownCost } from './costs.ts'
 import { inDaySlices, listDays } from './day-slices.ts'
 import { type KeyPart, listKeyParts } from './key-usage.ts'
 import type { UsageByDay } from './schemas.ts'
 import { DIRECT, usageDays, usageKeyDays } from './tables.ts'
 
-type Sums = { calls: number; tokens: number; costMicroUsd: number }
+type Sums = { calls: number; tokens: number } & CostSum
 type DayRow = Sums & Omit<UsageByDay['rows'][number], 'costUsd'>
 
 /** What a user's agents and keys used of each model on each of the last days (UTC), today included, oldest first. */
@@ -25,7 +25,7 @@ export async function listUsageByDay(
   const divided = divideByKey(rows, ofKeys).sort((one, other) => one.day.localeCompare(other.day))
   return {
     days: listDays(span),
-    rows: divided.map(({ costMicroUsd, ...row }) => ({ ...row, costUsd: toUsd(costMicroUsd) })),
+    rows: divided.map(toShownCost),
   }
 }
 
@@ -42,6 +42,7 @@ function listAgentParts(db: Db, userId: string, isInSlice: SQL): DayRow[] {
       calls: sql<number>`sum(${usageDays.calls})`,
       tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
       costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+      unpricedCalls: sql<number>`sum(${usageDays.unpricedCalls})`,
     })
     .from(usageDays)
     .leftJoin(agents, eq(agents.id, agentId))
@@ -57,7 +58,8 @@ function divideByKey(rows: readonly DayRow[], ofKeys: readonly KeyPart[]): DayRo
     const keys = row.agentId === DIRECT ? (parts.get(`${row.day}\n${row.model}`) ?? []) : []
     if (keys.length === 0) return [row]
     const left = (figure: keyof Sums) => Math.max(0, row[figure] - keys.reduce((sum, key) => sum + key[figure], 0))
-    const rest = { ...row, calls: left('calls'), tokens: left('tokens'), costMicroUsd: left('costMicroUsd') }
+    const cost = { costMicroUsd: left('costMicroUsd'), unpricedCalls: left('unpricedCalls') }
+    const rest = { ...row, calls: left('calls'), tokens: left('tokens'), ...cost }
     return [...keys.map((key) => ({ ...row, ...key })), ...(rest.calls > 0 ? [rest] : [])]
   })
 }

@@ -96,7 +96,7 @@ function toCall(call: Row, names: Names): ModelCall {
     endpoint: call.endpoint,
     inputTokens: call.inputTokens,
     outputTokens: call.outputTokens,
-    costUsd: toUsd(call.costMicroUsd),
+    costUsd: call.isUnpriced ? null : toUsd(call.costMicroUsd),
     latencyMs: call.latencyMs,
     attempts: call.attempts,
     succeeded: call.success,

@@ -5,6 +5,7 @@ import type { Log } from '../../../core/log.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import { toCostUsd, toMissing } from './costs.ts'
 import { inDaySlices } from './day-slices.ts'
 import { sampleDashboard } from './sample.ts'
 import type { CostDashboard, CostQuery } from './schemas.ts'
@@ -16,6 +17,8 @@ type Sums = {
   tokens: number
   costMicroUsd: number
   calls: number
+  unpricedCalls: number
+  ownKeyCostMicroUsd: number
   estimatedTokens: number
   estimatedCostMicroUsd: number
 }
@@ -63,7 +66,15 @@ async function tryReadSums(
   }
 }
 
-const NOTHING: Sums = { tokens: 0, costMicroUsd: 0, calls: 0, estimatedTokens: 0, estimatedCostMicroUsd: 0 }
+const NOTHING: Sums = {
+  tokens: 0,
+  costMicroUsd: 0,
+  calls: 0,
+  unpricedCalls: 0,
+  ownKeyCostMicroUsd: 0,
+  estimatedTokens: 0,
+  estimatedCostMicroUsd: 0,
+}
 
 /** Days of the period in order, today last (UTC). */
 function listDays(period: Period, today: Date): string[] {
@@ -104,8 +115,9 @@ function addTo<Counted extends Sums>(sums: Map<string, Counted>, key: string, co
 }
 
 function toSums({ inputTokens, outputTokens, ...usage }: typeof usageDays.$inferSelect): Sums {
-  const { costMicroUsd, calls, estimatedTokens, estimatedCostMicroUsd } = usage
-  return { tokens: inputTokens + outputTokens, costMicroUsd, calls, estimatedTokens, estimatedCostMicroUsd }
+  const { costMicroUsd, calls, unpricedCalls, ownKeyCostMicroUsd, estimatedTokens, estimatedCostMicroUsd } = usage
+  const costs = { costMicroUsd, unpricedCalls, ownKeyCostMicroUsd }
+  return { tokens: inputTokens + outputTokens, calls, ...costs, estimatedTokens, estimatedCostMicroUsd }
 }
 
 function hasAnyUsage(db: Db, userId: string): boolean {
@@ -116,17 +128,19 @@ function hasAnyUsage(db: Db, userId: string): boolean {
 
 function toSummary(total: Sums): CostDashboard['summary'] {
   return {
-    totalCost: toUsd(total.costMicroUsd),
+    totalCost: toCostUsd(total),
+    ...(total.ownKeyCostMicroUsd > 0 && { ownKeyCost: toUsd(total.ownKeyCostMicroUsd) }),
     totalTokens: total.tokens,
     totalCalls: total.calls,
+    ...toMissing(total),
     avgCostPerCall: average(total),
     estimatedCost: toUsd(total.estimatedCostMicroUsd),
     estimatedTokens: total.estimatedTokens,
   }
 }
 
-function toDailyLine(day: string, { costMicroUsd, tokens }: Sums): CostDashboard['daily'][number] {
-  return { date: toDayLabel(day), cost: toUsd(costMicroUsd), tokens }
+function toDailyLine(day: string, sums: Sums): CostDashboard['daily'][number] {
+  return { date: toDayLabel(day), cost: toCostUsd(sums), tokens: sums.tokens, ...toMissing(sums) }
 }
 
 function toDashboard(period: Period, days: string[], { pairs, days: byDay }: Read): CostDashboard {
@@ -136,11 +150,11 @@ function toDashboard(period: Period, days: string[], { pairs, days: byDay }: Rea
     summary: toSummary(total),
     agents: [...Map.groupBy(pairs, (pair) => pair.agentId).values()]
       .map(toAgentLine)
-      .sort((one, other) => other.cost - one.cost || other.tokens - one.tokens),
+      .sort((one, other) => (other.cost ?? 0) - (one.cost ?? 0) || other.tokens - one.tokens),
     daily: days.map((day) => toDailyLine(day, byDay.get(day) ?? NOTHING)),
     modelBreakdown: [...Map.groupBy(pairs, (pair) => pair.model)]
       .map(([model, group]) => ({ model, ...share(sum(group), total) }))
-      .sort((one, other) => other.cost - one.cost || other.percent - one.percent),
+      .sort((one, other) => (other.cost ?? 0) - (one.cost ?? 0) || other.percent - one.percent),
     isMockData: false,
   }
 }
@@ -151,8 +165,9 @@ function toAgentLine(pairs: Pair[]): CostDashboard['agents'][number] {
   return {
     name: mostUsed?.name ?? '',
     tokens: total.tokens,
-    cost: toUsd(total.costMicroUsd),
+    cost: toCostUsd(total),
     calls: total.calls,
+    ...toMissing(total),
     avgCostPerCall: average(total),
     estimatedTokens: total.estimatedTokens,
     model: mostUsed?.model ?? '',
@@ -169,18 +184,23 @@ function add(to: Sums, added: Sums): void {
   to.tokens += added.tokens
   to.costMicroUsd += added.costMicroUsd
   to.calls += added.calls
+  to.unpricedCalls += added.unpricedCalls
+  to.ownKeyCostMicroUsd += added.ownKeyCostMicroUsd
   to.estimatedTokens += added.estimatedTokens
   to.estimatedCostMicroUsd += added.estimatedCostMicroUsd
 }
 
-function average({ costMicroUsd, calls }: Sums): number {
-  return calls > 0 ? toUsd(Math.round(costMicroUsd / calls)) : 0
+/** Over the calls whose cost is known; null when there are calls and no known cost. */
+function average(sums: Sums): number | null {
+  const pricedCalls = sums.calls - sums.unpricedCalls
+  if (toCostUsd(sums) === null) return null
+  return pricedCalls > 0 ? toUsd(Math.round(sums.costMicroUsd / pricedCalls)) : 0
 }
 
 /** A model's share of the cost; of the tokens when nothing cost anything. */
-function share(part: Sums, whole: Sums): { percent: number; cost: number } {
+function share(part: Sums, whole: Sums): Omit<CostDashboard['modelBreakdown'][number], 'model'> {
   const ratio = whole.costMicroUsd > 0 ? part.costMicroUsd / whole.costMicroUsd : part.tokens / (whole.tokens || 1)
-  return { percent: Math.round(ratio * 1000) / 10, cost: toUsd(part.costMicroUsd) }
+  return { percent: Math.round(ratio * 1000) / 10, cost: toCostUsd(part), ...toMissing(part) }
 }
 
 /** `Mar 17` (Interface 4.10). */

@@ -22,7 +22,7 @@ const COLUMNS = [
 ]
 
 /**
- * A user's calls of the last `days` days as CSV (RFC 4180), oldest first, a page at a time: those that were recorded by now.
+ * A user's calls of the last `days` days as CSV (RFC 4180), oldest first, a page at a time: those that were recorded by now. A cost that is not known is empty.
  * Never a formula to a spreadsheet.
  */
 export function* exportUsageCsv(deps: { db: Db; clock: Clock }, userId: string, days: number): Generator<string, void> {
@@ -43,7 +43,7 @@ function toLine(row: UsageRow) {
     row.provider,
     row.inputTokens,
     row.outputTokens,
-    toUsd(row.costMicroUsd).toFixed(6),
+    row.isUnpriced ? null : toUsd(row.costMicroUsd).toFixed(6),
     row.endpoint,
     row.latencyMs,
     row.success ? 'true' : 'false',

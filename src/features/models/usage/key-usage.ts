@@ -1,24 +1,28 @@
 import { and, eq, gte, lte, type SQL } from 'drizzle-orm'
-import { toUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { apiKeys } from '../../people/keys/tables.ts'
+import { type CostSum, NO_COST, toShownCost } from './costs.ts'
 import type { KeyDays } from './schemas.ts'
 import { usageKeyDays, usageKeyMonths } from './tables.ts'
 
-export type KeyUsage = { tokens: number; costMicroUsd: number; calls: number }
+export type KeyUsage = { tokens: number; calls: number } & CostSum
 
 /** What a key has used in `month` (`YYYY-MM`, UTC). */
 export function readKeyUsage(db: Db, keyId: string, month: string): KeyUsage {
-  const { tokens, costMicroUsd, calls } = usageKeyMonths
-  const row = db.select({ tokens, costMicroUsd, calls }).from(usageKeyMonths).where(isOf(keyId, month)).get()
-  return row ?? { tokens: 0, costMicroUsd: 0, calls: 0 }
+  const { tokens, costMicroUsd, calls, unpricedCalls } = usageKeyMonths
+  const row = db
+    .select({ tokens, costMicroUsd, calls, unpricedCalls })
+    .from(usageKeyMonths)
+    .where(isOf(keyId, month))
+    .get()
+  return row ?? { tokens: 0, calls: 0, ...NO_COST }
 }
 
 /** What a key has used of each model on the given days (UTC), oldest first. */
 export function listKeyDays(db: Db, userId: string, keyId: string, days: readonly string[]): KeyDays {
-  const { day, model, calls, tokens, costMicroUsd } = usageKeyDays
+  const { day, model, calls, tokens, costMicroUsd, unpricedCalls } = usageKeyDays
   const rows = db
-    .select({ day, model, calls, tokens, costMicroUsd })
+    .select({ day, model, calls, tokens, costMicroUsd, unpricedCalls })
     .from(usageKeyDays)
     .where(
       and(
@@ -30,16 +34,16 @@ export function listKeyDays(db: Db, userId: string, keyId: string, days: readonl
     )
     .orderBy(day, model)
     .all()
-  return { days: [...days], rows: rows.map(({ costMicroUsd, ...row }) => ({ ...row, costUsd: toUsd(costMicroUsd) })) }
+  return { days: [...days], rows: rows.map(toShownCost) }
 }
 
 export type KeyPart = KeyUsage & { day: string; model: string; keyId: string; keyName: string | null }
 
 /** What each key of a user has used of each model on some days; what was deleted has no name. */
 export function listKeyParts(db: Db, userId: string, isInSlice: SQL): KeyPart[] {
-  const { day, model, keyId, calls, tokens, costMicroUsd } = usageKeyDays
+  const { day, model, keyId, calls, tokens, costMicroUsd, unpricedCalls } = usageKeyDays
   return db
-    .select({ day, model, keyId, keyName: apiKeys.name, calls, tokens, costMicroUsd })
+    .select({ day, model, keyId, keyName: apiKeys.name, calls, tokens, costMicroUsd, unpricedCalls })
     .from(usageKeyDays)
     .leftJoin(apiKeys, eq(apiKeys.id, keyId))
     .where(and(eq(usageKeyDays.userId, userId), isInSlice))

@@ -10,7 +10,9 @@ export const personalUsage: PersonalList = {
   tables: [usageLogs],
   *pages(db, userId, until) {
     const calls = callsInPages(db, userId, { from: new Date(0), until })
-    for (const rows of calls) yield rows.map(({ userId: _, ...call }) => call)
+    for (const rows of calls) {
+      yield rows.map(({ userId: _, isUnpriced, ...call }) => (isUnpriced ? { ...call, costMicroUsd: null } : call))
+    }
   },
 }
 

@@ -1,9 +1,10 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import { type MicroUsd, toUsd } from '../../../core/money.ts'
+import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
+import { addCosts, type CostSum, NO_COST, toCostUsd } from './costs.ts'
 import { inDaySlices, type Span } from './day-slices.ts'
 import type { DailyUsage, ToolUsage, UsageByModel, UsageOfAgent } from './schemas.ts'
 import { toolDays, usageDays } from './tables.ts'
@@ -19,7 +20,8 @@ const costMicroUsd = sql<number>`sum(${usageDays.costMicroUsd})`
 const calls = sql<number>`sum(${usageDays.calls})`
 const estimatedTokens = sql<number>`sum(${usageDays.estimatedTokens})`
 const estimatedCostMicroUsd = sql<number>`sum(${usageDays.estimatedCostMicroUsd})`
-const sums = { inputTokens, outputTokens, costMicroUsd, calls, estimatedTokens, estimatedCostMicroUsd }
+const unpricedCalls = sql<number>`sum(${usageDays.unpricedCalls})`
+const sums = { inputTokens, outputTokens, costMicroUsd, calls, unpricedCalls, estimatedTokens, estimatedCostMicroUsd }
 type Sums = { [Name in keyof typeof sums]: number }
 
 /**
@@ -159,6 +161,7 @@ function addUp(rows: Sums[]): Sums {
     outputTokens: total(rows, (row) => row.outputTokens),
     costMicroUsd: total(rows, (row) => row.costMicroUsd),
     calls: total(rows, (row) => row.calls),
+    unpricedCalls: total(rows, (row) => row.unpricedCalls),
     estimatedTokens: total(rows, (row) => row.estimatedTokens),
     estimatedCostMicroUsd: total(rows, (row) => row.estimatedCostMicroUsd),
   }
@@ -168,16 +171,16 @@ function total<Row>(rows: Row[], numberOf: (row: Row) => number): number {
   return rows.reduce((sum, row) => sum + numberOf(row), 0)
 }
 
-/** What each agent cost in `span`, of the sums that `condition` names. */
-export async function sumCostByAgent(db: Db, span: Span, condition: SQL | undefined): Promise<Map<string, MicroUsd>> {
-  const spent = new Map<string, MicroUsd>()
+/** Returns the cost of each agent in `span`, of the sums that `condition` names. */
+export async function sumCostByAgent(db: Db, span: Span, condition: SQL | undefined): Promise<Map<string, CostSum>> {
+  const spent = new Map<string, CostSum>()
   await inDaySlices(usageDays.day, span, (isInSlice) => {
     const rows = db
-      .select({ agentId: usageDays.agentId, cost: costMicroUsd })
+      .select({ agentId: usageDays.agentId, costMicroUsd, unpricedCalls })
       .from(usageDays)
       .where(and(isInSlice, condition))
       .groupBy(usageDays.agentId)
-    for (const { agentId, cost } of rows.all()) spent.set(agentId, (spent.get(agentId) ?? 0) + cost)
+    for (const { agentId, ...cost } of rows.all()) spent.set(agentId, addCosts([spent.get(agentId) ?? NO_COST, cost]))
   })
   return spent
 }
@@ -191,13 +194,15 @@ function isSeenBy(principal: Principal): SQL | undefined {
   return principal.kind === 'user' ? eq(usageDays.userId, principal.user.id) : undefined
 }
 
-/** With the part of tokens and cost that nobody reported (decisions, 46). */
-function toTokens({ inputTokens, outputTokens, costMicroUsd, estimatedTokens, estimatedCostMicroUsd }: Sums) {
+/** With the part of tokens and cost that no provider reported, and the number of calls whose cost is not known. */
+function toTokens(row: Sums) {
+  const { inputTokens, outputTokens, unpricedCalls, estimatedTokens, estimatedCostMicroUsd } = row
   return {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
-    cost_usd: toUsd(costMicroUsd),
+    cost_usd: toCostUsd(row),
+    ...(unpricedCalls > 0 && { unpriced_calls: unpricedCalls }),
     estimated_tokens: estimatedTokens,
     estimated_cost_usd: toUsd(estimatedCostMicroUsd),
   }

@@ -50,6 +50,13 @@ export function createAgentSums(deps: { db: Db; clock: Clock }): RunningSums {
   )
 }
 
+/** Returns how many calls of an agent on a day have no known cost. */
+export function countUnpricedCalls(db: Db, agentId: string, day: string): number {
+  const unpriced = sql<number>`coalesce(sum(${usageDays.unpricedCalls}), 0)`
+  const isOfDay = and(eq(usageDays.agentId, agentId), eq(usageDays.day, day))
+  return db.select({ unpriced }).from(usageDays).where(isOfDay).get()?.unpriced ?? 0
+}
+
 function sumDay(db: Db, isCounted: SQL | undefined): Sums {
   const { inputTokens, outputTokens, costMicroUsd } = usageDays
   const row = db

@@ -36,16 +36,20 @@ export const ToolEventRequest = z.object({
 export type ToolEventRequest = z.infer<typeof ToolEventRequest>
 
 /**
- * Costs are US dollars, tokens are input plus output. The estimated parts are those that no provider reported: calls that
+ * Costs are US dollars, tokens are input plus output. A cost is null when it is not known; `unpricedCalls` counts the calls
+ * that are missing from a sum because their models have no price. `ownKeyCost` is the part of `totalCost` that the user paid
+ * to providers with keys of their own. The estimated parts are those that no provider reported: calls that
  * were left or cut off, and providers that do not count.
  */
 export const CostDashboard = z.object({
   period: CostQuery.shape.period.unwrap(),
   summary: z.object({
-    totalCost: z.number(),
+    totalCost: z.number().nullable(),
+    ownKeyCost: z.number().optional(),
     totalTokens: z.number(),
     totalCalls: z.number(),
-    avgCostPerCall: z.number(),
+    unpricedCalls: z.number().optional(),
+    avgCostPerCall: z.number().nullable(),
     estimatedCost: z.number(),
     estimatedTokens: z.number(),
   }),
@@ -53,26 +57,42 @@ export const CostDashboard = z.object({
     z.object({
       name: z.string(),
       tokens: z.number(),
-      cost: z.number(),
+      cost: z.number().nullable(),
       calls: z.number(),
-      avgCostPerCall: z.number(),
+      unpricedCalls: z.number().optional(),
+      avgCostPerCall: z.number().nullable(),
       estimatedTokens: z.number(),
       model: z.string(),
     }),
   ),
-  daily: z.array(z.object({ date: z.string(), cost: z.number(), tokens: z.number() })),
-  modelBreakdown: z.array(z.object({ model: z.string(), percent: z.number(), cost: z.number() })),
+  daily: z.array(
+    z.object({
+      date: z.string(),
+      cost: z.number().nullable(),
+      tokens: z.number(),
+      unpricedCalls: z.number().optional(),
+    }),
+  ),
+  modelBreakdown: z.array(
+    z.object({
+      model: z.string(),
+      percent: z.number(),
+      cost: z.number().nullable(),
+      unpricedCalls: z.number().optional(),
+    }),
+  ),
   isMockData: z.boolean(),
   message: z.string().optional(),
 })
 export type CostDashboard = z.infer<typeof CostDashboard>
 
-/** Tokens and US dollars of some calls, with the part that no provider reported (decisions, 46). */
+/** Tokens and US dollars of some calls; `unpriced_calls` are missing from `cost_usd`, which is null when no cost is known. */
 const TokenSums = z.object({
   input_tokens: z.number(),
   output_tokens: z.number(),
   total_tokens: z.number(),
-  cost_usd: z.number(),
+  cost_usd: z.number().nullable(),
+  unpriced_calls: z.number().optional(),
   estimated_tokens: z.number(),
   estimated_cost_usd: z.number(),
 })
@@ -111,7 +131,8 @@ export const UsageByDay = z.object({
       model: z.string(),
       calls: z.number(),
       tokens: z.number(),
-      costUsd: z.number(),
+      costUsd: z.number().nullable(),
+      unpricedCalls: z.number().optional(),
     }),
   ),
 })
@@ -121,7 +142,14 @@ export type UsageByDay = z.infer<typeof UsageByDay>
 export const KeyDays = z.object({
   days: z.array(z.string()),
   rows: z.array(
-    z.object({ day: z.string(), model: z.string(), calls: z.number(), tokens: z.number(), costUsd: z.number() }),
+    z.object({
+      day: z.string(),
+      model: z.string(),
+      calls: z.number(),
+      tokens: z.number(),
+      costUsd: z.number().nullable(),
+      unpricedCalls: z.number().optional(),
+    }),
   ),
 })
 export type KeyDays = z.infer<typeof KeyDays>
@@ -141,7 +169,7 @@ export const CallQuery = z.object({
 })
 export type CallQuery = z.infer<typeof CallQuery>
 
-/** One call of a model. `isEstimated`: nobody reported what was used; `attempts` counts every provider that was asked. */
+/** One call of a model. `costUsd` is null when the cost is not known. `isEstimated`: nobody reported what was used; `attempts` counts every provider that was asked. */
 export const ModelCall = z.object({
   id: z.number(),
   generationId: z.string().nullable(),
@@ -155,7 +183,7 @@ export const ModelCall = z.object({
   endpoint: z.string().nullable(),
   inputTokens: z.number(),
   outputTokens: z.number(),
-  costUsd: z.number(),
+  costUsd: z.number().nullable(),
   latencyMs: z.number().nullable(),
   attempts: z.number(),
   succeeded: z.boolean(),

@@ -18,6 +18,8 @@ export const usageLogs = sqliteTable(
     inputTokens: integer().notNull().default(0),
     outputTokens: integer().notNull().default(0),
     costMicroUsd: integer().notNull().default(0),
+    /** The cost is not known: the model has no price and the provider reported none. `costMicroUsd` is 0 then. */
+    isUnpriced: integer({ mode: 'boolean' }).notNull().default(false),
     endpoint: text(),
     latencyMs: integer(),
     success: integer({ mode: 'boolean' }).notNull().default(true),
@@ -50,6 +52,10 @@ export const usageDays = sqliteTable(
     outputTokens: integer().notNull(),
     costMicroUsd: integer().notNull(),
     calls: integer().notNull(),
+    /** Calls whose cost is not known and therefore missing from `costMicroUsd`. */
+    unpricedCalls: integer().notNull().default(0),
+    /** Cost of calls that users paid to the provider themselves, a part of `costMicroUsd`. */
+    ownKeyCostMicroUsd: integer().notNull().default(0),
     /** The part of tokens and cost that nobody reported. */
     estimatedTokens: integer().notNull().default(0),
     estimatedCostMicroUsd: integer().notNull().default(0),
@@ -66,6 +72,8 @@ export const addedDaySums = {
   outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
   costMicroUsd: sql`${usageDays.costMicroUsd} + excluded.cost_micro_usd`,
   calls: sql`${usageDays.calls} + excluded.calls`,
+  unpricedCalls: sql`${usageDays.unpricedCalls} + excluded.unpriced_calls`,
+  ownKeyCostMicroUsd: sql`${usageDays.ownKeyCostMicroUsd} + excluded.own_key_cost_micro_usd`,
   estimatedTokens: sql`${usageDays.estimatedTokens} + excluded.estimated_tokens`,
   estimatedCostMicroUsd: sql`${usageDays.estimatedCostMicroUsd} + excluded.estimated_cost_micro_usd`,
 }
@@ -91,6 +99,7 @@ export const usageKeyMonths = sqliteTable(
     tokens: integer().notNull(),
     costMicroUsd: integer().notNull(),
     calls: integer().notNull(),
+    unpricedCalls: integer().notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.keyId, table.month] })],
 )
@@ -100,6 +109,7 @@ export const addedKeySums = {
   tokens: sql`${usageKeyMonths.tokens} + excluded.tokens`,
   costMicroUsd: sql`${usageKeyMonths.costMicroUsd} + excluded.cost_micro_usd`,
   calls: sql`${usageKeyMonths.calls} + excluded.calls`,
+  unpricedCalls: sql`${usageKeyMonths.unpricedCalls} + excluded.unpriced_calls`,
 }
 
 /** What a key has used of a model on a day (UTC): a part of what stands in `usage_days` under no agent. */
@@ -113,6 +123,7 @@ export const usageKeyDays = sqliteTable(
     tokens: integer().notNull(),
     costMicroUsd: integer().notNull(),
     calls: integer().notNull(),
+    unpricedCalls: integer().notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.userId, table.day, table.keyId, table.model] }),
@@ -125,6 +136,7 @@ export const addedKeyDaySums = {
   tokens: sql`${usageKeyDays.tokens} + excluded.tokens`,
   costMicroUsd: sql`${usageKeyDays.costMicroUsd} + excluded.cost_micro_usd`,
   calls: sql`${usageKeyDays.calls} + excluded.calls`,
+  unpricedCalls: sql`${usageKeyDays.unpricedCalls} + excluded.unpriced_calls`,
 }
 
 /** One use of a tool by an agent, as the agent tells it (Interface 2, Tool event). `userId` is the agent's owner. */

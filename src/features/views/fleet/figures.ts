@@ -18,6 +18,7 @@ export function figuresOf(db: Db, ownerId: string, day: string, where?: SQL) {
       status: shownStatus,
       messages: messagesOfDay,
       costMicroUsd: sql<number>`coalesce(${costs.microUsd}, 0)`,
+      unpricedCalls: sql<number>`coalesce(${costs.unpriced}, 0)`,
     })
     .from(agents)
     .leftJoin(messageDays, and(eq(messageDays.agentId, agents.id), eq(messageDays.day, day)))
@@ -27,7 +28,11 @@ export function figuresOf(db: Db, ownerId: string, day: string, where?: SQL) {
 
 function costsOf(db: Db, userId: string, day: string) {
   return db
-    .select({ agentId: usageDays.agentId, microUsd: sql<number>`sum(${usageDays.costMicroUsd})`.as('micro_usd') })
+    .select({
+      agentId: usageDays.agentId,
+      microUsd: sql<number>`sum(${usageDays.costMicroUsd})`.as('micro_usd'),
+      unpriced: sql<number>`sum(${usageDays.unpricedCalls})`.as('unpriced'),
+    })
     .from(usageDays)
     .where(and(eq(usageDays.userId, userId), eq(usageDays.day, day)))
     .groupBy(usageDays.agentId)

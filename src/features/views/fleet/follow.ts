@@ -1,9 +1,9 @@
 import { type Clock, toDay } from '../../../core/clock.ts'
-import { toUsd } from '../../../core/money.ts'
 import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import type { EventStream } from '../../../http/streams/sse.ts'
 import { pause } from '../../../jobs/runner.ts'
+import { type CostSum, toCostUsd } from '../../models/usage/costs.ts'
 import { figuresOf } from './figures.ts'
 import type { FleetEvent, FleetFigures } from './schemas.ts'
 
@@ -43,7 +43,8 @@ function compare(
 function toFigures({
   messages,
   costMicroUsd,
+  unpricedCalls,
   ...row
-}: { messages: number; costMicroUsd: number } & Pick<FleetFigures, 'id' | 'name' | 'status'>): FleetFigures {
-  return { ...row, messagesToday: messages, costTodayUsd: toUsd(costMicroUsd) }
+}: { messages: number } & CostSum & Pick<FleetFigures, 'id' | 'name' | 'status'>): FleetFigures {
+  return { ...row, messagesToday: messages, costTodayUsd: toCostUsd({ costMicroUsd, unpricedCalls }) }
 }

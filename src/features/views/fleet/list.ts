@@ -1,11 +1,11 @@
 import { and, asc, count, desc, eq, exists, inArray, type SQL, sql } from 'drizzle-orm'
 import { type Clock, toDay } from '../../../core/clock.ts'
-import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { agentLabels } from '../../agents/labels/tables.ts'
 import { shownStatus, toShownError } from '../../agents/registry/status.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { readHours } from '../../agents/watchdog/uptime.ts'
+import { type CostSum, toCostUsd } from '../../models/usage/costs.ts'
 import { figuresOf, messagesOfDay } from './figures.ts'
 import type { FleetAgent, FleetPage, FleetQuery } from './schemas.ts'
 
@@ -29,7 +29,7 @@ export function listFleet({ db, clock }: { db: Db; clock: Clock }, ownerId: stri
   return { agents: describe(db, rows, now), total, statuses, labels: listLabels(db, ownerId) }
 }
 
-type Row = { id: string; name: string; status: FleetAgent['status']; messages: number; costMicroUsd: number }
+type Row = { id: string; name: string; status: FleetAgent['status']; messages: number } & CostSum
 
 /** The rest is read for those of the page alone. */
 function describe(db: Db, rows: Row[], now: Date): FleetAgent[] {
@@ -58,7 +58,7 @@ function toFleetRow(row: Row, detail: Detail): Omit<FleetAgent, 'labels' | 'upti
     name: row.name,
     status: row.status,
     messagesToday: row.messages,
-    costTodayUsd: toUsd(row.costMicroUsd),
+    costTodayUsd: toCostUsd(row),
     model: detail.model,
     lastError: toShownError(row.status, detail),
     lastActivity: detail.lastActivity === null ? null : new Date(detail.lastActivity).toISOString(),

@@ -30,13 +30,13 @@ export const FleetQuery = z.object({
 })
 export type FleetQuery = z.infer<typeof FleetQuery>
 
-/** What changes of an agent while somebody looks on: what was said and what it cost today (UTC). */
+/** What changes of an agent while somebody looks on: messages and their cost today (UTC), null when no cost is known. */
 export const FleetFigures = z.object({
   id: z.string(),
   name: z.string(),
   status: AgentStatus,
   messagesToday: z.number(),
-  costTodayUsd: z.number(),
+  costTodayUsd: z.number().nullable(),
 })
 export type FleetFigures = z.infer<typeof FleetFigures>
 

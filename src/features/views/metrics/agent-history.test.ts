@@ -93,9 +93,9 @@ test('GET /api/agents/:id/metrics: a day by hours, a month by days, and each tot
   expect(month.totals).toEqual({ messages: 7, failed: 1, calls: 6, tokens: 450, costUsd: 1.5 })
   const sums = { ...NOTHING }
   for (const { at: _at, ...part } of month.use) {
-    for (const name of ['messages', 'failed', 'calls', 'tokens', 'costUsd'] as const) sums[name] += part[name]
+    for (const name of ['messages', 'failed', 'calls', 'tokens', 'costUsd'] as const) sums[name] += part[name] ?? 0
   }
-  expect(sums).toEqual(month.totals)
+  expect(month.totals).toEqual(sums)
 })
 
 test("GET /api/agents/:id/metrics: 400 for another range, 404 for a stranger's agent, 401 for nobody, and the operator sees it", async () => {

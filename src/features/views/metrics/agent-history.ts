@@ -1,9 +1,9 @@
 import { and, asc, desc, eq, gte, type SQL, sql } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { addDays, type Clock, toDay } from '../../../core/clock.ts'
-import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import { type CostSum, NO_COST, toShownCost } from '../../models/usage/costs.ts'
 import { usageDays, usageLogs } from '../../models/usage/tables.ts'
 import { messageDays, messages } from '../../talk/chat/tables.ts'
 import { toPercent } from './format.ts'
@@ -15,7 +15,7 @@ export type AgentHistoryDeps = { db: Db; clock: Clock }
 
 type Range = AgentHistoryQuery['range']
 type Load = AgentHistory['load'][number]
-type Use = { messages: number; failed: number; calls: number; tokens: number; costMicroUsd: number }
+type Use = { messages: number; failed: number; calls: number; tokens: number } & CostSum
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -29,7 +29,7 @@ const PARTS: Readonly<Record<Range, { ms: number; loadMs: number; useMs: number 
 }
 /** Of the last day so many lines of conversations are looked at. */
 const MAX_LINES = 20_000
-const NOTHING: Use = { messages: 0, failed: 0, calls: 0, tokens: 0, costMicroUsd: 0 }
+const NOTHING: Use = { messages: 0, failed: 0, calls: 0, tokens: 0, ...NO_COST }
 
 /** What one agent used in each part of a range up to now, and what came of it; null where nobody measured. */
 export function getAgentHistory(deps: AgentHistoryDeps, agent: AgentRow, range: Range): AgentHistory {
@@ -43,13 +43,9 @@ export function getAgentHistory(deps: AgentHistoryDeps, agent: AgentRow, range: 
     loadSeconds: loadMs / 1000,
     useSeconds: useMs / 1000,
     load: loadMs === MINUTE_MS ? readSamples(deps.db, agent.id, now) : readHours(deps.db, agent.id, now, ms),
-    use: use.map(({ at, sums }) => ({ at: at.toISOString(), ...toShown(sums) })),
-    totals: toShown(totals),
+    use: use.map(({ at, sums }) => ({ at: at.toISOString(), ...toShownCost(sums) })),
+    totals: toShownCost(totals),
   }
-}
-
-function toShown({ costMicroUsd, ...counts }: Use) {
-  return { ...counts, costUsd: toUsd(costMicroUsd) }
 }
 
 function addUp(to: Use, added: Partial<Use>): void {
@@ -58,6 +54,7 @@ function addUp(to: Use, added: Partial<Use>): void {
   to.calls += added.calls ?? 0
   to.tokens += added.tokens ?? 0
   to.costMicroUsd += added.costMicroUsd ?? 0
+  to.unpricedCalls += added.unpricedCalls ?? 0
 }
 
 /** The last hour, a minute each. */
@@ -140,6 +137,7 @@ function readCalls(db: Db, agent: AgentRow, first: number, partMs: number) {
       calls: sql<number>`count(*)`,
       tokens: sql<number>`sum(${usageLogs.inputTokens} + ${usageLogs.outputTokens})`,
       costMicroUsd: sql<number>`sum(${usageLogs.costMicroUsd})`,
+      unpricedCalls: sql<number>`sum(${usageLogs.isUnpriced})`,
     })
     .from(usageLogs)
     .where(
@@ -177,6 +175,7 @@ function readCallDays(db: Db, agent: AgentRow, since: string) {
       calls: sql<number>`sum(${usageDays.calls})`,
       tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
       costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+      unpricedCalls: sql<number>`sum(${usageDays.unpricedCalls})`,
     })
     .from(usageDays)
     .where(and(ownedBy(usageDays.userId, agent), eq(usageDays.agentId, agent.id), gte(usageDays.day, since)))

@@ -111,13 +111,17 @@ export const AgentHistoryQuery = z.object({
 })
 export type AgentHistoryQuery = z.infer<typeof AgentHistoryQuery>
 
-/** Messages that the agent was sent, those of them without an answer, and what models did for it. */
+/**
+ * Messages that the agent was sent, those of them without an answer, and what models did for it. `unpricedCalls` are missing from
+ * `costUsd`, which is null when no cost is known.
+ */
 const AgentUse = z.object({
   messages: z.number(),
   failed: z.number(),
   calls: z.number(),
   tokens: z.number(),
-  costUsd: z.number(),
+  costUsd: z.number().nullable(),
+  unpricedCalls: z.number().optional(),
 })
 
 /**

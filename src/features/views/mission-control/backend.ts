@@ -10,6 +10,7 @@ import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../ht
 import { validate } from '../../../http/validate.ts'
 import { toBackendStatus } from '../../agents/registry/status.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { toCostUsd } from '../../models/usage/costs.ts'
 import { wholeSpan } from '../../models/usage/day-slices.ts'
 import { sumCostByAgent } from '../../models/usage/queries.ts'
 import type { UsageRecorder } from '../../models/usage/recording/record.ts'
@@ -125,7 +126,7 @@ function toTrace(call: typeof usageLogs.$inferSelect) {
     provider: call.provider,
     input_tokens: call.inputTokens,
     output_tokens: call.outputTokens,
-    cost_usd: toUsd(call.costMicroUsd),
+    cost_usd: call.isUnpriced ? null : toUsd(call.costMicroUsd),
     latency_ms: call.latencyMs,
     success: call.success,
     created_at: call.createdAt.toISOString(),
@@ -135,8 +136,13 @@ function toTrace(call: typeof usageLogs.$inferSelect) {
 async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL | undefined) {
   const spent = await sumCostByAgent(db, wholeSpan(db, condition, clock.now()), condition)
   return [...spent]
-    .sort(([, one], [, other]) => other - one)
-    .map(([agentId, cost]) => ({ agent_id: agentId, total_spend: toUsd(cost), category: 'ai' }))
+    .sort(([, one], [, other]) => other.costMicroUsd - one.costMicroUsd)
+    .map(([agentId, cost]) => ({
+      agent_id: agentId,
+      total_spend: toCostUsd(cost),
+      ...(cost.unpricedCalls > 0 && { unpriced_calls: cost.unpricedCalls }),
+      category: 'ai',
+    }))
 }
 
 /** What agents have booked of each other, newest first, each with the name of its event or else of whom it is about. */

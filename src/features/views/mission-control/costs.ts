@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
-import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { listAgents } from '../../agents/registry/list.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
+import { addCosts, NO_COST, toCostUsd, toMissing } from '../../models/usage/costs.ts'
 import { wholeSpan } from '../../models/usage/day-slices.ts'
 import { sumCostByAgent } from '../../models/usage/queries.ts'
 import { usageDays } from '../../models/usage/tables.ts'
@@ -29,16 +29,18 @@ export async function getFleetCosts(
   const isTheirs = eq(usageDays.userId, user.id)
   const thisMonth = await sumCostByAgent(db, { last: now, days: now.getUTCDate() }, isTheirs)
   const ever = await sumCostByAgent(db, wholeSpan(db, isTheirs, now), isTheirs)
+  const total = addCosts(ever.values())
   return {
     costs: agents.map((agent) => ({
       agentId: agent.id,
       agentName: agent.name,
       status: toShownStatus(agent),
       tier: agent.plan,
-      monthlyCost: toUsd(thisMonth.get(agent.id) ?? 0),
+      monthlyCost: toCostUsd(thisMonth.get(agent.id) ?? NO_COST),
       createdAt: agent.createdAt.toISOString(),
     })),
-    totalSpend: toUsd([...ever.values()].reduce((sum, cost) => sum + cost, 0)),
+    totalSpend: toCostUsd(total),
+    ...toMissing(total),
     managedAiCost: plansArePaid && user.subscriptionId !== null ? (findPlan(db, user.plan)?.priceGbp ?? 0) : 0,
     coordinationRevenue: 0,
     plan: user.plan,

@@ -46,7 +46,8 @@ export const Trace = z.object({
   startedAt: z.string(),
   completedAt: z.string(),
   tokensUsed: z.number(),
-  costUSD: z.number(),
+  /** Null when the cost is not known. */
+  costUSD: z.number().nullable(),
   /** Nobody reported what was used. */
   estimated: z.boolean(),
   model: z.string(),
@@ -61,11 +62,13 @@ export const FleetCosts = z.object({
       agentName: z.string(),
       status: z.string(),
       tier: z.string(),
-      monthlyCost: z.number(),
+      monthlyCost: z.number().nullable(),
       createdAt: z.string(),
     }),
   ),
-  totalSpend: z.number(),
+  totalSpend: z.number().nullable(),
+  /** Calls that are missing from the costs, because their models have no price. */
+  unpricedCalls: z.number().optional(),
   managedAiCost: z.number(),
   coordinationRevenue: z.literal(0),
   plan: z.string().optional(),
@@ -119,7 +122,7 @@ export const BackendTraces = z.array(
     provider: z.string(),
     input_tokens: z.number(),
     output_tokens: z.number(),
-    cost_usd: z.number(),
+    cost_usd: z.number().nullable(),
     latency_ms: z.number().nullable(),
     success: z.boolean(),
     created_at: z.string(),
@@ -127,7 +130,14 @@ export const BackendTraces = z.array(
 )
 
 /** `GET /api/mission-control/fleet/costs` of the backend, in US dollars. */
-export const BackendCosts = z.array(z.object({ agent_id: z.string(), total_spend: z.number(), category: z.string() }))
+export const BackendCosts = z.array(
+  z.object({
+    agent_id: z.string(),
+    total_spend: z.number().nullable(),
+    unpriced_calls: z.number().optional(),
+    category: z.string(),
+  }),
+)
 
 /** `GET /api/mission-control/fleet/bookings` of the backend: those of the bus; prices are decimal texts in USDC. */
 export const BackendBookings = z.array(

@@ -44,7 +44,7 @@ function toTrace(call: typeof usageLogs.$inferSelect, agentName: string): Trace 
     startedAt: new Date(endedAt.getTime() - (call.latencyMs ?? 0)).toISOString(),
     completedAt: endedAt.toISOString(),
     tokensUsed: call.inputTokens + call.outputTokens,
-    costUSD: toUsd(call.costMicroUsd),
+    costUSD: call.isUnpriced ? null : toUsd(call.costMicroUsd),
     estimated: call.estimated,
     model: call.model,
   }

@@ -93,7 +93,7 @@ function registerUsage(registry: Registry) {
     'Tokens of models, ever: input was read, output written.',
     'direction',
   )
-  const cost = counter('stead_model_cost_usd_total', 'What calls of models cost, ever, in US dollars.')
+  const cost = counter('stead_model_cost_usd_total', 'Known cost of calls of models, ever, in US dollars.')
   return (usage: readonly UsageTotal[]) => {
     // The database knows the whole sum: what was counted before is part of it.
     for (const counted of [calls, tokens, cost]) counted.reset()

@@ -1,3 +1,4 @@
+import { ECHO_PROVIDER } from '../../../../adapters/models/echo.ts'
 import type { AiProvider, ListedProviderModel } from '../../../../adapters/models/provider.ts'
 import { AppError, errorMessage } from '../../../../core/errors.ts'
 import type { Log } from '../../../../core/log.ts'
@@ -10,7 +11,7 @@ import { BUILT_IN_MODELS } from './prices.ts'
 /** Whose models are allowed. */
 type Allowance = Pick<Spender, 'plan' | 'key' | 'budget'>
 
-/** A model and how to ask for it. `upstreamId` is its name at the provider; `price` is null when nobody knows it. */
+/** A model and how to ask for it. `upstreamId` is its name at the provider; `price` is null when it is not known. */
 export type CatalogueModel = {
   id: string
   name: string
@@ -20,6 +21,8 @@ export type CatalogueModel = {
   description: string | null
   tags: readonly string[]
   price: TokenPrice | null
+  /** An administrator set the price: it counts before the cost that the provider reports of a call. */
+  isPriceSet: boolean
   /** Whose own key pays for it; null for the platform's. */
   paidBy: string | null
 }
@@ -53,11 +56,19 @@ const VENDOR_PREFIXES: Readonly<Record<string, string>> = {
   anthropic: 'anthropic/',
   gemini: 'google/',
 }
-/** Models that run on this machine: free, and allowed on every plan. */
-const LOCAL_PROVIDERS = new Set(['local', 'ollama'])
+/** Models that run on this machine, allowed on every plan. */
+const LOCAL_PROVIDERS = new Set([ECHO_PROVIDER, 'ollama'])
+const FREE: TokenPrice = { inputUsdPerMillion: 0, outputUsdPerMillion: 0 }
+
+type BuildDeps = {
+  providers: AiProvider[]
+  aggregator: string
+  /** The price that an administrator set for a model id. */
+  findSetPrice: (model: string) => TokenPrice | null
+}
 
 /** What can be asked for now: the built-in price list over the configured providers, refreshed with their own lists. */
-export function createCatalogue(deps: { providers: AiProvider[]; aggregator: string; log: Log }): Catalogue {
+export function createCatalogue(deps: BuildDeps & { log: Log }): Catalogue {
   const listed = new Map<string, ListedProviderModel[]>()
   let offers = build(deps, listed)
   let names = indexNames(offers.keys())
@@ -69,7 +80,7 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
   const list = () => [...offers.values()].flatMap((offered) => toListed(offered) ?? [])
 
   const listOf = (provider: AiProvider, userId: string) =>
-    modelsOf(provider, deps.aggregator, listed.get(provider.id)).map((model) => ({ ...model, paidBy: userId }))
+    modelsOf(deps, provider, listed.get(provider.id)).map((model) => ({ ...model, paidBy: userId }))
   const offersOf = (name: string) => offers.get(name) ?? offers.get(findSpelled(names, name) ?? '') ?? []
 
   const findDefault = (plan: Plan) => {
@@ -87,7 +98,7 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
     list,
     findDefault,
     offers: offersOf,
-    findPrice: (name) => offersOf(name)[0]?.price ?? findBuiltIn(name)?.price ?? null,
+    findPrice: (name) => offersOf(name)[0]?.price ?? deps.findSetPrice(name) ?? findBuiltIn(name)?.price ?? null,
     listOf,
     offerOf(provider, name, userId) {
       const known = listOf(provider, userId)
@@ -99,7 +110,7 @@ export function createCatalogue(deps: { providers: AiProvider[]; aggregator: str
       const prefix = `${provider.id}/`
       if (!name.startsWith(prefix)) return null
       const asked = { ...NOTHING_KNOWN, id: name.slice(prefix.length), price: null }
-      return { ...toModel(provider, name, asked), paidBy: userId }
+      return { ...toModel(deps, provider, name, asked), paidBy: userId }
     },
     mayOffer(provider, name) {
       if (listed.has(provider.id) || VENDOR_PREFIXES[provider.id]) return false
@@ -136,12 +147,11 @@ export function requireAllowed(model: CatalogueModel, spender: Allowance): void 
   if (isAllowed(model, spender)) return
   if (isAllowed(model, { plan, key: null })) {
     const reason = isListedForKey(model, { key })
-      ? `has no known price, and this ${key?.budgetMicroUsd == null ? 'agent' : 'key'} has a budget`
+      ? `has no known price, and this ${key?.budgetMicroUsd == null ? 'agent' : 'key'} has a budget: an administrator can set the price`
       : 'is not among the models of this key'
     throw restricted(`Model ${model.id} ${reason}.`, key?.models ?? plan.models)
   }
-  const reason = isIn(plan.models, model.id) ? 'has no known price' : 'not available on your plan'
-  throw restricted(`Model ${model.id} ${reason}. Upgrade for more models.`, plan.models)
+  throw restricted(`Model ${model.id} not available on your plan. Upgrade for more models.`, plan.models)
 }
 
 /**
@@ -168,17 +178,15 @@ function toListed([first, ...others]: readonly CatalogueModel[]): CatalogueModel
   return { ...first, name, contextLength: described.contextLength ?? first.contextLength, description, tags }
 }
 
-/** Models on this machine are free, and on every plan; a key's own list counts for them as well. */
+/** Models on this machine are on every plan. A model without a price is on none that has a budget of money to count against. */
 export function isAllowed(model: CatalogueModel, { plan, key, budget }: Allowance): boolean {
   if (!isListedForKey(model, { key })) return false
-  if (isLocal(model)) return true
-  const isCounted =
-    plan.models !== null ||
-    plan.costMicroUsdPerMonth !== null ||
-    key?.budgetMicroUsd != null ||
-    budget?.isOfMoney === true
-  if (model.price === null && isCounted) return false
-  return isIn(plan.models, model.id)
+  if (model.price === null && hasMoneyBudget({ plan, key, budget })) return false
+  return isLocal(model) || isIn(plan.models, model.id)
+}
+
+function hasMoneyBudget({ plan, key, budget }: Omit<Allowance, 'budget'> & { budget: Allowance['budget'] | undefined }): boolean {
+  return plan.costMicroUsdPerMonth !== null || key?.budgetMicroUsd != null || budget?.isOfMoney === true
 }
 
 /** Does the key's own list of models have it, or has the key none? */
@@ -204,11 +212,11 @@ function isIn(names: readonly string[] | null, id: string): boolean {
 }
 
 /** A vendor's own API comes before the aggregator; a provider's own list before the built-in one. */
-function build(deps: { providers: AiProvider[]; aggregator: string }, listed: Map<string, ListedProviderModel[]>) {
+function build(deps: BuildDeps, listed: Map<string, ListedProviderModel[]>) {
   const offers = new Map<string, CatalogueModel[]>()
   const vendorsFirst = deps.providers.toSorted((one) => (one.id === deps.aggregator ? 1 : -1))
   for (const provider of vendorsFirst) {
-    for (const model of modelsOf(provider, deps.aggregator, listed.get(provider.id))) {
+    for (const model of modelsOf(deps, provider, listed.get(provider.id))) {
       const known = offers.get(model.id)
       if (known) known.push(model)
       else offers.set(model.id, [model])
@@ -217,25 +225,28 @@ function build(deps: { providers: AiProvider[]; aggregator: string }, listed: Ma
   return offers
 }
 
-function modelsOf(provider: AiProvider, aggregator: string, own: ListedProviderModel[] | undefined): CatalogueModel[] {
-  const isAggregator = provider.id === aggregator && !VENDOR_PREFIXES[provider.id]
+function modelsOf(deps: BuildDeps, provider: AiProvider, own: ListedProviderModel[] | undefined): CatalogueModel[] {
+  const isAggregator = provider.id === deps.aggregator && !VENDOR_PREFIXES[provider.id]
   if (isAggregator)
     return (own ?? builtIn(''))
       .filter((model) => !/:(free|batch)$/.test(model.id))
-      .map((model) => toModel(provider, model.id, model))
+      .map((model) => toModel(deps, provider, model.id, model))
   const prefix = VENDOR_PREFIXES[provider.id]
   if (prefix)
     return builtIn(prefix).map((model) =>
-      toModel(provider, model.id, { ...model, id: toVendorId(provider.id, model.id.slice(prefix.length)) }),
+      toModel(deps, provider, model.id, { ...model, id: toVendorId(provider.id, model.id.slice(prefix.length)) }),
     )
   return (own ?? []).map((model) =>
-    toModel(provider, model.id.startsWith(`${provider.id}/`) ? model.id : `${provider.id}/${model.id}`, model),
+    toModel(deps, provider, model.id.startsWith(`${provider.id}/`) ? model.id : `${provider.id}/${model.id}`, model),
   )
 }
 
-function toModel(provider: AiProvider, id: string, model: ListedProviderModel): CatalogueModel {
-  const published = findBuiltIn(id)
-  const free = LOCAL_PROVIDERS.has(provider.id) ? { inputUsdPerMillion: 0, outputUsdPerMillion: 0 } : null
+function toModel(deps: BuildDeps, provider: AiProvider, id: string, model: ListedProviderModel): CatalogueModel {
+  // Published prices are those of the vendors and the aggregator: a server of the operator's own may charge anything.
+  const isPublished = provider.id === deps.aggregator || VENDOR_PREFIXES[provider.id] !== undefined
+  const published = isPublished ? findBuiltIn(id) : null
+  const free = provider.id === ECHO_PROVIDER ? FREE : null
+  const set = deps.findSetPrice(id)
   return {
     id,
     name: model.name ?? id,
@@ -244,7 +255,8 @@ function toModel(provider: AiProvider, id: string, model: ListedProviderModel): 
     contextLength: model.contextLength ?? published?.contextLength ?? null,
     description: model.description,
     tags: model.tags,
-    price: free ?? model.price ?? published?.price ?? null,
+    price: set ?? free ?? model.price ?? published?.price ?? null,
+    isPriceSet: set !== null,
     paidBy: null,
   }
 }

@@ -18,8 +18,8 @@ export type AttemptOrder = {
   number: number
 }
 
-/** What a whole answer used and cost. `isEstimated`: the provider has not said, so it was counted. */
-export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd; isEstimated: boolean }
+/** What a whole answer used and cost; null when the cost is not known. `isEstimated`: the provider has not said, so it was counted. */
+export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd | null; isEstimated: boolean }
 
 /**
  * A request under way, from what is set aside for it to what is booked: `succeed`, `finish`, `fail`, `giveUp` or `cancel`
@@ -136,8 +136,9 @@ function toSpender(caller: Caller, { paidBy }: CatalogueModel): Caller {
   return paidBy === null ? caller : { ...caller, plan: PLANS.network }
 }
 
-/** What the provider says, or else what the price list says (decisions, 27: an unknown price counts as nothing). */
-function costOf({ price }: CatalogueModel, usage: TokenUsage): MicroUsd {
-  if (usage.costUsd !== null) return toMicroUsd(usage.costUsd)
-  return price ? tokenCost(usage, price) : 0
+/** A price that an administrator set comes first, then the cost that the provider reports, then the list price; else null. */
+function costOf({ price, isPriceSet }: CatalogueModel, usage: TokenUsage): MicroUsd | null {
+  if (usage.costUsd !== null && !isPriceSet) return toMicroUsd(usage.costUsd)
+  if (price) return tokenCost(usage, price)
+  return usage.inputTokens + usage.outputTokens === 0 ? 0 : null
 }

@@ -40,6 +40,7 @@ test('a completion becomes one row with all that the specification names', async
       generationId: expect.stringMatching(/^gen_/),
       id: 1,
       success: true,
+      isUnpriced: false,
       createdAt: clock.now(),
     },
   ])
@@ -89,7 +90,7 @@ test('the sums of a day and of a month grow with each call, by user, agent and m
     model: 'openai/gpt-4o-mini',
     provider: 'openrouter',
   }
-  const none = { estimatedTokens: 0, estimatedCostMicroUsd: 0 }
+  const none = { estimatedTokens: 0, estimatedCostMicroUsd: 0, unpricedCalls: 0, ownKeyCostMicroUsd: 0 }
   const sums = { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, calls: 1, ...none }
   const days = platform.db.select().from(usageDays).all()
   expect(days).toHaveLength(4)
@@ -182,8 +183,8 @@ test('the sums of a key grow with its calls, by month', async () => {
   platform.usage.record(newEvent({ keyId: 'key_1' }))
   await platform.usage.flush()
   expect(platform.db.select().from(usageKeyMonths).orderBy(usageKeyMonths.month).all()).toEqual([
-    { keyId: 'key_1', month: '2100-03', tokens: 3000, costMicroUsd: 900, calls: 2 },
-    { keyId: 'key_1', month: '2100-04', tokens: 1500, costMicroUsd: 450, calls: 1 },
+    { keyId: 'key_1', month: '2100-03', tokens: 3000, costMicroUsd: 900, calls: 2, unpricedCalls: 0 },
+    { keyId: 'key_1', month: '2100-04', tokens: 1500, costMicroUsd: 450, calls: 1, unpricedCalls: 0 },
   ])
 })
 

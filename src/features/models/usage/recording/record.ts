@@ -64,7 +64,7 @@ export function createUsageRecorder(deps: {
     { userId, agentId, keyId, isOwnKey, inputTokens, outputTokens, costMicroUsd }: UsageEvent,
     at: Date,
   ) => {
-    const sums = { tokens: inputTokens + outputTokens, costMicroUsd }
+    const sums = { tokens: inputTokens + outputTokens, costMicroUsd: costMicroUsd ?? 0 }
     try {
       if (!isOwnKey) deps.userSums.add(userId, at, sums)
       deps.daySums.add(userId, at, sums)
@@ -85,7 +85,7 @@ export function createUsageRecorder(deps: {
       const { agentId, model, inputTokens, outputTokens, costMicroUsd } = event
       deps.log.info(
         { requestId: currentRequestId() },
-        `[UsageLogger] Logging: ${agentId} | ${model} | ${inputTokens}+${outputTokens} tokens | $${toUsd(costMicroUsd).toFixed(6)}`,
+        `[UsageLogger] Logging: ${agentId} | ${model} | ${inputTokens}+${outputTokens} tokens | $${costMicroUsd === null ? 'unknown' : toUsd(costMicroUsd).toFixed(6)}`,
       )
       const at = deps.clock.now()
       count(event, at)

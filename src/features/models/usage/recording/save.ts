@@ -51,15 +51,17 @@ function onlyMissing(tx: Tx, events: Timed[]): Timed[] {
   return [...new Map(missing.map((event) => [event.generationId, event])).values()]
 }
 
-function toLogRow({ errorMessage, at, isEstimated, ...event }: Timed): typeof usageLogs.$inferInsert {
-  return { ...event, success: errorMessage === null, errorMessage, createdAt: at, estimated: isEstimated }
+function toLogRow({ errorMessage, at, isEstimated, costMicroUsd, ...event }: Timed): typeof usageLogs.$inferInsert {
+  const cost = { costMicroUsd: costMicroUsd ?? 0, isUnpriced: costMicroUsd === null }
+  return { ...event, ...cost, success: errorMessage === null, errorMessage, createdAt: at, estimated: isEstimated }
 }
 
 /** One row for each user, day, agent and model. */
 function sumDays(events: Timed[]) {
   const sums = new Map<string, ReturnType<typeof toDayRow>>()
   for (const event of events) {
-    const { at, isEstimated, inputTokens, outputTokens, costMicroUsd } = event
+    const { at, isEstimated, isOwnKey, inputTokens, outputTokens } = event
+    const costMicroUsd = event.costMicroUsd ?? 0
     const day = toDay(at)
     const key = `${day}\n${event.userId}\n${event.agentId}\n${event.model}\n${event.provider}`
     const sum = sums.get(key) ?? toDayRow(day, event)
@@ -68,6 +70,8 @@ function sumDays(events: Timed[]) {
     sum.outputTokens += outputTokens
     sum.costMicroUsd += costMicroUsd
     sum.calls += 1
+    sum.unpricedCalls += countUnpriced(event)
+    if (isOwnKey) sum.ownKeyCostMicroUsd += costMicroUsd
     if (!isEstimated) continue
     sum.estimatedTokens += inputTokens + outputTokens
     sum.estimatedCostMicroUsd += costMicroUsd
@@ -76,8 +80,19 @@ function sumDays(events: Timed[]) {
 }
 
 function toDayRow(day: string, { userId, agentId, model, provider }: Timed) {
-  const nothing = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0, calls: 0 }
+  const nothing = {
+    inputTokens: 0,
+    outputTokens: 0,
+    costMicroUsd: 0,
+    calls: 0,
+    unpricedCalls: 0,
+    ownKeyCostMicroUsd: 0,
+  }
   return { day, userId, agentId, model, provider, ...nothing, estimatedTokens: 0, estimatedCostMicroUsd: 0 }
+}
+
+function countUnpriced({ costMicroUsd }: Timed): number {
+  return costMicroUsd === null ? 1 : 0
 }
 
 /** One row for each user and month, of what counts against a plan. */
@@ -95,16 +110,20 @@ function sumMonths(events: Timed[]) {
   return sums.values()
 }
 
+const NO_KEY_USE = { tokens: 0, costMicroUsd: 0, calls: 0, unpricedCalls: 0 }
+
 /** One row for each key and month. */
 function sumKeyMonths(events: Timed[]) {
-  const sums = new Map<string, typeof usageKeyMonths.$inferInsert>()
-  for (const { keyId, at, inputTokens, outputTokens, costMicroUsd } of events) {
+  const sums = new Map<string, typeof usageKeyMonths.$inferSelect>()
+  for (const event of events) {
+    const { keyId, at, inputTokens, outputTokens, costMicroUsd } = event
     if (keyId === null) continue
     const month = toMonth(at)
-    const sum = sums.get(`${month}\n${keyId}`) ?? { keyId, month, tokens: 0, costMicroUsd: 0, calls: 0 }
+    const sum = sums.get(`${month}\n${keyId}`) ?? { keyId, month, ...NO_KEY_USE }
     sum.tokens += inputTokens + outputTokens
-    sum.costMicroUsd += costMicroUsd
+    sum.costMicroUsd += costMicroUsd ?? 0
     sum.calls += 1
+    sum.unpricedCalls += countUnpriced(event)
     sums.set(`${month}\n${keyId}`, sum)
   }
   return sums.values()
@@ -112,15 +131,17 @@ function sumKeyMonths(events: Timed[]) {
 
 /** One row for each user, key, day and model. */
 function sumKeyDays(events: Timed[]) {
-  const sums = new Map<string, typeof usageKeyDays.$inferInsert>()
-  for (const { userId, keyId, at, model, inputTokens, outputTokens, costMicroUsd } of events) {
+  const sums = new Map<string, typeof usageKeyDays.$inferSelect>()
+  for (const event of events) {
+    const { userId, keyId, at, model, inputTokens, outputTokens, costMicroUsd } = event
     if (keyId === null) continue
     const day = toDay(at)
     const name = `${day}\n${userId}\n${keyId}\n${model}`
-    const sum = sums.get(name) ?? { userId, keyId, day, model, tokens: 0, costMicroUsd: 0, calls: 0 }
+    const sum = sums.get(name) ?? { userId, keyId, day, model, ...NO_KEY_USE }
     sum.tokens += inputTokens + outputTokens
-    sum.costMicroUsd += costMicroUsd
+    sum.costMicroUsd += costMicroUsd ?? 0
     sum.calls += 1
+    sum.unpricedCalls += countUnpriced(event)
     sums.set(name, sum)
   }
   return sums.values()
@@ -140,6 +161,7 @@ function prepareStatements(tx: Tx) {
         inputTokens: value('inputTokens'),
         outputTokens: value('outputTokens'),
         costMicroUsd: value('costMicroUsd'),
+        isUnpriced: value('isUnpriced'),
         endpoint: value('endpoint'),
         latencyMs: value('latencyMs'),
         success: value('success'),
@@ -165,6 +187,8 @@ function prepareStatements(tx: Tx) {
         outputTokens: value('outputTokens'),
         costMicroUsd: value('costMicroUsd'),
         calls: value('calls'),
+        unpricedCalls: value('unpricedCalls'),
+        ownKeyCostMicroUsd: value('ownKeyCostMicroUsd'),
         estimatedTokens: value('estimatedTokens'),
         estimatedCostMicroUsd: value('estimatedCostMicroUsd'),
       })
@@ -200,6 +224,7 @@ function prepareKeySums(tx: Tx) {
         tokens: value('tokens'),
         costMicroUsd: value('costMicroUsd'),
         calls: value('calls'),
+        unpricedCalls: value('unpricedCalls'),
       })
       .onConflictDoUpdate({ target: [usageKeyMonths.keyId, usageKeyMonths.month], set: addedKeySums })
       .prepare(),
@@ -213,6 +238,7 @@ function prepareKeySums(tx: Tx) {
         tokens: value('tokens'),
         costMicroUsd: value('costMicroUsd'),
         calls: value('calls'),
+        unpricedCalls: value('unpricedCalls'),
       })
       .onConflictDoUpdate({
         target: [usageKeyDays.userId, usageKeyDays.day, usageKeyDays.keyId, usageKeyDays.model],

@@ -35,7 +35,7 @@ const SpooledEvent = z.object({
   model: z.string(),
   inputTokens: z.number(),
   outputTokens: z.number(),
-  costMicroUsd: z.number(),
+  costMicroUsd: z.number().nullable(),
   endpoint: z.string(),
   latencyMs: z.number(),
   errorMessage: z.string().nullable(),

@@ -1,7 +1,7 @@
 import { and, eq, inArray, sum } from 'drizzle-orm'
 import type { AgentEvent } from '../../../../adapters/gateways/stream.ts'
-import { toUsd } from '../../../../core/money.ts'
 import type { Db } from '../../../../db/open.ts'
+import { toCostUsd } from '../../../models/usage/costs.ts'
 import { usageLogs } from '../../../models/usage/tables.ts'
 import type { ChatTurn } from '../schemas.ts'
 import type { TurnRow } from '../tables.ts'
@@ -53,8 +53,8 @@ export function readFigures(
   const { model, inputTokens, outputTokens, endedBy } = turn
   const booked = turn.generationIds ? readBooked(db, turn, turn.generationIds) : null
   if (!booked?.model) return { model, inputTokens, outputTokens, costUsd: null, durationMs, endedBy }
-  const { costMicroUsd, ...shown } = booked
-  return { ...shown, costUsd: toUsd(costMicroUsd), durationMs, endedBy }
+  const { costMicroUsd, unpricedCalls, ...shown } = booked
+  return { ...shown, costUsd: toCostUsd({ costMicroUsd, unpricedCalls }), durationMs, endedBy }
 }
 
 function readBooked(db: Db, { agentId, userId }: TurnRow, generationIds: string[]) {
@@ -70,6 +70,7 @@ function readBooked(db: Db, { agentId, userId }: TurnRow, generationIds: string[
       inputTokens: sum(usageLogs.inputTokens).mapWith(Number),
       outputTokens: sum(usageLogs.outputTokens).mapWith(Number),
       costMicroUsd: sum(usageLogs.costMicroUsd).mapWith(Number),
+      unpricedCalls: sum(usageLogs.isUnpriced).mapWith(Number),
     })
     .from(usageLogs)
     .where(isOwn)
