@@ -51,7 +51,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   const app = root.basePath('/backend')
   const { people, agents, models, money, talk, webTools, views } = platform
   const { internalKey, requestsPerMinute } = people
-  const { catalogue, checkModel } = models
+  const { checkModel, modelChoice: catalogue } = models
   app.use(
     '/api/*',
     limitRate(() => requestsPerMinute.backend, 'Too many requests, please slow down.'),

@@ -95,7 +95,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   const app = root.basePath('/web')
   const { people, agents, models, talk, webTools, views, house } = platform
   const { owner } = people.guards
-  const { catalogue, checkModel } = models
+  const { checkModel, modelChoice: catalogue } = models
   app.use(people.csrf.check)
   app.use(refuseWritesOnFullDisk(agents))
   app.route('/', probes(views))

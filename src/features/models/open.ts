@@ -6,6 +6,7 @@ import { createExports } from '../../http/streams/exports.ts'
 import type { openAgents } from '../agents/open.ts'
 import type { Base } from '../base.ts'
 import type { openPeople } from '../people/open.ts'
+import type { Plan } from '../people/plans/plans.ts'
 import { createBreakers } from './breakers/breakers.ts'
 import { createDemoBudget } from './demo/budget.ts'
 import { createCallerFinder } from './gateway/callers.ts'
@@ -13,6 +14,7 @@ import { createCatalogue } from './gateway/catalogue/catalogue.ts'
 import { createAiHealth } from './gateway/health.ts'
 import { createModelCheck } from './gateway/routing/check-model.ts'
 import { createCooldowns } from './gateway/routing/cooldowns.ts'
+import { findDefaultFor } from './gateway/routing/route.ts'
 import { createServiceProviders } from './gateway/service-providers.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createPriceFinder } from './prices/prices.ts'
@@ -55,9 +57,14 @@ export function openModels(
     ...{ providers: serviceProviders.all, aggregator: ai.aggregator, findSetPrice: createPriceFinder(db), log },
   })
   const breakers = createBreakers({ db, agentSums: bookkeeping.agentSums })
+  const routes = { catalogue, aggregator: ai.aggregator, ownKeys }
   return {
     ...bookkeeping,
     instruct,
+    /** For new agents. */
+    modelChoice: {
+      findDefault: (plan: Plan, userId: string | null) => findDefaultFor(routes, plan, userId),
+    },
     tokens,
     ownKeys,
     callers: createCallerFinder({

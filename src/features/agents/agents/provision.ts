@@ -17,8 +17,8 @@ import type { ProvisionRequest } from '../registry/schemas.ts'
 import { defaultSize, requireSize } from '../registry/size.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
-/** What is known here of the models: which of those that are configured is the best one of a plan. */
-export type ModelChoice = { findDefault(plan: Plan): { id: string } | null }
+/** Finds the default model of a plan, for a user who may have provider keys of their own. */
+export type ModelChoice = { findDefault(plan: Plan, userId: string | null): { id: string } | null }
 
 export type DeployDeps = CreateDeps & { db: Db; enqueue: Enqueue }
 export type ProvisionDeps = DeployDeps & {
@@ -103,10 +103,10 @@ export function toProvider(model: string, configured: string): string {
   return PREMIUM_NAMES.includes(model) ? PREMIUM_PROVIDER : configured
 }
 
-/** The model of an agent whose owner names none: the best one that is configured for their plan. */
+/** Returns the model of an agent whose owner names none: the default of the owner's plan. */
 export function defaultModel({ db, catalogue }: { db: Db; catalogue: ModelChoice }, owner: SignedInUser): string {
   const plan = owner.isAdmin ? PLANS.network : (findPlan(db, owner.plan) ?? PLANS.solo)
-  return catalogue.findDefault(plan)?.id ?? 'default'
+  return catalogue.findDefault(plan, owner.id)?.id ?? 'default'
 }
 
 /**

@@ -85,7 +85,8 @@ function insertOrdered(
 ): Promise<{ id: string; operation: number }> {
   return write(deps.db, (tx) => {
     requireTenantQuota(tx, tenant)
-    const model = order.model ?? deps.catalogue.findDefault(findPlan(tx, tenant.plan) ?? NO_PLAN)?.id ?? 'default'
+    const plan = findPlan(tx, tenant.plan) ?? NO_PLAN
+    const model = order.model ?? deps.catalogue.findDefault(plan, tenant.userId)?.id ?? 'default'
     const agent = insertAgent(deps, tx, {
       ownerId: tenant.userId,
       name: order.name,

@@ -16,7 +16,7 @@ import type { CatalogueModel } from './catalogue/catalogue.ts'
 import type { CompleteDeps } from './complete.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getKeyReport, getMyUsage, type MyUsageDeps } from './my-usage.ts'
-import { findOwnDefault, listForUser } from './routing/route.ts'
+import { findDefaultFor, listForUser } from './routing/route.ts'
 import { ChatRequest, KeyReport, type ListedModel, ModelList, MyUsage } from './schemas.ts'
 
 export type AiWebDeps = MyUsageDeps &
@@ -85,7 +85,7 @@ export function aiWeb(deps: AiWebDeps) {
     const own = user ? planInForce(deps.db, user) : NO_PLAN
     const plan = own === NO_PLAN ? PLANS.solo : own
     const models = user ? listForUser(deps, user.id) : deps.catalogue.list()
-    const usual = deps.catalogue.findDefault(plan) ?? (user && findOwnDefault(deps, user.id))
+    const usual = findDefaultFor(deps, plan, user?.id ?? null)
     return c.json({ models: models.map(toListedModel), defaultModel: usual?.id ?? null })
   })
   return app

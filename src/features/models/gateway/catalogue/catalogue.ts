@@ -5,6 +5,7 @@ import type { Log } from '../../../../core/log.ts'
 import type { TokenPrice } from '../../../../core/money.ts'
 import { type Plan, PREMIUM_MODEL } from '../../../people/plans/plans.ts'
 import type { Spender } from '../../usage/quota.ts'
+import { PROVIDER_MODELS } from '../routing/tiers.ts'
 import { findBuiltIn, findSpelled, indexNames, toIds } from './names.ts'
 import { BUILT_IN_MODELS } from './prices.ts'
 
@@ -42,7 +43,7 @@ export type Catalogue = {
   mayOffer(provider: AiProvider, name: string): boolean
   /** @throws AppError `unavailable` NOT_CONFIGURED without any provider. */
   requireConfigured(): void
-  /** The model new agents get, or null without any provider. */
+  /** Returns the default model of a plan, or null without any provider. */
   findDefault(plan: Plan): CatalogueModel | null
   /** Takes in that there are other providers now. */
   rebuild(): void
@@ -76,22 +77,21 @@ export function createCatalogue(deps: BuildDeps & { log: Log }): Catalogue {
     offers = build(deps, listed)
     names = indexNames(offers.keys())
   }
-  const first = (id: string) => offersOf(id)[0]
   const list = () => [...offers.values()].flatMap((offered) => toListed(offered) ?? [])
 
   const listOf = (provider: AiProvider, userId: string) =>
     modelsOf(deps, provider, listed.get(provider.id)).map((model) => ({ ...model, paidBy: userId }))
   const offersOf = (name: string) => offers.get(name) ?? offers.get(findSpelled(names, name) ?? '') ?? []
 
+  /** See `web/docs/interface.md`, 4.5, "The default model". */
   const findDefault = (plan: Plan) => {
-    const wanted = plan.models === null ? [PREMIUM_MODEL] : plan.models.flatMap(toIds)
-    for (const id of wanted) {
-      const model = first(id)
-      if (model) return model
-    }
-    const local = list().filter(isLocal)
-    const ollama = local.find((model) => model.provider.id === 'ollama')
-    return ollama ?? local[0] ?? list().find((model) => isAllowed(model, { plan, key: null })) ?? null
+    const isOnPlan = (model: CatalogueModel) => isAllowed(model, { plan, key: null })
+    const ofPlan = [PREMIUM_MODEL, ...(plan.models ?? [])].filter((name) => isIn(plan.models, name)).flatMap(toIds)
+    const ofProviders = deps.providers.flatMap(({ id }) => PROVIDER_MODELS[id] ?? [])
+    const preferred = [...ofPlan, ...ofProviders].flatMap((id) => offersOf(id)).find(isOnPlan)
+    const others = list().filter((model) => isOnPlan(model) && !isEchoModel(model) && !/embed/i.test(model.id))
+    const ollama = others.find(({ provider }) => provider.id === 'ollama')
+    return preferred ?? ollama ?? others[0] ?? list().find(isEchoModel) ?? null
   }
 
   return {
@@ -192,6 +192,11 @@ function hasMoneyBudget({ plan, key, budget }: Omit<Allowance, 'budget'> & { bud
 /** Does the key's own list of models have it, or has the key none? */
 export function isListedForKey(model: CatalogueModel, { key }: Pick<Allowance, 'key'>): boolean {
   return isIn(key?.models ?? null, model.id)
+}
+
+/** Returns whether it is the offline development model, which answers nothing of its own. */
+export function isEchoModel({ provider }: CatalogueModel): boolean {
+  return provider.id === ECHO_PROVIDER
 }
 
 function isLocal(model: CatalogueModel): boolean {

@@ -61,7 +61,10 @@ test('POST /api/agents/provision: an own key’s model, not the offline one, whe
   const enable = { action: 'enable-byok', provider: 'openai', apiKey: 'sk-own-0123456789' }
   expect((await test.web.request('/api/billing', json('POST', enable, headers))).status).toBe(200)
   expect(await defaultOf()).toBe('openai/gpt-4o')
-  const made = await test.web.request('/api/agents/provision', json('POST', { name: 'Ada' }, headers))
+  const made = await test.web.request(
+    '/api/agents/provision',
+    json('POST', { name: 'Ada' }, { ...headers, prefer: 'respond-async' }),
+  )
   expect(await made.json()).toMatchObject({ agent: { model: 'openai/gpt-4o' } })
   await vendor.stop()
 })

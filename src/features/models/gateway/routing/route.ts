@@ -1,11 +1,12 @@
 import { AppError } from '../../../../core/errors.ts'
-import { NO_PLAN, planRequired } from '../../../people/plans/plans.ts'
+import { NO_PLAN, type Plan, planRequired } from '../../../people/plans/plans.ts'
 import type { OwnKeys } from '../../own-keys/own-keys.ts'
 import type { Spender } from '../../usage/quota.ts'
 import {
   type Catalogue,
   type CatalogueModel,
   isAllowed,
+  isEchoModel,
   isListedForKey,
   requireAllowed,
   requireIncluded,
@@ -65,13 +66,21 @@ function viaAggregator(deps: RouteDeps, id: string, aiProvider: string | null): 
   return chosen.length > 0 ? chosen : offers
 }
 
-/** What the chosen provider is asked for by default, the plan's own choice, then the same of the aggregator. */
+/** The plan's default at the chosen provider, that provider's own default, the plan's choice, then the aggregator's default. */
 function listGeneral(deps: RouteDeps, { plan, aiProvider }: Omit<Asker, 'userId'>): CatalogueModel[] {
   const { catalogue, aggregator } = deps
   const isChosen = aiProvider !== null && aiProvider !== aggregator
   const ofChosen = isChosen ? defaultsOf(deps, aiProvider).filter(({ provider }) => provider.id === aiProvider) : []
   const ofPlan = [catalogue.findDefault(plan)?.id ?? [], plan.models ?? []].flat()
-  return [...ofChosen, ...ofPlan.flatMap((id) => offersInOrder(deps, id, aiProvider)), ...defaultsOf(deps, aggregator)]
+  const defaultAtChosen = isChosen
+    ? ofPlan.slice(0, 1).flatMap((id) => catalogue.offers(id).filter(({ provider }) => provider.id === aiProvider))
+    : []
+  return [
+    ...defaultAtChosen,
+    ...ofChosen,
+    ...ofPlan.flatMap((id) => offersInOrder(deps, id, aiProvider)),
+    ...defaultsOf(deps, aggregator),
+  ]
 }
 
 function defaultsOf({ catalogue }: RouteDeps, providerId: string): CatalogueModel[] {
@@ -121,9 +130,16 @@ export function findForCaller(
 }
 
 /** The model that a user's own keys are asked for when nobody names one; null for one without such a key. */
-export function findOwnDefault(deps: RouteDeps, userId: string): CatalogueModel | null {
+function findOwnDefault(deps: RouteDeps, userId: string): CatalogueModel | null {
   const ids = deps.ownKeys.list(userId).flatMap(({ id }) => PROVIDER_MODELS[id] ?? [])
   return ids.flatMap((id) => findOwn(deps, id, { userId, key: null }) ?? [])[0] ?? null
+}
+
+/** Returns the model of new agents: the plan's default, or what the user's own keys serve where that is only the offline model. */
+export function findDefaultFor(deps: RouteDeps, plan: Plan, userId: string | null): CatalogueModel | null {
+  const ofPlan = deps.catalogue.findDefault(plan)
+  if (userId === null || (ofPlan && !isEchoModel(ofPlan))) return ofPlan
+  return findOwnDefault(deps, userId) ?? ofPlan
 }
 
 /** A user's own key at a provider comes in place of everybody else: whoever pays for a model has chosen who serves it. */
@@ -143,7 +159,7 @@ function listOwnForTask(deps: RouteDeps, taskType: string | undefined, spender: 
 }
 
 function unnamed(deps: RouteDeps, taskType: string | undefined, spender: Asker): CatalogueModel[] {
-  if (spender.plan === NO_PLAN || deps.catalogue.list().length === 0) {
+  if (spender.plan === NO_PLAN || deps.catalogue.list().every(isEchoModel)) {
     const own = listOwnForTask(deps, taskType, spender)
     if (own.length > 0) return own
     if (spender.plan === NO_PLAN) throw planRequired()
