@@ -18,6 +18,7 @@ import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
 import { findOriginal } from '../features/agents/residence/find-original.ts'
 import { findObjection, findResidence, type Here, setResidence, settle } from '../features/agents/residence/settle.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
+import type { OpenProvider } from '../features/models/own-keys/own-keys.ts'
 import { requireDefaultPlan, takePlansOfFile } from '../features/people/own-plans/own-plans.ts'
 import { PASSWORD_COST } from '../features/people/passwords/passwords.ts'
 import { noteKey } from '../features/people/sealing/check-key.ts'
@@ -94,8 +95,8 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
     passwordCost: PASSWORD_COST,
     runtimes,
     standsBack: objection !== null,
-    openProvider: (id, apiKey) => {
-      const provider = openProviderOf(config, id, apiKey)
+    openProvider: (id, apiKey, baseUrl) => {
+      const provider = openProviderOf(config, id, apiKey, baseUrl)
       return provider && parts.trace(provider)
     },
   })
@@ -205,9 +206,8 @@ function startIdleJobs({ models }: Platform): { stop(): Promise<void> } {
   return { stop: startRunner([catalogueJob(models)], models.log) }
 }
 
-/** One of the configurable providers, asked with `apiKey`; null for another. */
-function openProviderOf({ ai }: Config, id: string, apiKey: string): AiProvider | null {
-  const known = ai.providers.find((provider) => provider.id === id)
-  if (!known) return null
-  return createHttpProvider({ id, baseUrl: known.baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch })
+/** A provider at the given address, or one of the configurable ones; null for another. */
+function openProviderOf({ ai }: Config, ...[id, apiKey, given]: Parameters<OpenProvider>): AiProvider | null {
+  const baseUrl = given ?? ai.providers.find((provider) => provider.id === id)?.baseUrl
+  return baseUrl ? createHttpProvider({ id, baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch }) : null
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../core/config.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
-import { toCredentialName } from '../features/models/gateway/service-providers.ts'
+import { toCredentialName, toCustomIds } from '../features/models/gateway/service-providers.ts'
 import { MAIL } from '../features/people/service-credentials/mail.ts'
 import { listServiceCredentials } from '../features/people/service-credentials/service-credentials.ts'
 
@@ -17,10 +17,16 @@ export function findServices({ ai, mail, databaseFile }: Pick<Config, 'ai' | 'ma
     configured ? 'environment' : given.includes(name) ? 'dashboard' : null
   return {
     mail: sourceOf(mail.smtpUrl, MAIL),
-    providers: ai.providers.flatMap(({ id, apiKey }) => {
-      const source = sourceOf(apiKey, toCredentialName(id))
-      return source === null ? [] : [{ id, source }]
-    }),
+    providers: [
+      ...ai.providers.flatMap(({ id, apiKey }) => {
+        const source = sourceOf(apiKey, toCredentialName(id))
+        return source === null ? [] : [{ id, source }]
+      }),
+      ...ai.customProviders.map(({ id }) => ({ id, source: 'environment' as const })),
+      ...toCustomIds(given)
+        .filter((id) => !ai.customProviders.some((provider) => provider.id === id))
+        .map((id) => ({ id, source: 'dashboard' as const })),
+    ],
   }
 }
 

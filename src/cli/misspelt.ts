@@ -1,4 +1,4 @@
-import { SETTING_NAMES } from '../core/settings/read.ts'
+import { isSettingName, SETTING_NAMES } from '../core/settings/read.ts'
 import { findNearName } from '../core/text/near-name.ts'
 
 /** What the agent and the commands for machines read beside the settings of the service. */
@@ -27,7 +27,7 @@ const OTHER_NAMES = [
 export function listMisspelt(environment: Record<string, string | undefined>): string[] {
   const known = [...SETTING_NAMES, ...OTHER_NAMES]
   return Object.keys(environment).flatMap((given) => {
-    const meant = known.includes(given) ? null : findNearName(given.toUpperCase(), known)
+    const meant = known.includes(given) || isSettingName(given) ? null : findNearName(given.toUpperCase(), known)
     return meant === null || environment[meant] ? [] : [`${given} is no setting and does nothing: is ${meant} meant?`]
   })
 }

@@ -161,6 +161,7 @@ test('without any variable the settings are the documented defaults', () => {
       attemptTimeoutMs: 30_000,
       demoDailyBudgetUsd: 5,
       ollamaBaseUrl: undefined,
+      customProviders: [],
       providers: [
         { id: 'openrouter', baseUrl: 'https://openrouter.ai/api/v1', apiKey: undefined },
         { id: 'openai', baseUrl: 'https://api.openai.com/v1', apiKey: undefined },

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { StartupError } from './errors.ts'
+import { readCustomProviders } from './settings/custom-providers.ts'
 import { readPlansFile } from './settings/plans.ts'
 import { readSettings } from './settings/read.ts'
 
@@ -88,7 +89,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     feeds: env.FEEDS,
     video: toVideo(env),
     watchdog: toWatchdog(env),
-    ai: toModels(env),
+    ai: { ...toModels(env), customProviders: readCustomProviders(environment) },
     traces: toTraces(env),
   } as const
 }

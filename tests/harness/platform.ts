@@ -2,6 +2,7 @@ import { onTestFinished } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createHttpProvider } from '../../src/adapters/models/http-provider.ts'
 import type { AiProvider } from '../../src/adapters/models/provider.ts'
 import { createTokenCounter, type TokenCounter } from '../../src/adapters/models/token-counter.ts'
 import { createNoRuntime } from '../../src/adapters/runtimes/contract/no-runtime.ts'
@@ -119,7 +120,10 @@ export function testPlatform(options: TestOptions = {}) {
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
     standsBack: options.standsBack ?? false,
     providers: options.providers ?? [],
-    openProvider: options.openProvider ?? (() => null),
+    openProvider: (id, apiKey, baseUrl) =>
+      baseUrl
+        ? createHttpProvider({ id, baseUrl, apiKey, timeoutMs: 10_000 }, { fetch })
+        : (options.openProvider?.(id, apiKey) ?? null),
     tokens: options.tokens ?? sharedTokens,
     runStead: options.runStead ?? null,
     shownSettings: options.shownSettings ?? [],

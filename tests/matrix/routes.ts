@@ -464,6 +464,11 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     status: 404,
     body: () => ({ apiKey: 'sk-0123456789' }),
   },
+  'POST /api/admin/services/providers/:id/test web': {
+    path: () => '/api/admin/services/providers/nobody/test',
+    status: 404,
+    body: () => ({}),
+  },
   'DELETE /api/admin/services/providers/:id web': {
     path: () => '/api/admin/services/providers/nobody',
     status: 404,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { errorMessage, StartupError } from '../../core/errors.ts'
-import { SETTING_NAMES } from '../../core/settings/read.ts'
+import { isSettingName, SETTING_NAMES } from '../../core/settings/read.ts'
 import { findNearName } from '../../core/text/near-name.ts'
 
 const LINE = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/
@@ -35,7 +35,7 @@ function readText(file: string): string {
 function addLine(settings: Record<string, string>, line: string): string | null {
   const [, name, written = ''] = line.trim().match(LINE) ?? []
   if (name === undefined) return 'is neither NAME=value nor a comment'
-  if (!SETTING_NAMES.includes(name)) return describeUnknown(name)
+  if (!isSettingName(name)) return describeUnknown(name)
   if (name in settings) return `${name} stands there twice`
   const value = written.trim().match(VALUE)
   if (!value) return `${name}: the value is not whole: what holds quotes or begins with # stands in quotes`

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { Environment, SECRETS } from '../environment.ts'
 import { errorMessage, StartupError } from '../errors.ts'
+import { isProviderSecret, isProviderSetting } from './custom-providers.ts'
 
 /** Of a value that is repeated in a message. */
 const MAX_TOLD_CHARACTERS = 200
@@ -13,9 +14,14 @@ export const LISTED_SETTINGS: readonly string[] = Object.keys(Environment.shape)
 /** Every variable that `readConfig` reads, `X_FILE` of secrets included. */
 export const SETTING_NAMES: readonly string[] = [...LISTED_SETTINGS, ...SECRETS.map((name) => `${name}_FILE`)]
 
+/** Returns whether there is such a setting: one of `SETTING_NAMES`, or one of a custom provider. */
+export function isSettingName(name: string): boolean {
+  return SETTING_NAMES.includes(name) || isProviderSetting(name)
+}
+
 /** Is the value of this variable a secret, or an address that is one? */
 export function isSecretSetting(name: string): boolean {
-  return [...SECRETS, 'WATCHDOG_WEBHOOK_URL'].includes(name)
+  return [...SECRETS, 'WATCHDOG_WEBHOOK_URL'].includes(name) || isProviderSecret(name)
 }
 
 /**

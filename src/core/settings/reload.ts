@@ -9,6 +9,7 @@ export function reloadConfig(config: Config, next: Config): void {
   Object.assign(config.retentionDays, next.retentionDays)
   Object.assign(config.mail, next.mail)
   config.adminEmails.splice(0, config.adminEmails.length, ...next.adminEmails)
+  config.ai.customProviders.splice(0, config.ai.customProviders.length, ...next.ai.customProviders)
   for (const [index, provider] of config.ai.providers.entries()) {
     Object.assign(provider, { apiKey: next.ai.providers[index]?.apiKey })
   }

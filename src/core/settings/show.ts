@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { readConfig } from '../config.ts'
 import { Environment, SETTING_GROUPS } from '../environment.ts'
+import { isProviderSetting } from './custom-providers.ts'
 import { isSecretSetting, LISTED_SETTINGS, readSettings } from './read.ts'
 
 type Values = Record<string, string | undefined>
@@ -36,23 +37,37 @@ export function showSettings(environment: Values): Record<string, unknown> {
     if (!isRecord(value) || isSecretSetting(name)) return showValue(name, value)
     return environment[name] || described(name).default
   }
-  return Object.fromEntries(LISTED_SETTINGS.map((name) => [name, show(name)]))
+  const ofProviders = listProviderSettings(environment).map(
+    (name) => [name, showValue(name, environment[name])] as const,
+  )
+  return Object.fromEntries([...LISTED_SETTINGS.map((name) => [name, show(name)] as const), ...ofProviders])
 }
 
 /** The same in the order of the chapter of settings, each with what it does and where it comes from. @throws as `showSettings`. */
 export function listShownSettings(environment: Values, sources: SettingSources): ShownSetting[] {
   const shown = showSettings(environment)
   const described = describeAll()
-  return SETTING_GROUPS.flatMap(({ title, settings }) =>
-    Object.keys(settings).map((name) => ({
-      name,
-      group: title,
-      description: described(name).description,
-      value: shown[name] === null ? null : toSettingText(shown[name]),
-      isSecret: isSecretSetting(name),
-      source: sourceOf(name, shown[name], sources),
-    })),
-  )
+  const names = SETTING_GROUPS.flatMap(({ title, settings }) => {
+    const own = Object.keys(settings).map((name) => ({ name, group: title, ...described(name) }))
+    const ofProviders = title === MODELS_TITLE ? listProviderSettings(environment) : []
+    return [...own, ...ofProviders.map((name) => ({ name, group: title, description: OF_PROVIDER }))]
+  })
+  return names.map(({ name, group, description }) => ({
+    name,
+    group,
+    description,
+    value: shown[name] === null ? null : toSettingText(shown[name]),
+    isSecret: isSecretSetting(name),
+    source: sourceOf(name, shown[name], sources),
+  }))
+}
+
+const MODELS_TITLE = 'Models'
+const OF_PROVIDER = 'A provider of models in the OpenAI form, by its name'
+
+/** The variables of custom providers that are given; the file of a key stands for the key. */
+function listProviderSettings(environment: Values): string[] {
+  return Object.keys(environment).filter((name) => isProviderSetting(name) && environment[name]?.trim())
 }
 
 /** A shown value as a shell would be given it. */

@@ -50,7 +50,13 @@ export function openModels(
 ) {
   const { db, clock, log } = base
   const { ai, dataDir, internalApiKey } = settings
-  const serviceProviders = createServiceProviders({ ...base, providers, known: ai.providers, openProvider })
+  const serviceProviders = createServiceProviders({
+    ...base,
+    providers,
+    known: ai.providers,
+    custom: ai.customProviders,
+    openProvider,
+  })
   const ownKeys = createOwnKeys({ ...base, openProvider })
   const bookkeeping = openBookkeeping(base, dataDir)
   const catalogue = createCatalogue({

@@ -28,6 +28,7 @@ export const HOUSE: Wing = {
       'DELETE /api/admin/prices/:model': 'Deletes the price of a model',
       'GET /api/admin/services': 'Lists services and who configured them',
       'PUT /api/admin/services/providers/:id': 'Tries the key of a provider and keeps it',
+      'POST /api/admin/services/providers/:id/test': 'Tries a provider without keeping it',
       'DELETE /api/admin/services/providers/:id': 'Forgets the key of a provider',
       'PUT /api/admin/services/mail': 'Tries a mail server and keeps it',
       'DELETE /api/admin/services/mail': 'Forgets the mail server',

@@ -1,4 +1,5 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm'
+import type { z } from 'zod'
 import { tryMailServer } from '../../../adapters/mail/mail.ts'
 import type { AiProvider } from '../../../adapters/models/provider.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -8,7 +9,7 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Catalogue } from '../../models/gateway/catalogue/catalogue.ts'
-import { type ServiceProviders, toCredentialName } from '../../models/gateway/service-providers.ts'
+import { type ServiceProviders, toCredentialName, toCustomName } from '../../models/gateway/service-providers.ts'
 import type { OpenProvider } from '../../models/own-keys/own-keys.ts'
 import { tryKey, tryProvider } from '../../models/own-keys/try-key.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
@@ -17,7 +18,14 @@ import { forgetServiceCredential, setServiceCredential } from '../../people/serv
 import { users } from '../../people/users/tables.ts'
 import type { AccountRules } from '../../people/users/users.ts'
 import type { Administrator } from '../administration/change-account.ts'
-import type { MailRequest, Services } from './schemas.ts'
+import { findOllama, requireCustomId, toProviderTest, tryCustomProvider } from './custom-provider.ts'
+import {
+  type MailRequest,
+  ProviderKeyRequest,
+  type ProviderRequest,
+  type ProviderTest,
+  type Services,
+} from './schemas.ts'
 
 const TRIAL_MS = 10_000
 
@@ -33,15 +41,37 @@ export type ServicesDeps = {
 }
 
 /** Which services the house has credentials for, and who gave them. */
-export function showServices({ serviceProviders, catalogue, mailOptions }: ServicesDeps): Services {
+export async function showServices(deps: ServicesDeps): Promise<Services> {
+  const { serviceProviders, catalogue, mailOptions } = deps
   const models = Map.groupBy(catalogue.list(), ({ provider }) => provider.id)
   const { smtpUrl, from } = mailOptions.read()
+  const describe = (id: string) => ({
+    id,
+    source: serviceProviders.sourceOf(id),
+    models: models.get(id)?.length ?? 0,
+  })
+  const countUnpriced = (id: string) => models.get(id)?.filter(({ price }) => price === null).length ?? 0
+  const custom = serviceProviders.listCustom()
+  const isUsed = serviceProviders.all.some(({ id }) => id === 'ollama')
   return {
-    providers: serviceProviders.known.map(({ id }) => ({
-      id,
-      source: serviceProviders.sourceOf(id),
-      models: models.get(id)?.length ?? 0,
-    })),
+    providers: [
+      ...serviceProviders.known.map(({ id }) => describe(id)),
+      ...custom.map(({ id, baseUrl, label, apiKey }) => ({
+        ...{ ...describe(id), baseUrl, label, hasKey: apiKey !== undefined },
+        ...(countUnpriced(id) > 0 && { unpriced: countUnpriced(id) }),
+      })),
+      // Ollama by OLLAMA_BASE_URL, or found at the start.
+      ...(isUsed && !custom.some(({ id }) => id === 'ollama')
+        ? [
+            {
+              ...describe('ollama'),
+              label: 'Ollama',
+              ...(countUnpriced('ollama') > 0 && { unpriced: countUnpriced('ollama') }),
+            },
+          ]
+        : []),
+    ],
+    ollama: isUsed ? null : await findOllama(deps.openProvider),
     mail: { source: mailOptions.source(), server: smtpUrl ? new URL(smtpUrl).host : null, from: smtpUrl ? from : null },
   }
 }
@@ -51,7 +81,21 @@ export function showServices({ serviceProviders, catalogue, mailOptions }: Servi
  * @throws AppError `not_found` for a provider that cannot be configured, `conflict` SET_BY_ENVIRONMENT, `invalid`
  * CREDENTIALS_REFUSED, and what a provider throws that cannot be asked: then nothing is kept.
  */
-export async function setProviderKey(deps: ServicesDeps, by: Administrator, id: string, apiKey: string): Promise<void> {
+export async function setProvider(
+  deps: ServicesDeps,
+  by: Administrator,
+  id: string,
+  request: ProviderRequest,
+): Promise<void> {
+  if (!deps.serviceProviders.known.some((provider) => provider.id === id))
+    return setCustomProvider(deps, by, id, request)
+  if (request.baseUrl !== undefined) {
+    throw new AppError(
+      'invalid',
+      `The setting ${id.toUpperCase()}_BASE_URL says where ${id} is asked: leave baseUrl out`,
+    )
+  }
+  const { apiKey } = parseOrRefuse(ProviderKeyRequest, request)
   requireProvider(deps, id)
   const provider = deps.openProvider(id, apiKey)
   if (!provider) throw new AppError('not_found', 'There is no such provider')
@@ -62,8 +106,51 @@ export async function setProviderKey(deps: ServicesDeps, by: Administrator, id: 
   await reload(deps)
 }
 
-/** Forgets it: the provider is asked no more. @throws AppError as `setProviderKey`. */
-export async function forgetProviderKey(deps: ServicesDeps, by: Administrator, id: string): Promise<void> {
+/** Keeps a provider with an address of its own, once it has listed its models. @throws AppError as `tryCustomProvider`. */
+async function setCustomProvider(deps: ServicesDeps, by: Administrator, id: string, request: ProviderRequest) {
+  if (request.baseUrl === undefined && deps.serviceProviders.sourceOf(id) === null) throw noSuchProvider()
+  requireCustomId(id)
+  requireOwnCustom(deps, id)
+  const { kept } = await tryCustomProvider(deps, id, request)
+  const detail = { baseUrl: kept.baseUrl, hasKey: kept.apiKey !== undefined }
+  await change(deps, by, { action: 'services.provider-set', target: id, detail }, (tx) =>
+    setServiceCredential(deps, tx, toCustomName(id), JSON.stringify(kept)),
+  )
+  await reload(deps)
+}
+
+/** Tries a provider without keeping anything. @throws AppError as `tryCustomProvider`. */
+export async function testProvider(deps: ServicesDeps, id: string, request: ProviderRequest): Promise<ProviderTest> {
+  requireCustomId(id)
+  return toProviderTest(await tryCustomProvider(deps, id, request))
+}
+
+function requireOwnCustom({ serviceProviders }: ServicesDeps, id: string): void {
+  if (serviceProviders.sourceOf(id) !== 'environment') return
+  throw setByEnvironment(
+    id === 'ollama' ? 'OLLAMA_BASE_URL' : `PROVIDER_${id.toUpperCase().replaceAll('-', '_')}_BASE_URL`,
+  )
+}
+
+function noSuchProvider(): AppError {
+  return new AppError('not_found', 'There is no such provider')
+}
+
+function parseOrRefuse<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'Invalid request')
+}
+
+/** Forgets it: the provider is asked no more. @throws AppError as `setProvider`. */
+export async function forgetProvider(deps: ServicesDeps, by: Administrator, id: string): Promise<void> {
+  if (deps.serviceProviders.listCustom().some((provider) => provider.id === id)) {
+    requireOwnCustom(deps, id)
+    await change(deps, by, { action: 'services.provider-forgotten', target: id }, (tx) =>
+      forgetServiceCredential(tx, toCustomName(id)),
+    )
+    return reload(deps)
+  }
   requireProvider(deps, id)
   await change(deps, by, { action: 'services.provider-forgotten', target: id }, (tx) =>
     forgetServiceCredential(tx, toCredentialName(id)),

@@ -11,8 +11,8 @@ import { tryKey } from './try-key.ts'
 
 const PROBE_TIMEOUT_MS = 5000
 
-/** Makes a provider that is asked with somebody's own key; null for one that Stead does not know. */
-export type OpenProvider = (id: string, apiKey: string) => AiProvider | null
+/** Opens a provider that Stead knows, or one at an address of its own, where an empty key is none; null for an unknown id. */
+export type OpenProvider = (id: string, apiKey: string, baseUrl?: string) => AiProvider | null
 
 /** Keys at AI providers that users bring along: used for their calls, never shown again. */
 export type OwnKeys = {

@@ -143,12 +143,14 @@ export function createCatalogue(deps: BuildDeps & { log: Log }): Catalogue {
  * one that a limit has to count.
  */
 export function requireAllowed(model: CatalogueModel, spender: Allowance): void {
-  const { plan, key } = spender
+  const { plan, key, budget } = spender
   if (isAllowed(model, spender)) return
-  if (isAllowed(model, { plan, key: null })) {
-    const reason = isListedForKey(model, { key })
-      ? `has no known price, and this ${key?.budgetMicroUsd == null ? 'agent' : 'key'} has a budget: an administrator can set the price`
-      : 'is not among the models of this key'
+  if (!isListedForKey(model, { key })) {
+    throw restricted(`Model ${model.id} is not among the models of this key.`, key?.models ?? plan.models)
+  }
+  if (model.price === null && hasMoneyBudget({ plan, key, budget }) && (isLocal(model) || isIn(plan.models, model.id))) {
+    const holder = key?.budgetMicroUsd != null ? 'key' : budget?.isOfMoney ? 'agent' : 'plan'
+    const reason = `has no known price, and this ${holder} has a budget: an administrator can set the price`
     throw restricted(`Model ${model.id} ${reason}.`, key?.models ?? plan.models)
   }
   throw restricted(`Model ${model.id} not available on your plan. Upgrade for more models.`, plan.models)
