@@ -65,6 +65,7 @@ import sql62 from './0062_lethal_mindworm.sql' with { type: 'text' }
 import sql63 from './0063_blue_siren.sql' with { type: 'text' }
 import sql64 from './0064_happy_apocalypse.sql' with { type: 'text' }
 import sql65 from './0065_milky_boomer.sql' with { type: 'text' }
+import sql66 from './0066_exotic_shiva.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -134,4 +135,5 @@ export const migrations = [
   { name: '0063_blue_siren', sql: sql63 },
   { name: '0064_happy_apocalypse', sql: sql64 },
   { name: '0065_milky_boomer', sql: sql65 },
+  { name: '0066_exotic_shiva', sql: sql66 },
 ]

@@ -148,7 +148,11 @@ export function requireAllowed(model: CatalogueModel, spender: Allowance): void 
   if (!isListedForKey(model, { key })) {
     throw restricted(`Model ${model.id} is not among the models of this key.`, key?.models ?? plan.models)
   }
-  if (model.price === null && hasMoneyBudget({ plan, key, budget }) && (isLocal(model) || isIn(plan.models, model.id))) {
+  if (
+    model.price === null &&
+    hasMoneyBudget({ plan, key, budget }) &&
+    (isLocal(model) || isIn(plan.models, model.id))
+  ) {
     const holder = key?.budgetMicroUsd != null ? 'key' : budget?.isOfMoney ? 'agent' : 'plan'
     const reason = `has no known price, and this ${holder} has a budget: an administrator can set the price`
     throw restricted(`Model ${model.id} ${reason}.`, key?.models ?? plan.models)
@@ -187,7 +191,11 @@ export function isAllowed(model: CatalogueModel, { plan, key, budget }: Allowanc
   return isLocal(model) || isIn(plan.models, model.id)
 }
 
-function hasMoneyBudget({ plan, key, budget }: Omit<Allowance, 'budget'> & { budget: Allowance['budget'] | undefined }): boolean {
+function hasMoneyBudget({
+  plan,
+  key,
+  budget,
+}: Omit<Allowance, 'budget'> & { budget: Allowance['budget'] | undefined }): boolean {
   return plan.costMicroUsdPerMonth !== null || key?.budgetMicroUsd != null || budget?.isOfMoney === true
 }
 

@@ -104,7 +104,7 @@ function sumMonths(events: Timed[]) {
     const key = `${month}\n${userId}`
     const sum = sums.get(key) ?? { month, userId, tokens: 0, costMicroUsd: 0 }
     sum.tokens += inputTokens + outputTokens
-    sum.costMicroUsd += costMicroUsd
+    sum.costMicroUsd += costMicroUsd ?? 0
     sums.set(key, sum)
   }
   return sums.values()
