@@ -23,6 +23,12 @@ const EXAMPLE_INTRODUCTION = `# Settings of Stead: copy this file to <DATA_DIR>/
 # Flags and environment variables count before it. \`stead config check\` says whether it is good.
 `
 
+/** Settings whose names are the operator's own, after the table of their group. */
+const NAMED_SETTINGS: Readonly<Record<string, string>> = {
+  Models: `Any other server with an OpenAI-compatible API is a provider by three variables, for any number of names: \`PROVIDER_<NAME>_BASE_URL\` (its address, such as \`http://10.0.0.5:8000/v1\`), \`PROVIDER_<NAME>_API_KEY\` * (unset: none) and \`PROVIDER_<NAME>_LABEL\` (its name for people). \`PROVIDER_MY_LAB_BASE_URL\` offers what the server lists at \`/models\` as \`my-lab/<model>\`. SIGHUP reads them anew. Administrators add such providers in Admin, Services as well, and set prices there.
+`,
+}
+
 const root = join(import.meta.dir, '..')
 const WRITTEN = { 'web/docs/settings.md': describeSettings(), '.env.example': toExample() }
 
@@ -71,6 +77,7 @@ function describeSettings(): string {
       '| --- | --- | --- | --- |',
       ...rows,
       '',
+      ...(NAMED_SETTINGS[title] === undefined ? [] : [NAMED_SETTINGS[title]]),
     ].join('\n')
   })
   return [INTRODUCTION, ...tables].join('\n')

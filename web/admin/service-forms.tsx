@@ -6,7 +6,7 @@ import { FormNotice } from '../settings/form-notice.tsx'
 import { FormButtons } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
 import { type FormProblem, useForm } from '../ui/form.ts'
-import { setMail, setProviderKey } from './services-api.ts'
+import { setMail, setProvider } from './services-api.ts'
 
 /** Asks for the key of a provider, which is tried before it is kept. */
 export function ProviderKeyForm({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
@@ -14,7 +14,7 @@ export function ProviderKeyForm({ id, name, onClose }: { id: string; name: strin
   const form = useForm(
     ProviderKeyRequest,
     async ({ apiKey }) => {
-      await setProviderKey(client, id, apiKey)
+      await setProvider(client, id, { apiKey })
       onClose()
     },
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'apiKey' : null),

@@ -1,5 +1,16 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { type MailRequest, Services } from '../../src/features/house/services/schemas.ts'
+import {
+  type MailRequest,
+  type ProviderRequest,
+  ProviderTest,
+  Services,
+} from '../../src/features/house/services/schemas.ts'
+import {
+  DeletedPrice,
+  ModelPrice,
+  ModelPriceList,
+  type PriceRequest,
+} from '../../src/features/models/prices/schemas.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 
 /** A service is tried before its credentials are kept. */
@@ -11,11 +22,17 @@ export const servicesQuery = queryOptions({
   queryFn: ({ signal }) => request(Services, api.GET('/api/admin/services', { signal })),
 })
 
-export function setProviderKey(client: QueryClient, id: string, apiKey: string): Promise<void> {
-  return change(client, api.PUT('/api/admin/services/providers/{id}', { ...inPath({ id }), body: { apiKey }, fetch }))
+/** Saves a provider after it was tried. */
+export function setProvider(client: QueryClient, id: string, body: ProviderRequest): Promise<void> {
+  return change(client, api.PUT('/api/admin/services/providers/{id}', { ...inPath({ id }), body, fetch }))
 }
 
-export function forgetProviderKey(client: QueryClient, id: string): Promise<void> {
+/** Tries a provider without saving it. */
+export function testProvider(id: string, body: ProviderRequest): Promise<ProviderTest> {
+  return request(ProviderTest, api.POST('/api/admin/services/providers/{id}/test', { ...inPath({ id }), body, fetch }))
+}
+
+export function forgetProvider(client: QueryClient, id: string): Promise<void> {
   return change(client, api.DELETE('/api/admin/services/providers/{id}', { ...inPath({ id }), fetch }))
 }
 
@@ -31,5 +48,21 @@ export function forgetMail(client: QueryClient): Promise<void> {
 async function change(client: QueryClient, answer: Parameters<typeof request>[1]): Promise<void> {
   const services = await request(Services, answer)
   client.setQueryData(servicesQuery.queryKey, services)
+  await client.invalidateQueries()
+}
+
+/** The prices that administrators set, and the models whose price is unknown. */
+export const pricesQuery = queryOptions({
+  queryKey: ['admin', 'prices'],
+  queryFn: ({ signal }) => request(ModelPriceList, api.GET('/api/admin/prices', { signal })),
+})
+
+export async function setPrice(client: QueryClient, model: string, body: PriceRequest): Promise<void> {
+  await request(ModelPrice, api.PUT('/api/admin/prices/{model}', { ...inPath({ model }), body }))
+  await client.invalidateQueries()
+}
+
+export async function deletePrice(client: QueryClient, model: string): Promise<void> {
+  await request(DeletedPrice, api.DELETE('/api/admin/prices/{model}', { ...inPath({ model }) }))
   await client.invalidateQueries()
 }

@@ -1,15 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Services } from '../../src/features/house/services/schemas.ts'
-import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Section } from '../ui/section.tsx'
 import { AdminFrame } from './admin-frame.tsx'
+import { CustomProviders } from './custom-providers.tsx'
+import { ForgetButton } from './forget-button.tsx'
 import { LoadingRows } from './paging.tsx'
+import { PricesSection } from './prices-section.tsx'
 import { MailForm, ProviderKeyForm } from './service-forms.tsx'
-import { forgetMail, forgetProviderKey, servicesQuery } from './services-api.ts'
+import { forgetMail, forgetProvider, servicesQuery } from './services-api.ts'
 
 type Provider = Services['providers'][number]
 
@@ -21,7 +23,11 @@ const NAMES: Readonly<Record<string, string>> = {
   groq: 'Groq',
 }
 
-/** `/admin/services`: keys of model providers and the way of mail, without a restart. */
+function isBuiltIn({ id }: Provider): boolean {
+  return Object.hasOwn(NAMES, id)
+}
+
+/** `/admin/services`: providers of models, their prices, and mail, without a restart. */
 export function ServicesPage() {
   const query = useQuery(servicesQuery)
   return (
@@ -30,15 +36,17 @@ export function ServicesPage() {
       lead="Who is asked for models, and how mail leaves. What is given here is tried, kept sealed, and counts at once."
     >
       <Loaded query={query} what="The services" placeholder={<LoadingRows what="the services" />}>
-        {({ providers, mail }) => (
+        {({ providers, ollama, mail }) => (
           <div className="grid gap-6">
             <Section title="Models" lead="A key of one provider is enough. It is never shown again.">
               <ul aria-label="Providers" className="divide-y divide-line">
-                {providers.map((provider) => (
+                {providers.filter(isBuiltIn).map((provider) => (
                   <ProviderRow key={provider.id} provider={provider} />
                 ))}
               </ul>
             </Section>
+            <CustomProviders providers={providers.filter((provider) => !isBuiltIn(provider))} ollama={ollama} />
+            <PricesSection />
             <Mail mail={mail} />
           </div>
         )}
@@ -69,10 +77,10 @@ function ProviderRow({ provider }: { provider: Provider }) {
               {source === null ? `Add key of ${name}` : `Replace key of ${name}`}
             </Button>
             {source === 'dashboard' && (
-              <Forget
+              <ForgetButton
                 title={`Forget the key of ${name}?`}
                 lead="Its models are asked no more, unless another provider has them."
-                forget={() => forgetProviderKey(client, id)}
+                forget={() => forgetProvider(client, id)}
               />
             )}
           </div>
@@ -100,7 +108,7 @@ function Mail({ mail }: { mail: Services['mail'] }) {
             {mail.source === null ? 'Add a mail server' : 'Replace the mail server'}
           </Button>
           {mail.source === 'dashboard' && (
-            <Forget
+            <ForgetButton
               title="Forget the mail server?"
               lead="Nobody gets a link for a forgotten password any more."
               forget={() => forgetMail(client)}
@@ -116,32 +124,4 @@ function Mail({ mail }: { mail: Services['mail'] }) {
 function describe(source: Provider['source'], setting: string): string {
   if (source === 'environment') return `Set by ${setting}, which counts first: change it there.`
   return source === 'dashboard' ? 'Set here.' : 'Not set.'
-}
-
-function Forget({ title, lead, forget }: { title: string; lead: string; forget: () => Promise<void> }) {
-  const [isAsking, setAsking] = useState(false)
-  const { mutate, isPending, error, reset } = useMutation({ mutationFn: forget, onSuccess: () => setAsking(false) })
-  const open = () => {
-    reset()
-    setAsking(true)
-  }
-  return (
-    <>
-      <Button look="ghost" onClick={open}>
-        Forget
-      </Button>
-      {isAsking && (
-        <AskDialog
-          title={title}
-          lead={lead}
-          verb="Forget"
-          isPending={isPending}
-          error={error}
-          onConfirm={() => mutate()}
-          onClose={() => setAsking(false)}
-          onCloseFocus={focusHeading}
-        />
-      )}
-    </>
-  )
 }

@@ -1,8 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { Overview } from '../../src/features/house/overview/schemas.ts'
+import { sessionQuery } from '../account/session.ts'
+import { servicesQuery, setProvider } from '../admin/services-api.ts'
+import { messageFor } from '../api/request.ts'
 import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { OwnKeyForm } from '../settings/own-keys-section.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
@@ -112,9 +115,38 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
   ]
 }
 
+/** Administrators can give everyone a model, also from a server of their own. */
 function TriedKeyForm() {
   const client = useQueryClient()
-  return <OwnKeyForm onEnabled={() => client.invalidateQueries({ queryKey: overviewQuery.queryKey })} />
+  const isAdmin = useQuery(sessionQuery).data?.user?.isAdmin ?? false
+  return (
+    <div className="grid gap-3">
+      <OwnKeyForm onEnabled={() => client.invalidateQueries({ queryKey: overviewQuery.queryKey })} />
+      {isAdmin && <PlatformProvider />}
+    </div>
+  )
+}
+
+/** The way to a provider for everyone: an Ollama that was found here, or any other server. */
+function PlatformProvider() {
+  const client = useQueryClient()
+  const ollama = useQuery(servicesQuery).data?.ollama
+  const use = useMutation({
+    mutationFn: (baseUrl: string) => setProvider(client, 'ollama', { baseUrl, label: 'Ollama' }),
+  })
+  return (
+    <div className="flex flex-wrap items-center gap-2 text-sm">
+      {ollama && (
+        <Button isPending={use.isPending} onClick={() => use.mutate(ollama.baseUrl)}>
+          Use Ollama on this machine
+        </Button>
+      )}
+      <Link to="/admin/services" className={buttonClass('plain')}>
+        Add a provider for everyone
+      </Link>
+      {use.error && <p className="text-bad">{messageFor(use.error)}</p>}
+    </div>
+  )
 }
 
 function StepLink({ to, children }: { to: '/agents' | '/agents/new'; children: string }) {
