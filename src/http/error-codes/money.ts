@@ -47,9 +47,9 @@ export const MONEY_CODES = {
     remedy: 'Add the recipient to the policy.',
   },
   APPROVAL_REQUIRED: {
-    kinds: ['payment_required'],
-    means: 'The payment waits for the approval of the owner.',
-    remedy: 'Approve it, then send the same request again.',
+    kinds: ['payment_required', 'forbidden'],
+    means: 'The payment needs the approval of the owner.',
+    remedy: 'Approve it, then send the same request again. If it has ended, send the request first.',
   },
   NOT_PAYABLE: {
     kinds: ['payment_required'],
