@@ -217,3 +217,21 @@ test('backup list: an empty list when no backup was made yet', async () => {
   const { exitCode, stdout } = await house.run(['backup', 'list'])
   expect([exitCode, stdout]).toEqual([0, `No backups in ${join(house.dataDir, 'backups')}.\n`])
 }, 300_000)
+
+test('migrate status: pending migrations before the first start and none after, without changing anything', async () => {
+  await using house = await openHouse()
+  const none = await house.run(['migrate', 'status', '--json'])
+  expect(none).toEqual({ exitCode: 0, stdout: '{"applied":0,"pending":[]}\n', stderr: '' })
+  expect(existsSync(house.dataDir)).toBe(false)
+  await house.run(['migrate'])
+  const after = JSON.parse((await house.run(['migrate', 'status', '--json'])).stdout)
+  expect(after).toEqual({ applied: expect.any(Number), pending: [] })
+  const { sqlite, close } = openDatabase(join(house.dataDir, 'stead.db'))
+  sqlite.exec('DELETE FROM migrations WHERE name = (SELECT max(name) FROM migrations)')
+  close()
+  const { exitCode, stdout } = await house.run(['migrate', 'status'])
+  expect(exitCode).toBe(0)
+  expect(stdout).toMatch(
+    new RegExp(`^${after.applied - 1} migrations are applied, the next start applies: \\d{4}_\\w+\\n$`),
+  )
+}, 300_000)

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs'
+import { migrations } from '../../migrations/list.ts'
 import { openMigrated } from '../apps/database.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { lockDataDir } from '../db/instance-lock.ts'
-import type { Connection } from '../db/open.ts'
+import { listPendingMigrations } from '../db/migrate.ts'
+import { type Connection, openForReading } from '../db/open.ts'
 import { compact } from '../db/space.ts'
 import { warnOfMisspelt } from './misspelt.ts'
 import { readEnvironment } from './settings/environment.ts'
@@ -31,5 +34,17 @@ export function compactStopped(connection: Connection, { dataDir }: Pick<Config,
     compact(connection)
   } finally {
     unlock()
+  }
+}
+
+/** How many migrations a database has, and which the next start applies; null without a database. @throws StartupError */
+export function readMigrationStatus(databaseFile: string): { applied: number; pending: string[] } | null {
+  if (!existsSync(databaseFile)) return null
+  const sqlite = openForReading(databaseFile)
+  try {
+    const pending = listPendingMigrations(sqlite, migrations)
+    return { applied: migrations.length - pending.length, pending }
+  } finally {
+    sqlite.close()
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { openDatabase } from '../../src/db/open.ts'
@@ -58,15 +58,22 @@ test(
     expect(busy).toMatchObject({ exitCode: 75, stdout: '' })
 
     await program.stop()
-    const alive = await original.run(['backup', 'restore', online.file, '--data-dir', original.dataDir, '--in-place'])
-    expect(alive).toMatchObject({ exitCode: 1, stdout: '' })
-    expect(alive.stderr).toContain(`agents still run, and go on while Stead is stopped: ${agentId}`)
+    const pids = [...(await original.agentPids()).values()]
+    expect(pids).toHaveLength(1)
+    const inPlace = await original.run(['backup', 'restore', online.file, '--data-dir', original.dataDir, '--in-place'])
+    expect(inPlace).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(inPlace.stdout).toContain(`Ended the agents that ran: ${agentId}.\n`)
+    expect(inPlace.stdout).toEndWith(`Next:\n  DATA_DIR=${original.dataDir} stead serve\n`)
+    // One that ended and was not waited for has no command line any more.
+    const isRunning = (pid: number) => existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`).length > 0
+    expect(pids.filter(isRunning)).toEqual([])
 
     const { file } = await create(original, out)
     const restored = await other.run(['backup', 'restore', file, '--data-dir', other.dataDir])
     expect(restored).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(restored.stdout).toContain(
-      `Next: stead adopt, because this is a copy of the installation at ${original.dataDir}`,
+    expect(restored.stdout).toContain(`Next, because this is a copy of the installation at ${original.dataDir}`)
+    expect(restored.stdout).toEndWith(
+      `  DATA_DIR=${other.dataDir} stead adopt\n  DATA_DIR=${other.dataDir} stead serve\n`,
     )
     expect(dump(other.dataDir)).toBe(dump(original.dataDir))
     const stateOf = (house: House) => readTree(join(house.dataDir, 'agents', agentId, 'state'))

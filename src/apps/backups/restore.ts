@@ -2,10 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } fro
 import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { migrations } from '../../../migrations/list.ts'
-import { agentFolder, findRecord, listFolders } from '../../adapters/runtimes/process/files.ts'
+import { agentFolder } from '../../adapters/runtimes/process/files.ts'
 import { restoreSnapshot } from '../../adapters/runtimes/process/snapshot.ts'
-import { isAlive } from '../../adapters/runtimes/process/spawn.ts'
-import { createProcessTable } from '../../adapters/runtimes/process/table.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { lockDataDir } from '../../db/instance-lock.ts'
@@ -16,6 +14,7 @@ import { toHere } from '../house.ts'
 import { toRestoredStates } from '../restored-states.ts'
 import { flush } from './archive.ts'
 import type { Report } from './create.ts'
+import { endAgents } from './end-agents.ts'
 import { extractBackup } from './extract.ts'
 import { type BackupAgent, FOLDERS, type Manifest, toAgentPath } from './manifest.ts'
 import { isUnfinished, markFinished, markUnfinished, putAside, removeRestored, undoUnfinished } from './unfinished.ts'
@@ -29,6 +28,8 @@ export type RestoreOrder = {
   givenKey: string | null
   /** For one that is sealed. */
   passphrase?: string | null
+  /** The engine whose containers of this installation are stopped. */
+  dockerHost?: string
 }
 
 /**
@@ -40,10 +41,13 @@ export type Restored = {
   createdAt: string
   schema: number
   agents: BackupAgent[]
+  /** Ids of the agents that ran in its place and were ended. */
+  ended: string[]
   replaced: string | null
   standsBack: string | null
 }
 
+const DEFAULT_DOCKER_HOST = '/var/run/docker.sock'
 /** What stands in an empty folder anyway. */
 const NOTHING = new Set(['instance.lock', 'lost+found'])
 
@@ -51,14 +55,14 @@ const NOTHING = new Set(['instance.lock', 'lost+found'])
  * Brings an installation back from a backup, after everything in that was proved. Until the very end the folder is either as
  * it was or says that a restore was broken off, and then nothing starts on it.
  * @throws StartupError for a folder that is in use, not empty, or of a newer version; AppError `invalid` naming all that is
- * wrong with the backup, `conflict` while agents of the folder run.
+ * wrong with the backup. Agents of the folder that run are ended once the backup is proved.
  */
 export async function restoreBackup(
   { clock }: { clock: Clock },
   order: RestoreOrder,
   report: Report,
 ): Promise<Restored> {
-  const { file, dataDir, isInPlace } = order
+  const { file, dataDir, isInPlace, dockerHost = DEFAULT_DOCKER_HOST } = order
   await requireBackup(file)
   const isNew = !existsSync(dataDir)
   if (!isNew && !isInPlace) requireEmpty(dataDir)
@@ -66,12 +70,13 @@ export async function restoreBackup(
   const unlock = lockDataDir(dataDir)
   try {
     undoUnfinished(dataDir)
-    if (isInPlace) await requireNoAgents(dataDir)
-    else {
+    if (!isInPlace) {
       markUnfinished(dataDir, { replaced: null, isAside: true })
       removeRestored(dataDir)
     }
     const { ready, manifest, agents } = await prepare(order, report)
+    if (isInPlace) report('ending the agents')
+    const ended = isInPlace ? await endAgents(dataDir, dockerHost) : []
     report('putting everything in its place')
     const replaced = isInPlace ? `replaced-${clock.now().toISOString().replace(/[:.]/g, '-')}` : null
     if (replaced !== null) putAside(dataDir, replaced)
@@ -85,6 +90,7 @@ export async function restoreBackup(
       createdAt,
       schema: schema.version,
       agents,
+      ended,
       replaced: former,
       standsBack: describeResidence(dataDir),
     }
@@ -103,23 +109,6 @@ function requireEmpty(dataDir: string): void {
   if (readdirSync(dataDir).every((name) => NOTHING.has(name)) || isUnfinished(dataDir)) return
   throw new StartupError(
     `DATA_DIR: ${dataDir} is not empty: name another folder, or stop Stead and use --in-place to replace what is there`,
-  )
-}
-
-/** Processes hold the files of the agents that are about to be replaced. */
-async function requireNoAgents(dataDir: string): Promise<void> {
-  const root = join(dataDir, 'agents')
-  const table = createProcessTable()
-  const alive: string[] = []
-  for (const id of await listFolders(root)) {
-    const record = await findRecord(agentFolder(root, id))
-    if (record?.process && (await isAlive(table, record.process))) alive.push(id)
-  }
-  if (alive.length === 0) return
-  const how = 'start Stead with stead serve --stop-agents and stop it again'
-  throw new AppError(
-    'conflict',
-    `restore: agents still run, and go on while Stead is stopped: ${alive.join(', ')} (${how})`,
   )
 }
 

@@ -132,7 +132,7 @@ function restoreCommand(backup: Command): void {
   addExample(
     backup.command('restore'),
     'stead backup restore /mnt/backups/stead-2026-11-22T14-00-00-000Z.tar --data-dir /srv/stead',
-    `With --in-place, while Stead and its agents are stopped, what is in the folder is put aside and kept.
+    `With --in-place, while Stead is stopped, its agents are ended and what is in the folder is put aside and kept.
 At another place or on another machine the agents are left alone until stead adopt.
 With --agent one agent comes back into the installation of DATA_DIR, stopped, also when it was deleted; --replace is for
 one that is there and stopped. ${EXIT_CODES}`,
@@ -157,9 +157,10 @@ one that is there and stopped. ${EXIT_CODES}`,
       const { systemClock } = await import('../../core/clock.ts')
       const { restoreBackup } = await import('../../apps/backups/restore.ts')
       const folder = resolve(dataDir)
-      requireOwnDatabase(folder)
-      const [givenKey, passphrase] = await readKeys()
-      const order = { dataDir: folder, isInPlace: inPlace, givenKey, passphrase }
+      const { databaseFile, encryptionKey, agents, backups } = await readSettingsOf(folder)
+      requireOwnDatabase(folder, databaseFile)
+      const keys = { givenKey: encryptionKey ?? null, passphrase: backups.passphrase ?? null }
+      const order = { dataDir: folder, isInPlace: inPlace, dockerHost: agents.dockerHost, ...keys }
       using progress = createProgress()
       const restored = await withLocal(toPlace(name), (file) =>
         restoreBackup({ clock: systemClock }, { ...order, file }, progress.report),
@@ -207,23 +208,36 @@ async function readKeys(): Promise<[givenKey: string | null, passphrase: string 
   return [encryptionKey ?? null, backups.passphrase ?? null]
 }
 
-/** What is restored would not be what is used. */
-function requireOwnDatabase(dataDir: string): void {
-  const url = process.env.DATABASE_URL
-  if (!url || resolve(url.replace(/^file:(\/\/)?/, '')) === join(dataDir, 'stead.db')) return
-  throw new StartupError(
-    `DATABASE_URL: is ${url}, and the database is restored to ${join(dataDir, 'stead.db')}: unset it`,
-  )
+/** The settings that a service on this folder has, with its own settings file. */
+async function readSettingsOf(dataDir: string) {
+  const { readConfig } = await import('../../core/config.ts')
+  return readConfig(readEnvironment({ dataDir }))
+}
+
+/** @throws StartupError when the settings name another database than the one that is restored. */
+function requireOwnDatabase(dataDir: string, databaseFile: string): void {
+  const restored = join(dataDir, 'stead.db')
+  if (databaseFile === restored) return
+  throw new StartupError(`DATABASE_URL: is file:${databaseFile}, and the database is restored to ${restored}: unset it`)
 }
 
 function describeCreated({ file, bytes, sha256, agents }: CreatedBackup): string {
   return `${file}\n${bytes} bytes, SHA-256 ${sha256}\n${toLines(agents)}`
 }
 
-function describeRestored({ dataDir, createdAt, agents, replaced, standsBack }: Restored): string {
+function describeRestored({ dataDir, createdAt, agents, ended, replaced, standsBack }: Restored): string {
+  const gone = ended.length > 0 ? `Ended the agents that ran: ${ended.join(', ')}.\n` : ''
   const aside = replaced ? `What was there before is in ${replaced}: delete it when all is well.\n` : ''
-  const next = standsBack ? `Next: stead adopt, because ${standsBack}.\n` : 'Next: stead serve.\n'
-  return `Restored ${dataDir} as it was at ${createdAt}.\n${toLines(agents)}${aside}${next}`
+  const stead = `DATA_DIR=${quote(dataDir)} stead`
+  const next = standsBack
+    ? `Next, because ${standsBack}:\n  ${stead} adopt\n  ${stead} serve\n`
+    : `Next:\n  ${stead} serve\n`
+  return `Restored ${dataDir} as it was at ${createdAt}.\n${toLines(agents)}${gone}${aside}${next}`
+}
+
+/** As a shell reads it. */
+function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 const WORDS = {

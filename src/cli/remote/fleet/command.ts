@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { AppError } from '../../../core/errors.ts'
 import { addExample } from '../../example.ts'
 import { UsageError } from '../../exit.ts'
+import type { ServerClient } from '../client.ts'
 import { addServerOptions, type ServerOptions, withServer } from '../server.ts'
 import { toPlain } from '../table.ts'
 import { carryOut, type Outcome } from './carry-out.ts'
@@ -69,6 +70,7 @@ async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
     const given = { lookUp, sendsSecrets: options.secrets, prunes: options.prune }
     const plans = await planFleet(server, wanted.agents, given)
     const heartbeat = await planHeartbeat(server, wanted.heartbeat)
+    warnOfKeys(await listMissingKeys(server, wanted.keys ?? []))
     if (!options.json) process.stdout.write(`${showPlan(plans, heartbeat)}\n`)
     const isDone = options.dryRun || (plans.length === 0 && heartbeat === null)
     if (!isDone) requireConsent(file, options, plans)
@@ -100,6 +102,24 @@ async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
     const ends = [...outcomes.values(), ...(beat ? [beat] : [])]
     process.exitCode = ends.some(({ error }) => error !== null) ? 1 : 0
   })
+}
+
+/** Names of keys in the file that the account does not have; all of them where keys may not be listed. */
+async function listMissingKeys(server: ServerClient, wanted: readonly { name: string }[]): Promise<string[]> {
+  if (wanted.length === 0) return []
+  const { KeyList } = await import('../../../features/people/keys/schemas.ts')
+  const { keys } = await server.ask(KeyList, 'GET', '/api/keys').catch((error: unknown) => {
+    if (error instanceof AppError) return { keys: [] }
+    throw error
+  })
+  const names = keys.map(({ name }) => name)
+  return wanted.flatMap(({ name }) => (names.includes(name) ? [] : [name]))
+}
+
+function warnOfKeys(missing: readonly string[]): void {
+  if (missing.length === 0) return
+  const names = missing.join(', ')
+  process.stderr.write(toPlain(`stead: apply makes no API keys; the file names ${names} (stead keys create NAME)\n`))
 }
 
 /** @throws UsageError where nobody can be asked, AppError `invalid` when the answer is no. */

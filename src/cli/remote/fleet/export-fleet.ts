@@ -1,6 +1,8 @@
 import { isInProfile, isToolName } from '../../../core/agent-tools.ts'
+import { AppError } from '../../../core/errors.ts'
 import { redact } from '../../../core/log.ts'
 import { SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
+import { KeyList } from '../../../features/people/keys/schemas.ts'
 import type { ServerClient } from '../client.ts'
 import { type FleetDocument, PLAIN_NAMES } from './fleet-file.ts'
 import { exportHeartbeat } from './heartbeat.ts'
@@ -30,7 +32,22 @@ export async function exportFleet(
     agents.push(isAlone ? written : { id: one.id, ...written })
   }
   const heartbeat = await exportHeartbeat(server, listed)
-  return { document: { version: 1, agents, heartbeat }, variables: [...variables], missing }
+  const keys = await exportKeys(server).catch((error: unknown) => {
+    if (!(error instanceof AppError)) throw error
+    missing.push(`the names of API keys: ${error.message} (a key may not list keys: run it where the server runs)`)
+    return undefined
+  })
+  return {
+    document: { version: 1, agents, heartbeat, ...(keys?.length && { keys }) },
+    variables: [...variables],
+    missing,
+  }
+}
+
+/** Names and scopes of API keys, never their secrets. */
+async function exportKeys(server: ServerClient): Promise<FleetDocument['keys']> {
+  const { keys } = await server.ask(KeyList, 'GET', '/api/keys')
+  return keys.map(({ name, scopes, expiresAt }) => ({ name, scopes: [...scopes], ...(expiresAt && { expiresAt }) }))
 }
 
 /** A variable of its own for each secret, which is told to nobody: two agents whose names make one word get a number. */

@@ -85,11 +85,19 @@ export type WantedAgent = z.infer<typeof WantedAgent>
 export type WantedServer = z.infer<typeof Server>
 export type WantedSchedule = z.infer<typeof Schedule>
 
+/** An API key by its name. A secret exists only in the answer that creates a key, so `apply` lists these and makes none. */
+const NamedKey = z.strictObject({
+  name: z.string().min(1).max(64),
+  scopes: z.array(z.string()).optional(),
+  expiresAt: z.string().optional(),
+})
+
 /** A fleet as one document. */
 export const FleetFile = z.strictObject({
   version: z.literal(1, 'version must be 1'),
   agents: z.array(WantedAgent).max(10_000),
   heartbeat: WantedHeartbeat.optional(),
+  keys: z.array(NamedKey).max(10_000).optional(),
 })
 /** A fleet as it is wanted. */
 export type WantedFleet = z.infer<typeof FleetFile>

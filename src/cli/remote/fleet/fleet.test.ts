@@ -290,3 +290,20 @@ test.each([
   expect([exitCode, stdout]).toEqual([2, ''])
   expect(stderr.replace(`stead: ${file}`, '').trim()).toEqual(problem)
 })
+
+test('export names API keys without their secrets, and apply names those that are missing', async () => {
+  const { house, write } = await openFleet()
+  await using _house = house
+  const created = await house.run(['keys', 'create', 'laptop', '--scope', 'read', '--json'])
+  const { key } = JSON.parse(created.stdout)
+  const { stdout, stderr, exitCode } = await house.run(['export', '--json'])
+  expect([exitCode, stderr]).toEqual([0, ''])
+  expect(JSON.parse(stdout).keys).toEqual([{ name: 'laptop', scopes: ['read'] }])
+  expect(stdout).not.toContain(key)
+  const applied = await house.run(['apply', await write('keys.json', stdout), '--dry-run'])
+  expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
+  const other = await write('other.yaml', 'version: 1\nagents: []\nkeys: [{ name: ci }]\n')
+  expect((await house.run(['apply', other, '--dry-run'])).stderr).toBe(
+    'stead: apply makes no API keys; the file names ci (stead keys create NAME)\n',
+  )
+}, 300_000)

@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createEngine, LABELS } from '../../adapters/runtimes/engine/engine.ts'
+import { agentFolder, findRecord, listFolders } from '../../adapters/runtimes/process/files.ts'
+import { endProcesses, isAlive } from '../../adapters/runtimes/process/spawn.ts'
+import { createProcessTable } from '../../adapters/runtimes/process/table.ts'
+
+/** Agents get the time to finish that a container gets. */
+const GRACE_MS = 30_000
+
+/**
+ * Ends the agents of a stopped installation, processes and containers of its engine, because they go on while it is stopped
+ * and would write into what replaces their folders.
+ * @returns their ids.
+ */
+export async function endAgents(dataDir: string, dockerHost: string): Promise<string[]> {
+  const ended = await Promise.all([endProcessAgents(join(dataDir, 'agents')), stopContainers(dataDir, dockerHost)])
+  return ended.flat().sort()
+}
+
+async function endProcessAgents(root: string): Promise<string[]> {
+  const table = createProcessTable()
+  const end = async (id: string) => {
+    const folder = agentFolder(root, id)
+    const identity = (await findRecord(folder))?.process ?? null
+    const isRunning = identity !== null && (await isAlive(table, identity))
+    await endProcesses(table, folder, identity, GRACE_MS)
+    return isRunning ? [id] : []
+  }
+  return (await Promise.all((await listFolders(root)).map(end))).flat()
+}
+
+/** An engine that does not answer runs no containers. */
+async function stopContainers(dataDir: string, dockerHost: string): Promise<string[]> {
+  const instanceFile = join(dataDir, 'instance.id')
+  const engine = createEngine(dockerHost)
+  if (!existsSync(instanceFile) || !(await engine.isAnswering())) return []
+  const label = [`${LABELS.instance}=${readFileSync(instanceFile, 'utf8').trim()}`, LABELS.agent]
+  const running = await engine.ask((docker, abortSignal) => docker.listContainers({ filters: { label }, abortSignal }))
+  const stop = async ({ Id, Labels }: (typeof running)[number]) => {
+    await engine.change((docker) => docker.getContainer(Id).stop({ t: GRACE_MS / 1000 }))
+    return Labels[LABELS.agent] ?? Id
+  }
+  return Promise.all(running.map(stop))
+}
