@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
+import type { ParserKind } from '../adapters/parsers/process.ts'
 import { WORKSPACE_FOLDER } from '../adapters/runtimes/contract/agent-image.ts'
 import { systemClock } from '../core/clock.ts'
 import { errorMessage, StartupError } from '../core/errors.ts'
@@ -12,6 +13,7 @@ import { createLogOutput } from '../core/log-output.ts'
 import { describeFirstIssue, describeIssue } from '../core/settings/read.ts'
 import { trimTrailing } from '../core/text/trim.ts'
 import { addExample } from './example.ts'
+import { UsageError } from './exit.ts'
 import { listMisspelt } from './misspelt.ts'
 import { firstSignal } from './signals.ts'
 
@@ -101,9 +103,21 @@ async function eraseFiles(folder: string): Promise<void> {
   process.exit(0)
 }
 
+const PARSERS = {
+  git: async () => (await import('../adapters/git/parser.ts')).openParser,
+  mail: async () => (await import('../adapters/mail/parser.ts')).openParser,
+  pages: async () => (await import('../adapters/pages/parser.ts')).openParser,
+  pdf: async () => (await import('../adapters/documents/parser.ts')).openParser,
+  tokens: async () => (await import('../adapters/models/token-parser.ts')).openParser,
+} as const satisfies Record<ParserKind, unknown>
+
+/** For the platform, which runs this as a child: parses foreign content, and ends with its input. */
 async function parse(kind: string): Promise<void> {
-  const { runParser } = await import('./parser.ts')
-  await runParser(kind)
+  const open = Object.entries(PARSERS).find(([name]) => name === kind)?.[1]
+  if (!open) throw new UsageError(`there is no parser ${JSON.stringify(kind)}`)
+  const { serveParser } = await import('../adapters/parsers/serve.ts')
+  await serveParser(await open())
+  process.exit(0)
 }
 
 /** For the health check of a container: it ends before the 5 s that the engine gives it. */

@@ -9,11 +9,11 @@ import { createPdfReader } from '../../src/adapters/documents/pdf.ts'
 import { createGitRunner } from '../../src/adapters/git/runner.ts'
 import { createPageReader } from '../../src/adapters/pages/reader.ts'
 import { createParserPool } from '../../src/adapters/parsers/pool.ts'
-import { cpuSecondsOf, isRunning, listChildren } from '../harness/child-processes.ts'
 import { atMostMs } from '../harness/speed/promised-times.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 import { readLines } from '../harness/wires/lines.ts'
+import { cpuSecondsOf, isRunning, listChildren } from './child-processes.ts'
 import { HOSTILE_PAGES, PLAIN_PAGE } from './hostile-pages.ts'
 
 /** `/proc` shows what a process does. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { cpuSecondsOf, listChildren } from '../harness/child-processes.ts'
 import { json } from '../harness/requests.ts'
 import { openHouse, type Program } from '../harness/server.ts'
 import { atMostMs } from '../harness/speed/promised-times.ts'
 import { until } from '../harness/until.ts'
+import { cpuSecondsOf, listChildren } from './child-processes.ts'
 import { HOSTILE_PAGES, PLAIN_PAGE } from './hostile-pages.ts'
 
 const onLinux = process.platform === 'linux' ? test : test.skip
