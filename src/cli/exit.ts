@@ -24,11 +24,10 @@ export class NotRunningError extends Error {}
  */
 export function endWith(error: unknown): never {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : WRONG_USAGE)
-  process.stderr.write(
-    `stead: ${describe(error)
-      .trim()
-      .replace(/\s*\n\s*/g, ' ')}\n`,
-  )
+  const lines = describe(error)
+    .split('\n')
+    .map((line) => line.trim())
+  process.stderr.write(`stead: ${lines.filter(Boolean).join(' ')}\n`)
   if (process.env.STEAD_DEBUG && error instanceof Error) process.stderr.write(`${Bun.inspect(error)}\n`)
   process.exit(toExitCode(error))
 }

@@ -40,7 +40,7 @@ function describe({ method, path }: Registered, before: readonly Registered[]): 
   const guards = before.map(({ handler }) => guardName(handler) ?? guardName(findTargetHandler(handler)))
   return {
     method,
-    path: (rest || '/').replaceAll(/\{[^}]*\}/g, ''),
+    path: (rest || '/').replaceAll(/\{[^{}]*\}/g, ''),
     face,
     guards: [...new Set(guards.filter((name) => name !== undefined))].sort(),
     traits: targets.flatMap((target) => declaredTraits(target) ?? []),

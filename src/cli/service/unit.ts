@@ -89,7 +89,8 @@ WantedBy=${user === null ? 'default.target' : 'multi-user.target'}
 
 /** Reads a unit that `toUnit` wrote, of this or an earlier version; null when it is none. */
 export function parseUnit(unit: string): InstalledService | null {
-  const find = (name: string) => unit.match(new RegExp(`^${name}=(.*)$`, 'm'))?.[1]
+  const lines = unit.split('\n')
+  const find = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
   const dataDir = find('WorkingDirectory')?.replaceAll('%%', '%')
   if (dataDir === undefined) return null
   const paths = find('ReadWritePaths')
