@@ -136,6 +136,7 @@ test.skipIf(!hasBrowser())(
     await page.keyboard.press('Escape')
     await page.getByRole('alertdialog').waitFor({ state: 'detached' })
     await page.keyboard.press('Control+k')
+    await page.locator('input:focus[placeholder="Page, agent or action"]').waitFor()
     await page
       .getByRole('option', { name: /^Lovelace/ })
       .first()
@@ -150,6 +151,35 @@ test.skipIf(!hasBrowser())(
     await resizePage(page, { width: 360, height: 740 })
     expect(await violationsOf(page)).toEqual([])
     expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'an unknown address has one main element, and a page that is slow to load offers to retry',
+  async () => {
+    await using dashboard = await openDashboard()
+    const { web, page, complaints } = dashboard
+    for (const path of ['/no-such-page', '/agents/no/such/page', '/settings/no-such-page']) {
+      await page.goto(`${web}${path}`)
+      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+      expect([path, await page.locator('main').count()]).toEqual([path, 1])
+    }
+    await page.goto(`${web}/agents`)
+    await page.getByRole('heading', { name: 'Agents', exact: true }).waitFor()
+    const held = Promise.withResolvers<void>()
+    await page.route('**/assets/cost-page-*.js', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.getByRole('link', { name: 'Cost' }).click()
+    await page.getByText('This is taking longer than usual.').waitFor()
+    await page.getByRole('button', { name: 'Retry' }).waitFor()
+    expect(await page.locator('main').count()).toBe(1)
+    held.resolve()
+    await page.getByRole('heading', { name: 'Cost' }).waitFor()
+    // The three unknown addresses.
+    expect(complaints.filter((complaint) => !complaint.includes('404'))).toEqual([])
   },
   LIMIT_MS,
 )

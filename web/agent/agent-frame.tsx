@@ -43,6 +43,8 @@ type AgentFrameProps = {
   title?: string
   /** The page fills the window and scrolls inside, instead of growing. */
   isFilling?: boolean
+  /** The page itself shows why the agent could not be started. */
+  hidesFailure?: boolean
   children: (page: AgentPageProps) => ReactNode
 }
 
@@ -63,20 +65,22 @@ export function AgentFrame({ agentId, ...frame }: AgentFrameProps) {
 
 type FramedProps = Omit<AgentFrameProps, 'agentId'> & { agent: ShownAgent; error: Error | null }
 
-function Framed({ agent, error, title, isFilling = false, children }: FramedProps) {
+function Framed({ agent, error, title, isFilling = false, hidesFailure = false, children }: FramedProps) {
   usePageTitle(title ? `${agent.name}: ${title}` : agent.name)
   const navigate = useNavigate()
   const change = useChangeAgent(agent.id)
   const onDeleted = () => void navigate({ to: '/agents' })
   return (
     <div className={`flex flex-col ${isFilling ? 'h-[calc(100dvh-3.3125rem)] min-h-80 md:h-dvh' : ''}`}>
-      <AgentHeader agent={agent} error={error} change={change} onDeleted={onDeleted} />
+      <AgentHeader agent={agent} error={error} change={change} onDeleted={onDeleted} isFailureShown={!hidesFailure} />
       {children({ agent, change, onDeleted })}
     </div>
   )
 }
 
-function AgentHeader({ agent, error, change, onDeleted }: AgentPageProps & { error: Error | null }) {
+type AgentHeaderProps = AgentPageProps & { error: Error | null; isFailureShown: boolean }
+
+function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentHeaderProps) {
   return (
     <header className="z-10 grid grid-cols-1 gap-2 border-b border-line bg-ground px-3 py-2.5 sm:px-6 md:sticky md:top-0">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -115,7 +119,18 @@ function AgentHeader({ agent, error, change, onDeleted }: AgentPageProps & { err
           {messageFor(change.error)}
         </Notice>
       )}
+      {isFailureShown && <FailureNotice agent={agent} />}
     </header>
+  )
+}
+
+/** Why an agent could not be started, as long as it is in that state. */
+export function FailureNotice({ agent }: { agent: WebAgent }) {
+  if (agent.status !== 'error' || !agent.lastError) return null
+  return (
+    <Notice tone="problem" title={`${agent.name} could not be started`}>
+      <p className="wrap-anywhere whitespace-pre-wrap">{agent.lastError}</p>
+    </Notice>
   )
 }
 

@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
 import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { AgentFrame, type AgentPageProps, type Change } from '../agent/agent-frame.tsx'
+import { AgentFrame, type AgentPageProps, type Change, FailureNotice } from '../agent/agent-frame.tsx'
 import { useDeployment } from '../agents/deployment.ts'
 import { DeploymentProgress } from '../agents/deployment-progress.tsx'
 import { Button } from '../ui/button.tsx'
@@ -16,7 +16,7 @@ const route = getRouteApi('/signed-in/agents/$agentId')
 export function ChatPage() {
   const { agentId } = route.useParams()
   return (
-    <AgentFrame agentId={agentId} isFilling>
+    <AgentFrame agentId={agentId} isFilling hidesFailure>
       {(page) => <Chat {...page} />}
     </AgentFrame>
   )
@@ -38,6 +38,11 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
   }
   return (
     <>
+      {agent.status === 'error' && (
+        <div className="px-3 pt-3 sm:px-6">
+          <FailureNotice agent={agent} />
+        </div>
+      )}
       <Sessions
         agentId={agent.id}
         sessionId={sessionId}

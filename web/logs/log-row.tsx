@@ -41,7 +41,7 @@ export const Row = memo(({ row, search, isUnfolded, isLinked, onToggle, onLink }
   if (row.isNote) {
     return (
       <p className="flex h-7 items-center gap-2 border-y border-line bg-sunken px-3 font-sans text-muted sm:px-6">
-        <time dateTime={at.toISOString()} title={exact.format(at)} className="text-xs">
+        <time dateTime={at.toISOString()} title={toExact(at)} className="text-xs">
           {clock.format(at)}
         </time>
         <span className="truncate">{row.text}</span>
@@ -61,7 +61,7 @@ export const Row = memo(({ row, search, isUnfolded, isLinked, onToggle, onLink }
           aria-hidden
           className={`size-3.5 shrink-0 text-muted transition-transform ${isUnfolded ? 'rotate-90' : ''}`}
         />
-        <time dateTime={at.toISOString()} title={exact.format(at)} className="shrink-0 text-xs text-muted">
+        <time dateTime={at.toISOString()} title={toExact(at)} className="shrink-0 text-xs text-muted">
           <span className="max-sm:sr-only">{day.format(at)} </span>
           {clock.format(at)}
         </time>
@@ -102,6 +102,11 @@ function Unfolded({ row, search, onLink }: UnfoldedProps) {
       </div>
     </div>
   )
+}
+
+/** Local time, and the same in UTC as servers log it. */
+function toExact(at: Date): string {
+  return `${exact.format(at)}\n${at.toISOString()} (UTC)`
 }
 
 function Fact({ name, children }: { name: string; children: React.ReactNode }) {

@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { copyText } from '../ui/copy-button.tsx'
 import { LoadProblem, Notice } from '../ui/notice.tsx'
 import { useDownloadLog } from './download-log.ts'
+import { type LineSearch, toLineSearch, toLogFilter } from './line-search.ts'
 import { type LogConnection, useLiveLog } from './live-log.ts'
 import { filterRows, type LogFilter } from './log-filter.ts'
 import { LogHistogram } from './log-histogram.tsx'
@@ -37,8 +38,9 @@ export function LogsPage() {
 }
 
 function Logs({ agent }: { agent: WebAgent }) {
-  const linked = route.useSearch().line ?? null
-  const [filter, setFilter] = useState(everything)
+  const search = route.useSearch()
+  const linked = search.line ?? null
+  const { filter, setFilter } = useFilterInAddress(search)
   const [isPaused, setPaused] = useState(false)
   const [isReading, setReading] = useState(false)
   const deferred = useDeferredValue(filter)
@@ -94,6 +96,17 @@ function Logs({ agent }: { agent: WebAgent }) {
   )
 }
 
+/** Keeps the filter in the address, so that a reload or a copied link shows the same lines. */
+function useFilterInAddress(search: LineSearch) {
+  const navigate = useNavigate()
+  const [filter, setFilter] = useState(() => toLogFilter(search))
+  const change = (next: LogFilter) => {
+    setFilter(next)
+    void navigate({ to: '.', search: (known: LineSearch) => ({ ...known, ...toLineSearch(next) }), replace: true })
+  }
+  return { filter, setFilter: change }
+}
+
 type WholeLog = {
   rows: readonly LogRow[]
   older: ReturnType<typeof useOlderLog>
@@ -134,7 +147,7 @@ function useUnfolded(linked: number | null) {
   )
   const link = useCallback(
     async (id: number) => {
-      await navigate({ to: '.', search: { line: id }, replace: true })
+      await navigate({ to: '.', search: (known: LineSearch) => ({ ...known, line: id }), replace: true })
       setNotice((await copyText(window.location.href)) ? 'Link copied' : 'The link stands in the address bar')
     },
     [navigate],

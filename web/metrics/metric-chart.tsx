@@ -15,6 +15,8 @@ import type { Mark } from './marks.ts'
 /** One figure over a time; `at` in ms, a value that nobody measured is null. */
 export type Point = { at: number; value: number | null }
 
+const MIN_LINE_POINTS = 5
+
 type MetricChartProps = {
   title: string
   points: readonly Point[]
@@ -40,6 +42,8 @@ export function MetricChart({
   fill,
 }: MetricChartProps) {
   const data = [...points]
+  // A line needs two samples; a single one is drawn as a dot.
+  const isSparse = points.filter(({ value }) => value !== null).length < MIN_LINE_POINTS
   return (
     <ResponsiveContainer width="100%" height={150}>
       <ComposedChart
@@ -87,7 +91,7 @@ export function MetricChart({
             strokeWidth={1.5}
             fill={fill}
             fillOpacity={0.12}
-            dot={false}
+            dot={isSparse ? { r: 2.5, fill, strokeWidth: 0 } : false}
             isAnimationActive={false}
           />
         )}

@@ -25,6 +25,7 @@ export function Palette({ isAdmin, onClose, onShortcuts }: PaletteProps) {
         <div className="flex items-center gap-3 border-b border-line px-4">
           <Search aria-hidden className="size-4 shrink-0 text-muted" />
           <Command.Input
+            data-autofocus
             value={words}
             onValueChange={setWords}
             maxLength={200}

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
 import { sessionQuery } from '../account/session.ts'
 import { messageFor } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Brand } from './brand.tsx'
 import { Page, usePageTitle } from './page.tsx'
-import { Shell } from './shell.tsx'
+import { Shell, useIsInShell } from './shell.tsx'
 
 const frameClass = 'mx-auto grid min-h-dvh max-w-md content-center justify-items-start gap-4 px-6 py-12'
 
@@ -27,19 +28,19 @@ export function Failure({ error, reset }: ErrorComponentProps) {
   )
 }
 
-/** The answer to an address that leads nowhere; whoever is signed in keeps the frame with the ways to elsewhere. */
+/** The page for an unknown address, with the navigation for signed-in users. */
 export function NotFound() {
   const { data, error } = useQuery(sessionQuery)
+  const isInShell = useIsInShell()
   if (data?.user) {
-    return (
-      <Shell>
-        <Page title={nowhere.title} lead={nowhere.text}>
-          <Link to="/" className={`${buttonClass('primary')} justify-self-start`}>
-            Back to start
-          </Link>
-        </Page>
-      </Shell>
+    const page = (
+      <Page title={nowhere.title} lead={nowhere.text}>
+        <Link to="/" className={`${buttonClass('primary')} justify-self-start`}>
+          Back to start
+        </Link>
+      </Page>
     )
+    return isInShell ? page : <Shell>{page}</Shell>
   }
   return data || error ? <LostStranger /> : <Pending />
 }
@@ -58,14 +59,27 @@ function LostStranger() {
   )
 }
 
-/** Shown while the first answers of the server are under way. */
+const SLOW_MS = 5_000
+
+/** Shown while a page is loaded; after five seconds it offers to retry. */
 export function Pending() {
+  const isInShell = useIsInShell()
+  const [isSlow, setSlow] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), SLOW_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  const Frame = isInShell ? 'div' : 'main'
   return (
-    <main aria-busy="true" className="grid min-h-dvh place-items-center">
-      <p role="status" className="animate-breathe text-muted">
-        Loading…
+    <Frame
+      aria-busy="true"
+      className={`grid content-center justify-items-center gap-4 px-6 ${isInShell ? 'flex-1 py-24' : 'min-h-dvh'}`}
+    >
+      <p role="status" className={isSlow ? 'text-muted' : 'animate-breathe text-muted'}>
+        {isSlow ? 'This is taking longer than usual.' : 'Loading…'}
       </p>
-    </main>
+      {isSlow && <Button onClick={() => window.location.reload()}>Retry</Button>}
+    </Frame>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
 import { useWaitingCount } from '../approvals/use-waiting.ts'
@@ -13,6 +13,13 @@ import { adminPlaces, places, quietPlaces } from './places.ts'
 
 const placeClass =
   'min-h-9 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-muted transition-colors hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink aria-[current=page]:[&_svg]:text-accent'
+
+const InShell = createContext(false)
+
+/** Returns whether the component is inside the shell, which has the page's one `main` element. */
+export function useIsInShell(): boolean {
+  return useContext(InShell)
+}
 
 /** The frame of every page behind the sign-in; leads to the sign-in page, and back here, once the session is gone. */
 export function Shell({ children }: { children?: ReactNode }) {
@@ -67,7 +74,7 @@ export function Shell({ children }: { children?: ReactNode }) {
         </div>
       </header>
       <main id="main" ref={mainRef} tabIndex={-1} className="flex min-w-0 flex-1 flex-col">
-        {children ?? <Outlet />}
+        <InShell value>{children ?? <Outlet />}</InShell>
       </main>
     </div>
   )

@@ -58,6 +58,8 @@ function useShownAsModal(
   useLayoutEffect(() => {
     const dialog = ref.current
     dialog?.showModal()
+    // showModal focuses the first element that can take focus, which may be a frame around the field meant for typing.
+    dialog?.querySelector<HTMLElement>('[data-autofocus]')?.focus()
     return () => {
       dialog?.close()
       const moveFocus = afterwards.current
