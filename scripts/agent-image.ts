@@ -32,7 +32,7 @@ const reference = values.tag ?? (process.env.AGENT_IMAGE || `stead-agent:${VERSI
 const engine = createEngine(process.env.DOCKER_HOST ?? '/var/run/docker.sock')
 const startedAt = performance.now()
 
-const sizeBytes = await makeAgentImage(engine, reference, { digest: await digestSources(), collect })
+const sizeBytes = await makeAgentImage(engine, reference, { digest: await digestSources(), packs, collect })
 if (sizeBytes === null) console.log(`${reference} is up to date.`)
 else console.log(`${reference} ${(sizeBytes / 1_000_000).toFixed(1)} MB in ${seconds()} s`)
 process.exit(0)

@@ -14,6 +14,7 @@ import type { Db } from '../db/open.ts'
 import { startCheckpoints } from '../db/wal/checkpoints.ts'
 import { write } from '../db/write.ts'
 import { assignRuntimes, isAssigned } from '../features/agents/deployments/assign.ts'
+import { hasRunContainers } from '../features/agents/deployments/ran-containers.ts'
 import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
 import { findOriginal } from '../features/agents/residence/find-original.ts'
 import { findObjection, findResidence, type Here, setResidence, settle } from '../features/agents/residence/settle.ts'
@@ -172,6 +173,7 @@ async function openOwnRuntimes({ config, log, encryptionKey, agent }: HouseParts
     log,
     restoredStates,
     findWaiting: createFindWaiting(db),
+    hasRunContainers: () => hasRunContainers(db),
     process: { dir, ...agent, mayStart: (id) => isAssigned(db, id, 'process') },
   })
 }

@@ -10,6 +10,7 @@ import { createSealer } from '../core/secrets.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
+import { hasRunContainers } from '../features/agents/deployments/ran-containers.ts'
 import { findObjection } from '../features/agents/residence/settle.ts'
 import { findClosed } from '../features/people/sealing/places.ts'
 import { broken, type Check, type Fix, ok, warning } from './check.ts'
@@ -241,12 +242,29 @@ function checkNotifications({ watchdog, dataDir }: Config): Check {
   )
 }
 
-async function checkRuntime({ agents }: Config): Promise<Check> {
+/** Returns whether the installation has run containers; false where there is no database that says so. */
+export function ranContainers(databaseFile: string): boolean {
+  if (!existsSync(databaseFile)) return false
+  let sqlite: Sqlite | undefined
+  try {
+    sqlite = openForReading(databaseFile)
+    return hasRunContainers(toDb(sqlite))
+  } catch {
+    // The lines about the database say what is wrong with it.
+    return false
+  } finally {
+    sqlite?.close()
+  }
+}
+
+async function checkRuntime({ agents, databaseFile }: Config): Promise<Check> {
   const name = 'agents'
   if (agents.runtime === 'process') return ok(name, 'run as processes of this machine')
-  const { whyNoContainers } = await import('../apps/runtime.ts')
+  const { describeBound, whyNoContainers } = await import('../apps/runtime.ts')
   const reason = await whyNoContainers(agents)
   if (reason === null) return ok(name, `run in containers of the engine at ${withoutUserinfo(agents.dockerHost)}`)
+  const isBound = agents.runtime === 'auto' && ranContainers(databaseFile)
+  if (isBound) return broken(name, describeBound(reason))
   if (agents.runtime === 'auto') return ok(name, `run as processes of this machine: ${reason}`)
   return broken(name, `AGENT_RUNTIME=${agents.runtime} cannot run them: ${reason}`)
 }

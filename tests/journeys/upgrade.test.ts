@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import manifest from '../../package.json' with { type: 'json' }
 import { createAgent, signUp } from '../harness/client.ts'
+import { findEngine } from '../harness/engines/engine.ts'
 import { addMigratedDatabase } from '../harness/rows/migrated-file.ts'
 import { findAgentPids, type House, openHouse } from '../harness/server.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
@@ -72,6 +73,35 @@ test(
     expect(readFileSync(`${it.target}.before-upgrade`).equals(readFileSync(BUILT))).toBe(true)
     expect(readdirSync(join(it.dataDir, 'backups'))).toEqual([expect.stringMatching(/^stead-.+\.tar$/)])
     expect(await it.users()).toContain('ada@example.com')
+  },
+  PATIENCE_MS,
+)
+
+const engine = await findEngine()
+
+test.skipIf(engine === null)(
+  'upgrade --from: makes the agent image of the new version, with the packs of the present one, where agents run in containers',
+  async () => {
+    if (!engine) return
+    const [present, next] = [`stead-agent:${manifest.version}`, 'stead-agent:9.0.0']
+    const hasImage = async (name: string) => (await engine.docker.listImages({ filters: { reference: [name] } })).length > 0
+    expect([await hasImage(present), await hasImage(next)]).toEqual([false, false])
+    await using it = await openInstalled({ AGENT_RUNTIME: 'auto', DOCKER_HOST: engine.dockerHost })
+    await createUser(it)
+    it.layOther(`exec "${it.real}" "$@"`)
+    try {
+      // An installation without containers does not get an image.
+      expect((await it.upgrade()).stdout).not.toContain('stead-agent')
+      copyFileSync(it.real, it.target)
+      expect((await it.run(['agent-image'])).exitCode).toBe(0)
+      const { exitCode, stdout } = await it.upgrade()
+      expect(exitCode).toBe(0)
+      expect(stdout).toContain(`Agent image ${next}.`)
+      expect(await hasImage(next)).toBe(true)
+    } finally {
+      for (const name of [present, next])
+        if (await hasImage(name)) await engine.docker.getImage(name).remove({ force: true })
+    }
   },
   PATIENCE_MS,
 )

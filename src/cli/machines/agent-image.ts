@@ -33,6 +33,7 @@ async function makeImage({ tag, json, ...packs }: Options): Promise<void> {
   const { makeAgentImage } = await import('../../adapters/runtimes/engine/agent-image/make-image.ts')
   const image = tag ?? agents.image
   const sizeBytes = await makeAgentImage(createEngine(agents.dockerHost), image, {
+    packs,
     digest: await digestOf(process.execPath, await digestPacks(packs)),
     collect: () => collectImageFiles(process.execPath, packs),
   })

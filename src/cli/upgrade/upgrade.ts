@@ -18,7 +18,8 @@ export function upgradeCommand(program: Command): void {
     'stead upgrade --from ./stead-linux-x64 --yes',
     `The file is compared with FILE.sha256 or SHA256SUMS beside it, or with --sha256. Then a backup is made, the service is
 stopped, the executable replaced, and the service started. When it is not well for some seconds within two minutes, the
-former executable and the former database are put back. Agents go on meanwhile. Without a running service the new
+former executable and the former database are put back. Agents go on meanwhile. Where agents run in containers, the agent
+image of the new version is made. Without a running service the new
 version is started for the trial alone.
 
 Exit codes: 0 upgraded, 1 nothing changed, 3 went back by itself.`,
@@ -49,6 +50,10 @@ async function upgrade(options: Options): Promise<number> {
     requireConsent(options.yes)
     const { config, host } = await findInstallation(options, target)
     await backUp(config)
+    // Before the new version starts: it must find the image, or it could not create agents.
+    const { makeNextImage } = await import('./agent-image.ts')
+    const made = await makeNextImage(config, { executable: next.path, version: next.version })
+    if (made !== null) say(made)
     return await replace({ config, host, target, next: next.path })
   } finally {
     rmSync(next.path, { force: true })

@@ -24,6 +24,7 @@ function openThree() {
   const runtimes = createRuntimes({
     openers: { process: openDouble('process'), docker: openDouble('docker'), swarm: openDouble('swarm') },
     choose: async () => 'docker',
+    whyNotNew: async () => null,
   })
   return { runtimes, events, opened, closed }
 }

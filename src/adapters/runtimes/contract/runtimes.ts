@@ -15,6 +15,8 @@ export type Runtimes = {
   runtimeOf: RuntimeOf
   /** What an agent gets that is deployed for the first time now. */
   choose(): Promise<RuntimeName>
+  /** Returns why an agent that is deployed for the first time cannot run now, with the command that helps; null when it can. */
+  whyNotNew(): Promise<string | null>
   /** Those that have been asked for so far. */
   listOpen(): Runtime[]
   /** What happens to agents of all of them, those that are opened later included, until `signal` aborts. */
@@ -27,6 +29,7 @@ export type RuntimesDeps = {
   /** Makes each of them, once, when it is first asked for. */
   openers: Readonly<Record<RuntimeName, () => Runtime>>
   choose: () => Promise<RuntimeName>
+  whyNotNew: () => Promise<string | null>
 }
 
 export function createRuntimes(deps: RuntimesDeps): Runtimes {
@@ -46,6 +49,7 @@ export function createRuntimes(deps: RuntimesDeps): Runtimes {
   return {
     runtimeOf: ({ runtime }) => (runtime === null ? NOTHING_DEPLOYED : (opened.get(runtime) ?? openRuntime(runtime))),
     choose: deps.choose,
+    whyNotNew: deps.whyNotNew,
     listOpen: () => [...opened.values()],
     watch: (signal) => events.listen(signal),
     async close(options) {
@@ -93,6 +97,7 @@ export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes 
   return {
     runtimeOf: ({ runtime }) => createNoRuntime(runtime ?? choice, reason, 'unavailable'),
     choose: async () => choice,
+    whyNotNew: async () => reason,
     listOpen: () => [],
     watch: () => createBroadcast<AgentEvent>().listen(AbortSignal.abort()),
     close: async () => {},
@@ -104,6 +109,7 @@ export function onlyRuntime(runtime: Runtime): Runtimes {
   return {
     runtimeOf: () => runtime,
     choose: async () => runtime.name,
+    whyNotNew: async () => null,
     listOpen: () => [runtime],
     async *watch(signal) {
       for await (const event of runtime.watch(signal)) yield { ...event, runtime: runtime.name }

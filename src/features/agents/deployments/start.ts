@@ -14,6 +14,7 @@ import type { OperationRow } from '../operations/tables.ts'
 import { findAgentRow } from '../registry/list.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { findVersion, waitForHealthy } from './health.ts'
+import { noteContainers } from './ran-containers.ts'
 import type { RepairDeps } from './repair.ts'
 import { finishRotation } from './rotate-token.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
@@ -48,11 +49,22 @@ export function isCurrent(db: Db, operation: OperationRow): boolean {
   return findAgentRow(db, operation.agentId)?.status === 'provisioning' && !hasNewer(db, operation)
 }
 
-/** The runtime of an agent, which is chosen when it is deployed for the first time (decisions, 41). */
-export async function chooseRuntime(deps: Pick<OperationDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
+/**
+ * Chooses the runtime of an agent that is deployed for the first time (decisions, 41).
+ * @throws AppError `unavailable` with the command that helps when new agents cannot run now.
+ */
+export async function chooseRuntime(
+  deps: Pick<OperationDeps, 'clock' | 'db' | 'runtimes'>,
+  agentId: string,
+): Promise<void> {
   if (findAgentRow(deps.db, agentId)?.runtime !== null) return
+  const reason = await deps.runtimes.whyNotNew()
+  if (reason !== null) throw new AppError('unavailable', reason)
   const runtime = await deps.runtimes.choose()
-  await write(deps.db, (tx) => tx.update(agents).set({ runtime }).where(eq(agents.id, agentId)).run())
+  await write(deps.db, (tx) => {
+    tx.update(agents).set({ runtime }).where(eq(agents.id, agentId)).run()
+    noteContainers(tx, runtime, deps.clock.now())
+  })
 }
 
 /** What runs the agent that `operation` is about. @throws AppError `not_found` when it was deleted. */

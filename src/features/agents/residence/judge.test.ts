@@ -4,7 +4,7 @@ import { describeStandingBack, judgeResidence, type Verdict } from './judge.ts'
 import type { ResidenceRow } from './tables.ts'
 
 const PLACE: Place = { machine: 'machine-1', boot: 'boot-1', path: '/srv/stead', volume: null, inode: '7' }
-const HOME: ResidenceRow = { id: 1, ...PLACE, databaseFile: '/srv/stead/stead.db', leftAt: null }
+const HOME: ResidenceRow = { id: 1, ...PLACE, databaseFile: '/srv/stead/stead.db', leftAt: null, ranContainersAt: null }
 const VOLUME = '/var/lib/docker/volumes/stead/_data'
 
 type Case = [what: string, known: Partial<ResidenceRow>, here: Partial<Place>, isGone: boolean, verdict: Verdict]

@@ -3,7 +3,8 @@ import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
  * One row: where the installation lives that may act on the agents of this database (decisions, 42). What is at another
- * place is a copy. `leftAt` is when a copy took over: the row then tells where that is. See `Place` for the columns.
+ * place is a copy. `leftAt` is when a copy took over: the row then tells where that is. `ranContainersAt` is
+ * when the first agent ran in a container. See `Place` for the columns.
  */
 export const residence = sqliteTable(
   'residence',
@@ -16,6 +17,7 @@ export const residence = sqliteTable(
     inode: text().notNull(),
     databaseFile: text().notNull(),
     leftAt: integer({ mode: 'timestamp_ms' }),
+    ranContainersAt: integer({ mode: 'timestamp_ms' }),
   },
   (table) => [check('residence_one', sql`${table.id} = 1`)],
 )
