@@ -6,7 +6,8 @@ type Kind = NoticeChannel['kinds'][number]
 export const KINDS: readonly { kind: Kind; label: string; hint: string }[] = [
   { kind: 'given_up', label: 'Given up', hint: 'It failed again and again, and is not started any more.' },
   { kind: 'approval_wanted', label: 'Approval wanted', hint: 'It must not go on without you.' },
-  { kind: 'cap_near', label: 'Limit near', hint: '80 and 100 % of its daily limit are used.' },
+  { kind: 'cap_near', label: 'Limit near', hint: '80 % of its daily limit is used.' },
+  { kind: 'cap_reached', label: 'Limit reached', hint: 'Calls are refused until midnight UTC.' },
   { kind: 'turn_limited', label: 'Turn stopped', hint: 'It went in circles, or reached what one turn may take.' },
   { kind: 'task_failed', label: 'Task failed', hint: 'A scheduled task or a heartbeat came to nothing.' },
   { kind: 'backup_failed', label: 'Backup failed', hint: 'Told to admins alone: there is no new backup.' },

@@ -66,6 +66,7 @@ export function openModels(
   const routes = { catalogue, aggregator: ai.aggregator, ownKeys }
   return {
     ...bookkeeping,
+    breakers,
     instruct,
     /** For new agents. */
     modelChoice: {

@@ -3,7 +3,7 @@ import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { auditLog } from '../../people/audit/tables.ts'
 import { notices } from '../../people/notices/tables.ts'
-import { sendCapAlerts } from './alerts.ts'
+import { capAlertsJob, sendCapAlerts } from './alerts.ts'
 import { Breaker, PauseState } from './schemas.ts'
 import { pauses } from './tables.ts'
 
@@ -183,7 +183,7 @@ test('404 for somebody else’s agent, 401 for a stranger, 403 for a key that ma
   expect((await test.web.request(`${test.at}/pause`, json('POST', {}, headers))).status).toBe(403)
 })
 
-test('80 and 100 % of a day’s cap are told once each', async () => {
+test('sendCapAlerts sends cap_near at 80 % and cap_reached at 100 %, each once a day', async () => {
   await using test = await house()
   await test.agentAsks()
   for (const tokensPerDay of [10_000, 1800, 1500]) {
@@ -194,6 +194,20 @@ test('80 and 100 % of a day’s cap are told once each', async () => {
   const told = test.platform.db.select().from(notices).all()
   expect(told.map(({ kind, text }) => [kind, text.slice(0, 15)])).toEqual([
     ['cap_near', 'It has used 80 '],
-    ['cap_near', 'It has used all'],
+    ['cap_reached', 'It has reached '],
   ])
+})
+
+test('sendCapAlerts sends cap_reached when the limit refuses a call before it is used up', async () => {
+  await using test = await house()
+  await test.put(`${test.at}/breaker`, { tokensPerDay: 1 })
+  expect((await test.agentAsks()).status).toBe(429)
+  await sendCapAlerts(test.platform)
+  const sent = test.platform.db.select().from(notices).all()
+  expect(sent.map(({ kind }) => kind)).toEqual(['cap_reached'])
+})
+
+test('capAlertsJob looks at the limits every few seconds', async () => {
+  await using test = await house()
+  expect(capAlertsJob(test.platform).everyMs).toBeLessThanOrEqual(5000)
 })

@@ -21,6 +21,8 @@ export type Breakers = {
    * @throws AppError `limited` AGENT_PAUSED while the agent, its owner's or all agents are paused.
    */
   budgetOf(agentId: string): Budget | undefined
+  /** Returns the agents whose calls their own limit has refused since the last time. */
+  takeRefused(): ReadonlySet<string>
 }
 
 const WHO: Readonly<Record<PauseRow['scope'], string>> = {
@@ -32,11 +34,23 @@ const WHO: Readonly<Record<PauseRow['scope'], string>> = {
 /** Asked on every call of an agent, so what it finds is remembered until something is written. */
 export function createBreakers({ db, agentSums }: { db: Db; agentSums: RunningSums }): Breakers {
   const find = memoize(db, (agentId) => ({ pause: findPause(db, agentId), caps: findCaps(db, agentId) }))
+  let refused = new Set<string>()
   return {
+    takeRefused() {
+      const taken = refused
+      refused = new Set()
+      return taken
+    },
     budgetOf(agentId) {
       const { pause, caps } = find(agentId)
       if (pause) throw paused(pause)
-      return caps ? toBudget(caps, () => agentSums.used(agentId)) : undefined
+      return caps
+        ? toBudget(
+            caps,
+            () => agentSums.used(agentId),
+            () => refused.add(agentId),
+          )
+        : undefined
     },
   }
 }
@@ -84,7 +98,11 @@ function paused({ scope, reason }: PauseRow): AppError {
   return new AppError('limited', `${WHO[scope]}${why}`, { code: 'AGENT_PAUSED' })
 }
 
-function toBudget({ agentId, tokensPerDay, costMicroUsdPerDay }: CapsRow, used: () => Sums): Budget | undefined {
+function toBudget(
+  { agentId, tokensPerDay, costMicroUsdPerDay }: CapsRow,
+  used: () => Sums,
+  onRefused: () => void,
+): Budget | undefined {
   if (tokensPerDay === null && costMicroUsdPerDay === null) return undefined
   return {
     id: `agent ${agentId}`,
@@ -93,6 +111,7 @@ function toBudget({ agentId, tokensPerDay, costMicroUsdPerDay }: CapsRow, used: 
     maxCostMicroUsd: costMicroUsdPerDay ?? Number.POSITIVE_INFINITY,
     isOfMoney: costMicroUsdPerDay !== null,
     exceeded(sums) {
+      onRefused()
       const tokens = tokensPerDay === null ? [] : [`${sums.tokens} of ${tokensPerDay} tokens`]
       const cost = costMicroUsdPerDay === null ? [] : [`$${usd(sums.costMicroUsd)} of $${usd(costMicroUsdPerDay)}`]
       const message = `Daily limit of this agent reached. Used ${[...tokens, ...cost].join(', ')}. It resets at midnight UTC.`

@@ -23,7 +23,12 @@ type Meter = { subject: string; user: typeof users.$inferSelect; usedPercent: nu
 export async function sendUsageAlerts(deps: AlertDeps): Promise<void> {
   const month = toMonth(deps.clock.now())
   const meters = [...listPlanMeters(deps, month), ...listKeyMeters(deps, month)]
-  const reached = meters.filter(({ usedPercent }) => usedPercent >= PERCENTS[0])
+  const sent = deps.db.select().from(usageAlerts).where(eq(usageAlerts.month, month)).all()
+  const isSent = new Set(sent.map(({ subject, percent }) => `${subject} ${percent}`))
+  const reached = meters.filter(({ subject, usedPercent }) => {
+    const highest = PERCENTS.findLast((percent) => percent <= usedPercent)
+    return highest !== undefined && !isSent.has(`${subject} ${highest}`)
+  })
   if (reached.length === 0) return
   await write(deps.db, (tx) => {
     for (const meter of reached) tellOnce(deps, tx, meter, month)

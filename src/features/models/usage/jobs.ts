@@ -4,7 +4,8 @@ import type { UsageSpool } from './recording/spool.ts'
 import type { Spendings } from './spend.ts'
 
 const DRAIN_MS = 10_000
-const ALERT_MS = 60_000
+/** A limit of a key or a plan stops work at once, so its owner hears of it within seconds. */
+const ALERT_MS = 5000
 /** Calls that are shorter go without a line; those of the last second before a kill are lost. */
 const NOTE_MS = 1000
 

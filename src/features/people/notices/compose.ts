@@ -10,6 +10,7 @@ const TITLES: Readonly<Record<NoticeKind, string>> = {
   recovered: 'runs again',
   given_up: 'was given up',
   cap_near: 'is near its daily limit',
+  cap_reached: 'has reached its daily limit',
   approval_wanted: 'asks for your approval',
   turn_limited: 'was stopped in a turn',
   task_failed: 'failed at a task',
@@ -18,7 +19,7 @@ const TITLES: Readonly<Record<NoticeKind, string>> = {
 }
 /** What lasts until the agent runs again. */
 export const PROBLEMS: ReadonlySet<NoticeKind> = new Set(['down', 'given_up'])
-const URGENT: ReadonlySet<NoticeKind> = new Set(['given_up', 'approval_wanted'])
+const URGENT: ReadonlySet<NoticeKind> = new Set(['given_up', 'cap_reached', 'approval_wanted'])
 
 /** `Ada is down`, `Still: Ada is down`. */
 export function toTitle({ kind, agentName, reminders }: Pick<NoticeRow, 'kind' | 'agentName' | 'reminders'>): string {

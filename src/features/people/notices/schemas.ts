@@ -8,6 +8,7 @@ export const NOTICE_KINDS = [
   'recovered',
   'given_up',
   'cap_near',
+  'cap_reached',
   'approval_wanted',
   'turn_limited',
   'task_failed',

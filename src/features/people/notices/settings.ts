@@ -10,6 +10,7 @@ import { noticeSettings } from './tables.ts'
 const MAILED: readonly NoticeKind[] = [
   'given_up',
   'cap_near',
+  'cap_reached',
   'approval_wanted',
   'turn_limited',
   'task_failed',
