@@ -50,6 +50,8 @@ export type Server = {
   models: string[]
   /** Takes over the settings that count without a restart; those of `next` that do not are left alone. */
   reload(next: Config): void
+  /** Returns how many agents run now, which they do not stop doing with the server. */
+  countRunning(): number
   /** Drains requests for up to 10 s, then closes. Agents go on unless `stopAgents` is set. */
   stop(options?: { stopAgents?: boolean }): Promise<void>
 }
@@ -131,6 +133,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       reloadConfig(config, next)
       house?.reload()
     },
+    countRunning: () => house?.countRunning() ?? 0,
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
       stopSparing()

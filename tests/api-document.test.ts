@@ -170,6 +170,12 @@ test('GET /openapi.json: what a body takes and an answer gives is what the schem
   ])
 })
 
+test('GET /openapi.json: POST /v1/bus/send documents 402, 404, 409, 429 and 500', async () => {
+  const { paths } = await readDocument('backend')
+  const statuses = Object.keys(paths['/v1/bus/send']?.post?.responses ?? {})
+  expect(statuses).toEqual(expect.arrayContaining(['200', '402', '404', '409', '429', '500']))
+})
+
 test('an answer that its route does not declare fails the test that asked for it', async () => {
   const app = new Hono<BaseEnv>().basePath('/web')
   const KeyName = z.object({ name: z.string() })

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
 import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
@@ -10,12 +11,14 @@ import type { Config } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
+import { countRows } from '../db/count-rows.ts'
 import type { Db } from '../db/open.ts'
 import { startCheckpoints } from '../db/wal/checkpoints.ts'
 import { write } from '../db/write.ts'
 import { assignRuntimes, isAssigned } from '../features/agents/deployments/assign.ts'
 import { hasRunContainers } from '../features/agents/deployments/ran-containers.ts'
 import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
+import { agents } from '../features/agents/registry/tables.ts'
 import { findOriginal } from '../features/agents/residence/find-original.ts'
 import { findObjection, findResidence, type Here, setResidence, settle } from '../features/agents/residence/settle.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
@@ -67,6 +70,8 @@ export type OpenHouse = House & {
   listProviders(): string[]
   /** Asks the providers that the settings name now. */
   reload(): void
+  /** Returns how many agents run now. */
+  countRunning(): number
   /** Has somebody said, since it was opened, that the agents belong here after all? */
   wasAdopted(): boolean
   close(options?: { stopAgents?: boolean }): Promise<void>
@@ -115,6 +120,7 @@ export async function openHouse(parts: HouseParts): Promise<OpenHouse> {
       platform.models.catalogue.rebuild()
       void platform.models.catalogue.refresh(AbortSignal.timeout(CATALOGUE_MS))
     },
+    countRunning: () => countRows(db, agents, eq(agents.status, 'running')),
     wasAdopted: () => objection !== null && findObjection(db, here) === null,
     async close(options) {
       await jobs.stop()

@@ -78,7 +78,10 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   }
   reloadOnHangup({ log, output, notify, environment, apply, read: () => readGivenSettings(flags) })
 
-  log.info({ signal: await signalled }, 'stopping')
+  const signal = await signalled
+  log.info({ signal }, 'stopping')
+  const running = stopAgents || signal !== 'SIGINT' ? 0 : server.countRunning()
+  if (running > 0) process.stdout.write(describeRunning(running))
   notify('STOPPING=1')
   stopWatchdog()
   await server.stop({ stopAgents })
@@ -103,6 +106,12 @@ function toAgentCommand(command: string | undefined): [string, ...string[]] {
 /** `2026-11-22 14:05 UTC` */
 function toMinute(time: Date): string {
   return `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/** Says that agents outlive the server, and which commands end them. */
+function describeRunning(count: number): string {
+  const who = count === 1 ? '1 agent goes on running' : `${count} agents go on running`
+  return `\n${who}. To end agents: \`stead agents stop --all\` while the server runs, or Ctrl-C of \`stead serve --stop-agents\`.\n`
 }
 
 function toBanner(server: Server, config: ReturnType<typeof readConfig>): string {

@@ -50,7 +50,10 @@ test.each([
     await Bun.sleep(200)
     isStopping.resolve()
     expect((await asking).status).toBe(200)
-    expect((await program.ended()).exitCode).toBe(0)
+    const { exitCode, stdout } = await program.ended()
+    expect(exitCode).toBe(0)
+    // Ctrl-C of a person, who may think that the agents ended too.
+    expect(stdout.includes('1 agent goes on running')).toBe(signal === 'SIGINT')
   },
   300_000,
 )

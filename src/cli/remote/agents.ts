@@ -4,6 +4,7 @@ import { LogHistory } from '../../features/agents/logs/schemas.ts'
 import { SentMessage } from '../../features/talk/chat/schemas.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
+import { changeAll, type FleetAction, requireOneOrAll } from './all-agents.ts'
 import type { ServerClient } from './client.ts'
 import { findAgent, findAgents } from './find-agent.ts'
 import { readCount } from './read-count.ts'
@@ -14,10 +15,14 @@ import { toPlain, toTable } from './table.ts'
 const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 75 no server answers, 78 a setting is bad.'
 const MAX_LOG_LINES = 1000
 
+/** Actions on one agent or on all of the caller's. */
+const FLEET_ACTIONS: readonly (FleetAction & { description: string })[] = [
+  { name: 'start', description: 'starts an agent that was stopped', said: 'is started' },
+  { name: 'stop', description: 'stops an agent; what it keeps stays', said: 'is stopped' },
+]
+
 /** What is done to one agent, and what is said afterwards. */
 const ACTIONS: readonly [name: string, description: string, said: string][] = [
-  ['start', 'starts an agent that was stopped', 'is started'],
-  ['stop', 'stops an agent; what it keeps stays', 'is stopped'],
   ['restart', 'stops an agent and starts it again', 'is started again'],
   ['repair', 'puts an agent that does not work right', 'is repaired'],
 ]
@@ -36,6 +41,18 @@ export function agentsCommand(program: Command): void {
       const lines = readCount('--lines', options.lines, MAX_LOG_LINES)
       return run(options, (server) => readLogs(server, agent, lines))
     })
+  for (const { description, ...action } of FLEET_ACTIONS) {
+    const { name, said } = action
+    withOptions(agents, `${name} [agent]`, `${name} Ada\n  stead agents ${name} --all`)
+      .description(description)
+      .option('--all', 'all of your agents, with a summary; exit code 1 when some failed', false)
+      .action((agent: string | undefined, options: ServerOptions & { all: boolean }) => {
+        requireOneOrAll(name, agent, options.all)
+        return agent === undefined
+          ? changeAll(action, options)
+          : run(options, (server) => act(server, name, agent, said))
+      })
+  }
   for (const [name, description, said] of ACTIONS) {
     withOptions(agents, `${name} <agent>`, `${name} Ada`)
       .description(description)

@@ -103,6 +103,30 @@ test(
   NEVER_MS,
 )
 
+test(
+  'agents stop --all and start --all: a line for each agent and a summary, one document with --json; 1 when one failed',
+  async () => {
+    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
+    const { urls } = await house.start()
+    const person = await signUp(urls.web)
+    await Promise.all(['One', 'Two'].map((name) => createAgent(person, { name, model: 'local/echo' })))
+
+    const stopped = await house.run(['agents', 'stop', '--all'])
+    expect(stopped).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(stopped.stdout.trim().split('\n').sort()).toEqual(['2 stopped', 'One is stopped', 'Two is stopped'])
+    expect((await house.run(['agents', 'stop', '--all'])).stdout).toBe('0 stopped\n')
+
+    const started = await house.run(['agents', 'start', '--all', '--json'])
+    expect(JSON.parse(started.stdout)).toMatchObject({ done: 2, failed: 0, agents: [{ error: null }, { error: null }] })
+    expect((await house.run(['agents', 'list'])).stdout.match(/ running /g)).toHaveLength(2)
+    expect(await house.run(['agents', 'stop'])).toMatchObject({
+      exitCode: 2,
+      stderr: 'stead: agents stop: name an agent, or say --all\n',
+    })
+  },
+  NEVER_MS,
+)
+
 /** Each command ends its session, and says whose keys are meant where there are several accounts. */
 async function expectKeys(house: House, person: Person): Promise<void> {
   const created = await house.run(['keys', 'create', 'laptop', '--days', '90', '--scope', 'read'])

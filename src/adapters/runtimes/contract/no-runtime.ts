@@ -10,6 +10,7 @@ export function createNoRuntime(name: Runtime['name'], reason: string, kind: Err
   return {
     name,
     deploy: refuse,
+    renew: refuse,
     start: refuse,
     stop: refuse,
     kill: refuse,

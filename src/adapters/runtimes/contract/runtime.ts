@@ -119,6 +119,8 @@ export type Runtime = {
    * @throws AppError `invalid` spec, `conflict` {code: 'PORT_TAKEN'}.
    */
   deploy(spec: AgentSpec): Promise<void>
+  /** As `deploy`, except that an agent which is being restarted with this very spec is left to that. */
+  renew(spec: AgentSpec): Promise<void>
   /**
    * Fine when it runs. With `repair` the agent's program mends its own state first, where it can.
    * @throws AppError `not_found`, `conflict` {code: 'PORT_TAKEN'}.

@@ -72,6 +72,7 @@ const refuse = async (): Promise<never> => {
 const NOTHING_DEPLOYED: Runtime = {
   name: 'process',
   deploy: refuse,
+  renew: refuse,
   start: refuse,
   stop: refuse,
   kill: refuse,

@@ -85,10 +85,14 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     giveUp: (id) => shell.change(id, () => giveUpMisconfigured(parts, id)),
   })
 
+  const deploy: Runtime['deploy'] = (spec) => shell.deploy(spec, (checked) => deployAgent(parts, checked))
+
   return {
     name: 'docker',
     ...shell.common,
-    deploy: (spec) => shell.deploy(spec, (checked) => deployAgent(parts, checked)),
+    deploy,
+    // The engine says `running` of a container that it restarts, and one with this spec is not touched.
+    renew: deploy,
     start: (id, options) => shell.change(id, () => startAgent(parts, id, { repair: options?.repair ?? false })),
     stop: (id) => shell.change(id, () => stopAgent(parts, id, STOP_SECONDS)),
     kill: (id) => shell.change(id, () => stopAgent(parts, id, 0)),

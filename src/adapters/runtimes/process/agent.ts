@@ -112,12 +112,15 @@ export class ProcessAgent {
     await this.#life.write({ process: identity })
   }
 
+  /** Returns whether the agent was last deployed with this spec, running or not. */
+  async hasSpec({ secrets, ...plain }: AgentSpec): Promise<boolean> {
+    return Bun.deepEquals(this.#life.record?.spec, plain, true) && (await hasSecrets(this.#folder, secrets))
+  }
+
   deploy(spec: AgentSpec): Promise<void> {
     return this.#calls.enqueue(async () => {
       const { secrets, ...plain } = spec
-      if (this.#life.isRunning && Bun.deepEquals(this.#life.record?.spec, plain, true)) {
-        if (await hasSecrets(this.#folder, secrets)) return
-      }
+      if (this.#life.isRunning && (await this.hasSpec(spec))) return
       await this.#life.takePort(spec.port)
       await this.#end()
       await createFolder(this.#folder)

@@ -410,6 +410,19 @@ describe('ends', () => {
     expect(await runtime.logs(spec.id, { tail: 1 })).toEqual(['not now'])
   })
 
+  test('renew gives an agent that is being restarted another environment at once, and leaves one with the same alone', async () => {
+    const dir = newDir()
+    const runtime = await createRuntime(dir, { timing: { backoffMs: () => 600_000 } })
+    const spec = await deployHealthy(runtime)
+    process.kill(await getPid(dir, spec.id), 'SIGKILL')
+    await waitFor(async () => (await runtime.inspect(spec.id))?.state === 'restarting', PATIENCE_MS)
+    await runtime.renew(spec)
+    expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'restarting' })
+    await runtime.renew({ ...spec, environment: { ...spec.environment, PLATFORM_URL: 'http://127.0.0.1:2' } })
+    await waitFor(() => answersHealthz(spec.port), PATIENCE_MS)
+    expect((await getRecord(dir, spec.id)).spec.environment.PLATFORM_URL).toBe('http://127.0.0.1:2')
+  })
+
   test('a port that is taken does not keep a crashed agent from coming back later', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { backoffMs: () => 400 } })

@@ -83,6 +83,12 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
       const checked = requireSpec(spec)
       await (agents.get(checked.id) ?? createAgent(checked.id)).deploy(checked)
     },
+    async renew(spec) {
+      requireOpen()
+      const checked = requireSpec(spec)
+      const agent = agents.get(checked.id) ?? createAgent(checked.id)
+      if (!(await agent.hasSpec(checked))) await agent.deploy(checked)
+    },
     // Our own agent keeps nothing that it would have to repair.
     start: async (id) => getAgent(id).start(),
     stop: async (id) => getAgent(id).stop(),

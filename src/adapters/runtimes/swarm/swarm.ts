@@ -89,14 +89,18 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     shell.forget(id)
   }
 
+  const deploy: Runtime['deploy'] = (spec) =>
+    shell.deploy(spec, async (checked) => {
+      await deployAgent(parts, checked)
+      removedHere.delete(checked.id)
+    })
+
   return {
     name: 'swarm',
     ...shell.common,
-    deploy: (spec) =>
-      shell.deploy(spec, async (checked) => {
-        await deployAgent(parts, checked)
-        removedHere.delete(checked.id)
-      }),
+    deploy,
+    // A service with this spec is not touched, whatever its task does.
+    renew: deploy,
     start: (id, options) => change(id, () => startAgent(parts, id, { repair: options?.repair ?? false })),
     stop: (id) => change(id, () => stopAgent(parts, id)),
     kill: (id) => change(id, () => killAgent(parts, id)),

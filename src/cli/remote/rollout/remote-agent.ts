@@ -3,6 +3,7 @@ import { AppError } from '../../../core/errors.ts'
 import { DeploymentList, UpdatedImage } from '../../../features/agents/deployments/schemas.ts'
 import type { WebAgent } from '../../../features/agents/registry/schemas.ts'
 import type { ServerClient } from '../client.ts'
+import { toPlain } from '../table.ts'
 import type { Member } from './roll-out.ts'
 
 /** An agent of a server, as a roll-out takes it. */
@@ -16,6 +17,7 @@ export function toRemoteAgent(server: ServerClient, { id, name }: WebAgent, imag
   const update = async (wanted?: string) => {
     const body = wanted === undefined ? {} : { image: wanted }
     const updated = await server.ask(UpdatedImage, 'POST', `${path}/update`, body)
+    if (updated.message !== undefined) process.stderr.write(`${toPlain(`${name}: ${updated.message}`)}\n`)
     if (updated.status === 'provisioning') await waitForEnd(server, path)
     return updated
   }

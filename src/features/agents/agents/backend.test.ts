@@ -4,6 +4,7 @@ import { startJobs } from '../../../../tests/harness/jobs.ts'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
+import { VERSION } from '../../../core/version.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 const Created = z.object({ id: z.string() })
@@ -89,7 +90,7 @@ test('GET /api/agents/:id: 200 with the detail itself', async () => {
     plan: 'free',
     subdomain: `${ids.ada}.agents.localhost`,
     url: `https://${ids.ada}.agents.localhost`,
-    runtimeVersion: null,
+    runtimeVersion: VERSION,
     lastError: null,
     verified: false,
     verificationType: null,

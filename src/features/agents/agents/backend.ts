@@ -1,12 +1,12 @@
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { z } from 'zod'
-import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Log } from '../../../core/log.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { sendPieces, writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
+import { findAgentVersion, type VersionDeps } from '../deployments/version.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent, listShort } from '../registry/list.ts'
 import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
@@ -20,9 +20,9 @@ import { BackendAgent, BackendAgentList, CreatedAgent, UpdatedAgent } from './sc
 import { updateAgent } from './update.ts'
 
 export type AgentsBackendDeps = CreateOwnDeps &
-  ConfigDeps & {
+  ConfigDeps &
+  VersionDeps & {
     log: Log
-    runtimes: Pick<Runtimes, 'runtimeOf'>
     addresses: AgentAddresses
     internalKey: MiddlewareHandler<BackendEnv>
   }
@@ -79,7 +79,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
         plan: agent.plan,
         subdomain: toSubdomain(agent.id, addresses),
         url: toUrl(agent.id, addresses),
-        runtimeVersion: agent.runtimeVersion,
+        runtimeVersion: await findAgentVersion(deps, agent),
         lastError: toShownError(status, agent),
         verified,
         verificationType,

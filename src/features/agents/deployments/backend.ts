@@ -10,15 +10,17 @@ import type { CheckTokens } from '../registry/check-tokens.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import { deployAgent, type RequestDeps } from './request.ts'
 import { DeployedAgent, DeploymentRequest } from './schemas.ts'
+import { findAgentVersion, type VersionDeps } from './version.ts'
 
-export type DeploymentsBackendDeps = RequestDeps & {
-  checkTokens: CheckTokens
-  checkModel: CheckModel
-  addresses: AgentAddresses
-  killSwitch: boolean
-  internalKey: MiddlewareHandler<BackendEnv>
-  requestsPerMinute: { deployments: number }
-}
+export type DeploymentsBackendDeps = RequestDeps &
+  VersionDeps & {
+    checkTokens: CheckTokens
+    checkModel: CheckModel
+    addresses: AgentAddresses
+    killSwitch: boolean
+    internalKey: MiddlewareHandler<BackendEnv>
+    requestsPerMinute: { deployments: number }
+  }
 
 /** Deployment of agents, behind the internal key (Interface 4.4; decisions, 16). */
 export function deploymentsBackend(deps: DeploymentsBackendDeps) {
@@ -40,7 +42,7 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
         subdomain: toSubdomain(agent.id, deps.addresses),
         url: toUrl(agent.id, deps.addresses),
         status: toBackendStatus(agent.status),
-        runtimeVersion: agent.runtimeVersion,
+        runtimeVersion: await findAgentVersion(deps, agent),
       }
       return c.json(body, wasRunning ? 200 : 201)
     },

@@ -112,7 +112,7 @@ test('a deployment that fails leaves the agent in error, and says why wherever i
   const person = await signUp(server.urls.web)
   const response = await person.post('/api/agents/provision', { name: 'Ada' })
   expect(response.status).toBe(201)
-  const reason = 'The agent ended before it was healthy'
+  const reason = 'The agent ended before it was healthy (exit code 78)'
   const answer = await read(ProvisionResponse, response)
   expect(answer).toMatchObject({ success: true, error: reason, agent: { status: 'error', lastError: reason } })
   const { agent } = answer
@@ -123,10 +123,10 @@ test('a deployment that fails leaves the agent in error, and says why wherever i
     status: 'error',
     lastError: reason,
     startedAt: null,
-    runtimeVersion: null,
+    runtimeVersion: VERSION,
   })
   const instance = await person.get(`/api/instance/${agent.id}`)
-  expect(await instance.json()).toMatchObject({ status: 'error', startedAt: null, runtimeVersion: null })
+  expect(await instance.json()).toMatchObject({ status: 'error', startedAt: null, runtimeVersion: VERSION })
   const ordered = await person.post('/api/provision', { name: 'Bo', agentType: 'business' })
   expect(await ordered.json()).toMatchObject({ status: 'error', error: reason })
   expect(await follow(person, agent.id, isFinal)).toEqual([
@@ -183,6 +183,21 @@ test('a restart during the deployment ends with one agent that runs', async () =
   await Bun.write(gate, '')
   expect(await (await restarting).json()).toEqual({ ...RESTARTED, runtimeVersion: null })
   expect(await statusOf(person, id)).toBe('running')
+})
+
+/** An agent that says why it ends. */
+const TALKING_AGENT = [process.execPath, '-e', 'console.error("no room for the model"); process.exit(3)'] as const
+
+test('POST /api/agents/provision: an agent that never becomes healthy reports its exit code and last output', async () => {
+  await using server = await startServer({}, TALKING_AGENT)
+  const person = await signUp(server.urls.web)
+  await requestAgent(server, person)
+  const failed = await until('the deployment to fail', async () => {
+    const { agents } = await read(WebAgentList, person.get('/api/agents'))
+    return agents.find(({ status }) => status === 'error')
+  })
+  expect(failed.lastError).toContain('(exit code 3)')
+  expect(failed.lastError).toContain('no room for the model')
 })
 
 test('a deletion during the deployment leaves no process, no folder and no port', async () => {

@@ -32,6 +32,8 @@ const HEALTH_POLL_MS = 2000
 const FIRST_POLL_MS = 25
 /** An agent that ended this often while somebody waited for it will not be healthy. */
 const MAX_ENDS = 5
+const OUTPUT_LINES = 5
+const OUTPUT_LINE_CHARACTERS = 300
 
 /** `containerHealth`, except that an engine that cannot be asked counts as nothing. @throws AppError of the runtime. */
 export async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSignal): Promise<ProbedHealth> {
@@ -76,19 +78,37 @@ export async function waitForHealthy(
   const startedAt = performance.now()
   let timeoutMs = options.timeoutMs ?? HEALTH_TIMEOUT_MS
   const leftMs = () => startedAt + timeoutMs - performance.now()
+  let exitCode: number | null = null
+  const never = async (what: string) => {
+    const code = exitCode === null ? '' : ` (exit code ${exitCode})`
+    return new AppError('unavailable', `${what}${code}${await describeOutput(deps, agent)}`)
+  }
   for (let pauseMs = FIRST_POLL_MS; leftMs() > 0; pauseMs = Math.min(pauseMs * 2, pollMs)) {
     signal.throwIfAborted()
     if (!isWanted()) throw new AppError('conflict', 'Something else was asked of the agent meanwhile')
     const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
+    exitCode = inspection?.exitCode ?? exitCode
     if (inspection?.kind === 'openclaw') timeoutMs = options.timeoutMs ?? OPENCLAW_TIMEOUT_MS
     if (inspection && (await isAnswering(deps, toEndpoint(deps.sealer, agent, inspection)))) return inspection
     if (!inspection || inspection.state === 'exited' || inspection.state === 'stopped')
-      throw new AppError('unavailable', 'The agent ended before it was healthy')
+      throw await never('The agent ended before it was healthy')
     if (inspection.restarts >= MAX_ENDS)
-      throw new AppError('unavailable', `The agent ended ${inspection.restarts} times before it was healthy`)
+      throw await never(`The agent ended ${inspection.restarts} times before it was healthy`)
     await pause(Math.min(pauseMs, Math.max(0, leftMs())), signal)
   }
-  throw new AppError('unavailable', `The agent was not healthy within ${timeoutMs / 1000} s`)
+  throw await never(`The agent was not healthy within ${timeoutMs / 1000} s`)
+}
+
+/** Returns the last lines that an agent wrote, as the end of a reason; empty when there are none to be had. */
+export async function describeOutput(deps: Pick<HealthDeps, 'runtimes'>, agent: AgentRow): Promise<string> {
+  try {
+    const lines = await deps.runtimes.runtimeOf(agent).logs(agent.id, { tail: OUTPUT_LINES })
+    if (lines.length === 0) return ''
+    return `. Its last output:\n${lines.map((line) => line.slice(0, OUTPUT_LINE_CHARACTERS)).join('\n')}`
+  } catch (error) {
+    if (error instanceof AppError) return ''
+    throw error
+  }
 }
 
 /** The version the agent says it has: by the label of its image, or asked for. Null when it does not say. */

@@ -54,6 +54,10 @@ test('POST /api/agents/:id/update: 200 with another process, a backup, and the a
   expect(existsSync(join(server.dataDir, backupPath))).toBe(true)
   expect(await pidOf(server, id)).not.toBe(before)
 
+  // Named, an image is answered with why it was not used.
+  const named = await person.post(`/api/agents/${id}/update`, { image: 'stead-agent:9' })
+  expect(await named.json()).toMatchObject({ message: expect.stringContaining('Images do not apply') })
+
   // Without a body at all, as the restart of the current version.
   const again = await askBackend(server, `/api/agents/${id}/update`, { method: 'POST' })
   expect(await again.json()).toEqual({ ...answer, status: 'active', backupPath: expect.any(String) })
@@ -69,7 +73,7 @@ test('GET /api/agents/:id/deployments: an update that does not run goes back to 
   await Bun.write(gate, '')
   const response = await person.post(`/api/agents/${id}/update`, {})
   expect(response.status).toBe(500)
-  const reason = 'The agent ended before it was healthy'
+  const reason = 'The agent ended before it was healthy (exit code 78)'
   expect(await response.json()).toEqual({
     error: `${reason}. The agent went back, and runs on its version again`,
     code: 'ROLLED_BACK',

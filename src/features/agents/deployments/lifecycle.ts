@@ -28,12 +28,17 @@ export type LifecycleDeps = RequestDeps & {
 /** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
 const LONG_WAIT_MS = 170_000
 
+const NO_IMAGES =
+  'Images do not apply to agents that run as processes: the agent was restarted on the version of this program'
+
 /** What became of an update. Images are null where agents are processes, the previous one also before a first deployment. */
 export type UpdateOutcome = {
   agent: AgentRow
   image: string | null
   previousImage: string | null
   backupPath: string | null
+  /** Why the wanted image was not used. */
+  message?: string
 }
 
 /**
@@ -126,6 +131,7 @@ export async function updateUserAgent(
     image: done?.image ?? null,
     previousImage: done?.previousImage ?? null,
     backupPath: toBackupPath(id, done?.snapshot ?? null),
+    ...(wanted !== undefined && !hasImages && { message: NO_IMAGES }),
   }
 }
 

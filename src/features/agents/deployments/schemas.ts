@@ -73,12 +73,13 @@ export const RestartedAgent = ChangedStatus.extend({
   healMessage: z.string(),
 })
 
-/** `POST /api/agents/:id/update`: `backupPath` is where the workspace was kept before. */
+/** `POST /api/agents/:id/update`: `backupPath` is where the workspace was kept before; `message` says why the image was not used. */
 export const UpdatedImage = ChangedStatus.extend({
   runtimeVersion: z.string().nullable(),
   image: z.string().nullable(),
   previousImage: z.string().nullable(),
   backupPath: z.string().nullable(),
+  message: z.string().optional(),
 })
 
 /** `POST /api/agents/:id/snapshots/:snapshotId/restore`: `backupPath` is where what it replaced is kept. */

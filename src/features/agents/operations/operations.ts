@@ -177,7 +177,9 @@ export function endOperation(
 
 /** What is told of a change that was undone, wherever it is asked: in its answer and on the agent. */
 export function describeReturn(operation: Pick<OperationRow, 'kind' | 'error' | 'previousImage'>): string {
-  const { kind, error, previousImage } = operation
+  const { kind, previousImage } = operation
+  // The output of the one that failed stands in the history.
+  const error = operation.error?.split('. Its last output:\n')[0]
   if (kind === 'restore-snapshot')
     return `${error ?? 'The snapshot does not run'}. The agent runs with what it had before`
   return `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`

@@ -33,6 +33,7 @@ function runtimeWith(state: AgentState | null): { runtime: Runtime; asked: strin
       ...createNoRuntime('process', 'not in this test'),
       inspect: async (id) => (state ? { id, state, ...seen } : null),
       deploy: async () => void asked.push('deploy'),
+      renew: async () => void asked.push('renew'),
       stop: async () => void asked.push('stop'),
       remove: async () => void asked.push('remove'),
     },
@@ -54,7 +55,7 @@ test.each([
   ['running', ['deploy'], 'running'],
   ['stopped', ['deploy'], 'running'],
   [null, ['deploy'], 'running'],
-  ['restarting', [], 'running'],
+  ['restarting', ['renew'], 'running'],
   ['exited', [], 'error'],
 ] as const)(
   'an agent that should run and is %p makes the runtime do %j and is then %s',

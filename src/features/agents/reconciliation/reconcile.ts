@@ -131,6 +131,8 @@ async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | nu
   } else if (mayBeDown(deps, agent.id, inspection, down)) {
     // Owners see it even when nobody heard of it; whoever follows those that are down sees that it is back.
     await write(deps.db, (tx) => markDown(tx, agent.id, describeEnd(inspection), deps.clock.now()))
+    // It may be restarting because it does not find the platform, whose address has changed.
+    if (inspection?.state === 'restarting') await runtime.renew(await toSpec(deps, agent, agent.port))
   } else if (inspection?.state === 'exited') {
     const reason = 'The agent ended with a configuration error'
     await write(deps.db, (tx) => markFailed(tx, agent.id, reason, deps.clock.now()))

@@ -89,7 +89,7 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 500 when it does not r
   const [before] = await listOf(person, id)
   await Bun.write(gate, '')
   const response = await restore(person, id, before?.id)
-  const told = 'The agent ended before it was healthy. The agent runs with what it had before'
+  const told = 'The agent ended before it was healthy (exit code 78). The agent runs with what it had before'
   expect(response.status).toBe(500)
   expect(await response.json()).toMatchObject({ error: told, code: 'ROLLED_BACK' })
   expect(await Bun.file(plan).text()).toBe('tea at five')

@@ -36,7 +36,7 @@ export function busBackend(
 
   app.post(
     '/v1/bus/send',
-    answers({ 200: SentMessage }, 'not_found'),
+    answers({ 200: SentMessage }, 'payment_required', 'not_found', 'conflict', 'limited', 'internal'),
     requireAgent(deps.callers),
     validate('json', OwnMessage),
     async (c) => {

@@ -16,6 +16,7 @@ import {
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
 import { AgentToken, ChangedStatus, UpdateImageRequest } from '../../agents/deployments/schemas.ts'
+import { findAgentVersion } from '../../agents/deployments/version.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../../agents/registry/address.ts'
 import { openTokens } from '../../agents/registry/create.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'
@@ -115,12 +116,21 @@ function instanceReads(deps: InstancesWebDeps) {
   app.get('/api/instance/:userId', showAnswers, signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
     const status = await findShownStatus(deps.runtimes, agent)
-    return c.json(toInstance(deps.addresses, c.req.param('userId'), agent, STATUSES[status] ?? status))
+    const version = await findAgentVersion(deps, agent)
+    return c.json(
+      toInstance(
+        deps.addresses,
+        c.req.param('userId'),
+        { ...agent, runtimeVersion: version },
+        STATUSES[status] ?? status,
+      ),
+    )
   })
 
   app.get('/api/instance/:userId/stats', statsAnswers, signedIn, async (c) => {
     const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
-    return c.json(toInstanceStats(c.req.param('userId'), agent, await findAgentStats(deps, agent)))
+    const [stats, version] = [await findAgentStats(deps, agent), await findAgentVersion(deps, agent)]
+    return c.json(toInstanceStats(c.req.param('userId'), { ...agent, runtimeVersion: version }, stats))
   })
 
   app.get('/api/instance/:userId/token', tokenAnswers, ofAgents, signedIn, (c) => {
