@@ -7,7 +7,7 @@ import { atLeastOne, flag, repositories, seconds, url } from './forms.ts'
 export const AGENTS = {
   AGENT_RUNTIME: z.enum(['docker', 'swarm', 'process', 'auto']).optional().meta({
     description:
-      'What new agents run as. `docker`: containers of one engine; `swarm`: services of a Docker Swarm; `process`: child processes; `auto`: containers when an engine has the image, else processes',
+      'What new agents run as. `docker`: containers of one engine; `swarm`: services of a Docker Swarm; `process`: child processes; `auto`: containers when an engine has the image, else processes; an installation that has run containers never goes back to processes by itself',
     otherwise: 'cloud `docker`, home `auto`',
   }),
   AGENT_IMAGE: ImageReference.default(`stead-agent:${VERSION}`).describe(

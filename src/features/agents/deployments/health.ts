@@ -5,6 +5,7 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import { pause } from '../../../jobs/runner.ts'
+import { OUTPUT_FOLLOWS } from '../operations/operations.ts'
 import { openTokens } from '../registry/create.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
@@ -104,7 +105,7 @@ export async function describeOutput(deps: Pick<HealthDeps, 'runtimes'>, agent: 
   try {
     const lines = await deps.runtimes.runtimeOf(agent).logs(agent.id, { tail: OUTPUT_LINES })
     if (lines.length === 0) return ''
-    return `. Its last output:\n${lines.map((line) => line.slice(0, OUTPUT_LINE_CHARACTERS)).join('\n')}`
+    return `${OUTPUT_FOLLOWS}${lines.map((line) => line.slice(0, OUTPUT_LINE_CHARACTERS)).join('\n')}`
   } catch (error) {
     if (error instanceof AppError) return ''
     throw error

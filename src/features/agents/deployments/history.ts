@@ -1,6 +1,6 @@
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import { listOperations } from '../operations/operations.ts'
+import { listOperations, withoutOutput } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
 import { getAgent } from '../registry/list.ts'
 import { toBackupPath } from '../snapshots/snapshots.ts'
@@ -23,7 +23,7 @@ function toDeployment(row: OperationRow): Deployment {
     result: row.result,
     image: row.image,
     previousImage: row.previousImage,
-    reason: row.error,
+    reason: withoutOutput(row.error),
     logTail: row.logTail,
     backupPath: toBackupPath(row.agentId, row.snapshot),
     requestedAt: row.requestedAt.toISOString(),

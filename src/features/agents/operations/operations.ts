@@ -10,6 +10,9 @@ import { jobs } from '../../../jobs/tables.ts'
 import { agents } from '../registry/tables.ts'
 import { type DeploymentRow, deploymentHistory, deployments, type OperationRow } from './tables.ts'
 
+/** What stands between a reason and the last lines that an agent wrote. */
+export const OUTPUT_FOLLOWS = '. Its last output:\n'
+
 /** The job that carries out what was asked of one agent. */
 export const DEPLOY_JOB = 'agents.deploy'
 /** The job that ends and removes what runs for a deleted agent. */
@@ -175,11 +178,15 @@ export function endOperation(
     .run()
 }
 
+/** Returns a reason without the output at its end, for places that show the output by itself or have one line. */
+export function withoutOutput(reason: string | null): string | null {
+  return reason?.split(OUTPUT_FOLLOWS)[0] ?? null
+}
+
 /** What is told of a change that was undone, wherever it is asked: in its answer and on the agent. */
 export function describeReturn(operation: Pick<OperationRow, 'kind' | 'error' | 'previousImage'>): string {
   const { kind, previousImage } = operation
-  // The output of the one that failed stands in the history.
-  const error = operation.error?.split('. Its last output:\n')[0]
+  const error = withoutOutput(operation.error)
   if (kind === 'restore-snapshot')
     return `${error ?? 'The snapshot does not run'}. The agent runs with what it had before`
   return `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
