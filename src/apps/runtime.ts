@@ -1,4 +1,4 @@
-import type { Runtime, RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
+import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
 import { createRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import { createDockerRuntime } from '../adapters/runtimes/docker/docker.ts'
 import { createEngine } from '../adapters/runtimes/engine/engine.ts'

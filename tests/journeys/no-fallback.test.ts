@@ -33,7 +33,9 @@ test(
     expect([...(await house.agentPids()).keys()]).toEqual([agentId])
     const doctor = await house.run(['doctor'])
     expect(doctor.exitCode).toBe(1)
-    expect(doctor.stdout).toContain('✗ agents: New agents of this installation run in containers, and no container engine')
+    expect(doctor.stdout).toContain(
+      '✗ agents: New agents of this installation run in containers, and no container engine',
+    )
   },
   PATIENCE_MS,
 )

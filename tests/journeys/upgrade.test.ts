@@ -84,7 +84,8 @@ test.skipIf(engine === null)(
   async () => {
     if (!engine) return
     const [present, next] = [`stead-agent:${manifest.version}`, 'stead-agent:9.0.0']
-    const hasImage = async (name: string) => (await engine.docker.listImages({ filters: { reference: [name] } })).length > 0
+    const hasImage = async (name: string) =>
+      (await engine.docker.listImages({ filters: { reference: [name] } })).length > 0
     expect([await hasImage(present), await hasImage(next)]).toEqual([false, false])
     await using it = await openInstalled({ AGENT_RUNTIME: 'auto', DOCKER_HOST: engine.dockerHost })
     await createUser(it)
