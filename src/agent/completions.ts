@@ -3,9 +3,9 @@ import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
 import type { AgentEnv } from './env.ts'
 import { logFailure, toAppError, toErrorBody } from './errors.ts'
-import type { ModelEvent } from './model.ts'
 import { type ChatRequest, SessionKey, TurnId } from './schemas.ts'
 import type { KeptTurns } from './turns/kept-turns.ts'
+import type { ModelEvent } from './turns/model-event.ts'
 import { runLoggedTurn, type TurnDeps, type TurnResult } from './turns/turn.ts'
 
 /** Fills silence, such as a long tool call, so that nobody on the way closes the connection. */

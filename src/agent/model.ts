@@ -1,14 +1,16 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { StreamProviderError, streamText } from 'ai'
+import { type ModelMessage, StreamProviderError, streamText } from 'ai'
 import { z } from 'zod'
 import type { EarlyEnd } from '../core/agents/turn-limits.ts'
 import { AppError, errorMessage } from '../core/errors.ts'
 import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
 import type { EarlyEndReporter, ToolReporter } from './tools/reports.ts'
 import { createTools, type ToolDeps, type TurnTools } from './tools/tools.ts'
-import { type ToolUse, toToolUse } from './tools/uses.ts'
+import { toToolUse } from './tools/uses.ts'
 import { describeEarlyEnd, toLoop } from './turns/limits.ts'
+import type { ModelEvent } from './turns/model-event.ts'
 import { type PlainMessage, withPictures } from './turns/pictures.ts'
+import { type TurnRecord, textOf } from './turns/turn-record.ts'
 
 /** How providers say that a model takes no pictures. */
 const ABOUT_PICTURES = /\b(images?|image_url|vision|multi-?modal|modalit(y|ies))\b/i
@@ -23,17 +25,6 @@ export type Answer = {
   finishReason: 'stop' | 'length' | 'content_filter'
   usage: { inputTokens: number; outputTokens: number } | null
 }
-/**
- * `generation` is one call of the model, by the name under which the platform books it; `early_end` says that a limit has
- * ended the turn, after the sentence that tells so.
- */
-export type ModelEvent =
-  | { type: 'answering'; model: string }
-  | { type: 'text'; text: string }
-  | ({ type: 'tool' } & ToolUse)
-  | { type: 'generation'; id: string }
-  | ({ type: 'early_end' } & EarlyEnd)
-
 export type ModelRequest = {
   toInstructions: (turn: { canUseTools: boolean; timeZone: string | null }) => string
   /** Null for a conversation that nobody keeps. */
@@ -42,6 +33,8 @@ export type ModelRequest = {
   signal: AbortSignal
   /** Called before the turn waits for the owner's approval. */
   onWaitForOwner: () => void
+  /** Of a turn that is kept: the model goes on after the steps that it has. */
+  record: TurnRecord | null
 }
 
 /** A question without tools. */
@@ -72,31 +65,31 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   let canSee = true
 
   const attempt = async (request: ModelRequest, use: TurnTools | null, onEvent: (event: ModelEvent) => void) => {
-    const loop = use && toLoop(use)
+    const { record } = request
+    const loop = use && toLoop(use, record?.steps.length ?? 0)
     if (use) timeZone = use.timeZone
     const result = streamText({
       model: openModel(onEvent),
       instructions: request.toInstructions({ canUseTools: use !== null, timeZone }),
-      messages: await withPictures(deps.workspace, request.messages, canSee),
+      messages: [...(await withPictures(deps.workspace, request.messages, canSee)), ...toStepMessages(record)],
       abortSignal: request.signal,
       maxRetries: 0,
       include: { rawChunks: true },
       // The default prints to the console; the same error arrives as a part of the stream and is thrown there.
       onError: () => undefined,
-      onToolExecutionEnd: ({ toolCall, toolOutput, toolExecutionMs }) => {
-        const success = toolOutput.type === 'tool-result'
-        const durationMs = Math.round(toolExecutionMs)
-        deps.reportTool({ toolName: toolCall.toolName, success, durationMs })
-        const result = toolOutput.type === 'tool-result' ? toolOutput.output : errorMessage(toolOutput.error)
-        onEvent({ type: 'tool', ...toToolUse(toolCall.toolName, toolCall.input, result), success, durationMs })
-      },
+      onToolExecutionEnd: (ended) => noteTool(ended, { reportTool: deps.reportTool, onEvent, record }),
       ...loop?.settings,
     })
     try {
-      return await readAnswer(result.stream, onEvent, () => {
-        const end = loop?.earlyEnd() ?? { reason: 'steps', tool: null }
-        deps.reportEarlyEnd(end)
-        return end
+      return await readAnswer(result.stream, {
+        onEvent,
+        onStep: () => record?.beginStep(),
+        told: textOf(record?.events ?? []).length,
+        endEarly() {
+          const end = loop?.earlyEnd() ?? { reason: 'steps', tool: null }
+          deps.reportEarlyEnd(end)
+          return end
+        },
       })
     } catch (error) {
       request.signal.throwIfAborted()
@@ -121,7 +114,13 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   return {
     answerPlainly: ({ instructions, ...request }, onEvent) =>
       attempt(
-        { ...request, sessionKey: null, toInstructions: () => instructions, onWaitForOwner: () => undefined },
+        {
+          ...request,
+          sessionKey: null,
+          record: null,
+          toInstructions: () => instructions,
+          onWaitForOwner: () => undefined,
+        },
         null,
         onEvent,
       ),
@@ -140,6 +139,26 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   }
 }
 
+type EndedTool = Parameters<NonNullable<Parameters<typeof streamText>[0]['onToolExecutionEnd']>>[0]
+type ToldOfTools = {
+  reportTool: ToolReporter
+  onEvent: (event: ModelEvent) => void
+  record: TurnRecord | null
+}
+
+function noteTool(
+  { toolCall, toolOutput, toolExecutionMs }: EndedTool,
+  { reportTool, onEvent, record }: ToldOfTools,
+): void {
+  const success = toolOutput.type === 'tool-result'
+  const durationMs = Math.round(toolExecutionMs)
+  reportTool({ toolName: toolCall.toolName, success, durationMs })
+  // The record tells it, once it is on disk.
+  if (record) return
+  const result = toolOutput.type === 'tool-result' ? toolOutput.output : errorMessage(toolOutput.error)
+  onEvent({ type: 'tool', ...toToolUse(toolCall.toolName, toolCall.input, result), success, durationMs })
+}
+
 /** Once something was said or done, a turn cannot begin anew. */
 function noteBeginning(onEvent: (event: ModelEvent) => void) {
   let hasBegun = false
@@ -154,13 +173,41 @@ function noteBeginning(onEvent: (event: ModelEvent) => void) {
 
 type Parts = ReturnType<typeof streamText>['stream']
 
-async function readAnswer(
-  parts: Parts,
-  onEvent: (event: ModelEvent) => void,
-  endEarly: () => EarlyEnd,
-): Promise<Answer> {
+type Reading = {
+  onEvent: (event: ModelEvent) => void
+  onStep: () => void
+  /** Characters that were told before, of a turn that was taken up again. */
+  told: number
+  endEarly: () => EarlyEnd
+}
+
+/** The steps of a turn that is taken up again, in the model's protocol: its calls of tools, and what each came to. */
+function toStepMessages(record: TurnRecord | null): ModelMessage[] {
+  return (record?.steps ?? []).flatMap(({ text, calls }): ModelMessage[] => [
+    {
+      role: 'assistant',
+      content: [
+        ...(text ? [{ type: 'text' as const, text }] : []),
+        ...calls.map(({ id, name, input }) => ({
+          type: 'tool-call' as const,
+          toolCallId: id,
+          toolName: name,
+          input,
+        })),
+      ],
+    },
+    {
+      role: 'tool',
+      content: calls.flatMap(({ id, name, output }) =>
+        output ? [{ type: 'tool-result' as const, toolCallId: id, toolName: name, output }] : [],
+      ),
+    },
+  ])
+}
+
+async function readAnswer(parts: Parts, { onEvent, onStep, told, endEarly }: Reading): Promise<Answer> {
   let model: string | null = null
-  let length = 0
+  let length = told
   let isNewStep = false
   for await (const part of parts) {
     if (part.type === 'raw') {
@@ -169,6 +216,7 @@ async function readAnswer(
       model = said ?? model
     } else if (part.type === 'start-step') {
       isNewStep = true
+      onStep()
     } else if (part.type === 'text-delta' && part.text !== '') {
       // What a model says before and after using a tool are two paragraphs, not one word.
       onEvent({ type: 'text', text: isNewStep && length > 0 ? `\n\n${part.text}` : part.text })

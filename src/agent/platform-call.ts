@@ -2,7 +2,7 @@ import pRetry, { AbortError } from 'p-retry'
 import type { z } from 'zod'
 import { AppError } from '../core/errors.ts'
 import { requestIdHeader } from '../core/request-id.ts'
-import { readProblem, toAnswerError } from './platform-fetch.ts'
+import { PLATFORM_AWAY, readProblem, toAnswerError } from './platform-fetch.ts'
 
 const TIMEOUT_MS = 10_000
 /** A platform that is started again is back within a second or two. */
@@ -48,7 +48,8 @@ export function createPlatformCall(
     }).catch((error) => {
       if (signal?.aborted) throw new AbortError(toError(signal.reason))
       if (timeout.aborted) throw new AbortError(new AppError('upstream_timeout', 'The platform did not answer in time'))
-      throw new AppError('upstream_failed', 'The platform cannot be reached', {}, { cause: error })
+      const extra = { code: PLATFORM_AWAY, wasReached: false }
+      throw new AppError('upstream_failed', 'The platform cannot be reached', extra, { cause: error })
     })
     if (response.ok) return parseAnswer(schema, await response.text())
     const problem = await readProblem(response)

@@ -5,6 +5,24 @@ import { requestIdHeader } from '../core/request-id.ts'
 const MAX_ERROR_BYTES = 64 * 1024
 const END_OF_STREAM = /data:\s*\[DONE\]\s*$/
 
+/** The code of an error that says nothing but that the platform is away. `wasReached`: it may have begun to answer. */
+export const PLATFORM_AWAY = 'PLATFORM_AWAY'
+
+/** How the system and Bun name a connection that was never made. */
+const NEVER_CONNECTED = new Set([
+  'ConnectionRefused',
+  'ECONNREFUSED',
+  'FailedToOpenSocket',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+])
+
+export function toAwayError(error: unknown): AppError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const extra = { code: PLATFORM_AWAY, wasReached: !NEVER_CONNECTED.has(code) }
+  return new AppError('upstream_failed', 'The platform cannot be reached', extra, { cause: error })
+}
+
 const ErrorBody = z.object({
   reason: z.string().optional(),
   error: z.union([
@@ -33,7 +51,7 @@ export function createPlatformFetch(plainFetch: typeof fetch, idleMs: number): t
       watch.stop()
       if (error instanceof AppError || init?.signal?.aborted) throw error
       if (watch.signal.aborted) throw watch.signal.reason
-      throw new AppError('upstream_failed', 'The platform cannot be reached', {}, { cause: error })
+      throw toAwayError(error)
     }
   }
   return Object.assign(fetchSoundly, { preconnect: plainFetch.preconnect })
@@ -68,7 +86,24 @@ function toCheckedResponse(response: Response, watch: IdleWatch): Response {
   if (!response.body || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
     throw new AppError('upstream_failed', 'The platform answered something that is not a completion stream')
   }
-  return new Response(response.body.pipeThrough(createEndCheck(watch)), response)
+  return new Response(namingBreaks(response.body).pipeThrough(createEndCheck(watch)), response)
+}
+
+/** A connection that breaks, unlike an answer that just ends, is that of a platform which has ended. */
+function namingBreaks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      } catch (error) {
+        controller.error(error instanceof AppError ? error : toAwayError(error))
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
 }
 
 /** Passes bytes on and remembers the last few: a stream that just stops is not a finished answer. */

@@ -15,6 +15,7 @@ import { LiveTurn } from './live-turn.tsx'
 import type { MessageWays } from './message.tsx'
 import { MessageList } from './message-list.tsx'
 import { type Target, useShownMessages, useTarget } from './shown-messages.ts'
+import { CONTINUE } from './shown-turn.ts'
 import { useTurn } from './turn.ts'
 
 type ConversationProps = {
@@ -51,6 +52,7 @@ export function Conversation({ agent, sessionId, target, blocked }: Conversation
         turn={turn}
         ways={ways}
         onRetry={() => void talk.retry()}
+        onContinue={() => talk.send({ text: CONTINUE, attachments: [] })}
         jump={scrolled}
       />
       <p aria-live="polite" className="sr-only">
@@ -80,10 +82,13 @@ function useMessageWays(send: Talk['send'], canSend: boolean): MessageWays {
   useEffect(() => {
     latest.current = send
   })
-  return useMemo(
-    () => (canSend ? { onResend: ({ id }, text) => latest.current({ text, attachments: [], replaces: id }) } : null),
-    [canSend],
-  )
+  return useMemo(() => {
+    if (!canSend) return null
+    return {
+      onResend: ({ id }, text) => latest.current({ text, attachments: [], replaces: id }),
+      onContinue: () => latest.current({ text: CONTINUE, attachments: [] }),
+    }
+  }, [canSend])
 }
 
 type MessagesProps = Pick<ConversationProps, 'agent' | 'sessionId' | 'target'> & {
@@ -91,12 +96,13 @@ type MessagesProps = Pick<ConversationProps, 'agent' | 'sessionId' | 'target'> &
   turn: Talk['turn']
   ways: MessageWays
   onRetry: () => void
+  onContinue: () => void
   /** Is given what leads to the end. */
   jump: { current: () => void }
 }
 
 /** Everything above the composer, scrolling. */
-function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, jump }: MessagesProps) {
+function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, onContinue, jump }: MessagesProps) {
   const place = { agentId: agent.id, sessionId }
   const history = useInfiniteQuery(messagesQuery(place))
   useQuery({ ...newMessagesQuery(useQueryClient(), place), enabled: history.isSuccess && !turn })
@@ -134,7 +140,14 @@ function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, jum
               />
             )}
             {turn && (
-              <LiveTurn turn={turn} agentId={agent.id} agentName={agent.name} canRetry={canWrite} onRetry={onRetry} />
+              <LiveTurn
+                turn={turn}
+                agentId={agent.id}
+                agentName={agent.name}
+                canRetry={canWrite}
+                onRetry={onRetry}
+                onContinue={onContinue}
+              />
             )}
           </ol>
         </div>

@@ -1,5 +1,5 @@
 import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
-import { ReplyDelta, ToolCall } from '../../src/features/talk/chat/schemas.ts'
+import { ReplyDelta, ToolCall, TurnRestart } from '../../src/features/talk/chat/schemas.ts'
 import { whileInSight } from '../api/while-in-sight.ts'
 import { readTurn } from './chat-api.ts'
 
@@ -9,6 +9,8 @@ const AGAIN_MS = 2000
 type Following = {
   onText: (text: string) => void
   onTool: (call: ToolCall) => void
+  /** The agent answers anew: what was handed on before is void. */
+  onRestart: (restart: TurnRestart) => void
   /** The connection is lost, or there again. */
   onLost: (isLost: boolean) => void
   onEnd: (turn: ChatTurn) => void
@@ -19,7 +21,10 @@ type Following = {
  * Hands on what an agent says in a turn after what `turn` has of it, each piece once, through lost connections, until it has
  * ended. @returns what ends the following; the turn goes on.
  */
-export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFail }: Following): () => void {
+export function followTurn(
+  turn: ChatTurn,
+  { onText, onTool, onRestart, onLost, onEnd, onFail }: Following,
+): () => void {
   const leaving = new AbortController()
   let position = turn.position
   let leave: (() => void) | undefined
@@ -53,6 +58,12 @@ export function followTurn(turn: ChatTurn, { onText, onTool, onLost, onEnd, onFa
       if (end <= position) return
       position = end
       onTool(ToolCall.parse(JSON.parse(data)))
+    })
+    source.addEventListener('restart', ({ data, lastEventId }) => {
+      const end = Number(lastEventId)
+      if (end <= position) return
+      position = end
+      onRestart(TurnRestart.parse(JSON.parse(data)))
     })
     for (const end of ['done', 'stopped', 'failed']) source.addEventListener(end, () => void settle())
     source.addEventListener('error', () => {

@@ -1,4 +1,4 @@
-import { RotateCw } from 'lucide-react'
+import { Play, RotateCw } from 'lucide-react'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AgentText } from './agent-text.tsx'
@@ -9,7 +9,14 @@ import type { Turn } from './shown-turn.ts'
 import { Silence } from './silence.tsx'
 import { ToolFolds } from './tool-folds.tsx'
 
-type LiveTurnProps = { turn: Turn; agentId: string; agentName: string; canRetry: boolean; onRetry: () => void }
+type LiveTurnProps = {
+  turn: Turn
+  agentId: string
+  agentName: string
+  canRetry: boolean
+  onRetry: () => void
+  onContinue: () => void
+}
 
 const REMARKS: Record<Turn['state'], string | null> = {
   waiting: null,
@@ -19,8 +26,8 @@ const REMARKS: Record<Turn['state'], string | null> = {
 }
 
 /** The message on its way, the reply as it comes, and what to do when it did not come. */
-export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry }: LiveTurnProps) {
-  const { text, attachments, reply, toolCalls, sentAt, state, isLost, problem } = turn
+export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry, onContinue }: LiveTurnProps) {
+  const { text, attachments, reply, toolCalls, sentAt, state, isLost, problem, isInterrupted } = turn
   const isOver = state === 'failed' || state === 'stopped'
   return (
     <>
@@ -51,10 +58,18 @@ export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry }: LiveTu
               This reply was stopped.
             </p>
           )}
-          <Button disabled={!canRetry} onClick={onRetry}>
-            <RotateCw aria-hidden className="size-4" />
-            Try again
-          </Button>
+          <div className="flex flex-wrap gap-2">
+            {isInterrupted && (
+              <Button look="primary" disabled={!canRetry} onClick={onContinue}>
+                <Play aria-hidden className="size-4" />
+                Continue
+              </Button>
+            )}
+            <Button disabled={!canRetry} onClick={onRetry}>
+              <RotateCw aria-hidden className="size-4" />
+              Try again
+            </Button>
+          </div>
         </li>
       )}
     </>

@@ -62,13 +62,18 @@ const ENDED: Readonly<Record<NonNullable<TurnSummary['endedBy']>, string>> = {
 }
 
 /** What is known of a turn, such as `openai/gpt-4o-mini · 1,500 tokens · $0.00045 · 2.1 s`. */
-function Figures({ turn: { model, inputTokens, outputTokens, costUsd, durationMs, endedBy } }: { turn: TurnSummary }) {
+function Figures({
+  turn: { model, inputTokens, outputTokens, costUsd, durationMs, endedBy, restarts },
+}: {
+  turn: TurnSummary
+}) {
   const isCounted = inputTokens !== null && outputTokens !== null
   const parts = [
     model,
     isCounted ? `${(inputTokens + outputTokens).toLocaleString('en')} tokens` : null,
     costUsd === null ? null : dollars.format(costUsd),
     durationMs === null ? null : toDuration(durationMs),
+    restarts === 0 ? null : 'asked again after an interruption',
     endedBy === null ? null : ENDED[endedBy],
   ].filter((part) => part !== null)
   const split = isCounted

@@ -1,8 +1,9 @@
-import { RotateCw } from 'lucide-react'
+import { Play, RotateCw } from 'lucide-react'
 import { memo } from 'react'
 import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { Message, type MessageWays } from './message.tsx'
+import { INTERRUPTED } from './shown-turn.ts'
 
 type MessageListProps = {
   messages: readonly ChatMessage[]
@@ -31,7 +32,13 @@ export const MessageList = memo(function MessageList({ messages, agentName, targ
         />
       ))}
       {question && ways && last && last.status !== 'sent' && (
-        <li>
+        <li className="flex flex-wrap gap-2">
+          {last.turn?.errorCode === INTERRUPTED && (
+            <Button look="primary" onClick={ways.onContinue}>
+              <Play aria-hidden className="size-4" />
+              Continue
+            </Button>
+          )}
           <Button onClick={() => ways.onResend(question, question.content)}>
             <RotateCw aria-hidden className="size-4" />
             Try again

@@ -16,7 +16,11 @@ const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], strin
 }
 
 /** What can be done with messages; null while an answer is under way, or the agent cannot be written to. */
-export type MessageWays = { onResend: (message: ChatMessage, text: string) => void } | null
+export type MessageWays = {
+  onResend: (message: ChatMessage, text: string) => void
+  /** Asks the agent to go on after a turn that was interrupted. */
+  onContinue: () => void
+} | null
 
 type MessageProps = {
   message: ChatMessage
@@ -30,7 +34,7 @@ type MessageProps = {
 
 /** One message of the conversation; unchanged ones are not drawn again while a reply streams in. */
 export const Message = memo(function Message({ message, agentName, question, isTarget, ways }: MessageProps) {
-  const { id, sender, content, status, timestamp, turn, attachments } = message
+  const { id, sender, content, status, timestamp, turn, attachments, author } = message
   const [isEdited, setEdited] = useState(false)
   const isMine = sender === 'user'
   if (isEdited && ways) {
@@ -49,6 +53,7 @@ export const Message = memo(function Message({ message, agentName, question, isT
       id={id}
       sender={sender}
       agentName={agentName}
+      author={author}
       timestamp={timestamp}
       remark={REMARKS[status][sender]}
       isTarget={isTarget}
@@ -71,6 +76,8 @@ type MessageFrameProps = {
   id?: string
   sender: ChatMessage['sender']
   agentName: string
+  /** The person who wrote it on another platform; null for the user. */
+  author?: string | null
   timestamp: string
   remark: ReactNode
   isTarget?: boolean
@@ -84,6 +91,7 @@ export function MessageFrame({
   id,
   sender,
   agentName,
+  author,
   timestamp,
   remark,
   isTarget,
@@ -98,7 +106,7 @@ export function MessageFrame({
       className={`group grid max-w-full scroll-my-16 grid-cols-1 gap-1 rounded-lg ${isTarget ? 'outline-2 outline-offset-4 outline-accent' : ''} ${isMine ? 'justify-items-end pl-8 sm:pl-20' : 'justify-items-start'}`}
     >
       <p className="text-xs text-muted">
-        <span className="mr-1.5 font-medium">{isMine ? 'You' : agentName}</span>
+        <span className="mr-1.5 font-medium">{isMine ? (author ?? 'You') : agentName}</span>
         <Moment at={timestamp} as="clock" />
         {remark && <span className="text-bad"> · {remark}</span>}
       </p>

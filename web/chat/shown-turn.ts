@@ -20,7 +20,14 @@ export type Turn = {
   state: 'waiting' | 'answering' | 'stopped' | 'failed'
   isLost: boolean
   problem: string | null
+  /** The agent could not take it up again after a crash. */
+  isInterrupted: boolean
 }
+
+/** The code of a turn that a crash has ended for good. */
+export const INTERRUPTED = 'TURN_INTERRUPTED'
+/** The message that goes on after such a turn. */
+export const CONTINUE = 'Please continue where you were interrupted.'
 
 /** A turn that is followed; `leave` lets it go on without this page. */
 export type Followed = { id: string; leave: () => void }
@@ -38,6 +45,7 @@ const NOTHING: Turn = {
   state: 'waiting',
   isLost: false,
   problem: null,
+  isInterrupted: false,
 }
 
 /** A message that is being sent. */
@@ -64,6 +72,7 @@ export function showTurn(
   }
   const leave = followTurn(begun, {
     onTool: (call) => show({ toolCalls: [...shown.toolCalls, call], state: 'answering' }),
+    onRestart: () => show({ reply: '', toolCalls: [], state: 'waiting' }),
     onText: (text) => show({ reply: shown.reply + text, state: 'answering' }),
     onLost: (isLost) => show({ isLost }),
     onEnd: (ended) => {
@@ -102,7 +111,8 @@ function toShownTurn({ id, questionId, replyId, message, text, toolCalls, create
 /** What is shown of a turn that was stopped, or has failed. */
 export function toEndedTurn(ended: ChatTurn): Turn {
   const state = ended.state === 'stopped' ? 'stopped' : 'failed'
-  return { ...toShownTurn(ended), state, problem: ended.error }
+  const isInterrupted = ended.errorCode === INTERRUPTED
+  return { ...toShownTurn(ended), state, problem: ended.error, isInterrupted }
 }
 
 /** A long reply comes in thousands of pieces; drawing each one would keep the page busy. */

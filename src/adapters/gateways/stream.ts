@@ -52,18 +52,22 @@ export type ToolCall = z.infer<typeof ToolCall>
 /**
  * What an agent does in a turn. Those of the built-in agent tell of tools, and name each call of a model as it is booked;
  * `usage` is what all calls took together, as the agent counts it; `early_end` says that a limit has ended the turn.
+ * `restart` says that the agent took the turn up again after a crash, for the `restarts`-th time: what follows replaces all
+ * text and all uses of tools before it.
  */
 export type AgentEvent =
   | { type: 'text'; text: string }
   | ({ type: 'tool' } & ToolCall)
   | { type: 'generation'; id: string }
   | ({ type: 'early_end' } & EarlyEnd)
+  | { type: 'restart'; restarts: number }
   | { type: 'usage'; model: string | null; inputTokens: number; outputTokens: number }
 
 const Step = z.discriminatedUnion('type', [
   ToolCall.extend({ type: z.literal('tool') }),
   z.object({ type: z.literal('generation'), id: z.string().max(200) }),
   EarlyEnd.extend({ type: z.literal('early_end') }),
+  z.object({ type: z.literal('restart'), restarts: z.number().int().min(1).max(100) }),
 ])
 const Tokens = z.number().int().min(0).max(MAX_TOKENS)
 const Usage = z.object({ prompt_tokens: Tokens, completion_tokens: Tokens })

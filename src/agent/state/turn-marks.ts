@@ -7,6 +7,7 @@ import { sha256 } from '../../core/secrets.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
 const Event = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('restart'), restarts: z.number() }),
   z.object({ type: z.literal('answering'), model: z.string() }),
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('generation'), id: z.string() }),
@@ -20,6 +21,41 @@ const Event = z.discriminatedUnion('type', [
     durationMs: z.number(),
   }),
 ])
+export type TurnEvent = z.infer<typeof Event>
+
+/** A tool that was used, with what the model is shown of it; `output` is null until it has ended. */
+const ToolCall = z.object({
+  id: z.string(),
+  name: z.string(),
+  input: z.unknown(),
+  output: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('text'), value: z.string() }),
+      z.object({ type: z.literal('json'), value: z.json() }),
+      z.object({ type: z.literal('error-text'), value: z.string() }),
+    ])
+    .nullable(),
+})
+/** One call of the model in which it used tools, and what it said before. */
+const Step = z.object({ text: z.string(), calls: z.array(ToolCall) })
+export type TurnStep = z.infer<typeof Step>
+
+/** What it takes to take a turn up again. */
+const SavedTurn = z.object({
+  sessionKey: z.string().nullable(),
+  messages: z.array(
+    z.object({
+      role: z.enum(['system', 'developer', 'user', 'assistant']),
+      content: z.string(),
+      images: z.array(z.string()).optional(),
+    }),
+  ),
+  restarts: z.number(),
+  steps: z.array(Step),
+  events: z.array(Event),
+})
+export type SavedTurn = z.infer<typeof SavedTurn>
+
 const Answer = z.object({
   model: z.string(),
   finishReason: z.enum(['stop', 'length', 'content_filter']),
@@ -33,17 +69,19 @@ const Failure = z.object({
 const TurnMark = z.object({
   id: z.string(),
   end: z.object({ events: z.array(Event), answer: Answer.nullable(), failure: Failure.nullable() }).nullable(),
+  /** Null once it has ended, and in files of earlier versions. */
+  saved: SavedTurn.nullable().default(null),
 })
 
 /** What a turn has come to: everything it told, and its answer or why there is none. */
 export type TurnOutcome = NonNullable<z.infer<typeof TurnMark>['end']>
 
-/** Which turns were begun, and how those that have ended did: whoever asks again gets the same answer. */
+/** The turns that were begun, how far each has come, and how it ended: a caller who asks again gets the same answer. */
 export type TurnMarks = {
   /** Null for a turn that was never begun; without an `end` it was begun and not ended. */
   find(id: string): Promise<z.infer<typeof TurnMark> | null>
-  /** To be called before anything is done that must not be done twice. */
-  begin(id: string): Promise<void>
+  /** Keeps how far a turn has come, before anything is done that must not be done twice. */
+  save(id: string, saved: SavedTurn): Promise<void>
   end(id: string, end: TurnOutcome): Promise<void>
 }
 
@@ -54,7 +92,7 @@ const PRUNE_EVERY = 50
 
 /** One file a turn in `folder`, on disk when a call returns. */
 export function createTurnMarks(folder: string): TurnMarks {
-  let begun = 0
+  const begun = new Set<string>()
   const fileOf = (id: string) => join(folder, `${sha256(id)}.json`)
   const keep = async (mark: z.input<typeof TurnMark>) => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -68,12 +106,13 @@ export function createTurnMarks(folder: string): TurnMarks {
       })
       return text === null ? null : TurnMark.parse(JSON.parse(text))
     },
-    async begin(id) {
-      if (begun % PRUNE_EVERY === 0) await prune(folder)
-      begun += 1
-      await keep({ id, end: null })
+    async save(id, saved) {
+      if (begun.size >= PRUNE_EVERY) begun.clear()
+      if (begun.size === 0) await prune(folder)
+      begun.add(id)
+      await keep({ id, end: null, saved })
     },
-    end: (id, end) => keep({ id, end }),
+    end: (id, end) => keep({ id, end, saved: null }),
   }
 }
 

@@ -45,8 +45,11 @@ export function defineTool<Schema extends z.ZodType>(definition: {
   }
 }
 
-/** What stands before each use: counting it, asking the owner, and doing it with what came of that. */
-export type Guard = (name: string, agentTool: AgentTool, input: unknown, signal: AbortSignal) => Promise<unknown>
+/** One call of a tool by the model; `id` is the model's own. */
+export type ToolCallOfModel = { id: string; name: string; input: unknown; signal: AbortSignal }
+
+/** What comes before each use: counting it, asking the owner, and doing it with what came of that. */
+export type Guard = (agentTool: AgentTool, call: ToolCallOfModel) => Promise<unknown>
 
 /** The tools as the AI SDK takes them, each behind `guard`. */
 export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: Guard): ToolSet {
@@ -57,7 +60,8 @@ export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: Gua
       tool({
         description: agentTool.description,
         inputSchema: agentTool.inputSchema,
-        execute: (input, { abortSignal = never }) => guard(name, agentTool, input, abortSignal),
+        execute: (input, { abortSignal = never, toolCallId }) =>
+          guard(agentTool, { id: toolCallId, name, input, signal: abortSignal }),
       }),
     ]),
   )

@@ -1,13 +1,14 @@
 import type { ToolSet } from 'ai'
 import { z } from 'zod'
 import type { ToolSettings } from '../../core/agent-tools.ts'
-import { AppError } from '../../core/errors.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Outbox } from '../channels/channel.ts'
 import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform-call.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Workspace } from '../state/workspace.ts'
+import type { ToolOutput, TurnRecord } from '../turns/turn-record.ts'
 import { createAgentTools } from './agents.ts'
 import type { Approvals, Question } from './approvals.ts'
 import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
@@ -41,8 +42,13 @@ export type TurnTools = Pick<ToolSettings, 'limits' | 'price' | 'timeZone'> & { 
 /** Makes the tools of each turn as the owner has them set then. */
 export type OpenTools = (turn: ToolTurn) => Promise<TurnTools>
 
-/** The turn that uses tools. `sessionKey` is null for a conversation that is not kept. */
-export type ToolTurn = { sessionKey: string | null; signal: AbortSignal; onWaitForOwner: () => void }
+/** The turn that uses tools. `sessionKey` is null for a conversation that is not kept, and so is `record`. */
+export type ToolTurn = {
+  sessionKey: string | null
+  signal: AbortSignal
+  onWaitForOwner: () => void
+  record: TurnRecord | null
+}
 
 export function createTools(deps: ToolDeps): OpenTools {
   const { workspace, memory, loadSkills, loadToolSettings, approvals, call, outbox, commands } = deps
@@ -56,14 +62,17 @@ export function createTools(deps: ToolDeps): OpenTools {
     ...createPayTool(call),
     ...(commands && createCommandTools(commands)),
   }
-  return async ({ sessionKey, signal, onWaitForOwner }) => {
+  return async ({ sessionKey, signal, onWaitForOwner, record }) => {
     const { tools, hasMcp, limits, price, timeZone } = await loadToolSettings(signal)
     const use_skill = createSkillTool(loadSkills, describeScripts(commands !== null, tools))
     const allowed = Object.fromEntries(Object.entries({ ...known, use_skill }).filter(([name]) => tools.includes(name)))
     if (!hasMcp) deps.mcpServers?.keepOnly([])
     const others = hasMcp ? await loadMcpTools(call, deps.mcpServers, signal) : {}
     const repeats = createRepeats()
-    const guard = createGuard({ approvals, repeats, onWaitForOwner }, sessionKey, limits.toolCalls)
+    const used = record?.steps.flatMap(({ calls }) => calls) ?? []
+    for (const { name, input } of used) repeats.note(name, input)
+    const maxCalls = Math.max(0, limits.toolCalls - used.length)
+    const guard = createGuard({ approvals, repeats, onWaitForOwner }, { sessionKey, maxCalls, record })
     return {
       tools: toToolSet({ ...others, ...allowed }, guard),
       repeats,
@@ -77,25 +86,51 @@ export function createTools(deps: ToolDeps): OpenTools {
 /** Counts the uses of one turn, refuses to go in circles, and does what is risky only with the owner's approval of exactly that. */
 function createGuard(
   { approvals, repeats, onWaitForOwner }: { approvals: Approvals; repeats: Repeats; onWaitForOwner: () => void },
-  sessionKey: string | null,
-  maxCalls: number,
+  { sessionKey, maxCalls, record }: { sessionKey: string | null; maxCalls: number; record: TurnRecord | null },
 ): Guard {
   let calls = 0
-  return async (name, agentTool, input, signal) => {
+  const use: Guard = async (agentTool, call) => {
+    const { name, input, signal } = call
     calls += 1
     if (calls > maxCalls) throw new AppError('limited', `This turn may use at most ${maxCalls} tools: answer now`)
     const refusal = repeats.note(name, input)
     if (refusal !== null) throw new AppError('limited', refusal)
     const json = JSON.stringify(input)
-    if (!agentTool.needsOwner(input)) return agentTool.execute(input, { signal, json, approvalId: null, sessionKey })
+    const execute = async (approvalId: string | null) => {
+      await record?.beginTool(call)
+      return agentTool.execute(input, { signal, json, approvalId, sessionKey })
+    }
+    if (!agentTool.needsOwner(input)) return execute(null)
     await agentTool.check?.(input)
     onWaitForOwner()
     const question: Question = { tool: agentTool.askedAs ?? name, json, sessionKey }
     const approvalId = await approvals.ask(question, signal)
     // Whoever carries it out uses the approval up: what the platform does, the platform checks.
     if (!agentTool.isDoneByPlatform) await approvals.claim(approvalId, question, signal)
-    return agentTool.execute(input, { signal, json, approvalId, sessionKey })
+    return execute(approvalId)
   }
+  return record === null ? use : recording(use, record)
+}
+
+/** Keeps what each use came to, before the model is shown it. */
+function recording(use: Guard, record: TurnRecord): Guard {
+  return async (agentTool, call) => {
+    try {
+      const result = await use(agentTool, call)
+      await record.endTool(call, toOutput(result), result)
+      return result
+    } catch (error) {
+      const message = errorMessage(error)
+      await record.endTool(call, { type: 'error-text', value: message }, message)
+      throw error
+    }
+  }
+}
+
+/** As the AI SDK shows results to models. */
+function toOutput(result: unknown): ToolOutput {
+  if (typeof result === 'string') return { type: 'text', value: result }
+  return { type: 'json', value: JSON.parse(JSON.stringify(result ?? null)) }
 }
 
 /** What becomes of the programs in a skill: they are commands like any other. */

@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.ts'
-import type { ModelEvent } from '../model.ts'
 import type { TurnMarks, TurnOutcome } from '../state/turn-marks.ts'
+import type { ModelEvent } from './model-event.ts'
 import { runLoggedTurn, STOPPED, type TurnDeps, type TurnRequest, type TurnResult } from './turn.ts'
+import { TurnRecord, textOf, toInterrupted } from './turn-record.ts'
 
 /** A turn that goes on whoever listens. `follow` tells all of it from its beginning, and then how it ended. */
 export type KeptTurn = {
@@ -11,15 +12,18 @@ export type KeptTurn = {
   follow(onEvent: (event: ModelEvent) => void, signal: AbortSignal): Promise<TurnResult>
 }
 
-/** Turns that were given an id: each is run once, however often it is asked for, and is on disk with its end. */
+/**
+ * Turns that were given an id: each is answered once, however often it is asked for, and is on disk with its end. One that a
+ * crash cut short is taken up again by the next caller who asks for it.
+ */
 export type KeptTurns = {
   /** The turn of this id, begun unless it is known. @throws as `find`. */
   beginOrJoin(id: string, request: KeptTurnRequest): Promise<KeptTurn>
-  /** Null for one that was never begun. @throws AppError `conflict` TURN_INTERRUPTED for one that a crash cut short. */
+  /** Null for one that was never begun. @throws AppError `conflict` TURN_INTERRUPTED for one that cannot be taken up again. */
   find(id: string): Promise<KeptTurn | null>
   /** Ends a turn that is running, which keeps what was said, and waits for it. */
   stop(id: string): Promise<void>
-  /** Once nothing is running. */
+  /** Resolves when nothing is running. */
   idle(): Promise<void>
 }
 
@@ -30,21 +34,11 @@ type Running = KeptTurn & { result: Promise<TurnResult>; stopping: AbortControll
 export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurns {
   const running = new Map<string, Running>()
 
-  const begin = (id: string, request: KeptTurnRequest): Running => {
+  const run = (id: string, request: KeptTurnRequest, record: TurnRecord): Running => {
     const stopping = new AbortController()
-    const events: ModelEvent[] = []
-    const listeners = new Set<(event: ModelEvent) => void>()
-    const mark = {
-      begin: () => deps.marks.begin(id),
-      end: (outcome: Pick<TurnOutcome, 'answer' | 'failure'>) =>
-        deps.marks.end(id, { events: joinTexts(events), ...outcome }),
-    }
     const waiting = Promise.withResolvers<void>()
-    const kept = { ...request, mark, signal: stopping.signal, onWaitForOwner: waiting.resolve }
-    const result = runLoggedTurn(deps, kept, (event) => {
-      events.push(event)
-      for (const listener of listeners) listener(event)
-    }).finally(() => running.delete(id))
+    const kept = { ...request, record, signal: stopping.signal, onWaitForOwner: waiting.resolve }
+    const result = runLoggedTurn(deps, kept, (event) => record.tell(event)).finally(() => running.delete(id))
     // A turn goes on without a listener.
     const ended = result.catch(() => undefined)
     const turn: Running = {
@@ -52,9 +46,7 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
       idle: Promise.race([ended, waiting.promise]),
       stopping,
       follow(onEvent, signal) {
-        for (const event of events) onEvent(event)
-        listeners.add(onEvent)
-        signal.addEventListener('abort', () => listeners.delete(onEvent))
+        record.follow(onEvent, signal)
         return result
       },
     }
@@ -68,19 +60,25 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
     const mark = await deps.marks.find(id)
     // It may have been begun while the disk was asked.
     if (!mark || running.has(id)) return running.get(id) ?? null
-    if (!mark.end) {
-      throw new AppError('conflict', 'The turn was interrupted when the agent ended', { code: 'TURN_INTERRUPTED' })
-    }
-    return replay(mark.end)
+    if (mark.end) return replay(mark.end)
+    if (!mark.saved) throw toInterrupted([])
+    return run(id, mark.saved, TurnRecord.resume({ marks: deps.marks, id }, mark.saved))
   }
 
   return {
     find,
-    beginOrJoin: async (id, request) => (await find(id)) ?? begin(id, request),
+    beginOrJoin: async (id, request) =>
+      (await find(id)) ?? run(id, request, new TurnRecord({ marks: deps.marks, id }, request)),
     async stop(id) {
       const turn = running.get(id)
-      turn?.stopping.abort(new AppError('conflict', 'The turn was stopped', { code: STOPPED }))
+      const stopped = new AppError('conflict', 'The turn was stopped', { code: STOPPED })
+      turn?.stopping.abort(stopped)
       await turn?.result.catch(() => undefined)
+      // One that a crash cut short must not be taken up again by a caller who comes later.
+      const left = turn ? null : await deps.marks.find(id)
+      if (!left?.saved || left.end || running.has(id)) return
+      const failure = { kind: stopped.kind, message: stopped.message, code: STOPPED }
+      await deps.marks.end(id, { events: left.saved.events, answer: null, failure })
     },
     async idle() {
       await Promise.allSettled([...running.values()].map(({ result }) => result))
@@ -99,19 +97,4 @@ function replay({ events, answer, failure }: TurnOutcome): KeptTurn {
       throw new AppError(kind, message, { code: code ?? 'TURN_FAILED' })
     },
   }
-}
-
-function textOf(events: readonly ModelEvent[]): string {
-  return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
-}
-
-/** Pieces of text that follow one another become one. */
-function joinTexts(events: readonly ModelEvent[]): TurnOutcome['events'] {
-  const joined: ModelEvent[] = []
-  for (const event of events) {
-    const last = joined.at(-1)
-    if (event.type === 'text' && last?.type === 'text') last.text += event.text
-    else joined.push({ ...event })
-  }
-  return joined
 }

@@ -7,9 +7,12 @@ type Step = {
   usage: { inputTokens: number | undefined; outputTokens: number | undefined }
 }
 
-/** As many steps as the owner allows, while they cost no more than that and do not go in circles. */
-export function toLoop({ tools, limits, price, repeats }: TurnTools) {
-  const { modelTurns } = limits
+/**
+ * As many steps as the owner allows, while they cost no more than that and do not go in circles; `stepsBefore` are those of
+ * a turn that is taken up again.
+ */
+export function toLoop({ tools, limits, price, repeats }: TurnTools, stepsBefore = 0) {
+  const modelTurns = Math.max(1, limits.modelTurns - stepsBefore)
   let spentUsd = 0
   const isOverspent = (steps: readonly Step[]) => {
     if (price !== null) spentUsd = costOf(steps, price)

@@ -2,9 +2,10 @@ import QuickLRU from 'quick-lru'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { Answer, Model, ModelEvent } from '../model.ts'
+import type { Answer, Model } from '../model.ts'
 import type { RecentPast, Sessions, Summary } from '../state/sessions.ts'
 import { boundHistory, isEnoughHistory, isTooLong, splitHistory } from './history.ts'
+import type { ModelEvent } from './model-event.ts'
 
 const MAX_SUMMARY_CHARS = 6000
 const MAX_SUMMARY_MS = 60_000

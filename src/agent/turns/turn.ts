@@ -1,19 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { currentRequestId } from '../../core/request-id.ts'
 import { toAppError } from '../errors.ts'
-import type { Answer, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { Answer, Model, ModelRequest } from '../model.ts'
+import { PLATFORM_AWAY } from '../platform-fetch.ts'
 import type { ChatMessage } from '../schemas.ts'
 import type { Instructions } from '../state/instructions.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Sessions } from '../state/sessions.ts'
 import type { TurnOutcome } from '../state/turn-marks.ts'
 import type { LoadSkills } from '../tools/skills.ts'
+import type { ModelEvent } from './model-event.ts'
 import type { Past, PastRequest } from './past.ts'
 import { toSystemPrompt } from './prompt.ts'
 import type { TurnQueue } from './queue.ts'
+import { type TurnRecord, textOf, toInterrupted } from './turn-record.ts'
+
+/** A platform that ended is back within that time, or the turn fails. */
+const MAX_AWAY_MS = 120_000
+const RETRY_MS = 500
+const MAX_TOLD_RESULT_CHARS = 500
 
 export type TurnDeps = {
   name: string
@@ -36,19 +45,16 @@ export type TurnDeps = {
 /** The code of the reason with which somebody stops a turn on purpose: what was said until then is kept. */
 export const STOPPED = 'TURN_STOPPED'
 
-/** Keeps that a turn was begun, before a model is asked, and how it ended, before its session has it. */
-export type KeepMark = {
-  begin(): Promise<void>
-  end(outcome: Pick<TurnOutcome, 'answer' | 'failure'>): Promise<void>
-}
+/** The code of the reason with which an agent that ends cuts its turns short: those that have a record go on at the next start. */
+export const AGENT_STOPPING = 'AGENT_STOPPING'
 
 /** `sessionKey` null is a conversation that nobody keeps: its messages are all there is. */
 export type TurnRequest = {
   sessionKey: string | null
   messages: ChatMessage[]
   signal: AbortSignal
-  /** Of a turn that must not be run twice. */
-  mark?: KeepMark
+  /** Of a turn that is answered once, and taken up again after a crash. */
+  record?: TurnRecord
   /** Called before the turn waits for its owner's approval: other turns may run meanwhile. */
   onWaitForOwner?: () => void
 }
@@ -87,7 +93,8 @@ async function runTurn(
       ),
     )
   } catch (error) {
-    await request.mark?.end({ answer: null, failure: toFailure(error) })
+    const isTakenUpLater = error instanceof AppError && error.extra.code === AGENT_STOPPING
+    if (!isTakenUpLater) await request.record?.end({ answer: null, failure: toFailure(error) })
     if (!request.signal.aborted || request.signal.reason instanceof AppError) throw error
     throw new AppError('unavailable', 'The caller has gone', {}, { cause: error })
   }
@@ -97,20 +104,70 @@ async function takeTurn(
   deps: TurnDeps,
   request: TurnRequest & { letNextBegin: () => void },
   onEvent: (event: ModelEvent) => void,
-) {
-  const { sessionKey, signal } = request
+): Promise<TurnResult> {
   const onWaitForOwner = () => {
     request.letNextBegin()
     request.onWaitForOwner?.()
   }
   const startedAt = deps.clock.now()
+  try {
+    return await attemptTurns(deps, request, { startedAt, onEvent, onWaitForOwner })
+  } catch (error) {
+    const { sessionKey, record, messages } = request
+    const question = toConversation(messages).at(-1)
+    if (sessionKey !== null && record && question && isInterrupted(error)) {
+      // The next message can then ask to go on from here.
+      await appendTurn(deps, sessionKey, { startedAt, added: [question], said: describeInterrupted(record) })
+    }
+    throw error
+  }
+}
+
+type Attempt = { startedAt: Date; onEvent: (event: ModelEvent) => void; onWaitForOwner: () => void }
+
+/** Takes the turn up again as long as the platform is away, where the turn has a record. */
+async function attemptTurns(
+  deps: TurnDeps,
+  request: TurnRequest,
+  { onEvent, ...attempt }: Attempt,
+): Promise<TurnResult> {
+  let awaySince: number | null = null
+  const onSign = (event: ModelEvent) => {
+    if (event.type === 'answering') awaySince = null
+    onEvent(event)
+  }
+  await request.record?.begin()
+  for (;;) {
+    try {
+      return await attemptTurn(deps, request, { ...attempt, onEvent: onSign })
+    } catch (error) {
+      const { record, signal } = request
+      if (!record || !isPlatformAway(error)) throw toResumeError(record, error)
+      signal.throwIfAborted()
+      awaySince ??= performance.now()
+      if (performance.now() - awaySince > MAX_AWAY_MS) throw error
+      deps.log.warn(
+        { error: error.message, cut: error.extra.wasReached },
+        'the platform is away; the turn waits for it',
+      )
+      if (error.extra.wasReached) await record.restart()
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  }
+}
+
+async function attemptTurn(
+  deps: TurnDeps,
+  request: TurnRequest,
+  { startedAt, onEvent, onWaitForOwner }: Attempt,
+): Promise<TurnResult> {
+  const { sessionKey, signal, record } = request
   const [facts, skills, model, ownerInstructions] = await Promise.all([
     deps.memory.list(),
     deps.loadSkills(),
     deps.loadModel(),
     deps.instructions.toPrompt(),
   ])
-  await request.mark?.begin()
   const past = sessionKey === null ? null : await deps.readPast({ sessionKey, model, signal, onEvent })
   const given = toConversation(request.messages)
   const added = past ? given.slice(-1) : given
@@ -129,31 +186,67 @@ async function takeTurn(
       waitingTools,
       callerInstructions: toInstructions(request.messages),
     })
-
-  let text = ''
+  let text = textOf(record?.events ?? [])
   const keepTurn = async () => {
-    if (sessionKey === null) return
-    const timestamp = startedAt.toISOString()
-    await deps.sessions.append(sessionKey, [
-      ...added.map((message) => ({ ...message, timestamp })),
-      { role: 'assistant', content: text, timestamp: deps.clock.now().toISOString() },
-    ])
+    if (sessionKey !== null) await appendTurn(deps, sessionKey, { startedAt, added, said: text })
   }
   try {
-    const asked = { sessionKey, signal, messages, toInstructions: instruct, onWaitForOwner }
+    const asked = { sessionKey, signal, messages, toInstructions: instruct, onWaitForOwner, record: record ?? null }
     const last = await model.answer(asked, (event) => {
       if (event.type === 'text') text += event.text
       onEvent(event)
     })
     signal.throwIfAborted()
     const answer = { ...last, usage: addUsage(last.usage, past?.usage ?? null) }
-    await request.mark?.end({ answer, failure: null })
+    await record?.end({ answer, failure: null })
     await keepTurn()
     return { ...answer, text }
   } catch (error) {
     if (isStopped(signal) && text !== '') await keepTurn()
     throw error
   }
+}
+
+type Said = { startedAt: Date; added: Conversation; said: string }
+type Conversation = ReturnType<typeof toConversation>
+
+async function appendTurn(
+  { sessions, clock }: TurnDeps,
+  sessionKey: string,
+  { startedAt, added, said }: Said,
+): Promise<void> {
+  const timestamp = startedAt.toISOString()
+  await sessions.append(sessionKey, [
+    ...added.map((message) => ({ ...message, timestamp })),
+    { role: 'assistant', content: said, timestamp: clock.now().toISOString() },
+  ])
+}
+
+function isPlatformAway(error: unknown): error is AppError {
+  return error instanceof AppError && error.extra.code === PLATFORM_AWAY
+}
+
+function isInterrupted(error: unknown): boolean {
+  return error instanceof AppError && error.extra.code === 'TURN_INTERRUPTED'
+}
+
+/** A model that refuses to go on after the tools of an earlier call leaves the turn interrupted where it was. */
+function toResumeError(record: TurnRecord | undefined, error: unknown): unknown {
+  const isRefused = error instanceof AppError && error.kind === 'upstream_failed'
+  return record && record.restarts > 0 && record.steps.length > 0 && isRefused ? toInterrupted(record.steps) : error
+}
+
+/** The words of an unfinished turn in its session: what was said, and which tools were used. */
+function describeInterrupted({ steps, events }: TurnRecord): string {
+  const uses = steps.flatMap(({ calls }) => calls).map(({ name, output }) => `${name}: ${toWords(output)}`)
+  const done = uses.length > 0 ? ` Tools used until then:\n${uses.join('\n')}` : ''
+  return [textOf(events), `[This turn was interrupted before its end.${done}]`].filter(Boolean).join('\n\n')
+}
+
+function toWords(output: TurnRecord['steps'][number]['calls'][number]['output']): string {
+  if (!output) return 'interrupted'
+  const words = typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
+  return words.slice(0, MAX_TOLD_RESULT_CHARS)
 }
 
 /** What a turn took together with the summary that it began with. */

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { PLATFORMS } from '../../../core/agents/platforms.ts'
 import { END_REASONS } from '../../../core/agents/turn-limits.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -30,8 +32,14 @@ export const chatSessions = sqliteTable(
     instructions: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),
+    platform: text({ enum: PLATFORMS }).notNull().default('web'),
+    /** The agent's session key of a conversation on a messenger, by mail or by webhook; null on the web. */
+    channelKey: text(),
   },
   (table) => [
+    uniqueIndex('chat_sessions_by_channel')
+      .on(table.agentId, table.channelKey)
+      .where(sql`${table.channelKey} IS NOT NULL`),
     index('chat_sessions_by_agent').on(table.agentId, table.lastActivity),
     index('chat_sessions_by_user').on(table.userId, table.sequence),
   ],
@@ -62,8 +70,16 @@ export const messages = sqliteTable(
     /** The question that took its place, or the place of one before it: an id of a message. */
     replacedBy: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    platform: text({ enum: PLATFORMS }).notNull().default('web'),
+    /** The name of the person who wrote it on another platform; null for the user and for the agent. */
+    author: text(),
+    /** The id under which another platform reports the message, so that each is stored once. */
+    externalId: text(),
   },
   (table) => [
+    uniqueIndex('messages_by_external_id')
+      .on(table.agentId, table.externalId)
+      .where(sql`${table.externalId} IS NOT NULL`),
     index('messages_by_replacement').on(table.replacedBy),
     index('messages_by_agent').on(table.agentId, table.sequence),
     index('messages_by_user').on(table.userId, table.sequence),
@@ -101,6 +117,7 @@ export const chatTurns = sqliteTable(
     /** Why it failed: a kind of `AppError` and its words. */
     errorKind: text(),
     error: text(),
+    errorCode: text(),
     /** What the caller names the request by, so that the same one is one turn, and what it asked for. */
     requestKey: text(),
     requestHash: text(),
@@ -113,6 +130,10 @@ export const chatTurns = sqliteTable(
     endedBy: text({ enum: END_REASONS }),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     finishedAt: integer({ mode: 'timestamp_ms' }),
+    /** Number of times the agent took the turn up again after a crash. */
+    restarts: integer().notNull().default(0),
+    /** The position at which the latest restart began to answer anew: what was said before it is dropped. */
+    startPosition: integer().notNull().default(0),
   },
   (table) => [
     index('chat_turns_by_agent').on(table.agentId, table.sequence),

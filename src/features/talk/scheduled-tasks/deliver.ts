@@ -3,6 +3,8 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { type AccountRules, createUserFinder } from '../../people/users/users.ts'
 import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
+import { chatTurns } from '../chat/tables.ts'
+import { findMessage } from '../chat/turns/store.ts'
 import { type AdmitDeps, findRun, finishRun, type RunJob } from './runs.ts'
 import { type RunRow, scheduledRuns } from './tables.ts'
 
@@ -21,8 +23,21 @@ export async function deliverRun(deps: DeliverDeps, job: RunJob, signal: AbortSi
   // Its task was deleted meanwhile, or this is a second delivery of a job that was done.
   if (run?.status !== 'running') return
   signal.throwIfAborted()
-  const error = run.messageId === null ? await send(deps, job, signal) : INTERRUPTED
+  const error = run.messageId === null ? await send(deps, job, signal) : await goOn(deps, run.messageId, signal)
   await write(deps.db, (tx) => finishRun(deps, tx, job.runId, error))
+}
+
+/** Waits for the turn of a prompt that an earlier process has sent. @returns as `send`. */
+async function goOn(deps: DeliverDeps, messageId: string, signal: AbortSignal): Promise<string | null> {
+  const turn = deps.db.select().from(chatTurns).where(eq(chatTurns.questionId, messageId)).get()
+  const question = turn && findMessage(deps.db, messageId)
+  if (!question) return INTERRUPTED
+  try {
+    await sendMessage(deps, { turn, question, made: true }, signal)
+    return null
+  } catch (error) {
+    return signal.aborted && error === signal.reason ? INTERRUPTED : errorMessage(error)
+  }
 }
 
 /** Null when the agent answered, otherwise what went wrong. */

@@ -5,7 +5,6 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { openHouse } from '../../../../tests/harness/server.ts'
 import { openTalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../tests/harness/until.ts'
-import { MessageList } from '../chat/schemas.ts'
 import { Run, RunList, Task } from './schemas.ts'
 
 type Person = Awaited<ReturnType<typeof signUp>>
@@ -36,7 +35,7 @@ test('a real agent gets its prompt by the clock; the conversation is stored and 
   expect(JSON.stringify(usage)).toContain('openai/gpt-4o-mini')
 }, 300_000)
 
-test('a server that is killed during a run does not send its prompt a second time', async () => {
+test('scheduled run: ends with the one answer when the server was killed during it', async () => {
   await using provider = await startProvider()
   const gate = Promise.withResolvers<void>()
   provider.answerWith(async () => {
@@ -54,14 +53,20 @@ test('a server that is killed during a run does not send its prompt a second tim
   await read(Run, person.post(`/api/scheduled-tasks/${task.id}/run`, {}))
   await until('the call of the agent', () => provider.chats.length === 1)
   await first.kill()
+  gate.resolve()
   const second = await house.start()
   const again = await signIn(second.urls.web)
   const [run] = await until('the end of the run', async () => {
     const runs = await runsOf(again, task.id)
     return runs[0]?.finishedAt ? runs : null
   })
-  gate.resolve()
-  expect(run).toMatchObject({ status: 'failed', error: expect.stringContaining('Interrupted') })
-  expect(provider.chats).toHaveLength(1)
+  expect(run).toMatchObject({ error: null })
+  const shown = await read(MessageList, again.get('/api/chat'))
+  expect(shown.messages.map(({ sender, status }) => [sender, status])).toEqual([
+    ['user', 'sent'],
+    ['agent', 'sent'],
+  ])
+  expect(shown.messages[1]?.turn).toMatchObject({ restarts: 1 })
+  expect(provider.chats).toHaveLength(2)
   await second.stop()
 }, 300_000)

@@ -26,8 +26,9 @@ const PASSING: ReadonlySet<string> = new Set(['running', 'sleeping', 'provisioni
 
 /**
  * What the agent says in a turn beyond what its log has. When the connection breaks, the agent is asked what became of the
- * turn; it is never asked the question a second time unless it has not heard of it.
- * @throws AppError of the gateway, `upstream_failed` for a turn of which nobody can tell how it went on.
+ * turn; it is never asked the question a second time unless it has not heard of it. An agent that was killed takes the turn
+ * up again by itself.
+ * @throws AppError of the gateway, `conflict` TURN_INTERRUPTED for a turn that cannot be taken up again.
  */
 export async function* askAgent(deps: AskDeps, asked: Asked, signal: AbortSignal): AsyncGenerator<AgentEvent, void> {
   let broken = new AppError('upstream_failed', 'The reply was interrupted when the service ended')
@@ -60,7 +61,7 @@ async function* rejoin(
       return
     } catch (error) {
       signal.throwIfAborted()
-      if (hasCode(error, 'TURN_INTERRUPTED')) throw broken
+      if (hasCode(error, 'TURN_INTERRUPTED')) throw error
       const isUnheard = hasCode(error, 'TURN_NOT_FOUND')
       // What was said is gone from the agent: to ask again would be to have two answers.
       if (isUnheard && asked.log.end > 0) throw broken
@@ -96,9 +97,13 @@ export function endpointOf(deps: Pick<AskDeps, 'db' | 'sealer'>, turn: TurnRow) 
 
 /** An answer that comes from its beginning, without what is known of it already. */
 async function* beyond(log: TurnLog, events: AsyncIterable<AgentEvent>): AsyncGenerator<AgentEvent, void> {
-  let known = log.end
+  let known = log.end - log.startPosition
   for await (const event of events) {
-    if (event.type === 'text') {
+    if (event.type === 'restart') {
+      if (event.restarts <= log.restarts) continue
+      known = 0
+      yield event
+    } else if (event.type === 'text') {
       const fresh = event.text.slice(known)
       known = Math.max(0, known - event.text.length)
       if (fresh !== '') yield { type: 'text', text: fresh }

@@ -41,6 +41,7 @@ async function sendLog(
   for (;;) {
     for (const { end, event } of log.readAfter(position)) {
       if (event.type === 'text') await send('delta', { text: event.text }, end)
+      else if (event.type === 'restart') await send('restart', { restarts: event.restarts }, end)
       else await send('tool', toToolData(event), end)
       position = end
       if (signal.aborted) return position
@@ -68,7 +69,10 @@ function describeEnd(turn: TurnRow | undefined, question: MessageRow, reply: str
         event: 'stopped',
         data: { turnId: turn.id, error: 'The reply was stopped', code: 'TURN_STOPPED', reply },
       }
-    case 'failed':
-      return { event: 'failed', data: { turnId: turn.id, error: toTurnError(turn).message, reply } }
+    case 'failed': {
+      const { message: error, extra } = toTurnError(turn)
+      const code = typeof extra.code === 'string' ? { code: extra.code } : {}
+      return { event: 'failed', data: { turnId: turn.id, error, ...code, reply } }
+    }
   }
 }

@@ -1,18 +1,28 @@
 import type { ToolCall } from '../../../../adapters/gateways/stream.ts'
 
-/** What an agent does in a turn, as it is told to those who follow it. */
-export type TurnEvent = { type: 'text'; text: string } | ({ type: 'tool' } & ToolCall)
+/**
+ * What an agent does in a turn, as it is told to those who follow it. `restart` says that the agent took the turn up again
+ * after a crash, for the `restarts`-th time: what follows replaces everything before it.
+ */
+export type TurnEvent =
+  | { type: 'text'; text: string }
+  | ({ type: 'tool' } & ToolCall)
+  | { type: 'restart'; restarts: number }
 
 /** An event and the positions between which it stands. */
 export type PlacedEvent = { start: number; end: number; event: TurnEvent }
 
 /**
- * Everything that an agent has said in one turn. A position counts what stands before it: characters (UTF-16), and uses of
- * tools as one each. Whoever names the last position they know gets what comes after it, once, however the events were cut.
+ * Everything that an agent has said in one turn since it was last taken up. A position counts what was said before it:
+ * characters (UTF-16), and one for each use of a tool and each restart. A reader who names the last position they know gets
+ * what comes after it, once, however the events were cut.
  */
 export type TurnLog = {
   /** The position behind the last event. */
   readonly end: number
+  /** The position at which the turn was last taken up, and how often that happened. */
+  readonly startPosition: number
+  readonly restarts: number
   readonly isClosed: boolean
   add(event: TurnEvent): void
   /** Nothing is added afterwards. */
@@ -30,10 +40,17 @@ export type TurnLog = {
 /** So many events are kept as they came; then they are joined, because a long answer comes in very many. */
 const MAX_EVENTS = 2000
 
-/** A log that begins with what was said before, such as by an earlier process. */
-export function createTurnLog(before: readonly TurnEvent[] = []): TurnLog {
+type Start = { startPosition: number; restarts: number }
+
+/** A log that begins with what was said before, such as by an earlier process, after `startPosition`. */
+export function createTurnLog(
+  before: readonly TurnEvent[] = [],
+  { startPosition: start, restarts: restartsBefore }: Start = { startPosition: 0, restarts: 0 },
+): TurnLog {
   let placed: PlacedEvent[] = []
-  let end = 0
+  let end = Math.max(0, start - 1)
+  let startPosition = 0
+  let restarts = 0
   let isClosed = false
   const waiting = new Set<() => void>()
   const wake = () => {
@@ -42,15 +59,27 @@ export function createTurnLog(before: readonly TurnEvent[] = []): TurnLog {
   const add = (event: TurnEvent) => {
     const start = end
     end += sizeOf(event)
+    if (event.type === 'restart') {
+      placed = []
+      startPosition = end
+      restarts = event.restarts
+    }
     placed.push({ start, end, event })
     if (placed.length > MAX_EVENTS) placed = joinEvents(placed)
     wake()
   }
+  if (restartsBefore > 0) add({ type: 'restart', restarts: restartsBefore })
   for (const event of before) add(event)
 
   return {
     get end() {
       return end
+    },
+    get startPosition() {
+      return startPosition
+    },
+    get restarts() {
+      return restarts
     },
     get isClosed() {
       return isClosed
@@ -103,6 +132,6 @@ export function joinEvents(events: readonly PlacedEvent[]): PlacedEvent[] {
 }
 
 function cutBefore({ start, end, event }: PlacedEvent, position: number): PlacedEvent {
-  if (start >= position || event.type === 'tool') return { start, end, event }
+  if (start >= position || event.type !== 'text') return { start, end, event }
   return { start: position, end, event: { ...event, text: event.text.slice(position - start) } }
 }

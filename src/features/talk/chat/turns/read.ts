@@ -41,7 +41,7 @@ export function readLog({ db, turns }: ReadDeps, turn: TurnRow): TurnLog {
   const live = turns.find(turn.id)
   if (live) return live.log
   const events = turn.state === 'running' ? listPieces(db, turn.id) : listEnded(db, turn)
-  const log = createTurnLog(events)
+  const log = createTurnLog(events, turn)
   if (turn.state !== 'running') log.close()
   return log
 }
@@ -56,7 +56,7 @@ function listEnded(db: Db, turn: TurnRow): TurnEvent[] {
     told = Math.max(told, end)
   }
   for (const [index, { start, ...call }] of listToolCalls(db, turn.id).entries()) {
-    addTextUpTo(start - index)
+    addTextUpTo(start - turn.startPosition - index)
     events.push({ type: 'tool', ...call })
   }
   addTextUpTo(text.length)
@@ -80,6 +80,8 @@ export function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow):
     replyId: turn.replyId,
     state: turn.state,
     error: turn.error,
+    errorCode: turn.errorCode,
+    restarts: log.restarts,
     message: question.content,
     text: log.text(),
     position: log.end,

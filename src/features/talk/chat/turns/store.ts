@@ -1,4 +1,4 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, lt } from 'drizzle-orm'
 import type { ToolCall } from '../../../../adapters/gateways/stream.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError, type ErrorKind } from '../../../../core/errors.ts'
@@ -48,10 +48,24 @@ function requireTurnQuota(tx: Tx, userId: string): void {
 export function keepPieces(tx: Tx, turnId: string, events: readonly PlacedEvent[], figures: TurnFigures): void {
   if (!findTurn(tx, turnId)) return
   for (const { start, event } of joinEvents(events)) {
-    if (event.type === 'tool') keepToolCall(tx, turnId, start, event)
+    if (event.type === 'restart') dropBefore(tx, turnId, { start, restarts: event.restarts })
+    else if (event.type === 'tool') keepToolCall(tx, turnId, start, event)
     else tx.insert(chatTurnPieces).values({ turnId, start, text: event.text }).onConflictDoNothing().run()
   }
   tx.update(chatTurns).set(figures).where(eq(chatTurns.id, turnId)).run()
+}
+
+/** Takes away what was said before a restart. */
+function dropBefore(tx: Tx, turnId: string, { start, restarts }: { start: number; restarts: number }): void {
+  const isDropped = and(eq(chatTurnPieces.turnId, turnId), lt(chatTurnPieces.start, start))
+  tx.delete(chatTurnPieces).where(isDropped).run()
+  tx.delete(chatToolCalls)
+    .where(and(eq(chatToolCalls.turnId, turnId), lt(chatToolCalls.start, start)))
+    .run()
+  tx.update(chatTurns)
+    .set({ restarts, startPosition: start + 1 })
+    .where(eq(chatTurns.id, turnId))
+    .run()
 }
 
 function keepToolCall(tx: Tx, turnId: string, start: number, { type: _, ...call }: { type: 'tool' } & ToolCall): void {
@@ -123,8 +137,9 @@ export function endTurn(
 }
 
 /** Why a turn failed, as it was thrown. */
-export function toTurnError({ errorKind, error }: TurnRow): AppError {
-  return new AppError((errorKind ?? 'internal') as ErrorKind, error ?? 'Internal error')
+export function toTurnError({ errorKind, error, errorCode }: TurnRow): AppError {
+  const extra = errorCode === null ? {} : { code: errorCode }
+  return new AppError((errorKind ?? 'internal') as ErrorKind, error ?? 'Internal error', extra)
 }
 
 export function findTurn(db: Db | Tx, id: string): TurnRow | undefined {
@@ -149,5 +164,7 @@ export function findMessage(db: Db | Tx, id: string): MessageRow | undefined {
 }
 
 function toErrorColumns(end: TurnEnd) {
-  return end.state === 'failed' ? { errorKind: end.error.kind, error: end.error.message } : {}
+  if (end.state !== 'failed') return {}
+  const { kind, message, extra } = end.error
+  return { errorKind: kind, error: message, errorCode: typeof extra.code === 'string' ? extra.code : null }
 }

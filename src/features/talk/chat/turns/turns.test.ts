@@ -46,6 +46,8 @@ test('POST /api/chat with Prefer: respond-async: 202 with the turn, which is the
     replyId: null,
     state: 'running',
     error: null,
+    errorCode: null,
+    restarts: 0,
     message: 'Hello',
     text: '',
     position: 0,

@@ -45,7 +45,7 @@ export function createTurns(deps: TurnsDeps): Turns {
 
   const begin = (turn: TurnRow, question: MessageRow, how: 'anew' | 'again'): Running => {
     const stopping = new AbortController()
-    const log = createTurnLog(how === 'again' ? listPieces(deps.db, turn.id) : [])
+    const log = createTurnLog(how === 'again' ? listPieces(deps.db, turn.id) : [], turn)
     const figures = collectFigures(turn)
     const ended = carryOn(
       deps,
@@ -108,7 +108,7 @@ async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: ()
   const { stopping, closing } = signals
   try {
     for await (const event of askAgent(deps, work, AbortSignal.any([stopping, closing]))) {
-      if (event.type === 'text' || event.type === 'tool') work.log.add(event)
+      if (event.type === 'text' || event.type === 'tool' || event.type === 'restart') work.log.add(event)
       else work.figures.add(event)
       onEvent()
     }

@@ -1,0 +1,16 @@
+/** Messengers that agents speak by themselves; the built-in agent knows the first three. */
+export const MESSENGERS = [
+  'telegram',
+  'discord',
+  'slack',
+  'whatsapp',
+  'signal',
+  'matrix',
+  'msteams',
+  'imessage',
+] as const
+export type MessengerName = (typeof MESSENGERS)[number]
+
+/** Where a message was written: `web` is the dashboard and the API. */
+export const PLATFORMS = ['web', 'mail', 'webhook', ...MESSENGERS] as const
+export type PlatformName = (typeof PLATFORMS)[number]
