@@ -67,6 +67,7 @@ import sql64 from './0064_happy_apocalypse.sql' with { type: 'text' }
 import sql65 from './0065_milky_boomer.sql' with { type: 'text' }
 import sql66 from './0066_exotic_shiva.sql' with { type: 'text' }
 import sql67 from './0067_sweet_romulus.sql' with { type: 'text' }
+import sql68 from './0068_tearful_kingpin.sql' with { type: 'text' }
 
 /** Every migration in order, embedded as text. */
 export const migrations = [
@@ -138,4 +139,5 @@ export const migrations = [
   { name: '0065_milky_boomer', sql: sql65 },
   { name: '0066_exotic_shiva', sql: sql66 },
   { name: '0067_sweet_romulus', sql: sql67 },
+  { name: '0068_tearful_kingpin', sql: sql68 },
 ]

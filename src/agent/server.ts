@@ -9,16 +9,18 @@ import type { Log } from '../core/log.ts'
 import { createAgentApp } from './app.ts'
 import type { Outbox } from './channels/channel.ts'
 import { type ChannelSettings, type Channels, openChannels } from './channels/channels.ts'
+import { handOverSessions } from './channels/hand-over.ts'
+import { NO_HISTORY, openChannelHistory } from './channels/history.ts'
 import { createQuestions } from './channels/questions.ts'
 import type { CommandPlaces, StraysLoader } from './commands/command-tools.ts'
 import { createMcpServers } from './commands/mcp-servers.ts'
 import type { Strays } from './commands/strays.ts'
 import type { Model } from './model.ts'
-import { createPlatformCall } from './platform-call.ts'
+import { createPlatformCall, type PlatformCall } from './platform-call.ts'
 import { createInstructions } from './state/instructions.ts'
 import { createLocalMemory, type Memory } from './state/memory.ts'
 import { createPlatformMemory } from './state/platform-memory.ts'
-import { createSessions } from './state/sessions.ts'
+import { createSessions, type Sessions } from './state/sessions.ts'
 import { createTurnMarks } from './state/turn-marks.ts'
 import { createWorkspace } from './state/workspace.ts'
 import { createApprovals } from './tools/approvals.ts'
@@ -27,7 +29,8 @@ import { createToolSettingsLoader } from './tools/settings.ts'
 import { createSkillLoader } from './tools/skills.ts'
 import { createKeptTurns } from './turns/kept-turns.ts'
 import { createPastReader } from './turns/past.ts'
-import { createTurnQueue } from './turns/queue.ts'
+import { createTurnQueue, type TurnQueue } from './turns/queue.ts'
+import { AGENT_STOPPING } from './turns/turn.ts'
 
 export type AgentSettings = {
   host: string
@@ -114,11 +117,13 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   }
   const keptTurns = createKeptTurns({ ...turnDeps, marks: createTurnMarks(join(settings.folder, 'turns')) })
   const ending = new AbortController()
+  const history = await openHistory(settings, { ...deps, call, sessions, stopping: stopping.signal })
   const opened = await openChannels(settings.channels, {
     ...deps,
     folder: settings.folder,
     workspace: folders.workspace,
     keptTurns,
+    history,
     press: questions.press,
     stopping: stopping.signal,
     ending: ending.signal,
@@ -140,14 +145,38 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
       stopping.abort()
       await using _servers = { [Symbol.asyncDispose]: async () => mcpServers?.close() }
       // Turns that have an id go on without anybody who listens.
-      const finished = Promise.all([server.stop(), keptTurns.idle(), opened.idle()]).then(() => true)
-      if (await orLate(finished, graceMs, false)) return
-      ending.abort()
-      queue.interrupt(new AppError('unavailable', 'The agent is stopping'))
-      if (!(await orLate(finished, 1000, false))) await server.stop(true)
+      const idle = [server.stop(), keptTurns.idle(), opened.idle().then(history.settle)]
+      await interruptAfter(graceMs, Promise.all(idle), { ending, queue, server })
     },
   }
 }
+
+type Interrupted = { ending: AbortController; queue: TurnQueue; server: Bun.Server<undefined> }
+
+/** Waits for what goes on, and interrupts it when that takes too long. */
+async function interruptAfter(graceMs: number, idle: Promise<unknown>, { ending, queue, server }: Interrupted) {
+  const finished = idle.then(() => true)
+  if (await orLate(finished, graceMs, false)) return
+  ending.abort()
+  queue.interrupt(new AppError('unavailable', 'The agent is stopping', { code: AGENT_STOPPING }))
+  if (!(await orLate(finished, 1000, false))) await server.stop(true)
+}
+
+type HistoryParts = { call: PlatformCall; log: Log; sessions: Sessions; stopping: AbortSignal }
+
+/** An agent that runs elsewhere with its owner's key is not known to the platform, which keeps no history of it. */
+async function openHistory(
+  { folder, platformToken, channels = NO_CHANNELS }: AgentSettings,
+  { sessions, ...deps }: HistoryParts,
+) {
+  if (!platformToken.startsWith(AGENT_TOKEN_PREFIX)) return NO_HISTORY
+  const history = await openChannelHistory(join(folder, 'channels/history'), deps)
+  const hasChannels = [channels.telegram, channels.discord, channels.slack].some((set) => set !== undefined)
+  await handOverSessions({ mark: join(folder, 'channels/reported'), hasChannels }, sessions, history)
+  return history
+}
+
+const NO_CHANNELS: Partial<ChannelSettings> = {}
 
 /** Messages go out by channels that are opened later. */
 function createOutbox(find: () => Channels | null): Outbox {

@@ -25,6 +25,7 @@ import { agentToolsBackend } from '../features/talk/agent-tools/backend.ts'
 import { requireToolOn, runsCommands } from '../features/talk/agent-tools/settings.ts'
 import { approvalsBackend } from '../features/talk/approvals/backend.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
+import { channelReportsBackend } from '../features/talk/chat/channels/backend.ts'
 import { mcpServersBackend } from '../features/talk/mcp-servers/backend.ts'
 import { memoryBackend } from '../features/talk/memory/backend.ts'
 import { scheduledTasksBackend } from '../features/talk/scheduled-tasks/backend.ts'
@@ -94,6 +95,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', memoryBackend(talk))
   app.route('/', approvalsBackend({ ...talk, requireToolOn, runsCommands: (agent) => runsCommands(talk.db, agent) }))
   app.route('/', agentToolsBackend(talk))
+  app.route('/', channelReportsBackend(talk))
   app.route('/', agentTalkBackend(talk))
   app.route('/', mcpServersBackend(talk))
   app.route('/', scheduledTasksBackend(talk))

@@ -56,6 +56,7 @@ import { agentTalkWeb } from '../features/talk/agent-talk/web.ts'
 import { agentToolsWeb } from '../features/talk/agent-tools/web.ts'
 import { approvalsWeb } from '../features/talk/approvals/web.ts'
 import { agentMessagesRoutes } from '../features/talk/chat/agent-messages-routes.ts'
+import { conversationsWeb } from '../features/talk/chat/channels/web.ts'
 import { chatSessionsWeb } from '../features/talk/chat/sessions-web.ts'
 import { turnsWeb } from '../features/talk/chat/turns/web.ts'
 import { chatWeb } from '../features/talk/chat/web.ts'
@@ -143,6 +144,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', turnsWeb(talk))
   app.route('/', attachmentsWeb(webTools))
   app.route('/', chatSessionsWeb(talk))
+  app.route('/', conversationsWeb(talk))
   app.route('/', approvalsWeb(talk))
   app.route('/', agentToolsWeb(talk, owner))
   app.route('/', mcpServersWeb(talk, owner))

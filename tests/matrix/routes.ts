@@ -392,6 +392,25 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /v1/scheduled-tasks/:id/cancel backend': { names: TASK, status: 200 },
   'POST /v1/search backend': { status: 503, body: () => ({ query: 'x' }) },
   'GET /v1/tools backend': reached,
+  'POST /v1/channel-messages backend': {
+    status: 200,
+    body: () => ({
+      entries: [
+        {
+          type: 'message',
+          id: 'telegram-7-1',
+          platform: 'telegram',
+          session: 'telegram:7',
+          title: null,
+          sender: 'user',
+          author: null,
+          text: 'Hello',
+          status: 'sent',
+          at: '2026-01-01T00:00:00Z',
+        },
+      ],
+    }),
+  },
   'POST /v1/turn-limits backend': { status: 204, body: () => ({ reason: 'loop', tool: 'read_page' }) },
   'POST /v1/approvals backend': { status: 201, body: () => ({ tool: 'delete_file', arguments: '{}' }) },
   'GET /v1/approvals/:id backend': { status: 200, names: APPROVAL },

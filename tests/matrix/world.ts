@@ -26,7 +26,7 @@ import { noticeChannels, notices } from '../../src/features/people/notices/table
 import { identities } from '../../src/features/people/sign-in/tables.ts'
 import { createRecoveryCodes, replaceRecoveryCodes } from '../../src/features/people/two-factor/recovery-codes.ts'
 import { sessions, type UserRow, users } from '../../src/features/people/users/tables.ts'
-import { messages } from '../../src/features/talk/chat/tables.ts'
+import { chatSessions, messages } from '../../src/features/talk/chat/tables.ts'
 import { heartbeats } from '../../src/features/talk/heartbeat/tables.ts'
 import { scheduledRuns, scheduledTasks } from '../../src/features/talk/scheduled-tasks/tables.ts'
 import { swarmAnswers, swarmRuns, swarms } from '../../src/features/talk/swarms/tables.ts'
@@ -313,6 +313,17 @@ export async function openWorld(
     const now = clock.now()
     const userId = user.id
     const said = { userId, agentId, content: canary, topic: canary, status: 'sent', createdAt: now } as const
+    tx.insert(chatSessions)
+      .values({
+        id: `sess_telegram-${canary}`,
+        userId,
+        agentId,
+        platform: 'telegram',
+        channelKey: 'telegram:7',
+        createdAt: now,
+        lastActivity: now,
+      })
+      .run()
     tx.insert(messages)
       .values({ ...said, id: `msg_${canary}`, sender: 'user' })
       .run()

@@ -1,13 +1,17 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
 import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
 import { AgentFrame, type AgentPageProps, type Change, FailureNotice } from '../agent/agent-frame.tsx'
+import { platformName } from '../agent/channels/platform-badge.tsx'
 import { useDeployment } from '../agents/deployment.ts'
 import { DeploymentProgress } from '../agents/deployment-progress.tsx'
 import { Button } from '../ui/button.tsx'
 import { Conversation } from './conversation.tsx'
 import { Sessions } from './sessions.tsx'
+import { sessionsQuery } from './sessions-api.ts'
 import type { Target } from './shown-messages.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId')
@@ -26,6 +30,7 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
   const [isWatching, setWatching] = useState(false)
   const [sessionId, setSession] = useShownSession(agent.id)
   const [target, setTarget] = useState<Target | null>(null)
+  const platform = usePlatform(agent.id, sessionId)
   if (agent.status === 'provisioning' && !change.isPending && !isWatching) setWatching(true)
   // A deployment that fails while it is watched stays on the page with its reason.
   const isDeploying = isWatching && (agent.status === 'provisioning' || agent.status === 'error')
@@ -56,10 +61,25 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
         agent={agent}
         sessionId={sessionId}
         target={target}
-        blocked={isAddressable(agent) ? null : <Blocked agent={agent} change={change} />}
+        blocked={
+          platform !== 'web' ? (
+            <span>
+              This conversation is held on {platformName(platform)}: answer it there. {agent.name} answers it by itself.
+            </span>
+          ) : isAddressable(agent) ? null : (
+            <Blocked agent={agent} change={change} />
+          )
+        }
       />
     </>
   )
+}
+
+/** Where a conversation is held. */
+function usePlatform(agentId: string, sessionId: string | null): ChatSession['platform'] {
+  const { data } = useInfiniteQuery(sessionsQuery(agentId))
+  const session = data?.pages.flatMap((page) => page.sessions).find(({ id }) => id === sessionId)
+  return session?.platform ?? 'web'
 }
 
 /** One that sleeps wakes when it is written to. */

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-q
 import { MessagesSquare, Pencil, Plus, ScrollText, Trash2 } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
 import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
+import { PlatformBadge } from '../agent/channels/platform-badge.tsx'
 import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -125,6 +126,7 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
     <li className="flex items-center gap-1">
       <ChooseButton isCurrent={isCurrent} onClick={onChoose}>
         <span className="truncate">{title}</span>
+        <PlatformBadge platform={session.platform} />
         <span className="ml-auto text-xs text-muted">
           <Moment at={session.lastActivity} as="distance" />
         </span>
@@ -132,9 +134,11 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
       <IconButton label={`Rename ${title}`} onClick={() => setTask('rename')}>
         <Pencil aria-hidden className="size-4" />
       </IconButton>
-      <IconButton label={`Instructions of ${title}`} onClick={() => setTask('instruct')}>
-        <ScrollText aria-hidden className={session.instructions === null ? 'size-4' : 'size-4 text-accent'} />
-      </IconButton>
+      {session.platform === 'web' && (
+        <IconButton label={`Instructions of ${title}`} onClick={() => setTask('instruct')}>
+          <ScrollText aria-hidden className={session.instructions === null ? 'size-4' : 'size-4 text-accent'} />
+        </IconButton>
+      )}
       <IconButton label={`Delete ${title}`} onClick={() => setTask('delete')}>
         <Trash2 aria-hidden className="size-4" />
       </IconButton>

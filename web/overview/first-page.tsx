@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import type { Overview } from '../../src/features/house/overview/schemas.ts'
+import { PlatformBadge } from '../agent/channels/platform-badge.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { describeStatus } from '../agents/status-badge.tsx'
 import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
@@ -98,7 +99,7 @@ function Conversations({ conversations }: Pick<Overview, 'conversations'>) {
 
 type ConversationRowProps = { conversation: Overview['conversations'][number] }
 
-function ConversationRow({ conversation: { agentId, name, sender, excerpt, at } }: ConversationRowProps) {
+function ConversationRow({ conversation: { agentId, name, sender, excerpt, platform, at } }: ConversationRowProps) {
   return (
     <li>
       <Link
@@ -109,7 +110,10 @@ function ConversationRow({ conversation: { agentId, name, sender, excerpt, at } 
         <FieldMark seed={agentId} className="size-8" />
         <span className="grid min-w-0 flex-1">
           <span className="flex items-baseline justify-between gap-3">
-            <span className="min-w-0 truncate font-medium">{name}</span>
+            <span className="flex min-w-0 items-baseline gap-2">
+              <span className="min-w-0 truncate font-medium">{name}</span>
+              <PlatformBadge platform={platform} />
+            </span>
             <span className="shrink-0 text-xs text-muted">
               <Moment at={at} as="distance" />
             </span>

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { KeptTurns } from '../turns/kept-turns.ts'
 import type { ChannelName, Connection, ConnectionState, Outbox, Place, Pressed, Recipient } from './channel.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { type Guests, type ListedPerson, openGuests } from './guests.ts'
+import type { ChannelHistory } from './history.ts'
 import { type Inbox, openInbox, toChat } from './inbox.ts'
 import type { OwnerChannel, Questions } from './questions.ts'
 import { createSavedFiles } from './saved-files.ts'
@@ -30,6 +32,7 @@ export type ChannelDeps = {
   folder: string
   workspace: string
   keptTurns: KeptTurns
+  history: ChannelHistory
   clock: Clock
   fetch: typeof fetch
   log: Log
@@ -117,10 +120,12 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
       }
     },
     async send(to, text) {
-      const { service } = findChannel(opened, to).connection
+      const channel = findChannel(opened, to)
+      const { service } = channel.connection
       try {
         const place = await findPlace(opened, to)
         for (const part of splitText(text, service.maxChars)) await service.write(place, part, null)
+        await deps.history.add({ ...toSentLine(channel, place, to), text, at: deps.clock.now().toISOString() })
       } catch (cause) {
         throw new AppError('upstream_failed', `The message was not delivered: ${errorMessage(cause)}`, {}, { cause })
       }
@@ -138,6 +143,21 @@ function findChannel(opened: readonly Open[], to: string): Open {
   if (found) return found
   const names = opened.map((channel) => channel.name).join(', ') || 'none'
   throw new AppError('not_found', `There is no channel for "${to}". Channels of this agent: ${names}`)
+}
+
+/** Returns what the history has of a message that the agent sends by itself. */
+function toSentLine({ name, guests, inbox }: Open, place: Place, to: string) {
+  const person = guests.listPeople().find(({ id }) => `${name}:${id}` === to)
+  return {
+    type: 'message' as const,
+    id: newId(`${name}-sent`),
+    platform: name,
+    session: inbox.sessionOf(place),
+    title: place.isDirect ? (person?.name ?? null) : null,
+    sender: 'agent' as const,
+    author: null,
+    status: 'sent' as const,
+  }
 }
 
 /** Returns the chat of a recipient. @throws AppError `not_found`; what the service answers for a person it cannot reach. */
@@ -159,7 +179,7 @@ async function openChannel(
   const { service } = connection
   const savedFiles = createSavedFiles(deps.workspace, service)
   const conversation = createConversation({ ...deps, channel: name, service, inbox, guests, savedFiles })
-  conversation.resume()
+  await conversation.resume()
   const owners = { name, service, owners: people }
   const press = (pressed: Pressed) => deps.press(owners, pressed)
   const end = connection.run(conversation.receive, deps.stopping, press).catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts'
 import { KeyedQueue } from '../../core/concurrency/keyed-queue.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -6,9 +7,11 @@ import type { KeptTurn, KeptTurns } from '../turns/kept-turns.ts'
 import { STOPPED } from '../turns/turn.ts'
 import type { Incoming, Place, Service } from './channel.ts'
 import type { Guests } from './guests.ts'
+import type { ChannelHistory } from './history.ts'
 import { type Inbox, toChat, type Waiting } from './inbox.ts'
 import { createReply, type Reply } from './reply.ts'
 import type { SavedFiles } from './saved-files.ts'
+import { collectTurn, type TurnEnd } from './told-turn.ts'
 
 const TYPING_EVERY_MS = 4500
 /** `/stop`, in a group `/stop@name`, and `!stop` where a messenger takes what begins with a slash for its own. */
@@ -21,6 +24,8 @@ export type ConversationDeps = {
   guests: Guests
   keptTurns: KeptTurns
   savedFiles: SavedFiles
+  history: ChannelHistory
+  clock: Clock
   log: Log
   /** Of the agent: nothing more is begun. */
   stopping: AbortSignal
@@ -31,7 +36,7 @@ export type ConversationDeps = {
 /** What every channel does with a message, from admission to the end of its answer. */
 export type Conversation = {
   /** Goes on with what an earlier run of the agent has left. */
-  resume(): void
+  resume(): Promise<void>
   receive(message: Incoming, isAddressed: boolean): Promise<void>
   /** Once nothing is being answered. */
   idle(): Promise<void>
@@ -68,8 +73,12 @@ export function createConversation(deps: ConversationDeps): Conversation {
   }
 
   return {
-    resume() {
-      for (const message of inbox.list()) begin(message)
+    async resume() {
+      for (const message of inbox.list()) {
+        // The agent may have ended between taking the message and noting it.
+        await noteQuestion(deps, message)
+        begin(message)
+      }
     },
     async receive(message, isAddressed) {
       const { place, person, messageId } = message
@@ -85,10 +94,13 @@ export function createConversation(deps: ConversationDeps): Conversation {
       if (message.text.trim() === '' && message.files.length === 0) {
         return say(place, 'I can read text, pictures, files and voice notes.', messageId)
       }
-      const added = await inbox.add(message)
+      const added = await inbox.add(message, deps.clock.now().toISOString())
       if (added === 'full')
         return say(place, 'Too many messages are waiting. Please send this one again later.', messageId)
-      if (added) begin(added)
+      if (added) {
+        await noteQuestion(deps, added)
+        begin(added)
+      }
     },
     async idle() {
       await Promise.all(answering)
@@ -138,16 +150,29 @@ async function deliver(
   { reply, openTurn }: { reply: Reply; openTurn: OpenTurn },
 ): Promise<boolean> {
   const typing = showTyping(deps, message)
+  const told = collectTurn()
+  const noteEnd = (end: Omit<TurnEnd, 'at'>) =>
+    note(deps, told.toEntry(message.id, { ...end, at: deps.clock.now().toISOString() }))
   let failure: string | null = null
   try {
     const turn = await openTurn(message)
-    if (!turn) return false
-    await turn.follow((event) => {
+    if (!turn) {
+      if (!isWaiting(deps.inbox, message)) await noteEnd({ result: null, status: 'stopped', error: null })
+      return false
+    }
+    const result = await turn.follow((event) => {
+      told.add(event)
+      if (event.type === 'restart') reply.clear()
       if (event.type === 'text') reply.add(event.text)
     }, deps.ending)
+    await noteEnd({ result, status: 'sent', error: null })
   } catch (error) {
-    // The turn has its end on disk: the next run of the agent tells it.
+    // The turn is on disk: the next run of the agent goes on with it.
     deps.ending.throwIfAborted()
+    const { kind, message: words, extra } = toAppError(error)
+    const isStopped = extra.code === STOPPED
+    const end = isStopped ? 'stopped' : 'failed'
+    await noteEnd({ result: null, status: end, error: isStopped ? null : { kind, message: words } })
     failure = describeFailure(error)
   } finally {
     clearInterval(typing)
@@ -167,6 +192,29 @@ async function beginTurn({ inbox, keptTurns, savedFiles }: ConversationDeps, mes
   return keptTurns.beginOrJoin(message.id, {
     sessionKey: message.sessionKey,
     messages: [{ role: 'user', content: toContent(message, notes), ...(images.length > 0 && { images }) }],
+  })
+}
+
+/** A disk that is full must not keep anybody from an answer. */
+async function note({ history, log, channel }: ConversationDeps, entry: Parameters<ChannelHistory['add']>[0]) {
+  await history.add(entry).catch((error: unknown) => {
+    log.error({ channel, error: errorMessage(error) }, 'a message could not be kept for the history')
+  })
+}
+
+async function noteQuestion(deps: ConversationDeps, message: Waiting): Promise<void> {
+  const { id, sessionKey, place, person, text, files, receivedAt } = message
+  await note(deps, {
+    type: 'message',
+    id,
+    platform: deps.channel,
+    session: sessionKey,
+    title: place.isDirect ? person.name : null,
+    sender: 'user',
+    author: person.name,
+    text: [text, ...files.map(({ name }) => `[${name}]`)].filter(Boolean).join('\n\n'),
+    status: 'sent',
+    at: receivedAt,
   })
 }
 
@@ -191,7 +239,8 @@ function describeFailure(error: unknown): string | null {
   const known: AppError = toAppError(error)
   const { code } = known.extra
   if (code === STOPPED) return null
-  if (code === 'TURN_INTERRUPTED' || known.kind === 'unavailable') {
+  if (code === 'TURN_INTERRUPTED') return `${known.message}. Write “continue”, and I go on from there.`
+  if (known.kind === 'unavailable') {
     return 'I was interrupted before I had answered. Please send your message again.'
   }
   return `I could not answer: ${known.message}`

@@ -4,7 +4,12 @@ import { Incoming, Place } from './channel.ts'
 import { openStateFile } from './state-file.ts'
 
 /** A message that waits for its answer; `sentIds` are the messages in which that has begun to stand. */
-const Waiting = Incoming.extend({ sessionKey: z.string(), sentIds: z.array(z.string()) })
+const Waiting = Incoming.extend({
+  sessionKey: z.string(),
+  sentIds: z.array(z.string()),
+  /** ISO 8601. */
+  receivedAt: z.string().default(() => new Date().toISOString()),
+})
 export type Waiting = z.infer<typeof Waiting>
 
 const InboxState = z.object({
@@ -27,11 +32,13 @@ const KEPT_ANSWERED = 500
 
 /** Messages between their arrival and the end of their answer, on disk. */
 export type Inbox = {
-  add(message: Incoming): Promise<Added>
+  add(message: Incoming, receivedAt: string): Promise<Added>
   list(): readonly Waiting[]
   listGroups(): readonly Place[]
   keepSent(id: string, sentIds: readonly string[]): Promise<void>
   finish(id: string): Promise<void>
+  /** The session in which a chat goes on. */
+  sessionOf(place: Place): string
   /** What is said in this chat from now on is a new session. */
   beginAnew(place: Place, messageId: string): Promise<void>
 }
@@ -39,16 +46,20 @@ export type Inbox = {
 export async function openInbox(folder: string, channel: string): Promise<Inbox> {
   const empty = { waiting: [], answered: [], beginnings: {}, groups: [] }
   const file = await openStateFile(join(folder, `${channel}-inbox.json`), InboxState, empty)
+  const sessionOf = (place: Place) => {
+    const chat = toChat(channel, place)
+    const beginning = file.read().beginnings[chat]
+    return beginning === undefined ? chat : `${chat}:${beginning}`
+  }
   return {
-    add: (message) =>
+    sessionOf,
+    add: (message, receivedAt) =>
       file.change<Added>((state) => {
-        const { waiting, answered, beginnings } = state
+        const { waiting, answered } = state
         const isKnown = answered.includes(message.id) || waiting.some(({ id }) => id === message.id)
         if (isKnown) return { state, result: null }
         if (waiting.length >= MAX_WAITING) return { state, result: 'full' }
-        const chat = toChat(channel, message.place)
-        const beginning = beginnings[chat]
-        const added = { ...message, sentIds: [], sessionKey: beginning === undefined ? chat : `${chat}:${beginning}` }
+        const added = { ...message, sentIds: [], sessionKey: sessionOf(message.place), receivedAt }
         const groups = withGroup(channel, state.groups, message.place)
         return { state: { ...state, groups, waiting: [...waiting, added] }, result: added }
       }),

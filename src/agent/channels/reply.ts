@@ -3,11 +3,15 @@ import type { Service } from './channel.ts'
 import type { Waiting } from './inbox.ts'
 import { splitText } from './split.ts'
 
+/** The words of a message that the answer does not need any more. */
+const LEFT_OVER = '…'
 const RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 1000, maxTimeout: 60_000, randomize: true }
 
 /** An answer that grows in a chat: it is written with its first words, and edited until it is whole. */
 export type Reply = {
   add(text: string): void
+  /** Takes back what was added: the answer is told from its beginning. */
+  clear(): void
   /** Once all of it stands there. @throws what the service refuses for good, and the signal's reason. */
   finish(): Promise<void>
   /** Says something after it. @throws as `finish`. */
@@ -32,7 +36,10 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
   let lastAt = Number.NEGATIVE_INFINITY
 
   const sync = async () => {
-    for (const [index, part] of splitText(text, service.maxChars).entries()) {
+    const parts = splitText(text, service.maxChars)
+    // An answer that was begun anew may be shorter than what stands in the chat.
+    if (isFinished && parts.length > 0) while (parts.length < sent.length) parts.push(LEFT_OVER)
+    for (const [index, part] of parts.entries()) {
       const known = sent[index]
       if (known?.text === part) continue
       if (known) {
@@ -68,6 +75,10 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
     add(more) {
       text += more
       plan()
+    },
+    clear() {
+      text = ''
+      shown = ''
     },
     async finish() {
       isFinished = true

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { TOOL_NAMES, type ToolSettings } from '../../../src/core/agent-tools.ts'
+import { ChannelReport } from '../../../src/features/talk/chat/channels/schemas.ts'
 import { createMemoryDouble } from './memory.ts'
 
 const Asked = z.object({
@@ -11,6 +12,7 @@ const Asked = z.object({
   tool_choice: z.unknown().optional(),
 })
 type Asked = z.infer<typeof Asked>
+type ReportedEntry = ChannelReport['entries'][number]
 type Answerer = (asked: Asked, request: Request) => Response | Promise<Response>
 
 /** Everything that the built-in agent has, as much as anybody uses. */
@@ -24,32 +26,41 @@ const ALL_TOOLS: ToolSettings = {
 
 /**
  * A platform on loopback that speaks the real protocol and answers what a test tells it to, in order; then it echoes.
- * With `forward` only the model is a double, and everything else is asked there.
+ * With `forward` only the model is a double, and everything else is asked there. `port` is that of one that was stopped.
  */
-export function startPlatformDouble(forward?: (request: Request) => Response | Promise<Response>) {
+export function startPlatformDouble(forward?: (request: Request) => Response | Promise<Response>, port = 0) {
   const asked: Asked[] = []
   const toolSettings = structuredClone(ALL_TOOLS)
   const tokens: (string | null)[] = []
   const script: Answerer[] = []
+  const others = new Map<string, (request: Request) => Response | Promise<Response>>()
   const toolReports: unknown[] = []
   const earlyEnds: unknown[] = []
+  const reported: ReportedEntry[] = []
   const memory = createMemoryDouble()
   const skills: { name: string; description: string; instructions: string }[] = []
   const waiting: ((asked: Asked) => void)[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
-    port: 0,
+    port,
     async fetch(request, self) {
       self.timeout(request, 0)
       const url = new URL(request.url)
       const { pathname } = url
       if (forward && pathname !== '/v1/chat/completions') return forward(request)
+      const other = others.get(pathname)
+      if (other) return other(request)
       if (pathname === '/v1/tools') return Response.json(toolSettings)
       if (pathname === '/v1/memory' || pathname === '/v1/memory/import') return memory.answer(request, url)
       if (pathname === '/v1/skills') return Response.json({ skills })
       if (pathname === '/v1/tool-events') {
         toolReports.push(await request.json())
         return new Response(null, { status: 204 })
+      }
+      if (pathname === '/v1/channel-messages') {
+        const { entries } = ChannelReport.parse(await request.json())
+        reported.push(...entries)
+        return Response.json({ stored: entries.length })
       }
       if (pathname === '/v1/turn-limits') {
         earlyEnds.push(await request.json())
@@ -65,6 +76,7 @@ export function startPlatformDouble(forward?: (request: Request) => Response | P
   })
   return {
     url: `http://127.0.0.1:${server.port}`,
+    port: Number(server.port),
     asked,
     tokens,
     memory,
@@ -74,8 +86,13 @@ export function startPlatformDouble(forward?: (request: Request) => Response | P
     skills,
     /** What the agent told of the tools it used. */
     toolReports,
+    /** What the agent reported of its messengers. */
+    reported,
     /** What the agent told of turns that a limit has ended. */
     earlyEnds,
+    /** Answers what is asked at a path from now on. */
+    answerAt: (path: string, answer: (request: Request) => Response | Promise<Response>) =>
+      void others.set(path, answer),
     next: (...answers: Answerer[]) => void script.push(...answers),
     /** The next request that arrives from now on. */
     nextAsked: () => new Promise<Asked>((resolve) => void waiting.push(resolve)),

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ChannelConversation, ChannelPerson } from '../../../src/features/agents/channels/schemas.ts'
+import type { ChannelPerson } from '../../../src/features/agents/channels/schemas.ts'
+import type { ChannelConversation } from '../../../src/features/talk/chat/schemas.ts'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Moment } from '../../ui/moment.tsx'
@@ -70,7 +71,7 @@ function Conversation({ agentId, conversation, name }: ConversationProps) {
 
 function Messages({ agentId, session, name }: { agentId: string; session: string; name: string }) {
   const query = useQuery(conversationQuery(agentId, session))
-  const authors = { user: name, assistant: 'The agent', summary: 'Summary of what was said before' }
+  const authors = { user: name, assistant: 'The agent' }
   return (
     <Loaded query={query} what="The conversation" placeholder={<Skeleton className="h-16" />}>
       {(messages) => (
@@ -79,13 +80,7 @@ function Messages({ agentId, session, name }: { agentId: string; session: string
             // biome-ignore lint/suspicious/noArrayIndexKey: messages have no ids, and only come at the end.
             <li key={index} className="text-sm">
               <p className="text-muted">
-                {authors[role]}
-                {at && (
-                  <>
-                    {', '}
-                    <Moment at={at} as="minute" />
-                  </>
-                )}
+                {authors[role]}, <Moment at={at} as="minute" />
               </p>
               <p className="whitespace-pre-wrap">{content}</p>
             </li>

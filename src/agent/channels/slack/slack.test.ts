@@ -174,7 +174,7 @@ test('GET /channels: tokens that are revoked, and Socket Mode switched off, are 
   expect(error.message).toContain('Socket Mode is switched off')
 })
 
-test('an agent that is stopped in mid-answer tells so when it starts again, and answers what was written meanwhile, once', async () => {
+test('an agent that is stopped in mid-answer answers anew when it starts again, in the same message, and then what was written meanwhile, once', async () => {
   const { app, agent, toAda } = await startListeningAgent()
   await using _ = agent
   agent.platform.next(hangs('Half an ').answerer)
@@ -187,10 +187,5 @@ test('an agent that is stopped in mid-answer tells so when it starts again, and 
   app.redeliver()
   app.say(ADA, 'last')
   await until('the answer to the last', () => toAda().includes('You said: last'))
-  expect(toAda()).toEqual([
-    'Half an',
-    'I was interrupted before I had answered. Please send your message again.',
-    'You said: meanwhile',
-    'You said: last',
-  ])
+  expect(toAda()).toEqual(['You said: long', 'You said: meanwhile', 'You said: last'])
 })

@@ -9,7 +9,6 @@ import { until } from '../../../../tests/harness/until.ts'
 const MAIN = join(import.meta.dir, '../../../main.ts')
 const TOKEN = '42:secret-of-the-bot'
 const ADA = { id: 7, first_name: 'Ada' }
-const INTERRUPTED = 'I was interrupted before I had answered. Please send your message again.'
 
 /** `stead agent` with a bot, as the platform starts it, again and again in the same folder. */
 async function startKillableAgent() {
@@ -61,7 +60,7 @@ async function startKillableAgent() {
   }
 }
 
-test('killed while the model answers: the person is told once, in the same chat, and the next message is answered', async () => {
+test('channel telegram: the answer replaces the half one when the agent was killed while the model answered, and is reported once', async () => {
   const { bot, platform, kill, startAgain } = await startKillableAgent()
   platform.next(hangs('Half an ').answerer)
   const asked = bot.say(ADA, { text: 'long' })
@@ -71,8 +70,13 @@ test('killed while the model answers: the person is told once, in the same chat,
   bot.say(ADA, { text: 'next' })
   startAgain()
   await until('the answer to the next', () => bot.textsIn(ADA.id).includes('You said: next'))
-  expect(bot.textsIn(ADA.id)).toEqual(['Half an', INTERRUPTED, 'You said: next'])
-  expect(platform.asked).toHaveLength(2)
+  expect(bot.textsIn(ADA.id)).toEqual(['You said: long', 'You said: next'])
+  expect(platform.asked).toHaveLength(3)
+  await until('the report', () => platform.reported.filter(({ type }) => type === 'answer').length === 2)
+  const [first] = platform.reported.filter((entry) => entry.type === 'answer')
+  expect(first).toMatchObject({ text: 'You said: long', status: 'sent', restarts: 1 })
+  const texts = platform.reported.flatMap((entry) => (entry.type === 'message' ? [entry.text] : []))
+  expect(new Set(texts)).toEqual(new Set(['long', 'next']))
 }, 300_000)
 
 test('killed when the model has answered and nobody has been told: the answer is delivered once, without the model', async () => {

@@ -65,8 +65,8 @@ export const AGENTS: Wing = {
     about: 'Messengers in which an agent can be spoken to, and who may.',
     routes: {
       'GET /api/agents/:id/channels': 'Lists the messengers of an agent and its people',
-      'GET /api/agents/:id/conversations': 'Lists what is said with an agent by messengers',
-      'GET /api/agents/:id/conversations/:session': 'Shows a conversation by a messenger',
+      'GET /api/agents/:id/conversations': 'Lists the conversations of an agent outside the web',
+      'GET /api/agents/:id/conversations/:session': 'Shows a conversation outside the web',
       'GET /api/agents/:id/channels/mail': 'Shows whether an agent answers mail',
       'PUT /api/agents/:id/channels/mail': 'Changes whether and whom an agent answers by mail',
       'GET /api/agents/:id/webhook-channel': 'Shows the webhook of an agent',

@@ -54,6 +54,7 @@ export const TALK: Wing = {
       'PUT /api/agents/:id/tools': 'Changes the tools of an agent and their limits',
       'GET /v1/tools': 'Tells an agent which tools it may use',
       'POST /v1/turn-limits': 'Reports that a limit ended a turn',
+      'POST /v1/channel-messages': 'Reports what was said on messengers',
     },
   },
   'MCP servers': {

@@ -9,7 +9,7 @@ import { write } from '../../../db/write.ts'
 import { auditLog } from '../../people/audit/tables.ts'
 import { openTokens } from '../registry/create.ts'
 import { agents } from '../registry/tables.ts'
-import { ChannelList, ConversationList, ConversationMessages } from './schemas.ts'
+import { ChannelList } from './schemas.ts'
 
 const TOKEN = '42:secret-of-the-bot'
 const EVE = { id: 66, first_name: 'Eve' }
@@ -109,33 +109,4 @@ test('GET /api/agents/:id/channels: 404 for a stranger on every route; none is t
   expect((await asOwner(`${path}/telegram/people/66`, 'DELETE')).status).toBe(409)
   await set({ status: 'running', kind: 'openclaw' })
   expect(await list()).toEqual({ channels: [], untold: 'openclaw' })
-})
-
-test('GET /api/agents/:id/conversations and GET /api/agents/:id/conversations/:session: the owner reads what is said by a messenger, and nobody else does', async () => {
-  const { bot, asOwner, asStranger, agent, set } = await startOwnedBot()
-  const path = `/api/agents/${agent.id}/conversations`
-  const list = async () => read(ConversationList, asOwner(path))
-  expect(await list()).toEqual({ conversations: [], untold: null })
-  bot.say({ id: 7, first_name: 'Ada' }, { text: 'Is there tea?' })
-  await until('an answer', () => bot.textsIn(7).includes('You said: Is there tea?'))
-  const [found] = await until('the conversation', async () => {
-    const { conversations } = await list()
-    return conversations.length > 0 ? conversations : null
-  })
-  expect(found).toMatchObject({ session: 'telegram:7', channel: 'telegram', messageCount: 2 })
-  const { messages } = await read(ConversationMessages, asOwner(`${path}/telegram:7`))
-  expect(messages).toMatchObject([
-    { role: 'user', content: 'Is there tea?', at: found?.createdAt },
-    { role: 'assistant', content: 'You said: Is there tea?', at: found?.lastActivity },
-  ])
-  const statusOf = async (response: Promise<Response>) => (await response).status
-  expect(await statusOf(asOwner(`${path}/telegram:8`))).toBe(404)
-  expect(await statusOf(asOwner(`${path}/conv:1`))).toBe(404)
-  expect([await statusOf(asStranger(path)), await statusOf(asStranger(`${path}/telegram:7`))]).toEqual([404, 404])
-  await set({ status: 'stopped' })
-  expect(await list()).toEqual({ conversations: [], untold: 'not_running' })
-  expect(await statusOf(asOwner(`${path}/telegram:7`))).toBe(409)
-  await set({ status: 'running', kind: 'openclaw' })
-  expect(await list()).toEqual({ conversations: [], untold: 'openclaw' })
-  expect(await statusOf(asOwner(`${path}/telegram:7`))).toBe(404)
 })

@@ -39,30 +39,3 @@ export const MailChannelRequest = z.object({ isOn: z.boolean('isOn must be true 
 
 export const PairingDecision = z.object({ approve: z.boolean('approve must be true or false') })
 export const ChannelChanged = z.object({ success: z.literal(true) })
-
-export const CONVERSATION_CHANNELS = ['telegram', 'discord', 'slack'] as const
-
-/** A conversation by a messenger; `session` is `<channel>:<chat>`, and what follows tells topics and new beginnings apart. */
-export const ChannelConversation = z.object({
-  session: z.string(),
-  channel: z.enum(CONVERSATION_CHANNELS),
-  messageCount: z.number(),
-  createdAt: z.string(),
-  lastActivity: z.string(),
-})
-export type ChannelConversation = z.infer<typeof ChannelConversation>
-
-/** `GET /api/agents/:id/conversations`; `untold` as in `ChannelList`. */
-export const ConversationList = z.object({
-  conversations: z.array(ChannelConversation),
-  untold: ChannelList.shape.untold,
-})
-export type ConversationList = z.infer<typeof ConversationList>
-
-/** `GET /api/agents/:id/conversations/:session`, oldest first; a summary stands for what the agent is told of before it. */
-export const ConversationMessages = z.object({
-  messages: z.array(
-    z.object({ role: z.enum(['user', 'assistant', 'summary']), content: z.string(), at: z.string().nullable() }),
-  ),
-})
-export type ConversationMessages = z.infer<typeof ConversationMessages>

@@ -5,19 +5,10 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/list.ts'
 import { type ChannelDeps, decideChannelPairing, listAgentChannels, removeChannelPerson } from './channels.ts'
-import { type ConversationsDeps, listConversations, readConversation } from './conversations.ts'
 import { showMailChannel, switchMailChannel } from './mail.ts'
-import {
-  ChannelChanged,
-  ChannelList,
-  ConversationList,
-  ConversationMessages,
-  MailChannel,
-  MailChannelRequest,
-  PairingDecision,
-} from './schemas.ts'
+import { ChannelChanged, ChannelList, MailChannel, MailChannelRequest, PairingDecision } from './schemas.ts'
 
-export type ChannelsWebDeps = ChannelDeps & ConversationsDeps & { guards: Guards }
+export type ChannelsWebDeps = ChannelDeps & { guards: Guards }
 
 /** The messengers of one's agents, and who may write to them. */
 export function channelsWeb(deps: ChannelsWebDeps) {
@@ -30,20 +21,6 @@ export function channelsWeb(deps: ChannelsWebDeps) {
 
   app.get('/api/agents/:id/channels', answers({ 200: ChannelList }, 'not_found'), signedIn, async (c) =>
     c.json(await listAgentChannels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'))),
-  )
-
-  app.get('/api/agents/:id/conversations', answers({ 200: ConversationList }, 'not_found'), signedIn, async (c) =>
-    c.json(await listConversations(deps, toDecider(c).principal, c.req.param('id'))),
-  )
-
-  app.get(
-    '/api/agents/:id/conversations/:session',
-    answers({ 200: ConversationMessages }, 'not_found', 'conflict'),
-    signedIn,
-    async (c) => {
-      const { id, session } = c.req.param()
-      return c.json(await readConversation(deps, toDecider(c).principal, id, session))
-    },
   )
 
   app.get('/api/agents/:id/channels/mail', answers({ 200: MailChannel }, 'not_found'), signedIn, (c) => {

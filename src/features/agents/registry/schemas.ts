@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PLATFORMS } from '../../../core/agents/platforms.ts'
 import { configObject } from '../../../core/text/config-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
@@ -166,7 +167,7 @@ export const AgentMessage = z.object({
   sender: z.enum(['user', 'agent']),
   content: z.string(),
   timestamp: z.string(),
-  platform: z.literal('web'),
+  platform: z.enum(PLATFORMS),
 })
 export const AgentMessages = z.object({
   messages: z.array(AgentMessage),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
+import { ChatMessage } from '../../talk/chat/schemas.ts'
 
 /** What wants its owner, most pressing first. `more` is how many of a kind are not told one by one. */
 const Attention = z.discriminatedUnion('kind', [
@@ -24,6 +25,8 @@ export const Overview = z.object({
       name: z.string(),
       sender: z.enum(['user', 'agent']),
       excerpt: z.string(),
+      /** Where the line was written. */
+      platform: ChatMessage.shape.platform,
       at: z.iso.datetime(),
     }),
   ),

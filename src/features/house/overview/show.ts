@@ -61,10 +61,10 @@ function listCost({ db, clock }: Pick<OverviewDeps, 'db' | 'clock'>, userId: str
 
 /** The last line of each of the newest conversations. */
 function listConversations(db: Db, userId: string): Overview['conversations'] {
-  const { agentId, sender, content, createdAt } = messages
+  const { agentId, sender, content, createdAt, platform } = messages
   const excerpt = sql<string>`substr(${content}, 1, ${EXCERPT_CHARACTERS})`
   const lines = db
-    .select({ agentId, sender, excerpt, createdAt })
+    .select({ agentId, sender, excerpt, createdAt, platform })
     .from(messages)
     .where(eq(messages.userId, userId))
     .orderBy(desc(messages.sequence))
@@ -90,7 +90,8 @@ function listConversations(db: Db, userId: string): Overview['conversations'] {
   return last.flatMap((line) => {
     const name = nameOf.get(line.agentId)
     if (name === undefined) return []
-    return { agentId: line.agentId, name, sender: line.sender, excerpt: line.excerpt, at: line.createdAt.toISOString() }
+    const { agentId: id, createdAt: at, ...shown } = line
+    return { agentId: id, name, ...shown, at: at.toISOString() }
   })
 }
 

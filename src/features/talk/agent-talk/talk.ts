@@ -8,6 +8,7 @@ import {
   getSessionSummary,
   listSessionMessages,
   listSessions,
+  requireWebSession,
 } from '../chat/sessions.ts'
 import type { MessageRow } from '../chat/tables.ts'
 import type { ChatAction } from './schemas.ts'
@@ -25,6 +26,7 @@ const MAX_REMEMBERED_CHARACTERS = 100
 export async function talk(deps: SendDeps, user: SignedInUser, request: ChatAction, signal: AbortSignal) {
   const { message, sessionId } = request
   const named = sessionId ? getSession(deps.db, user.id, sessionId) : null
+  if (named) requireWebSession(named)
   const agentId = request.agentId ?? named?.agentId
   const pickSession: Place['pickSession'] = (tx, agent) => {
     const session = named ?? findCurrentSession(tx, user.id, agent.id)

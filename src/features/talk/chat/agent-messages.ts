@@ -6,8 +6,7 @@ import type { AgentMessages, AgentMessagesQuery } from '../../agents/registry/sc
 import { type MessageRow, messageDays, messages } from './tables.ts'
 
 /**
- * What was said between an agent and its owner, newest first. All of it was written on the dashboard: what goes through
- * other channels stays with the agent.
+ * What was said to an agent and by it on every platform, newest first, whether the agent runs or not.
  * @throws AppError `not_found` for a missing agent and for someone else's.
  */
 export function listAgentMessages(db: Db, principal: Principal, id: string, query: AgentMessagesQuery): AgentMessages {
@@ -27,8 +26,15 @@ function readNewest(db: Db, agentId: string, { limit, offset }: AgentMessagesQue
     .all()
 }
 
-function toAgentMessage({ id, agentId, sender, content, createdAt }: MessageRow): AgentMessages['messages'][number] {
-  return { id, agentId, sender, content, timestamp: createdAt.toISOString(), platform: 'web' }
+function toAgentMessage({
+  id,
+  agentId,
+  sender,
+  content,
+  platform,
+  createdAt,
+}: MessageRow): AgentMessages['messages'][number] {
+  return { id, agentId, sender, content, timestamp: createdAt.toISOString(), platform }
 }
 
 /** Added up from the days, of which there are few. */

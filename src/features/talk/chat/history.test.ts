@@ -60,6 +60,8 @@ test('GET /api/chat: a message with all its fields', async () => {
         topic: null,
         status: 'sent',
         timestamp: clock.now().toISOString(),
+        platform: 'web',
+        author: null,
       },
     ],
     count: 1,

@@ -63,6 +63,8 @@ export function toChatMessage(row: MessageRow): ChatMessage {
     topic: row.topic,
     status: row.status,
     timestamp: row.createdAt.toISOString(),
+    platform: row.platform,
+    author: row.author,
     ...(row.sessionId !== null && { sessionId: row.sessionId }),
   }
 }

@@ -26,7 +26,7 @@ export function getReplaceable(
   const question = tx
     .select()
     .from(messages)
-    .where(and(isOwn, eq(messages.sender, 'user'), isNull(messages.replacedBy)))
+    .where(and(isOwn, eq(messages.sender, 'user'), eq(messages.platform, 'web'), isNull(messages.replacedBy)))
     .get()
   if (!question) throw new AppError('not_found', 'Message not found')
   if (isBeingAnswered(tx, userId, question)) {

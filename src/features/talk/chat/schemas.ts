@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PLATFORMS } from '../../../core/agents/platforms.ts'
 import { END_REASONS } from '../../../core/agents/turn-limits.ts'
 import { PageLimit } from '../../../core/page-limit.ts'
 
@@ -82,6 +83,10 @@ export type MessageQuery = z.infer<typeof MessageQuery>
 /** What the answering of a message took and did, in short; `GET /api/chat/turns/:id` tells what went into its tools. */
 export const TurnSummary = z.object({
   id: z.string(),
+  /** Number of times the agent took the turn up again after a crash. */
+  restarts: z.number(),
+  /** `TURN_INTERRUPTED` for a turn that could not be taken up again. */
+  errorCode: z.string().nullable(),
   model: z.string().nullable(),
   inputTokens: z.number().nullable(),
   outputTokens: z.number().nullable(),
@@ -104,9 +109,12 @@ export const ChatMessage = z.object({
   topic: z.string().nullable(),
   status: z.enum(['sent', 'stopped', 'failed']),
   timestamp: z.string(),
+  /** Where it was written. `author` names the person on another platform than the web, null for the agent. */
+  platform: z.enum(PLATFORMS),
+  author: z.string().nullable(),
   /** Not there for what was said outside of sessions. */
   sessionId: z.string().optional(),
-  /** Of a message of the agent that was the answer of a turn. */
+  /** Of a message of the agent that was the answer of a turn, and of a message that got no answer. */
   turn: TurnSummary.optional(),
   /** Of a message of the user that came with files. */
   attachments: z.array(ChatAttachment).optional(),
@@ -142,6 +150,9 @@ export const ChatTurn = z.object({
   replyId: z.string().nullable(),
   state: TurnState,
   error: z.string().nullable(),
+  errorCode: z.string().nullable(),
+  /** Number of times the agent took the turn up again after a crash; `text` is what it said since the last. */
+  restarts: z.number(),
   message: z.string(),
   text: z.string(),
   position: z.number(),
@@ -173,6 +184,10 @@ export const TurnEventsQuery = z.object({
     .min(0, 'after must be at least 0')
     .default(0),
 })
+
+/** The data of a `restart` event of a stream: the agent answers anew, and what came before is void. */
+export const TurnRestart = z.object({ restarts: z.number() })
+export type TurnRestart = z.infer<typeof TurnRestart>
 
 /** The data of the events `stopped` and `failed` of a stream. */
 export const TurnOver = z.object({
@@ -251,6 +266,8 @@ export const ChatSession = z.object({
   agentId: z.string(),
   title: z.string().nullable(),
   instructions: z.string().nullable(),
+  /** A conversation on another platform than the web can be read and deleted here, and is answered there. */
+  platform: z.enum(PLATFORMS),
   createdAt: z.string(),
   lastActivity: z.string(),
 })
@@ -262,3 +279,26 @@ export type SessionList = z.infer<typeof SessionList>
 
 /** `POST /api/chat/sessions`. */
 export const OneSession = z.object({ session: ChatSession })
+
+/** A conversation outside of the web; `session` is the agent's session key. */
+export const ChannelConversation = z.object({
+  session: z.string(),
+  channel: z.enum(PLATFORMS),
+  messageCount: z.number(),
+  createdAt: z.string(),
+  lastActivity: z.string(),
+})
+export type ChannelConversation = z.infer<typeof ChannelConversation>
+
+/** `GET /api/agents/:id/conversations`; `untold` is `openclaw` for an agent of that runtime of which none are known yet. */
+export const ConversationList = z.object({
+  conversations: z.array(ChannelConversation),
+  untold: z.enum(['openclaw']).nullable(),
+})
+export type ConversationList = z.infer<typeof ConversationList>
+
+/** `GET /api/agents/:id/conversations/:session`, oldest first. */
+export const ConversationMessages = z.object({
+  messages: z.array(z.object({ role: z.enum(['user', 'assistant']), content: z.string(), at: z.string() })),
+})
+export type ConversationMessages = z.infer<typeof ConversationMessages>

@@ -14,7 +14,7 @@ import { describeSent, insertMessage } from './messages.ts'
 import { findSessionKey, getReplaceable, replaceFrom, toBranchKey } from './replace.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
 import { nameSession, toTitle } from './session-titles.ts'
-import { getSession } from './sessions.ts'
+import { getSession, requireWebSession } from './sessions.ts'
 import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
 import { findMade, type Once } from './turns/once.ts'
 import { readEnded } from './turns/read.ts'
@@ -57,6 +57,7 @@ export async function openTurn(
   const named = request.sessionId === undefined ? null : getSession(deps.db, user.id, request.sessionId)
   const made = once && (await write(deps.db, (tx) => findMadeTurn(deps, tx, user.id, once)))
   if (made) return made
+  if (named) requireWebSession(named)
   const agent = findAddressee(deps.db, user, request.agentId ?? named?.agentId)
   if (named && named.agentId !== agent.id) throw new AppError('not_found', 'Session not found')
   requireEndpoint(deps.sealer, agent)

@@ -11,7 +11,7 @@ import { getAgent } from '../../agents/registry/list.ts'
 import { requireEndpoint } from './endpoint.ts'
 import type { ChangeSessionRequest, ChatSession, NewSessionRequest, SessionList, SessionQuery } from './schemas.ts'
 import { findAddressee, type SendDeps } from './send.ts'
-import { createSession, getSession, toSessionKey } from './sessions.ts'
+import { createSession, getSession, requireWebSession, toSessionKey } from './sessions.ts'
 import { chatSessions, chatTurns, messages, type SessionRow } from './tables.ts'
 
 /** A page of a user's sessions, latest activity first, with all agents unless one is named. */
@@ -77,20 +77,22 @@ export async function deleteChatSession(
 }
 
 function changeSession(tx: Tx, session: SessionRow, request: ChangeSessionRequest): SessionRow {
+  // Instructions are sent with the messages of the web; on a messenger no message passes through here.
+  if (request.instructions !== undefined) requireWebSession(session)
   const { title = session.title, instructions = session.instructions } = request
   const change = { title, instructions: instructions || null }
   return tx.update(chatSessions).set(change).where(eq(chatSessions.id, session.id)).returning().get()
 }
 
 /** The names under which the agent knows a session: one for each way that it has gone. */
-function listSessionKeys(db: Db, { userId, id }: SessionRow): string[] {
+function listSessionKeys(db: Db, { userId, id, channelKey }: SessionRow): string[] {
   const keys = db
     .selectDistinct({ sessionKey: chatTurns.sessionKey })
     .from(chatTurns)
     .innerJoin(messages, eq(messages.id, chatTurns.questionId))
     .where(eq(messages.sessionId, id))
     .all()
-  return [...new Set([toSessionKey(userId, id), ...keys.map(({ sessionKey }) => sessionKey)])]
+  return [...new Set([channelKey ?? toSessionKey(userId, id), ...keys.map(({ sessionKey }) => sessionKey)])]
 }
 
 function listRunningIn(db: Db, session: SessionRow) {
@@ -119,7 +121,7 @@ async function forgetAtAgent(
 }
 
 function toChatSession({ createdAt, lastActivity, ...row }: SessionRow): ChatSession {
-  const { id, agentId, title, instructions } = row
+  const { id, agentId, title, instructions, platform } = row
   const times = { createdAt: createdAt.toISOString(), lastActivity: lastActivity.toISOString() }
-  return { id, agentId, title, instructions, ...times }
+  return { id, agentId, title, instructions, platform, ...times }
 }

@@ -50,7 +50,7 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
 
   app.patch(
     '/api/chat/sessions/:id',
-    answers({ 200: OneSession }, 'not_found'),
+    answers({ 200: OneSession }, 'not_found', 'conflict'),
     ofAgents,
     signedIn,
     validate('json', ChangeSessionRequest),

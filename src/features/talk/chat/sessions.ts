@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { and, count, desc, eq, isNull } from 'drizzle-orm'
+import { and, count, desc, eq, isNull, type SQL } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -11,7 +11,8 @@ const MAX_LISTED = 100
 
 /**
  * `active`: a message without a session goes here, and the last word is less than half an hour old. `idle`: the same, but
- * silent for longer. `completed`: another session has taken its place; naming it takes it up again.
+ * silent for longer. `completed`: another session has taken its place, and naming it takes it up again; or it is held on
+ * another platform.
  */
 type SessionStatus = 'active' | 'idle' | 'completed'
 
@@ -23,8 +24,15 @@ type SessionDeps = { db: Db; clock: Clock }
 /** Opens a conversation, which is then the one that goes on. */
 export function createSession(clock: Clock, tx: Tx, userId: string, agentId: string): SessionRow {
   const now = clock.now()
-  const id = `sess_${randomBytes(8).toString('hex')}`
-  return tx.insert(chatSessions).values({ id, userId, agentId, createdAt: now, lastActivity: now }).returning().get()
+  return tx
+    .insert(chatSessions)
+    .values({ id: newSessionId(), userId, agentId, createdAt: now, lastActivity: now })
+    .returning()
+    .get()
+}
+
+export function newSessionId(): string {
+  return `sess_${randomBytes(8).toString('hex')}`
 }
 
 /** The agent's name for a conversation of a user: one of their sessions, or what is said outside of all. */
@@ -32,9 +40,16 @@ export function toSessionKey(userId: string, sessionId: string | null): string {
   return sessionId === null ? `user:${userId}` : `user:${userId}:${sessionId}`
 }
 
-/** The conversation that goes on, null before the first. */
+/** The conversation on the web that goes on, null before the first. */
 export function findCurrentSession(db: Db, userId: string, agentId: string): SessionRow | null {
-  return newestFirst(db, userId, agentId).limit(1).get() ?? null
+  return newestFirst(db, userId, agentId, eq(chatSessions.platform, 'web')).limit(1).get() ?? null
+}
+
+/** Refuses to write into a conversation of another platform. @throws AppError `conflict` OTHER_PLATFORM. */
+export function requireWebSession({ platform }: SessionRow): void {
+  if (platform === 'web') return
+  const message = `This conversation is held on ${platform}: it is answered there`
+  throw new AppError('conflict', message, { code: 'OTHER_PLATFORM', platform })
 }
 
 /** @throws AppError `not_found` for a missing session and for someone else's. */
@@ -55,10 +70,11 @@ export function findInstructions(db: Db, sessionId: string | null): string | nul
 
 /** Newest activity first. */
 export function listSessions(deps: SessionDeps, userId: string, agentId: string): SessionSummary[] {
+  const current = findCurrentSession(deps.db, userId, agentId)
   return newestFirst(deps.db, userId, agentId)
     .limit(MAX_LISTED)
     .all()
-    .map((session, index) => summarize(deps, session, { isCurrent: index === 0 }))
+    .map((session) => summarize(deps, session, { isCurrent: session.id === current?.id }))
 }
 
 /** @throws AppError `not_found` for a missing session and for someone else's. */
@@ -93,10 +109,10 @@ export function touchSession(clock: Clock, tx: Tx, id: string): void {
   tx.update(chatSessions).set({ lastActivity: clock.now() }).where(eq(chatSessions.id, id)).run()
 }
 
-function newestFirst(db: Db, userId: string, agentId: string) {
+function newestFirst(db: Db, userId: string, agentId: string, isWanted?: SQL) {
   return db
     .select()
     .from(chatSessions)
-    .where(and(eq(chatSessions.userId, userId), eq(chatSessions.agentId, agentId)))
+    .where(and(eq(chatSessions.userId, userId), eq(chatSessions.agentId, agentId), isWanted))
     .orderBy(desc(chatSessions.lastActivity), desc(chatSessions.sequence))
 }

@@ -61,7 +61,7 @@ export function chatWeb(deps: ChatWebDeps) {
   return app
 }
 
-/** The events of the turn without their ids, as `delta`, `done` and `error`. */
+/** The events of the turn without their ids, as `delta`, `restart`, `done` and `error`. */
 function streamReply(deps: ChatWebDeps, c: Context<WebEnv>, turn: Turn) {
   beginTurn(deps, turn)
   return eventStream(c, deps.log, ({ send, signal }) =>
@@ -69,7 +69,9 @@ function streamReply(deps: ChatWebDeps, c: Context<WebEnv>, turn: Turn) {
       signal,
       send: async (event, data) => {
         // Uses of tools are told to those who join the turn.
-        if (event !== 'tool') await send(event === 'delta' || event === 'done' ? event : 'error', data)
+        if (event === 'tool') return
+        const isPlain = event === 'delta' || event === 'restart' || event === 'done'
+        await send(isPlain ? event : 'error', data)
       },
     }),
   )

@@ -4,15 +4,17 @@ import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentChatRequest, AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { KeptFailure } from '../../../adapters/gateways/http.ts'
 import { AppError } from '../../../core/errors.ts'
-import { type Sealer, sha256 } from '../../../core/secrets.ts'
+import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import { findOpenChannel } from '../../agents/channels/mail.ts'
-import { agents } from '../../agents/registry/tables.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { type CollectedAnswer, collectAnswer } from '../chat/channels/collect.ts'
+import { PLAIN_ANSWER, recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/endpoint.ts'
 import { type AnswerDeps, putAnswerOnItsWay } from './answer.ts'
-import { DELIVER_JOB } from './receive.ts'
+import { DELIVER_JOB, toMailSession } from './receive.ts'
 import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
 /** About three hours: an agent that is stopped for lunch still gets its mail. */
@@ -47,12 +49,16 @@ async function deliverMail(deps: DeliverDeps, id: string, signal: AbortSignal): 
   const isAnswered = findOpenChannel(deps.db, agent.id, 'mail') !== null
   const images = mail.files.flatMap(({ path, mediaType }) => (path && mediaType.startsWith('image/') ? [path] : []))
   const message = toMessage(mail, isAnswered)
-  const request = { sessionKey: toSessionKey(mail, isAnswered), message, images, turnId: mail.id }
-  const outcome = await ask(deps, endpoint, request, signal)
-  await write(deps.db, (tx) => noteDelivered(tx, deps, { ...mail, ...outcome, deliveredAt: deps.clock.now() }))
+  const request = { sessionKey: toMailSession(mail, isAnswered), message, images, turnId: mail.id }
+  const collected = collectAnswer()
+  const outcome = await ask(deps, { endpoint, request, collected }, signal)
+  await write(deps.db, (tx) => {
+    noteDelivered(tx, deps, { ...mail, ...outcome, deliveredAt: deps.clock.now() })
+    recordOutcome(deps, tx, { agent, id, outcome, figures: collected.figures() })
+  })
 }
 
-function findQueued(db: Db, id: string) {
+function findQueued(db: Db | Tx, id: string) {
   return db
     .select({ mail: inboxMessages, agent: agents })
     .from(inboxMessages)
@@ -69,28 +75,39 @@ function noteDelivered(tx: Tx, deps: DeliverDeps, delivered: InboxRow): void {
 
 type Outcome = Pick<InboxRow, 'status' | 'reply' | 'error'>
 
+/** Adds the outcome of a mail to the history of its agent. */
+function recordOutcome(
+  deps: Pick<DeliverDeps, 'clock'>,
+  tx: Tx,
+  { agent, id, outcome, figures }: { agent: AgentRow; id: string; outcome: Outcome; figures: object },
+): void {
+  const { status, reply, error } = outcome
+  recordChannelAnswer(deps, tx, agent, {
+    ...PLAIN_ANSWER,
+    ...figures,
+    questionId: id,
+    content: reply ?? '',
+    status: status === 'failed' ? 'failed' : 'sent',
+    error: error === null ? null : { kind: 'upstream_failed', message: error },
+    at: deps.clock.now(),
+  })
+}
+
+type Asked = { endpoint: AgentEndpoint; request: AgentChatRequest; collected: CollectedAnswer }
+
 async function ask(
   { gateway }: DeliverDeps,
-  endpoint: AgentEndpoint,
-  request: AgentChatRequest,
+  { endpoint, request, collected }: Asked,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  let reply = ''
   try {
-    for await (const event of gateway.streamTurn(endpoint, request, signal))
-      if (event.type === 'text') reply += event.text
+    for await (const event of gateway.streamTurn(endpoint, request, signal)) collected.add(event)
   } catch (error) {
     if (error instanceof KeptFailure) return { status: 'failed', reply: INTERRUPTED, error: error.message }
     if (!(error instanceof AppError) || error.extra.code !== 'TURN_INTERRUPTED') throw error
     return { status: 'failed', reply: INTERRUPTED, error: 'The agent ended in the middle of its answer' }
   }
-  return { status: 'delivered', reply: reply.slice(0, MAX_REPLY_CHARACTERS), error: null }
-}
-
-/** Each thread of a sender is a conversation of its own; whoever is not answered has one. */
-function toSessionKey({ sender, threadId }: InboxRow, isAnswered: boolean): string {
-  const thread = isAnswered && threadId !== null ? `:${sha256(threadId).slice(0, 16)}` : ''
-  return `mail:${sender.slice(0, 180)}${thread}`
+  return { status: 'delivered', reply: collected.text().slice(0, MAX_REPLY_CHARACTERS), error: null }
 }
 
 /** What a mail says comes from outside: the agent is told so. */
@@ -109,9 +126,10 @@ function toNote({ name, path, textPath, mediaType, sizeBytes, problem }: MailFil
 
 async function giveUp(deps: DeliverDeps, id: string, error: unknown): Promise<void> {
   const reason = error instanceof AppError ? error.message : 'The agent could not be reached'
-  await setOutcome(deps, id, { status: 'failed', error: reason })
-}
-
-async function setOutcome({ db }: DeliverDeps, id: string, outcome: Partial<InboxRow>): Promise<void> {
-  await write(db, (tx) => tx.update(inboxMessages).set(outcome).where(eq(inboxMessages.id, id)).run())
+  const outcome = { status: 'failed', reply: null, error: reason } as const
+  await write(deps.db, (tx) => {
+    const found = findQueued(tx, id)
+    tx.update(inboxMessages).set(outcome).where(eq(inboxMessages.id, id)).run()
+    if (found) recordOutcome(deps, tx, { agent: found.agent, id, outcome, figures: {} })
+  })
 }

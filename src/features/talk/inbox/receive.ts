@@ -2,15 +2,17 @@ import { and, count, eq, gt } from 'drizzle-orm'
 import addressparser from 'nodemailer/lib/addressparser'
 import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
+import { sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { type AgentMail, findOpenChannel, toAgentAddress } from '../../agents/channels/mail.ts'
 import { askToBeLetIn, isLetIn } from '../../agents/channels/people.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { recordChannelLine } from '../chat/channels/record.ts'
 import { CODE_JOB } from './answer.ts'
 import { describeAutomatic, type MailHeaders, type MailThread, readDmarc, readThread } from './headers.ts'
-import { inboxMessages, type MailFile } from './tables.ts'
+import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
 /** Gives a mail to its agent; `jobs.ts` does it. */
 export const DELIVER_JOB = 'inbox.deliver'
@@ -119,9 +121,41 @@ export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: ReadMail, { text, f
   const received = { id, agentId: agent.id, sender, text, files, receivedAt: now }
   const described = { subject, messageId, references, threadId, automatic }
   const row = { ...received, ...described, status: 'queued' } as const
-  deps.storage.within(tx, agent.ownerId, () => tx.insert(inboxMessages).values(row).run())
+  deps.storage.within(tx, agent.ownerId, () => {
+    const stored = tx.insert(inboxMessages).values(row).returning().get()
+    recordMail(deps, tx, { agent, mail: stored })
+  })
   deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}`, share: agent.ownerId })
   return 'processed'
+}
+
+/** Adds a mail to the history of its agent. */
+function recordMail(
+  deps: Pick<ReceiveDeps, 'clock'>,
+  tx: Tx,
+  { agent, mail }: { agent: Addressed['agent']; mail: InboxRow },
+): void {
+  const names = mail.files.map(({ name }) => `[Attached file ${name}]`)
+  recordChannelLine(deps, tx, agent, {
+    platform: 'mail',
+    channelKey: toMailSession(mail, findOpenChannel(tx, agent.id, 'mail') !== null),
+    externalId: mail.id,
+    title: mail.subject || mail.sender,
+    sender: 'user',
+    author: mail.sender,
+    content: [mail.subject, mail.text, ...names].filter(Boolean).join('\n\n'),
+    status: 'sent',
+    at: mail.receivedAt,
+  })
+}
+
+/** The agent's session of a mail: one for each thread of a sender; a sender who gets no answer has one. */
+export function toMailSession(
+  { sender, threadId }: Pick<InboxRow, 'sender' | 'threadId'>,
+  isAnswered: boolean,
+): string {
+  const thread = isAnswered && threadId !== null ? `:${sha256(threadId).slice(0, 16)}` : ''
+  return `mail:${sender.slice(0, 180)}${thread}`
 }
 
 /**

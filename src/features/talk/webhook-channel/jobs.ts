@@ -12,9 +12,12 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { getAgent } from '../../agents/registry/list.ts'
 import { agents } from '../../agents/registry/tables.ts'
+import { collectAnswer } from '../chat/channels/collect.ts'
+import { PLAIN_ANSWER, recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/endpoint.ts'
-import { ANSWER_JOB, ASK_JOB } from './receive.ts'
+import { ANSWER_JOB, ASK_JOB, toWebhookSession } from './receive.ts'
 import { findWebhookChannel, openWebhookChannel } from './settings.ts'
 import { type WebhookDeliveryRow, webhookChannels, webhookDeliveries } from './tables.ts'
 
@@ -63,28 +66,43 @@ async function ask(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Prom
   if (!found) return
   const { conversation, text } = found.delivery
   const endpoint = requireEndpoint(deps.sealer, found.agent)
-  const request = { sessionKey: `webhook:${conversation}`, message: text, turnId: id }
-  let reply = ''
+  const request = { sessionKey: toWebhookSession(conversation), message: text, turnId: id }
+  const collected = collectAnswer()
   try {
-    for await (const event of deps.gateway.streamTurn(endpoint, request, signal)) {
-      if (event.type === 'text') reply += event.text
-    }
+    for await (const event of deps.gateway.streamTurn(endpoint, request, signal)) collected.add(event)
   } catch (error) {
     if (error instanceof KeptFailure) return finish(deps, id, { status: 'failed', reply: null, error: error.message })
     if (!(error instanceof AppError) || error.extra.code !== 'TURN_INTERRUPTED') throw error
     const interrupted = 'The agent ended in the middle of its answer: send the message again'
     return finish(deps, id, { status: 'failed', reply: null, error: interrupted })
   }
-  await finish(deps, id, { status: 'answered', reply: reply.slice(0, MAX_REPLY_CHARACTERS), error: null })
+  const reply = collected.text().slice(0, MAX_REPLY_CHARACTERS)
+  await finish(deps, id, { status: 'answered', reply, error: null }, collected.figures())
 }
 
 type Outcome = Pick<WebhookDeliveryRow, 'status' | 'reply' | 'error'>
 
 /** Also what failed is told. */
-async function finish({ db, clock, enqueue }: WebhookJobsDeps, id: string, outcome: Outcome): Promise<void> {
+async function finish(
+  { db, clock, enqueue }: WebhookJobsDeps,
+  id: string,
+  outcome: Outcome,
+  figures: object = {},
+): Promise<void> {
   await write(db, (tx) => {
     const change = { ...outcome, answerStatus: 'queued', answeredAt: clock.now() } as const
-    tx.update(webhookDeliveries).set(change).where(eq(webhookDeliveries.id, id)).run()
+    const [delivery] = tx.update(webhookDeliveries).set(change).where(eq(webhookDeliveries.id, id)).returning().all()
+    if (!delivery) return
+    const { status, reply, error } = outcome
+    recordChannelAnswer({ clock }, tx, getAgent(tx, { kind: 'operator' }, delivery.agentId), {
+      ...PLAIN_ANSWER,
+      ...figures,
+      questionId: id,
+      content: reply ?? '',
+      status: status === 'failed' ? 'failed' : 'sent',
+      error: error === null ? null : { kind: 'upstream_failed', message: error },
+      at: clock.now(),
+    })
     enqueue(tx, ANSWER_JOB, { id }, { key: `${ANSWER_JOB}:${id}` })
   })
 }

@@ -10,6 +10,7 @@ import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { getAgent } from '../../agents/registry/list.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
+import { recordChannelLine } from '../chat/channels/record.ts'
 import { type WebhookAccepted, WebhookMessage } from './schemas.ts'
 import { findWebhookChannel, openWebhookChannel, type WebhookSettingsDeps } from './settings.ts'
 import { webhookChannels, webhookDeliveries } from './tables.ts'
@@ -69,16 +70,35 @@ export function takeDelivery(
 }
 
 function keep(
-  { storage, enqueue }: ReceiveWebhookDeps,
+  { storage, enqueue, clock }: ReceiveWebhookDeps,
   tx: Tx,
   row: typeof webhookDeliveries.$inferInsert & { id: string },
 ): void {
-  const { ownerId } = getAgent(tx, { kind: 'operator' }, row.agentId)
+  const agent = getAgent(tx, { kind: 'operator' }, row.agentId)
+  const { ownerId } = agent
   const isWaiting = and(eq(webhookDeliveries.agentId, row.agentId), eq(webhookDeliveries.status, 'queued'))
   const current = countRows(tx, webhookDeliveries, isWaiting)
   requireQuota({ current, limit: MAX_WAITING, message: 'The agent has not answered what was sent before' })
-  storage.within(tx, ownerId, () => tx.insert(webhookDeliveries).values(row).run())
+  storage.within(tx, ownerId, () => {
+    tx.insert(webhookDeliveries).values(row).run()
+    recordChannelLine({ clock }, tx, agent, {
+      platform: 'webhook',
+      channelKey: toWebhookSession(row.conversation),
+      externalId: row.id,
+      title: row.conversation,
+      sender: 'user',
+      author: row.conversation,
+      content: row.text,
+      status: 'sent',
+      at: clock.now(),
+    })
+  })
   enqueue(tx, ASK_JOB, { id: row.id }, { key: `${ASK_JOB}:${row.id}`, share: ownerId })
+}
+
+/** The agent's session of a conversation by webhook. */
+export function toWebhookSession(conversation: string): string {
+  return `webhook:${conversation}`
 }
 
 /** Asked before the body is read. @throws AppError `unauthenticated` without all three of Standard Webhooks. */

@@ -1,0 +1,29 @@
+import type { ChatSession } from '../../../src/features/talk/chat/schemas.ts'
+import { Badge } from '../../ui/badge.tsx'
+
+type PlatformName = ChatSession['platform']
+
+const NAMES: Readonly<Record<PlatformName, string>> = {
+  web: 'the dashboard',
+  mail: 'E-mail',
+  webhook: 'Webhook',
+  telegram: 'Telegram',
+  discord: 'Discord',
+  slack: 'Slack',
+  whatsapp: 'WhatsApp',
+  signal: 'Signal',
+  matrix: 'Matrix',
+  msteams: 'Microsoft Teams',
+  imessage: 'iMessage',
+}
+
+/** The name of the platform on which a conversation is held. */
+export function platformName(platform: PlatformName): string {
+  return NAMES[platform]
+}
+
+/** Marks a conversation that is held on another platform than the dashboard. */
+export function PlatformBadge({ platform }: { platform: PlatformName }) {
+  if (platform === 'web') return null
+  return <Badge>{NAMES[platform]}</Badge>
+}
