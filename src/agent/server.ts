@@ -165,18 +165,13 @@ async function interruptAfter(graceMs: number, idle: Promise<unknown>, { ending,
 type HistoryParts = { call: PlatformCall; log: Log; sessions: Sessions; stopping: AbortSignal }
 
 /** An agent that runs elsewhere with its owner's key is not known to the platform, which keeps no history of it. */
-async function openHistory(
-  { folder, platformToken, channels = NO_CHANNELS }: AgentSettings,
-  { sessions, ...deps }: HistoryParts,
-) {
+async function openHistory({ folder, platformToken, channels }: AgentSettings, { sessions, ...deps }: HistoryParts) {
   if (!platformToken.startsWith(AGENT_TOKEN_PREFIX)) return NO_HISTORY
   const history = await openChannelHistory(join(folder, 'channels/history'), deps)
-  const hasChannels = [channels.telegram, channels.discord, channels.slack].some((set) => set !== undefined)
+  const hasChannels = [channels?.telegram, channels?.discord, channels?.slack].some((set) => set !== undefined)
   await handOverSessions({ mark: join(folder, 'channels/reported'), hasChannels }, sessions, history)
   return history
 }
-
-const NO_CHANNELS: Partial<ChannelSettings> = {}
 
 /** Messages go out by channels that are opened later. */
 function createOutbox(find: () => Channels | null): Outbox {

@@ -5,6 +5,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { openHouse } from '../../../../tests/harness/server.ts'
 import { openTalkingService } from '../../../../tests/harness/services/talking-service.ts'
 import { until } from '../../../../tests/harness/until.ts'
+import { MessageList } from '../chat/schemas.ts'
 import { Run, RunList, Task } from './schemas.ts'
 
 type Person = Awaited<ReturnType<typeof signUp>>

@@ -66,7 +66,8 @@ export function recordChannelLine(deps: RecordDeps, tx: Tx, agent: Agent, line: 
   if (agent.ownerId === null || findRecorded(tx, agent.id, line.externalId)) return
   const at = notLaterThanNow(deps, line.at)
   const session = findOrOpenSession(tx, { ...agent, ownerId: agent.ownerId }, { ...line, at })
-  if (line.sender === 'user') nameSession(tx, session.id, toTitle((line.title ?? line.content).slice(0, MAX_TITLED_CHARACTERS)))
+  if (line.sender === 'user')
+    nameSession(tx, session.id, toTitle((line.title ?? line.content).slice(0, MAX_TITLED_CHARACTERS)))
   insertLine(tx, { session, line: { ...line, at } })
 }
 
