@@ -113,7 +113,14 @@ test('GET /api/overview: 200 with the cost of each day, the last line of each co
   const overview = await look()
   expect(overview.cost.at(-1)).toEqual({ day: '2026-11-18', costUsd: 2 })
   expect(overview.conversations).toEqual([
-    { agentId: bo.id, name: 'Bo', sender: 'agent', excerpt: 'x'.repeat(160), platform: 'web', at: clock.now().toISOString() },
+    {
+      agentId: bo.id,
+      name: 'Bo',
+      sender: 'agent',
+      excerpt: 'x'.repeat(160),
+      platform: 'web',
+      at: clock.now().toISOString(),
+    },
   ])
   expect(overview.agents).toEqual({ provisioning: 1 })
   expect(overview.steps).toEqual({ model: false, agent: true, hello: true, telegram: true, backup: true })
