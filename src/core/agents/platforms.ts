@@ -9,7 +9,6 @@ export const MESSENGERS = [
   'msteams',
   'imessage',
 ] as const
-export type MessengerName = (typeof MESSENGERS)[number]
 
 /** Where a message was written: `web` is the dashboard and the API. */
 export const PLATFORMS = ['web', 'mail', 'webhook', ...MESSENGERS] as const
