@@ -7,6 +7,9 @@ export type TurnEnd = { result: TurnResult | null; status: Answer['status']; err
 
 type Answer = Extract<HistoryEntry, { type: 'answer' }>
 
+/** The platform takes no more names of calls for one turn. */
+const MAX_GENERATIONS = 500
+
 /** Collects what the history keeps of a turn. */
 export function collectTurn() {
   let text = ''
@@ -26,7 +29,7 @@ export function collectTurn() {
           break
         }
         case 'generation':
-          generationIds.add(event.id)
+          if (generationIds.size < MAX_GENERATIONS) generationIds.add(event.id)
           break
         case 'early_end':
           endedBy = event.reason

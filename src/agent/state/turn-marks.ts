@@ -92,7 +92,7 @@ const PRUNE_EVERY = 50
 
 /** One file a turn in `folder`, on disk when a call returns. */
 export function createTurnMarks(folder: string): TurnMarks {
-  const begun = new Set<string>()
+  let writes = 0
   const fileOf = (id: string) => join(folder, `${sha256(id)}.json`)
   const keep = async (mark: z.input<typeof TurnMark>) => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -107,9 +107,8 @@ export function createTurnMarks(folder: string): TurnMarks {
       return text === null ? null : TurnMark.parse(JSON.parse(text))
     },
     async save(id, saved) {
-      if (begun.size >= PRUNE_EVERY) begun.clear()
-      if (begun.size === 0) await prune(folder)
-      begun.add(id)
+      if (writes % PRUNE_EVERY === 0) await prune(folder)
+      writes += 1
       await keep({ id, end: null, saved })
     },
     end: (id, end) => keep({ id, end, saved: null }),

@@ -11,6 +11,9 @@ export type CollectedAnswer = {
   >
 }
 
+/** No turn has more calls of a model than that; an agent that names more is not believed. */
+const MAX_GENERATIONS = 500
+
 export function collectAnswer(): CollectedAnswer {
   let text = ''
   let used: Pick<ChannelAnswer, 'model' | 'inputTokens' | 'outputTokens'> = {
@@ -34,7 +37,7 @@ export function collectAnswer(): CollectedAnswer {
           break
         }
         case 'generation':
-          generationIds.add(event.id)
+          if (generationIds.size < MAX_GENERATIONS) generationIds.add(event.id)
           break
         case 'usage':
           used = { model: event.model, inputTokens: event.inputTokens, outputTokens: event.outputTokens }
