@@ -21,6 +21,7 @@ import type { ShownSetting } from './core/settings/show.ts'
 import { requireWritableFolder } from './core/writable.ts'
 import { lockDataDir } from './db/instance-lock.ts'
 import type { RunStead } from './features/house/backups/run-backup.ts'
+import type { LogTail } from './features/house/logs/log-tail.ts'
 import { toSetupUrl } from './features/people/setup/link.ts'
 import { startRunner } from './jobs/runner.ts'
 
@@ -36,6 +37,8 @@ export type ServeOptions = {
   runStead?: RunStead
   /** The settings in effect, for admins; none unless they are given. */
   shownSettings?: readonly ShownSetting[]
+  /** The last lines of the log, for administrators. */
+  logTail?: LogTail
 }
 
 export type Server = {
@@ -99,6 +102,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       traceGateway: traces?.traceGateway ?? null,
       runStead: options.runStead ?? null,
       shownSettings: options.shownSettings ?? [],
+      ...(options.logTail && { logTail: options.logTail }),
       agent: { command: options.agentCommand, path: options.path, lang: options.lang },
       bound: {
         webUrl: listeners.urls.web,

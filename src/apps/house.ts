@@ -51,7 +51,7 @@ const CATALOGUE_MS = 10_000
 /** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
 export type HouseParts = Pick<
   PlatformParts,
-  'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings' | 'traceGateway'
+  'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings' | 'logTail' | 'traceGateway'
 > & {
   config: Config
   log: Log

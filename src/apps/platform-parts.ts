@@ -8,6 +8,7 @@ import type { ShownSetting } from '../core/settings/show.ts'
 import type { Connection, Tx } from '../db/open.ts'
 import type { Base } from '../features/base.ts'
 import type { RunStead } from '../features/house/backups/run-backup.ts'
+import type { LogTail } from '../features/house/logs/log-tail.ts'
 import { takeOver } from '../features/house/take-over/take-over.ts'
 import type { OpenProvider } from '../features/models/own-keys/own-keys.ts'
 import { copyKeyUsage } from '../features/models/usage/key-usage.ts'
@@ -47,6 +48,8 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   runStead?: RunStead | null
   /** The settings in effect, as admins see them. */
   shownSettings?: readonly ShownSetting[]
+  /** The last lines of the log, for administrators; empty unless it is given. */
+  logTail?: LogTail
   /** Counts tokens in place of the platform's own counter. */
   tokens?: TokenCounter
 }

@@ -1,6 +1,7 @@
 import { createSealer } from '../core/secrets.ts'
 import { openAgents } from '../features/agents/open.ts'
 import type { Base } from '../features/base.ts'
+import { createLogTail } from '../features/house/logs/log-tail.ts'
 import { openHouse } from '../features/house/open.ts'
 import { openModels } from '../features/models/open.ts'
 import { openMoney } from '../features/money/open.ts'
@@ -47,6 +48,7 @@ export function openPlatform(parts: PlatformParts) {
       runStead: standsBack ? null : (parts.runStead ?? null),
       shelf: createShelf(settings.backups),
       shownSettings: parts.shownSettings ?? [],
+      logTail: parts.logTail ?? createLogTail(),
       canRetry: queue.canRetry,
     }),
   }

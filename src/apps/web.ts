@@ -16,6 +16,7 @@ import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { administrationWeb } from '../features/house/administration/web.ts'
 import { backupsWeb } from '../features/house/backups/web.ts'
+import { logsWeb } from '../features/house/logs/web.ts'
 import { oversightWeb } from '../features/house/oversight/web.ts'
 import { overviewWeb } from '../features/house/overview/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
@@ -112,6 +113,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', twoFactorWeb(people))
   app.route('/', administrationWeb(house))
   app.route('/', oversightWeb(house))
+  app.route('/', logsWeb(house))
   app.route('/', servicesWeb(house))
   app.route('/', pricesWeb(models))
   app.route('/', backupsWeb(house))

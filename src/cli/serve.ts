@@ -6,6 +6,7 @@ import { createLog } from '../core/log.ts'
 import { createLogOutput } from '../core/log-output.ts'
 import { listShownSettings, type ShownSetting } from '../core/settings/show.ts'
 import { VERSION } from '../core/version.ts'
+import { createLogTail } from '../features/house/logs/log-tail.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
 import { endWith } from './exit.ts'
@@ -37,7 +38,12 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   const { values: environment, sources } = readGivenSettings(flags)
   const config = readConfig(environment)
   const output = createLogOutput(config.logFile, config.logFormat)
-  const log = createLog(config.logLevel, output)
+  const logTail = createLogTail()
+  const write = (line: string) => {
+    output.write(line)
+    logTail.add(line)
+  }
+  const log = createLog(config.logLevel, { write })
   const warnings = [
     ...listMisspelt(process.env),
     ...listWarnings(config, findServices(config).mail !== null),
@@ -58,6 +64,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
     lang: process.env.LANG ?? 'C.UTF-8',
     runStead: createRunStead(environment),
     shownSettings,
+    logTail,
   })
   process.stdout.write(toBanner(server, config))
   const notify = createNotify(process.env.NOTIFY_SOCKET, (reason) => log.warn(reason))

@@ -6,6 +6,7 @@ export function listOwnPages(agentId: string): string[] {
     'users',
     'invites',
     'plans',
+    'logs',
     'agents',
     'health',
     'jobs',

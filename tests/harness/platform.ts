@@ -18,6 +18,7 @@ import type { ShownSetting } from '../../src/core/settings/show.ts'
 import type { Connection } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
 import type { RunStead } from '../../src/features/house/backups/run-backup.ts'
+import type { LogTail } from '../../src/features/house/logs/log-tail.ts'
 import type { OpenProvider } from '../../src/features/models/own-keys/own-keys.ts'
 import { insertUser } from '../../src/features/people/accounts/register.ts'
 import type { PasswordCost } from '../../src/features/people/passwords/passwords.ts'
@@ -61,6 +62,7 @@ export type TestOptions = {
   tokens?: TokenCounter
   runStead?: RunStead
   shownSettings?: readonly ShownSetting[]
+  logTail?: LogTail
   runtime?: Runtime
   standsBack?: boolean
   urlForAgents?: () => Promise<string>
@@ -127,6 +129,7 @@ export function testPlatform(options: TestOptions = {}) {
     tokens: options.tokens ?? sharedTokens,
     runStead: options.runStead ?? null,
     shownSettings: options.shownSettings ?? [],
+    ...(options.logTail && { logTail: options.logTail }),
     bound: {
       webUrl: 'http://localhost:3000',
       webPort: 3000,

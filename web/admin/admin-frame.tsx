@@ -17,12 +17,19 @@ const places = [
   { to: '/admin/dead-letters', label: 'Dead letters' },
   { to: '/admin/backups', label: 'Backups' },
   { to: '/admin/settings', label: 'Settings' },
+  { to: '/admin/logs', label: 'Logs' },
   { to: '/admin/audit', label: 'Audit log' },
   { to: '/admin/services', label: 'Services' },
 ] as const
 
 /** Search of `/admin/users`: what the list is narrowed to. */
 export const UserSearch = z.object({ search: z.coerce.string().max(254).optional().catch(undefined) })
+
+/** Search of `/admin/logs`. */
+export const LogSearch = z.object({
+  search: z.coerce.string().max(200).optional().catch(undefined),
+  level: z.enum(['debug', 'info', 'warn', 'error']).optional().catch(undefined),
+})
 
 /** `/admin/…` for admins; everybody else is told that it is not for them. */
 export function AdminOnly() {

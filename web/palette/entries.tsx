@@ -55,6 +55,7 @@ const adminPages = [
   { to: '/admin/dead-letters', label: 'Dead letters', also: ['failed'] },
   { to: '/admin/backups', label: 'Backups', also: ['restore'] },
   { to: '/admin/settings', label: 'Settings in effect', also: ['configuration', 'environment'] },
+  { to: '/admin/logs', label: 'Logs of the server', also: ['errors', 'debug'] },
   { to: '/admin/audit', label: 'Audit log', also: ['history'] },
   { to: '/admin/services', label: 'Services', also: ['providers', 'keys', 'mail', 'smtp'] },
 ] as const

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { AdminOnly, UserSearch } from '../admin/admin-frame.tsx'
+import { AdminOnly, LogSearch, UserSearch } from '../admin/admin-frame.tsx'
 import { AllAgentsSearch, JobsSearch, SettingsSearch } from '../oversight/oversight-search.ts'
 import { signedIn } from './base.tsx'
 
@@ -63,6 +63,13 @@ const adminInvites = createRoute({
   component: lazyRouteComponent(() => import('../oversight/invites-page.tsx'), 'InvitesPage'),
 })
 
+const adminLogs = createRoute({
+  getParentRoute: () => admin,
+  path: '/logs',
+  validateSearch: LogSearch,
+  component: lazyRouteComponent(() => import('../admin/logs-page.tsx'), 'ServerLogsPage'),
+})
+
 const adminPlans = createRoute({
   getParentRoute: () => admin,
   path: '/plans',
@@ -81,6 +88,7 @@ export const adminRoutes = admin.addChildren([
   adminUsers,
   adminInvites,
   adminPlans,
+  adminLogs,
   adminAgents,
   adminHealth,
   adminJobs,

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { type LogLevel, LogLevels, type LogLine, type LogQuery } from './schemas.ts'
+
+/** Bounds of the lines kept in memory; the oldest go first, and a longer line is cut. */
+const MAX_LINES = 5000
+const MAX_CHARACTERS = 4_000_000
+const MAX_LINE_CHARACTERS = 8000
+
+/** The last lines of the server's log, as they were written after secrets were masked. */
+export type LogTail = {
+  add(line: string): void
+  /** Returns matching lines, newest first; after `after` the oldest ones that follow it. */
+  read(query: LogQuery): { lines: LogLine[]; next: number | null; last: number }
+}
+
+type Kept = { id: number; level: LogLevel; text: string }
+
+const Parsed = z.looseObject({ level: z.number(), time: z.string(), msg: z.string().default('') })
+const PINO_LEVELS: Readonly<Record<number, LogLevel>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
+
+export function createLogTail(): LogTail {
+  const kept: Kept[] = []
+  let characters = 0
+  let last = 0
+  return {
+    add(line) {
+      last += 1
+      const text = line.trimEnd()
+      kept.push({ id: last, level: levelOf(text), text: text.length > MAX_LINE_CHARACTERS ? cut(text) : text })
+      characters += kept.at(-1)?.text.length ?? 0
+      while (kept.length > MAX_LINES || characters > MAX_CHARACTERS) characters -= kept.shift()?.text.length ?? 0
+    },
+    read({ level, search, limit, before, after }) {
+      const isWanted = (line: Kept) =>
+        LogLevels.indexOf(line.level) >= LogLevels.indexOf(level) &&
+        (before === undefined || line.id < before) &&
+        (after === undefined || line.id > after) &&
+        line.text.toLowerCase().includes(search)
+      const found = kept.filter(isWanted)
+      const page = after === undefined ? found.slice(-limit) : found.slice(0, limit)
+      const isMore = page.length < found.length
+      const first = page[0]?.id ?? null
+      return {
+        lines: page.map(toLogLine).reverse(),
+        next: after === undefined && isMore ? first : null,
+        // A follower that got a full page goes on from its end.
+        last: after !== undefined && isMore ? (page.at(-1)?.id ?? last) : last,
+      }
+    },
+  }
+}
+
+/** Keeps a cut line readable as JSON. */
+function cut(text: string): string {
+  const parsed = parse(text)
+  if (!parsed) return text.slice(0, MAX_LINE_CHARACTERS)
+  const { level, time, msg } = parsed
+  return JSON.stringify({ level, time, msg: `${msg.slice(0, MAX_LINE_CHARACTERS / 2)} … (cut)` })
+}
+
+function levelOf(text: string): LogLevel {
+  return PINO_LEVELS[Number(/^\{"level":(\d\d)/.exec(text)?.[1])] ?? 'info'
+}
+
+function parse(text: string) {
+  try {
+    return Parsed.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
+function toLogLine({ id, level, text }: Kept): LogLine {
+  const parsed = parse(text)
+  if (!parsed) return { id, level, time: null, message: text, fields: {} }
+  const { level: _level, time, msg: message, ...fields } = parsed
+  return { id, level, time, message, fields }
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+
+/** Least to most important. */
+export const LogLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
+export type LogLevel = (typeof LogLevels)[number]
+
+const id = z.coerce.number().int().min(0).optional()
+
+/**
+ * `GET /api/admin/logs`: lines of at least `level` that contain `search`, in any letter case. `before` is the `next` of the
+ * page before, `after` the `last` of an earlier answer, to follow.
+ */
+export const LogQuery = z.object({
+  level: z.enum(LogLevels, `level must be ${LogLevels.join(', ')}`).default('trace'),
+  search: z.string().trim().toLowerCase().max(200, 'search must be at most 200 characters').default(''),
+  limit: z.coerce.number().int().min(1).max(500, 'limit must be at most 500').default(100),
+  before: id,
+  after: id,
+})
+export type LogQuery = z.infer<typeof LogQuery>
+
+/** A line of the server's log; `fields` are what was logged beside the message. */
+export const LogLine = z.object({
+  id: z.number(),
+  level: z.enum(LogLevels),
+  time: z.string().nullable(),
+  message: z.string(),
+  fields: z.record(z.string(), z.unknown()),
+})
+export type LogLine = z.infer<typeof LogLine>
+
+/** Newest first. `next` is null without older lines; `last` is the id to follow from. */
+export const LogPage = z.object({ lines: z.array(LogLine), next: z.number().nullable(), last: z.number() })

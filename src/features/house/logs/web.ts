@@ -1,0 +1,18 @@
+import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import type { LogTail } from './log-tail.ts'
+import { LogPage, LogQuery } from './schemas.ts'
+
+export type LogsWebDeps = { guards: Guards; logTail: Pick<LogTail, 'read'> }
+
+/** The last lines of the server's log, for administrators. */
+export function logsWeb(deps: LogsWebDeps) {
+  const app = new Hono<WebEnv>()
+  app.get('/api/admin/logs', answers({ 200: LogPage }), deps.guards.admin, validate('query', LogQuery), (c) =>
+    c.json(deps.logTail.read(c.req.valid('query'))),
+  )
+  return app
+}
