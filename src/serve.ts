@@ -21,7 +21,7 @@ import type { ShownSetting } from './core/settings/show.ts'
 import { requireWritableFolder } from './core/writable.ts'
 import { lockDataDir } from './db/instance-lock.ts'
 import type { RunStead } from './features/house/backups/run-backup.ts'
-import type { LogTail } from './features/house/logs/log-tail.ts'
+import { createLogTail, type LogTail } from './features/house/logs/log-tail.ts'
 import { toSetupUrl } from './features/people/setup/link.ts'
 import { startRunner } from './jobs/runner.ts'
 
@@ -101,8 +101,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
       trace,
       traceGateway: traces?.traceGateway ?? null,
       runStead: options.runStead ?? null,
-      shownSettings: options.shownSettings ?? [],
-      ...(options.logTail && { logTail: options.logTail }),
+      ...{ shownSettings: options.shownSettings ?? [], logTail: options.logTail ?? createLogTail() },
       agent: { command: options.agentCommand, path: options.path, lang: options.lang },
       bound: {
         webUrl: listeners.urls.web,

@@ -11,7 +11,7 @@ import { countQuestions } from '../features/views/metrics/agent-stats.ts'
 import { openViews } from '../features/views/open.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
 import { createJobQueue } from '../jobs/queue.ts'
-import { createShelf } from './backups/shelf.ts'
+import { createLiveShelf } from './backups/shelf.ts'
 import { connectUpwards, type PlatformParts } from './platform-parts.ts'
 import { refuseAgentJobs } from './stand-back.ts'
 
@@ -42,11 +42,11 @@ export function openPlatform(parts: PlatformParts) {
   const views = { ...webTools, ...openViews(base, settings, talk, bound.countUnderWay) }
   const house = {
     ...views,
-    ...openHouse(settings, {
+    ...openHouse(base, settings, {
       connection,
       // What is ordered on a copy would never be done.
       runStead: standsBack ? null : (parts.runStead ?? null),
-      shelf: createShelf(settings.backups),
+      openLiveShelf: (readPlace) => createLiveShelf(readPlace, settings.backups),
       shownSettings: parts.shownSettings ?? [],
       logTail: parts.logTail ?? createLogTail(),
       canRetry: queue.canRetry,

@@ -111,13 +111,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', passwordWeb(people))
   app.route('/', sessionsWeb(people))
   app.route('/', twoFactorWeb(people))
-  app.route('/', administrationWeb(house))
-  app.route('/', oversightWeb(house))
-  app.route('/', logsWeb(house))
-  app.route('/', servicesWeb(house))
-  app.route('/', pricesWeb(models))
-  app.route('/', backupsWeb(house))
-  app.route('/', overviewWeb(house))
+  mountAdmin(app, platform)
   app.route('/', securityEventsWeb(people))
   app.route('/', invitesWeb(people))
   app.route('/', plansWeb(people))
@@ -175,6 +169,17 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', mcpServerWeb(views))
   app.all('/api/*', notFound)
   app.route('/', dashboardWeb(dashboard))
+}
+
+/** Mounts administration and the overview. */
+function mountAdmin(app: WebFace, { house, models }: Platform): void {
+  app.route('/', administrationWeb(house))
+  app.route('/', oversightWeb(house))
+  app.route('/', logsWeb(house))
+  app.route('/', servicesWeb(house))
+  app.route('/', pricesWeb(models))
+  app.route('/', backupsWeb(house))
+  app.route('/', overviewWeb(house))
 }
 
 /** The rooms of money, a line each as above. */

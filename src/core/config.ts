@@ -52,7 +52,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** After how many days details are deleted; 0 keeps them for ever. */
     retentionDays: toRetention(env),
     minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
-    backups: toBackups(env),
+    ...toBackupSettings(env, environment),
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),
@@ -147,6 +147,23 @@ function toRetention(env: Settings) {
     securityEvents: env.RETENTION_SECURITY_EVENTS_DAYS,
     inbox: env.RETENTION_INBOX_DAYS,
   }
+}
+
+/** `backupSettingsGiven` names the settings that the dashboard cannot change. */
+function toBackupSettings(env: Settings, environment: Record<string, string | undefined>) {
+  return {
+    backups: toBackups(env),
+    backupSettingsGiven: {
+      schedule: isGiven(environment.BACKUP_SCHEDULE),
+      to: isGiven(environment.BACKUP_TO),
+      keep: isGiven(environment.BACKUP_KEEP),
+    },
+  }
+}
+
+/** An empty variable is an unset one. */
+function isGiven(value: string | undefined): boolean {
+  return value !== undefined && value.trim() !== ''
 }
 
 /** `schedule` is undefined when none is made by itself. */

@@ -466,6 +466,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'DELETE /api/admin/invites/:id web': { status: 404, path: () => '/api/admin/invites/missing' },
   'GET /api/admin/backups web': reached,
   // The world has no program beside it that could make one, and no backup.
+  'PUT /api/admin/backups web': { status: 200, body: () => ({ keep: '3d' }) },
   'POST /api/admin/backups web': { status: 503 },
   'POST /api/admin/backups/:name/verify web': { status: 404 },
   'POST /api/admin/backups/:name/drill web': { status: 404 },

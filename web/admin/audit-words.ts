@@ -42,6 +42,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'backup.download': 'downloaded the backup {}',
   'backup.drill': 'ordered a trial of the backup {}',
   'backup.restore': 'ordered an agent to be brought back from the backup {}',
+  'backup.settings': 'changed when and where backups are made',
   'backup.verify': 'ordered a check of the backup {}',
   'bus.replay': 'sent the dead letter {} again',
   'clone.payment.restored': 'found the payment for the clone {} again',

@@ -5,6 +5,7 @@ import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
 import { CheckField, TextField } from '../ui/field.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -31,7 +32,7 @@ export function BackupList({ overview: { backups, runs } }: { overview: BackupOv
 }
 
 function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
-  const { name, sizeBytes, createdAt, isSealed } = backup
+  const { name, sizeBytes, createdAt, isSealed, restoreCommand } = backup
   const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
   const { mutate, isPending, error } = useMutation({
@@ -64,6 +65,16 @@ function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
         </div>
       </div>
       {error && <Notice tone="problem">{messageFor(error)}</Notice>}
+      <details className="text-sm">
+        <summary className="cursor-pointer text-muted">Restore the whole installation</summary>
+        <div className="grid gap-2 pt-2">
+          <p>Stop Stead on its machine, run this command there, and start Stead again.</p>
+          <div className="flex flex-wrap items-center gap-2">
+            <code className="min-w-0 flex-1 basis-60 rounded-md bg-sunken px-3 py-2 break-all">{restoreCommand}</code>
+            <CopyButton text={restoreCommand} what="restore command" />
+          </div>
+        </div>
+      </details>
       {isAsking && <RestoreDialog name={name} onClose={() => setAsking(false)} />}
     </li>
   )

@@ -1,10 +1,12 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { BackupOrdered, BackupOverview } from '../../src/features/house/backups/schemas.ts'
-import { api, request } from '../api/request.ts'
+import { api, request, within } from '../api/request.ts'
 
 const PATH = '/api/admin/backups'
 const KEY = ['admin', 'backups']
 const WHILE_UNDER_WAY_MS = 1000
+/** Testing a place on another machine may take this long. */
+const TEST_MS = 40_000
 const ELSE_MS = 30_000
 
 /** What backups there are and how the last ones went, read again while something is under way. */
@@ -24,6 +26,17 @@ export type Order =
 export async function orderBackup(client: QueryClient, order: Order): Promise<void> {
   await request(BackupOrdered, sendOrder(order))
   await client.invalidateQueries({ queryKey: KEY })
+}
+
+/** Changes when backups are made, where they go and which are kept; null is the default. */
+export async function setBackups(
+  client: QueryClient,
+  body: { schedule?: string | null; to?: string | null; keep?: string | null },
+): Promise<void> {
+  client.setQueryData(
+    KEY,
+    await request(BackupOverview, api.PUT('/api/admin/backups', { body, fetch: within(TEST_MS) })),
+  )
 }
 
 function sendOrder(order: Order) {

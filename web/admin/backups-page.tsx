@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { BackupOverview } from '../../src/features/house/backups/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -9,6 +10,7 @@ import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { AdminFrame } from './admin-frame.tsx'
+import { BackupForm } from './backup-form.tsx'
 import { BackupList } from './backup-list.tsx'
 import { BackupRuns } from './backup-runs.tsx'
 import { backupsQuery, orderBackup } from './backups-api.ts'
@@ -40,18 +42,23 @@ function Plan({ overview }: { overview: BackupOverview }) {
   const making = useMutation({ mutationFn: () => orderBackup(client, { kind: 'backup' }) })
   const { schedule, drillSchedule, keep, to, isSealed, lastVerifiedAt, lastDrilledAt, runs } = overview
   const isBusy = runs[0]?.finishedAt === null
+  const [isEditing, setEditing] = useState(false)
   return (
     <Section
       title="When and where"
       badge={<VerifiedBadge at={lastVerifiedAt} />}
-      lead="By the settings BACKUP_SCHEDULE, BACKUP_DRILL_SCHEDULE, BACKUP_KEEP, BACKUP_TO and BACKUP_PASSPHRASE_FILE."
+      lead="Settings of the environment win over what is saved here."
       actions={
-        <Button look="primary" isPending={making.isPending || isBusy} onClick={() => making.mutate()}>
-          Make a backup now
-        </Button>
+        <div className="flex flex-wrap gap-3">
+          <Button onClick={() => setEditing(!isEditing)}>Edit</Button>
+          <Button look="primary" isPending={making.isPending || isBusy} onClick={() => making.mutate()}>
+            Make a backup now
+          </Button>
+        </div>
       }
     >
       {making.error && <Notice tone="problem">{messageFor(making.error)}</Notice>}
+      {isEditing && <BackupForm overview={overview} onClose={() => setEditing(false)} />}
       <Facts>
         <Fact name="By itself">{schedule ? <Times {...schedule} /> : 'never'}</Fact>
         <Fact name="Restored for a trial">{drillSchedule ? <Times {...drillSchedule} /> : 'when somebody does'}</Fact>

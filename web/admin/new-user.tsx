@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { z } from 'zod'
 import { type CreatedUser, CreateUserRequest } from '../../src/features/house/administration/schemas.ts'
 import { ApiError } from '../api/request.ts'
+import { DefaultPlanOption, PlanOptions } from '../plans/plan-options.tsx'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Button, FormButtons } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
@@ -11,7 +12,6 @@ import { useForm } from '../ui/form.ts'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { createUser } from './admin-api.ts'
-import { DefaultPlanOption, PlanOptions } from './plan-options.tsx'
 
 /** An empty plan is the default one; a ticked box is `on` in a form and absent otherwise. */
 const NewUserFields = CreateUserRequest.extend({

@@ -73,7 +73,7 @@ const adminLogs = createRoute({
 const adminPlans = createRoute({
   getParentRoute: () => admin,
   path: '/plans',
-  component: lazyRouteComponent(() => import('../admin/plans-page.tsx'), 'PlansPage'),
+  component: lazyRouteComponent(() => import('../plans/plans-page.tsx'), 'PlansPage'),
 })
 
 const adminServices = createRoute({

@@ -9,9 +9,9 @@ import type { RunStead } from '../../features/house/backups/run-backup.ts'
 export function createRunStead(environment: Record<string, string | undefined>): RunStead {
   const main = resolve(import.meta.dir, '..', '..', 'main.ts')
   const command = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, main]
-  return async (args, signal) => {
+  return async (args, signal, settings) => {
     const child = Bun.spawn([...command, ...args], {
-      env: environment,
+      env: { ...environment, ...settings },
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',

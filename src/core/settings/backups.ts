@@ -11,12 +11,32 @@ export type BackupSchedule = { cron: string; timeZone: string }
 /** How many days, weeks and months keep the newest backup of theirs. */
 export type BackupKeep = { days: number; weeks: number; months: number }
 
-const schedule = z.string().transform((text, context): BackupSchedule => {
+/** Returns the schedule that a text means; null for one that never comes round. */
+export function parseSchedule(text: string): BackupSchedule | null {
   const [, cron = '', timeZone = 'UTC'] = SCHEDULE.exec(text.trim()) ?? []
-  if (findNext({ cron, timeZone }, new Date(0)) === null) {
-    context.addIssue('must be five cron fields and a time zone, such as 0 3 * * * Europe/Berlin')
-  }
-  return { cron, timeZone }
+  return findNext({ cron, timeZone }, new Date(0)) === null ? null : { cron, timeZone }
+}
+
+/** Returns the number of backups that a text such as `7d 4w 6m` keeps; null when it keeps none. */
+export function parseKeep(text: string): BackupKeep | null {
+  const [match, days = '0', weeks = '0', months = '0'] = KEEP.exec(text.trim()) ?? []
+  const keep = { days: Number(days), weeks: Number(weeks), months: Number(months) }
+  return match === undefined || keep.days + keep.weeks + keep.months === 0 ? null : keep
+}
+
+/** Returns whether a text is a folder or the address of a bucket. */
+export function isBackupPlace(to: string): boolean {
+  return !/^\w+:\/\//.test(to) || S3_ADDRESS.test(to)
+}
+
+export const BAD_SCHEDULE = 'must be five cron fields and a time zone, such as 0 3 * * * Europe/Berlin'
+export const BAD_KEEP = 'must say how many days, weeks and months, such as 7d 4w 6m'
+export const BAD_PLACE = 'must be a folder, or s3://bucket/prefix'
+
+const schedule = z.string().transform((text, context): BackupSchedule => {
+  const parsed = parseSchedule(text)
+  if (!parsed) context.addIssue(BAD_SCHEDULE)
+  return parsed ?? { cron: '', timeZone: 'UTC' }
 })
 
 /** Copies of the whole installation that are made by themselves. */
@@ -36,28 +56,20 @@ export const BACKUPS = {
     .string()
     .default('7d 4w 6m')
     .transform((text, context): BackupKeep => {
-      const [match, days = '0', weeks = '0', months = '0'] = KEEP.exec(text.trim()) ?? []
-      const keep = { days: Number(days), weeks: Number(weeks), months: Number(months) }
-      if (match === undefined || keep.days + keep.weeks + keep.months === 0) {
-        context.addIssue('must say how many days, weeks and months, such as 7d 4w 6m')
-      }
-      return keep
+      const parsed = parseKeep(text)
+      if (!parsed) context.addIssue(BAD_KEEP)
+      return parsed ?? { days: 0, weeks: 0, months: 0 }
     })
     .meta({
       description: 'Of how many days, weeks and months the newest scheduled backup is kept; older ones are deleted',
       form: 'such as `7d 4w 6m`',
     }),
-  BACKUP_TO: z
-    .string()
-    .min(1)
-    .refine((to) => !/^\w+:\/\//.test(to) || S3_ADDRESS.test(to), 'must be a folder, or s3://bucket/prefix')
-    .optional()
-    .meta({
-      description:
-        'The folder of scheduled backups, or `s3://bucket/prefix`; one on another disk or machine outlives this one',
-      otherwise: '`<DATA_DIR>/backups`',
-      form: 'folder or `s3://bucket/prefix`',
-    }),
+  BACKUP_TO: z.string().min(1).refine(isBackupPlace, BAD_PLACE).optional().meta({
+    description:
+      'The folder of scheduled backups, or `s3://bucket/prefix`; one on another disk or machine outlives this one',
+    otherwise: '`<DATA_DIR>/backups`',
+    form: 'folder or `s3://bucket/prefix`',
+  }),
   S3_ENDPOINT: url.optional().meta({
     description: 'The server of an `s3://` address, where it is not AWS',
     otherwise: 'that of AWS in `S3_REGION`',

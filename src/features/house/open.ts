@@ -2,17 +2,19 @@ import type { Config } from '../../core/config.ts'
 import type { ShownSetting } from '../../core/settings/show.ts'
 import type { Connection } from '../../db/open.ts'
 import type { JobQueue } from '../../jobs/queue.ts'
+import type { Base } from '../base.ts'
+import { createBackupPlan } from './backups/backup-plan.ts'
 import type { RunStead } from './backups/run-backup.ts'
 import type { BackupShelf } from './backups/shelf.ts'
 import type { LogTail } from './logs/log-tail.ts'
 
-type HouseSettings = Pick<Config, 'retentionDays' | 'backups'>
+type HouseSettings = Pick<Config, 'retentionDays' | 'backups' | 'backupSettingsGiven' | 'dataDir'>
 
 /** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
 type ForHouse = {
   connection: Connection
   runStead?: RunStead | null
-  shelf: BackupShelf
+  openLiveShelf: (readPlace: () => string) => BackupShelf
   shownSettings: readonly ShownSetting[]
   logTail: LogTail
   canRetry: JobQueue['canRetry']
@@ -20,14 +22,19 @@ type ForHouse = {
 
 /** Opens what the rooms of the house share. */
 export function openHouse(
-  { retentionDays, backups }: HouseSettings,
-  { connection, runStead = null, shelf, shownSettings, logTail, canRetry }: ForHouse,
+  base: Base,
+  { retentionDays, backups, backupSettingsGiven, dataDir }: HouseSettings,
+  { connection, runStead = null, openLiveShelf, shownSettings, logTail, canRetry }: ForHouse,
 ) {
-  const { schedule, drillSchedule, to, keep, passphrase } = backups
+  const { drillSchedule, passphrase } = backups
+  const backupPlan = createBackupPlan(base, { backups, backupSettingsGiven })
   return {
-    ...{ connection, retentionDays, runStead, shelf, shownSettings, logTail, canRetry },
-    backupSchedule: schedule,
+    ...{ connection, retentionDays, runStead, shownSettings, logTail, canRetry },
+    dataDir,
+    backupPlan,
+    shelf: openLiveShelf(() => backupPlan.read().to),
+    openShelf: (to: string) => openLiveShelf(() => to),
     drillSchedule,
-    backupPlace: { to, keep, isSealed: passphrase !== undefined },
+    backupPlace: { to: backups.to, isSealed: passphrase !== undefined },
   }
 }

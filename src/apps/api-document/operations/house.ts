@@ -39,6 +39,7 @@ export const HOUSE: Wing = {
     about: 'Backups of the whole house, and trials that they come back.',
     routes: {
       'GET /api/admin/backups': 'Lists backups and how their trials went',
+      'PUT /api/admin/backups': 'Sets schedule, place and number of backups',
       'POST /api/admin/backups': 'Makes a backup now',
       'GET /api/admin/backups/:name/download': 'Downloads a backup',
       'POST /api/admin/backups/:name/verify': 'Checks that a backup is whole',

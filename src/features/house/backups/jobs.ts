@@ -1,12 +1,13 @@
 import { type BackupSchedule, findNext } from '../../../core/settings/backups.ts'
 import type { Db } from '../../../db/open.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { BackupPlan } from './backup-plan.ts'
 import { endBrokenOff, findLastRun, type RunBackupDeps, runBackup } from './run-backup.ts'
 import type { BackupShelf } from './shelf.ts'
 import type { BackupRunRow } from './tables.ts'
 
 export type BackupJobDeps = RunBackupDeps & {
-  backupSchedule: BackupSchedule | undefined
+  backupPlan: BackupPlan
   drillSchedule: BackupSchedule | undefined
   shelf: BackupShelf
 }
@@ -31,7 +32,7 @@ export function backupsJob(deps: BackupJobDeps): RepeatingJob {
       if (!isSettled) await endBrokenOff(deps, openedAt)
       isSettled = true
       if (isBusy(deps.db)) return
-      if (isDue('backup', deps.backupSchedule)) await runBackup(deps, signal)
+      if (isDue('backup', deps.backupPlan.read().schedule)) await runBackup(deps, signal)
       if (!isDue('drill', deps.drillSchedule)) return
       const [newest] = await deps.shelf.list()
       if (newest) await runBackup(deps, signal, { kind: 'drill', file: deps.shelf.locate(newest.name) })

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
-import { type BackupKeep, type BackupSchedule, findNext } from '../../../core/settings/backups.ts'
+import { type BackupSchedule, findNext } from '../../../core/settings/backups.ts'
+import type { BackupPlan } from './backup-plan.ts'
 import { findLastVerified, listRuns, type RunBackupDeps } from './run-backup.ts'
 import type { BackupOverview, BackupRun } from './schemas.ts'
 import type { BackupShelf } from './shelf.ts'
@@ -7,28 +8,39 @@ import type { BackupRunRow } from './tables.ts'
 
 export type OverviewDeps = Pick<RunBackupDeps, 'db' | 'clock'> & {
   shelf: BackupShelf
-  backupSchedule: BackupSchedule | undefined
   drillSchedule: BackupSchedule | undefined
-  backupPlace: { to: string; keep: BackupKeep; isSealed: boolean }
+  backupPlan: BackupPlan
+  backupPlace: { isSealed: boolean }
+  dataDir: string
 }
 
 const SHOWN_RUNS = 20
 
 /** What there is, when the next one comes, and how the last ones went. @throws AppError `unavailable`. */
 export async function getBackupOverview(deps: OverviewDeps): Promise<BackupOverview> {
-  const { db, clock, shelf, backupSchedule, drillSchedule, backupPlace } = deps
+  const { db, clock, shelf, drillSchedule, backupPlace, dataDir } = deps
+  const { schedule: backupSchedule, to, keep, fixed } = deps.backupPlan.read()
   const toSchedule = (schedule: BackupSchedule | undefined) =>
     schedule ? { ...schedule, nextAt: findNext(schedule, clock.now())?.toISOString() ?? null } : null
   const backups = await shelf.list()
   return {
-    ...backupPlace,
+    ...{ to, keep, fixed, isSealed: backupPlace.isSealed },
     schedule: toSchedule(backupSchedule),
     drillSchedule: toSchedule(drillSchedule),
     lastVerifiedAt: findLastVerified(db)?.toISOString() ?? null,
     lastDrilledAt: findLastVerified(db, 'drill')?.toISOString() ?? null,
-    backups: backups.map(({ createdAt, ...backup }) => ({ ...backup, createdAt: createdAt?.toISOString() ?? null })),
+    backups: backups.map(({ createdAt, ...backup }) => ({
+      ...backup,
+      createdAt: createdAt?.toISOString() ?? null,
+      restoreCommand: toRestoreCommand(shelf.locate(backup.name), dataDir),
+    })),
     runs: listRuns(db).slice(0, SHOWN_RUNS).map(toBackupRun),
   }
+}
+
+function toRestoreCommand(file: string, dataDir: string): string {
+  const quote = (text: string) => (/^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+  return `stead backup restore ${quote(file)} --data-dir ${quote(dataDir)} --in-place`
 }
 
 export function toBackupRun(row: BackupRunRow): BackupRun {

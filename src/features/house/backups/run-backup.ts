@@ -6,16 +6,25 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { TellOwner } from '../../people/notices/tell.ts'
 import { users } from '../../people/users/tables.ts'
+import type { BackupPlan } from './backup-plan.ts'
 import { type Outcome, readOutcome } from './outcomes.ts'
 import { type BackupRunRow, backupRuns } from './tables.ts'
 
-/** Runs this program with other arguments, and tells how it ended and what it wrote. */
+/** Runs this program with other arguments and further settings; returns how it ended and what it wrote. */
 export type RunStead = (
   args: string[],
   signal: AbortSignal,
+  settings?: Record<string, string>,
 ) => Promise<{ exitCode: number; stdout: string; stderr: string }>
 
-export type RunBackupDeps = { db: Db; clock: Clock; log: Log; tellOwner: TellOwner; runStead: RunStead | null }
+export type RunBackupDeps = {
+  db: Db
+  clock: Clock
+  log: Log
+  tellOwner: TellOwner
+  runStead: RunStead | null
+  backupPlan: Pick<BackupPlan, 'toEnvironment'>
+}
 
 /** What is to be done; `file` is what the command line calls the backup. */
 export type BackupTask =
@@ -49,7 +58,9 @@ export async function performRun(
   task: BackupTask,
   signal: AbortSignal,
 ): Promise<BackupRunRow> {
-  const outcome = await perform(requireRunStead(deps), task, signal)
+  const run = requireRunStead(deps)
+  const settings = deps.backupPlan.toEnvironment()
+  const outcome = await perform((args) => run(args, signal, settings), task, signal)
   return write(deps.db, (tx) => finishRun(deps, tx, id, outcome))
 }
 
@@ -59,9 +70,13 @@ export function requireRunStead({ runStead }: Pick<RunBackupDeps, 'runStead'>): 
   throw new AppError('unavailable', 'Backups cannot be made from here', { code: 'NOT_CONFIGURED' })
 }
 
-async function perform(runStead: RunStead, task: BackupTask, signal: AbortSignal): Promise<Outcome> {
+async function perform(
+  run: (args: string[]) => ReturnType<RunStead>,
+  task: BackupTask,
+  signal: AbortSignal,
+): Promise<Outcome> {
   try {
-    const { exitCode, stdout, stderr } = await runStead(toArguments(task), signal)
+    const { exitCode, stdout, stderr } = await run(toArguments(task))
     if (signal.aborted) return { error: 'Stead was stopped meanwhile' }
     const outcome = readOutcome(task.kind, stdout)
     return outcome ?? { error: stderr.trim().replace(/^stead: /, '') || `it ended with exit code ${exitCode}` }

@@ -26,11 +26,51 @@ export const BackupOverview = z.object({
   lastVerifiedAt: Time.nullable(),
   lastDrilledAt: Time.nullable(),
   backups: z.array(
-    z.object({ name: z.string(), sizeBytes: z.number(), createdAt: Time.nullable(), isSealed: z.boolean() }),
+    z.object({
+      name: z.string(),
+      sizeBytes: z.number(),
+      createdAt: Time.nullable(),
+      isSealed: z.boolean(),
+      /** The command that restores the whole installation; Stead must be stopped first. */
+      restoreCommand: z.string(),
+    }),
   ),
   runs: z.array(BackupRun),
+  /** Set by the environment, which wins: the dashboard cannot change it. */
+  fixed: z.object({ schedule: z.boolean(), to: z.boolean(), keep: z.boolean() }),
 })
 export type BackupOverview = z.infer<typeof BackupOverview>
+
+const amount = z.int().min(0).max(9999)
+const Keep = z.object({ days: amount, weeks: amount, months: amount })
+const text = (field: string) =>
+  z.string(`${field} must be text`).trim().max(1000, `${field} must be at most 1000 characters`)
+
+/**
+ * `PUT /api/admin/backups`: texts as in the settings, or objects as the overview has them. Null is the default, and a field
+ * that is left out stays.
+ */
+export const BackupsRequest = z
+  .object({
+    schedule: z
+      .union(
+        [
+          text('schedule'),
+          z.object({ cron: z.string(), timeZone: z.string() }).transform(({ cron, timeZone }) => `${cron} ${timeZone}`),
+        ],
+        'schedule must be text',
+      )
+      .nullish(),
+    to: text('to').nullish(),
+    keep: z
+      .union(
+        [text('keep'), Keep.transform(({ days, weeks, months }) => `${days}d ${weeks}w ${months}m`)],
+        'keep must be text',
+      )
+      .nullish(),
+  })
+  .meta({ examples: [{ schedule: '0 3 * * * Europe/Berlin', keep: '7d 4w 6m' }] })
+export type BackupsRequest = z.infer<typeof BackupsRequest>
 
 /** `202` of whatever takes its time: the overview tells how it goes. */
 export const BackupOrdered = z.object({ run: BackupRun })

@@ -9,6 +9,8 @@ export type BackupShelf = {
   list(): Promise<ShelvedBackup[]>
   read(name: string): ReadableStream<Uint8Array>
   locate(name: string): string
+  /** Writes a file, reads it back and deletes it. @throws AppError `invalid` with the reason why that failed. */
+  test(signal: AbortSignal): Promise<void>
 }
 
 /** @throws AppError `not_found` for every name that does not stand there. */

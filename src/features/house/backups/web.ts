@@ -6,13 +6,14 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { recordAudit } from '../../people/audit/audit.ts'
+import { type SetBackupPlanDeps, setBackupPlan } from './backup-plan.ts'
 import { type OrderDeps, orderRun } from './order.ts'
 import { getBackupOverview, type OverviewDeps, toBackupRun } from './overview.ts'
 import type { BackupTask } from './run-backup.ts'
-import { BackupOrdered, BackupOverview, RestoreAgentRequest } from './schemas.ts'
+import { BackupOrdered, BackupOverview, BackupsRequest, RestoreAgentRequest } from './schemas.ts'
 import { getShelved } from './shelf.ts'
 
-export type BackupsWebDeps = OrderDeps & OverviewDeps & { guards: Guards }
+export type BackupsWebDeps = OrderDeps & OverviewDeps & SetBackupPlanDeps & { guards: Guards }
 
 /** A client that takes nothing of a download for so long is dropped. */
 const STALLED_SECONDS = 60
@@ -30,6 +31,20 @@ export function backupsWeb(deps: BackupsWebDeps) {
 
   app.get('/api/admin/backups', answers({ 200: BackupOverview }, 'unavailable'), admin, async (c) =>
     c.json(await getBackupOverview(deps)),
+  )
+
+  app.put(
+    '/api/admin/backups',
+    answers({ 200: BackupOverview }, 'conflict', 'unavailable'),
+    admin,
+    validate('json', BackupsRequest),
+    async (c) => {
+      // A place on another machine may answer late.
+      c.env.keepOpen?.(c.req.raw)
+      const by = { id: c.var.user.id, address: c.env.address }
+      await setBackupPlan(deps, by, c.req.valid('json'), c.req.raw.signal)
+      return c.json(await getBackupOverview(deps))
+    },
   )
 
   app.post('/api/admin/backups', answers({ 202: BackupOrdered }, 'conflict', 'unavailable'), admin, (c) =>

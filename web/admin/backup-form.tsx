@@ -1,0 +1,71 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { z } from 'zod'
+import type { BackupOverview } from '../../src/features/house/backups/schemas.ts'
+import { FormNotice } from '../settings/form-notice.tsx'
+import { FormButtons } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
+import { setBackups } from './backups-api.ts'
+
+/** An empty field is the default. */
+const orDefault = z
+  .string()
+  .trim()
+  .transform((text) => text || null)
+  .optional()
+const BackupFields = z.object({ schedule: orDefault, to: orDefault, keep: orDefault })
+
+/** Schedule, place and number of backups; what the environment sets is left out of what is sent. */
+export function BackupForm({ overview, onClose }: { overview: BackupOverview; onClose: () => void }) {
+  const client = useQueryClient()
+  const { fixed, schedule, to, keep } = overview
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    BackupFields,
+    async (fields) => {
+      const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+      await setBackups(client, body)
+      onClose()
+    },
+    () => null,
+  )
+  const hint = (isFixed: boolean, variable: string, text: string) =>
+    isFixed ? `Set by ${variable} in the environment.` : text
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4 rounded-lg bg-sunken p-4">
+      <FormNotice problem={problem} />
+      <TextField
+        label="Schedule"
+        name="schedule"
+        autoComplete="off"
+        disabled={fixed.schedule}
+        defaultValue={schedule ? `${schedule.cron} ${schedule.timeZone}` : ''}
+        hint={hint(
+          fixed.schedule,
+          'BACKUP_SCHEDULE',
+          'Cron and time zone, such as 0 3 * * * Europe/Berlin. Empty: never.',
+        )}
+      />
+      <TextField
+        label="Place"
+        name="to"
+        autoComplete="off"
+        disabled={fixed.to}
+        defaultValue={to}
+        hint={hint(
+          fixed.to,
+          'BACKUP_TO',
+          'The whole path of a folder, or s3://bucket/prefix. It is tested when you save.',
+        )}
+      />
+      <TextField
+        label="Keep"
+        name="keep"
+        autoComplete="off"
+        disabled={fixed.keep}
+        defaultValue={`${keep.days}d ${keep.weeks}w ${keep.months}m`}
+        hint={hint(fixed.keep, 'BACKUP_KEEP', 'Days, weeks and months whose newest backup is kept, such as 7d 4w 6m.')}
+      />
+      <FormButtons verb="Save" isPending={isPending} onCancel={onClose} />
+    </form>
+  )
+}
