@@ -13,6 +13,7 @@ import { backupsJob } from '../features/house/backups/jobs.ts'
 import { backupTaskJob } from '../features/house/backups/order.ts'
 import { forgetJob } from '../features/house/personal-data/jobs.ts'
 import { retentionJob } from '../features/house/retention/jobs.ts'
+import { releaseFeedJob } from '../features/house/updates/release-feed.ts'
 import { capAlertsJob } from '../features/models/breakers/alerts.ts'
 import { catalogueJob } from '../features/models/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/models/usage/jobs.ts'
@@ -124,6 +125,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     cleanUpJob(people),
     retentionJob(house),
     backupsJob(house),
+    releaseFeedJob(house),
     watchDiskJob(agents),
     measureStorageJob(agents),
     watchdogJob(agents),

@@ -21,6 +21,7 @@ import { oversightWeb } from '../features/house/oversight/web.ts'
 import { overviewWeb } from '../features/house/overview/web.ts'
 import { personalDataWeb } from '../features/house/personal-data/web.ts'
 import { servicesWeb } from '../features/house/services/web.ts'
+import { updatesWeb } from '../features/house/updates/web.ts'
 import { breakersWeb } from '../features/models/breakers/web.ts'
 import { demoWeb } from '../features/models/demo/web.ts'
 import { aiWeb } from '../features/models/gateway/web.ts'
@@ -176,6 +177,7 @@ function mountAdmin(app: WebFace, { house, models }: Platform): void {
   app.route('/', administrationWeb(house))
   app.route('/', oversightWeb(house))
   app.route('/', logsWeb(house))
+  app.route('/', updatesWeb(house))
   app.route('/', servicesWeb(house))
   app.route('/', pricesWeb(models))
   app.route('/', backupsWeb(house))

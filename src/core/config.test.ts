@@ -88,6 +88,7 @@ test('without any variable the settings are the documented defaults', () => {
       passphrase: undefined,
       s3: null,
     },
+    releaseFeedUrl: undefined,
     backupSettingsGiven: { schedule: false, to: false, keep: false },
     retentionDays: { usage: 400, toolEvents: 90, messages: 0, audit: 400, securityEvents: 400, inbox: 90 },
     minFreeDiskBytes: 268_435_456,

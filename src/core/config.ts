@@ -53,6 +53,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     retentionDays: toRetention(env),
     minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
     ...toBackupSettings(env, environment),
+    releaseFeedUrl: env.RELEASE_FEED_URL,
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),

@@ -451,6 +451,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/admin/mail/test web': { status: 503 },
   'GET /api/admin/settings web': reached,
   'GET /api/admin/logs web': reached,
+  'GET /api/admin/update web': reached,
   'GET /api/admin/plans web': reached,
   'POST /api/admin/plans web': {
     status: 201,

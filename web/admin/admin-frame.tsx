@@ -6,6 +6,7 @@ import { sessionQuery } from '../account/session.ts'
 import { Page } from '../shell/page.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Tabs } from '../ui/tabs.tsx'
+import { UpdateAvailable } from './update-notice.tsx'
 
 const places = [
   { to: '/admin/users', label: 'Users' },
@@ -52,6 +53,7 @@ export function AdminFrame({ title, lead, children }: { title: string; lead: str
       <div className="flex">
         <Tabs label="Admin" places={places} />
       </div>
+      <UpdateAvailable />
       {children}
     </Page>
   )

@@ -57,6 +57,11 @@ export const PLACE = {
     description: 'A file that lines of the log are added to, made with mode 0600; SIGHUP opens it anew',
     otherwise: 'standard output',
   }),
+  RELEASE_FEED_URL: url.optional().meta({
+    description:
+      'Asked once a day for the newest release, which administrators are shown: JSON with `version` and `url`, or a release of the GitHub API',
+    otherwise: 'off: nothing is requested',
+  }),
   PLANNED_ENDPOINTS: flag(true).describe(
     '`false` hides the file explorer, `/api/usage/*` and `POST /api/keys/validate`',
   ),

@@ -7,8 +7,9 @@ import { createBackupPlan } from './backups/backup-plan.ts'
 import type { RunStead } from './backups/run-backup.ts'
 import type { BackupShelf } from './backups/shelf.ts'
 import type { LogTail } from './logs/log-tail.ts'
+import { createReleaseFeed } from './updates/release-feed.ts'
 
-type HouseSettings = Pick<Config, 'retentionDays' | 'backups' | 'backupSettingsGiven' | 'dataDir'>
+type HouseSettings = Pick<Config, 'retentionDays' | 'backups' | 'backupSettingsGiven' | 'dataDir' | 'releaseFeedUrl'>
 
 /** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
 type ForHouse = {
@@ -23,7 +24,7 @@ type ForHouse = {
 /** Opens what the rooms of the house share. */
 export function openHouse(
   base: Base,
-  { retentionDays, backups, backupSettingsGiven, dataDir }: HouseSettings,
+  { retentionDays, backups, backupSettingsGiven, dataDir, releaseFeedUrl }: HouseSettings,
   { connection, runStead = null, openLiveShelf, shownSettings, logTail, canRetry }: ForHouse,
 ) {
   const { drillSchedule, passphrase } = backups
@@ -32,6 +33,7 @@ export function openHouse(
     ...{ connection, retentionDays, runStead, shownSettings, logTail, canRetry },
     dataDir,
     backupPlan,
+    releaseFeed: createReleaseFeed(releaseFeedUrl, base),
     shelf: openLiveShelf(() => backupPlan.read().to),
     openShelf: (to: string) => openLiveShelf(() => to),
     drillSchedule,

@@ -10,6 +10,7 @@ export const HOUSE: Wing = {
       'GET /api/admin/users/:id': 'Shows an account with what belongs to it',
       'PATCH /api/admin/users/:id': 'Changes plan, credits or access of an account',
       'DELETE /api/admin/users/:id/sessions': 'Signs an account out everywhere',
+      'GET /api/admin/update': 'Shows the newest release of the feed',
       'GET /api/admin/logs': 'Lists the last lines of the server log',
       'GET /api/admin/audit': 'Lists who did what',
       'GET /api/admin/agents': 'Lists or searches the agents of everybody',

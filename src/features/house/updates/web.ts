@@ -1,0 +1,17 @@
+import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import type { ReleaseFeed } from './release-feed.ts'
+import { UpdateNotice } from './schemas.ts'
+
+export type UpdatesWebDeps = { guards: Guards; releaseFeed: Pick<ReleaseFeed, 'read'> }
+
+/** The newest release, for administrators. */
+export function updatesWeb(deps: UpdatesWebDeps) {
+  const app = new Hono<WebEnv>()
+  app.get('/api/admin/update', answers({ 200: UpdateNotice }), deps.guards.admin, (c) =>
+    c.json(deps.releaseFeed.read()),
+  )
+  return app
+}

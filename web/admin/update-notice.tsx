@@ -1,0 +1,28 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { UpdateNotice } from '../../src/features/house/updates/schemas.ts'
+import { api, request } from '../api/request.ts'
+import { Notice } from '../ui/notice.tsx'
+
+const updateQuery = queryOptions({
+  queryKey: ['admin', 'update'],
+  queryFn: ({ signal }) => request(UpdateNotice, api.GET('/api/admin/update', { signal })),
+  staleTime: 3_600_000,
+})
+
+/** Says that a newer version is out; nothing otherwise. */
+export function UpdateAvailable() {
+  const update = useQuery(updateQuery).data
+  if (!update?.isNewer) return null
+  return (
+    <Notice tone="note" title={`Stead ${update.latest} is available`}>
+      <p>
+        This server runs {update.current}.{' '}
+        {update.url && (
+          <a href={update.url} target="_blank" rel="noreferrer" className="underline">
+            Release notes
+          </a>
+        )}
+      </p>
+    </Notice>
+  )
+}
