@@ -51,9 +51,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     plannedEndpoints: env.PLANNED_ENDPOINTS,
     /** After how many days details are deleted; 0 keeps them for ever. */
     retentionDays: toRetention(env),
-    minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024,
+    ...{ minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024, releaseFeedUrl: env.RELEASE_FEED_URL },
     ...toBackupSettings(env, environment),
-    releaseFeedUrl: env.RELEASE_FEED_URL,
     mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
     isProduction: env.NODE_ENV === 'production',
     idpA: toIdpA(env),
