@@ -28,7 +28,7 @@ const CHECKS: readonly Step[] = [
   ['types of the dashboard', () => checkTypes('web')],
   ['format and lint', () => runTool('biome', 'ci', '--colors=off', '--max-diagnostics=50')],
   ['nothing unused', () => runTool('knip', '--no-progress')],
-  ['regular expressions take linear time', () => runScript('scripts/lint-regex.ts')],
+  ['regular expressions take linear time', () => runScript('scripts/regex/lint.ts')],
   ['endpoints are as listed', () => runScript('scripts/endpoints.ts', '--check')],
   ['errors and webhooks are as described', () => runScript('scripts/catalogues.ts', '--check')],
   ['settings are as described', () => runScript('scripts/settings.ts', '--check')],

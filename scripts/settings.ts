@@ -1,7 +1,7 @@
 /** `bun run settings`: writes `web/docs/settings.md` and `.env.example` from the settings as the program reads them; `--check` only says whether they are up to date. */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { RELOADED_SETTINGS, SECRETS, SETTING_GROUPS } from '../src/core/environment.ts'
+import { RELOADED_SETTINGS, SECRETS, SETTING_GROUPS } from '../src/core/settings/environment.ts'
 
 const INTRODUCTION = `# Settings
 

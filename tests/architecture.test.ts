@@ -1,6 +1,12 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { describeRooms, findFullFolders, findLongFunctions, findViolations, importsOf } from './harness/architecture.ts'
+import {
+  describeRooms,
+  findFullFolders,
+  findLongFunctions,
+  findViolations,
+  importsOf,
+} from './harness/structure/architecture.ts'
 
 const root = join(import.meta.dir, '..')
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { findLongLivedMaps } from './harness/long-lived-maps.ts'
+import { findLongLivedMaps } from './harness/structure/long-lived-maps.ts'
 
 const root = join(import.meta.dir, '..')
 

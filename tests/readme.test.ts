@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { createProgram } from '../src/cli/program.ts'
-import { Environment } from '../src/core/environment.ts'
+import { Environment } from '../src/core/settings/environment.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')

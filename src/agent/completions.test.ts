@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { callsTool, chunk, DONE, fails, hangs, says, sends } from '../../tests/harness/doubles/platform.ts'
 import { atMostMs } from '../../tests/harness/speed/promised-times.ts'
 import { startTestAgent } from '../../tests/harness/test-agent.ts'
-import { needsConfinement, TOOL_NAMES } from '../core/agent-tools.ts'
+import { needsConfinement, TOOL_NAMES } from '../core/agents/agent-tools.ts'
 
 const events = (text: string) =>
   text

@@ -1,5 +1,5 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino'
-import { createLogOutput } from './log-output.ts'
+import { createLogOutput } from './log/output.ts'
 import { withoutUserinfo } from './text/url-userinfo.ts'
 
 export type Log = Logger

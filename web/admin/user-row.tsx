@@ -10,7 +10,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { changeUser } from './admin-api.ts'
-import { PlanForm } from './plan-form.tsx'
+import { PlanForm } from './plans/plan-form.tsx'
 import { DisableDialog, EndSessionsDialog } from './user-dialogs.tsx'
 
 type Mode = 'rest' | 'plan' | 'disable' | 'end-sessions'

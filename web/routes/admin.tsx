@@ -79,7 +79,7 @@ const adminPlans = createRoute({
 const adminServices = createRoute({
   getParentRoute: () => admin,
   path: '/services',
-  component: lazyRouteComponent(() => import('../admin/services-page.tsx'), 'ServicesPage'),
+  component: lazyRouteComponent(() => import('../admin/services/services-page.tsx'), 'ServicesPage'),
 })
 
 /** Everything below `/admin`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
+import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
-import { parseBoundedJson } from '../../core/text/bounded-json.ts'
 import { readText } from '../egress/answers/read-text.ts'
 import { TooMuch } from '../egress/body.ts'
 import type { AgentEndpoint } from './endpoint.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseBoundedJson } from '../../core/text/bounded-json.ts'
+import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { listOf } from '../../core/text/list-of.ts'
 import {
   type Completion,

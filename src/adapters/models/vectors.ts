@@ -1,5 +1,5 @@
 import { spareTurn } from '../../core/concurrency/spare-turn.ts'
-import { parseBoundedJson } from '../../core/text/bounded-json.ts'
+import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 
 /** So much is read in one turn of the event loop. */
 const PIECE_CHARACTERS = 256 * 1024

@@ -1,4 +1,4 @@
-import { isToolName, type ToolName } from '../../core/agent-tools.ts'
+import { isToolName, type ToolName } from '../../core/agents/agent-tools.ts'
 import { toVisible } from '../../core/text/visible-text.ts'
 
 /** Tools that can ask for approval; an MCP tool is `server/tool`. */

@@ -1,4 +1,4 @@
-import { AGENT_TOOLS, LIMITS, TOOL_NAMES, ToolSettings } from '../../core/agent-tools.ts'
+import { AGENT_TOOLS, LIMITS, TOOL_NAMES, ToolSettings } from '../../core/agents/agent-tools.ts'
 import { AppError } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { PlatformCall } from '../platform-call.ts'

@@ -1,6 +1,6 @@
 import type { ToolSet } from 'ai'
 import { z } from 'zod'
-import type { ToolSettings } from '../../core/agent-tools.ts'
+import type { ToolSettings } from '../../core/agents/agent-tools.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Outbox } from '../channels/channel.ts'
 import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'

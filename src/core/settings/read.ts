@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { z } from 'zod'
-import { Environment, SECRETS } from '../environment.ts'
 import { errorMessage, StartupError } from '../errors.ts'
 import { isProviderSecret, isProviderSetting } from './custom-providers.ts'
+import { Environment, SECRETS } from './environment.ts'
 
 /** Of a value that is repeated in a message. */
 const MAX_TOLD_CHARACTERS = 200

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { readConfig } from '../config.ts'
-import { Environment, SETTING_GROUPS } from '../environment.ts'
 import { isProviderSetting } from './custom-providers.ts'
+import { Environment, SETTING_GROUPS } from './environment.ts'
 import { isSecretSetting, LISTED_SETTINGS, readSettings } from './read.ts'
 
 type Values = Record<string, string | undefined>

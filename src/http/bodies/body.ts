@@ -1,7 +1,7 @@
 import type { Context, Next } from 'hono'
 import { spareTurn } from '../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../core/errors.ts'
-import { createJsonMeter } from '../../core/text/json-meter.ts'
+import { createJsonMeter } from '../../core/json/json-meter.ts'
 import { addressKey } from '../address.ts'
 import type { BaseEnv } from '../env.ts'
 import { findRouteTraits } from '../route-traits.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { TOOL_NAMES, type ToolSettings } from '../../../src/core/agent-tools.ts'
+import { TOOL_NAMES, type ToolSettings } from '../../../src/core/agents/agent-tools.ts'
 import { ChannelReport } from '../../../src/features/talk/chat/channels/schemas.ts'
 import { createMemoryDouble } from './memory.ts'
 

@@ -1,4 +1,4 @@
-import { isInProfile, isToolName } from '../../../core/agent-tools.ts'
+import { isInProfile, isToolName } from '../../../core/agents/agent-tools.ts'
 import { AppError } from '../../../core/errors.ts'
 import { redact } from '../../../core/log.ts'
 import { SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'

@@ -4,13 +4,13 @@ import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
+import { findAgentVersion, type VersionDeps } from '../operations/version.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import type { CheckModel } from '../registry/check-model.ts'
 import type { CheckTokens } from '../registry/check-tokens.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import { deployAgent, type RequestDeps } from './request.ts'
 import { DeployedAgent, DeploymentRequest } from './schemas.ts'
-import { findAgentVersion, type VersionDeps } from './version.ts'
 
 export type DeploymentsBackendDeps = RequestDeps &
   VersionDeps & {

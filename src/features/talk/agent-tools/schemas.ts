@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { LIMITS, TOOL_NAMES, TOOL_PROFILES } from '../../../core/agent-tools.ts'
+import { LIMITS, TOOL_NAMES, TOOL_PROFILES } from '../../../core/agents/agent-tools.ts'
 
 const badLimit = (name: string, max: number) => `${name} must be a whole number from 1 to ${max}`
 const Limit = (name: string, max: number) =>

@@ -9,7 +9,7 @@ import {
   TOOL_NAMES,
   type ToolName,
   type ToolSettings,
-} from '../../../core/agent-tools.ts'
+} from '../../../core/agents/agent-tools.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'

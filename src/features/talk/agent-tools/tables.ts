@@ -1,5 +1,5 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { TOOL_PROFILES } from '../../../core/agent-tools.ts'
+import { TOOL_PROFILES } from '../../../core/agents/agent-tools.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
 

@@ -1,5 +1,5 @@
 import { and, eq, inArray } from 'drizzle-orm'
-import { needsConfinement, TOOL_NAMES } from '../../../core/agent-tools.ts'
+import { needsConfinement, TOOL_NAMES } from '../../../core/agents/agent-tools.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { listOwnerIds } from '../../agents/registry/config.ts'

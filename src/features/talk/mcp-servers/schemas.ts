@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { McpCommands } from '../../../core/agents/mcp.ts'
-import { JsonObjectText } from '../../../core/text/json-object.ts'
+import { JsonObjectText } from '../../../core/json/json-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
 const BAD_NAME = 'name must be lower-case letters, digits and dashes, at most 30'

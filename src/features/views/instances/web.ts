@@ -16,7 +16,7 @@ import {
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
 import { AgentToken, ChangedStatus, UpdateImageRequest } from '../../agents/deployments/schemas.ts'
-import { findAgentVersion } from '../../agents/deployments/version.ts'
+import { findAgentVersion } from '../../agents/operations/version.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../../agents/registry/address.ts'
 import { openTokens } from '../../agents/registry/create.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'

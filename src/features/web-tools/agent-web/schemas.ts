@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JsonObjectText } from '../../../core/text/json-object.ts'
+import { JsonObjectText } from '../../../core/json/json-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
 /** As many as the egress client reads. */

@@ -2,8 +2,8 @@ import type { Egress, EgressResponse } from '../../../adapters/egress/egress.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Config } from '../../../core/config.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
+import { parseBoundedJson } from '../../../core/json/bounded-json.ts'
 import type { Log } from '../../../core/log.ts'
-import { parseBoundedJson } from '../../../core/text/bounded-json.ts'
 
 const FRESH_MS = 5 * 60_000
 /** How long the last answer of a source stands in for a new one, marked as old. */

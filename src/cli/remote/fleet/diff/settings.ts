@@ -1,4 +1,4 @@
-import { isInProfile, isToolName, LIMITS } from '../../../../core/agent-tools.ts'
+import { isInProfile, isToolName, LIMITS } from '../../../../core/agents/agent-tools.ts'
 import type { WantedAgent } from '../fleet-file.ts'
 import type { PresentAgent } from '../present.ts'
 import type { LookUp } from '../references.ts'

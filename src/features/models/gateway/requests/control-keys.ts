@@ -1,5 +1,5 @@
 import { AppError } from '../../../../core/errors.ts'
-import { listTopLevelKeys } from '../../../../core/text/json-keys.ts'
+import { listTopLevelKeys } from '../../../../core/json/json-keys.ts'
 
 /** What decides who answers and how much it may cost. */
 const CONTROL_KEYS = new Set([

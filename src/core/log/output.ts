@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { errorMessage, StartupError } from './errors.ts'
-import { type LogFormat, toPrettyLine } from './log-format.ts'
+import { errorMessage, StartupError } from '../errors.ts'
+import { type LogFormat, toPrettyLine } from './format.ts'
 
 const FILE_MODE = 0o600
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { AGENTS, WATCHDOG } from './settings/agents.ts'
-import { BACKUPS } from './settings/backups.ts'
-import { MODELS } from './settings/models.ts'
-import { CARDS, CHAINS, PAYMENTS } from './settings/money.ts'
-import { PEOPLE, RATES, SIGN_IN } from './settings/people.ts'
-import { NAMES, OWN_SECRETS, PLACE, RETENTION, TRACES } from './settings/platform.ts'
-import { WEB_TOOLS } from './settings/web-tools.ts'
+import { AGENTS, WATCHDOG } from './agents.ts'
+import { BACKUPS } from './backups.ts'
+import { MODELS } from './models.ts'
+import { CARDS, CHAINS, PAYMENTS } from './money.ts'
+import { PEOPLE, RATES, SIGN_IN } from './people.ts'
+import { NAMES, OWN_SECRETS, PLACE, RETENTION, TRACES } from './platform.ts'
+import { WEB_TOOLS } from './web-tools.ts'
 
 /**
  * Every setting by its variable, as people look for them. `describe` says what it does; `otherwise`, in the place of a

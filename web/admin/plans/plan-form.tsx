@@ -1,13 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { AccountChange, type AdminUser } from '../../src/features/house/administration/schemas.ts'
-import { PlanOptions } from '../plans/plan-options.tsx'
-import { plansQuery } from '../plans/plans-api.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
-import { FormButtons } from '../ui/button.tsx'
-import { SelectField, TextField } from '../ui/field.tsx'
-import { useForm } from '../ui/form.ts'
-import { changeUser } from './admin-api.ts'
+import { AccountChange, type AdminUser } from '../../../src/features/house/administration/schemas.ts'
+import { PlanOptions } from '../../plans/plan-options.tsx'
+import { plansQuery } from '../../plans/plans-api.ts'
+import { FormNotice } from '../../settings/form-notice.tsx'
+import { FormButtons } from '../../ui/button.tsx'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { useForm } from '../../ui/form.ts'
+import { changeUser } from '../admin-api.ts'
 
 const PlanWish = z.object({
   plan: AccountChange.shape.plan,

@@ -1,8 +1,8 @@
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
-import type { ImageRules } from '../operations/images.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import type { ImageRules } from './images.ts'
 
 export type VersionDeps = { runtimes: Pick<Runtimes, 'choose' | 'runtimeOf'>; imageRules: Pick<ImageRules, 'image'> }
 

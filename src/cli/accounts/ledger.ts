@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addExample } from './example.ts'
+import { addExample } from '../example.ts'
 
 /** Adds `ledger`: the books of the configured database, while the service runs or not. */
 export function ledgerCommand(program: Command): void {
@@ -9,8 +9,8 @@ export function ledgerCommand(program: Command): void {
     .description('adds the books up again from their entries')
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {
-      const { withDatabase } = await import('./database.ts')
-      const { checkLedger } = await import('../features/money/ledger/check.ts')
+      const { withDatabase } = await import('../database.ts')
+      const { checkLedger } = await import('../../features/money/ledger/check.ts')
       const report = await withDatabase(async ({ db }) => checkLedger(db))
       const summary = `${report.entries} entries, ${report.lines} lines, ${report.accounts} accounts`
       const text = [...report.faults, report.faults.length === 0 ? `The books are right: ${summary}.` : summary]

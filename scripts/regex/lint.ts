@@ -8,11 +8,11 @@ import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { version } from 'recheck/package.json'
 import { z } from 'zod'
-import type { Verdict } from './regex/check-worker.ts'
-import { EXCEPTIONS } from './regex/exceptions.ts'
-import { findPatterns } from './regex/find-patterns.ts'
+import type { Verdict } from './check-worker.ts'
+import { EXCEPTIONS } from './exceptions.ts'
+import { findPatterns } from './find-patterns.ts'
 
-const root = join(import.meta.dir, '..')
+const root = join(import.meta.dir, '../..')
 const MAX_WORKERS = 4
 /** Patterns that earlier runs found safe: all of them take half a minute of processor time. */
 const SAFE_FILE = join(root, 'node_modules', '.cache', 'stead', `regex-${version}.json`)
@@ -44,7 +44,7 @@ async function checkAll(patterns: string[]): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
   const count = Math.min(MAX_WORKERS, availableParallelism(), patterns.length)
   const workers = Array.from({ length: count }, async () => {
-    const worker = new Worker(new URL('regex/check-worker.ts', import.meta.url))
+    const worker = new Worker(new URL('check-worker.ts', import.meta.url))
     for (let pattern = patterns.pop(); pattern !== undefined; pattern = patterns.pop())
       verdicts.push(await ask(worker, pattern))
     await worker.terminate()

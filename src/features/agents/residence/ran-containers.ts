@@ -2,7 +2,7 @@ import { inArray, isNull } from 'drizzle-orm'
 import type { RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { agents } from '../registry/tables.ts'
-import { residence } from '../residence/tables.ts'
+import { residence } from './tables.ts'
 
 /** Returns whether an agent of this installation ever ran in a container; it may have been deleted since. */
 export function hasRunContainers(db: Db): boolean {

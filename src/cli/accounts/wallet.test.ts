@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { privateKeyToAccount } from 'viem/accounts'
-import { signUp } from '../../tests/harness/client.ts'
-import { openHouse } from '../../tests/harness/server.ts'
-import { openDatabase } from '../db/open.ts'
-import { auditLog } from '../features/people/audit/tables.ts'
+import { signUp } from '../../../tests/harness/client.ts'
+import { openHouse } from '../../../tests/harness/server.ts'
+import { openDatabase } from '../../db/open.ts'
+import { auditLog } from '../../features/people/audit/tables.ts'
 
 const PATIENCE_MS = 120_000
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
-import { listMisspelt } from '../../cli/misspelt.ts'
-import { readSettingsFile } from '../../cli/settings/file.ts'
-import { readConfig } from '../config.ts'
-import { StartupError } from '../errors.ts'
-import { showSettings } from './show.ts'
+import { readConfig } from '../../core/config.ts'
+import { StartupError } from '../../core/errors.ts'
+import { showSettings } from '../../core/settings/show.ts'
+import { listMisspelt } from '../misspelt.ts'
+import { readSettingsFile } from './file.ts'
 
 const LAB = { PROVIDER_LAB_BASE_URL: 'http://10.0.0.5:8000/v1/' }
 

@@ -1,30 +1,30 @@
 import { asc, eq } from 'drizzle-orm'
-import { systemClock } from '../core/clock.ts'
-import type { Config } from '../core/config.ts'
-import { AppError } from '../core/errors.ts'
-import type { Connection } from '../db/open.ts'
-import { write } from '../db/write.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import { AppError } from '../../core/errors.ts'
+import type { Connection } from '../../db/open.ts'
+import { write } from '../../db/write.ts'
 import {
   CLI,
   changeAccount,
   endAccountSessions,
   removeAccountTwoFactor,
   setAccountAdmin,
-} from '../features/house/administration/change-account.ts'
-import { createAccount, resetPassword } from '../features/house/administration/create-account.ts'
-import { toAdminUser } from '../features/house/administration/list-users.ts'
-import { AccountChange } from '../features/house/administration/schemas.ts'
-import { RegisterRequest } from '../features/people/accounts/schemas.ts'
-import { listPlansForAdmin } from '../features/people/own-plans/list.ts'
-import { addPlansOfFile, requireDefaultPlan } from '../features/people/own-plans/own-plans.ts'
-import type { AdminPlan } from '../features/people/own-plans/schemas.ts'
-import { createPasswords, PASSWORD_COST } from '../features/people/passwords/passwords.ts'
-import { requirePlan } from '../features/people/plans/plans.ts'
-import { readAccountRules } from '../features/people/service-credentials/mail.ts'
-import { issueSetupLink, toSetupUrl } from '../features/people/setup/link.ts'
-import { type UserRow, users } from '../features/people/users/tables.ts'
-import { isAdmin } from '../features/people/users/users.ts'
-import { withDatabase } from './database.ts'
+} from '../../features/house/administration/change-account.ts'
+import { createAccount, resetPassword } from '../../features/house/administration/create-account.ts'
+import { toAdminUser } from '../../features/house/administration/list-users.ts'
+import { AccountChange } from '../../features/house/administration/schemas.ts'
+import { RegisterRequest } from '../../features/people/accounts/schemas.ts'
+import { listPlansForAdmin } from '../../features/people/own-plans/list.ts'
+import { addPlansOfFile, requireDefaultPlan } from '../../features/people/own-plans/own-plans.ts'
+import type { AdminPlan } from '../../features/people/own-plans/schemas.ts'
+import { createPasswords, PASSWORD_COST } from '../../features/people/passwords/passwords.ts'
+import { requirePlan } from '../../features/people/plans/plans.ts'
+import { readAccountRules } from '../../features/people/service-credentials/mail.ts'
+import { issueSetupLink, toSetupUrl } from '../../features/people/setup/link.ts'
+import { type UserRow, users } from '../../features/people/users/tables.ts'
+import { isAdmin } from '../../features/people/users/users.ts'
+import { withDatabase } from '../database.ts'
 
 /** What a command has to say: one text for people, one document for programs. */
 export type Report = { text: string; json: unknown }

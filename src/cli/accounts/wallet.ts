@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { addExample } from './example.ts'
-import { UsageError } from './exit.ts'
+import { addExample } from '../example.ts'
+import { UsageError } from '../exit.ts'
 
 const WARNING = `Whoever has this key has the money, for ever, and nobody can take it back. No limit of the wallet holds for it.
 Stead keeps its copy: take the money to an address of your own, or freeze the wallet.
@@ -21,12 +21,12 @@ export function walletCommand(program: Command): void {
     .action(async (address: string, { yes, json }: { yes: boolean; json: boolean }) => {
       process.stderr.write(WARNING)
       if (!yes) throw new UsageError('wallet export: say --yes when the warning is understood')
-      const { withDatabase } = await import('./database.ts')
-      const { findKey } = await import('../apps/keys/encryption-key.ts')
-      const { createSealer } = await import('../core/secrets.ts')
-      const { systemClock } = await import('../core/clock.ts')
-      const { StartupError } = await import('../core/errors.ts')
-      const { exportKey } = await import('../features/money/wallets/export-key.ts')
+      const { withDatabase } = await import('../database.ts')
+      const { findKey } = await import('../../apps/keys/encryption-key.ts')
+      const { createSealer } = await import('../../core/secrets.ts')
+      const { systemClock } = await import('../../core/clock.ts')
+      const { StartupError } = await import('../../core/errors.ts')
+      const { exportKey } = await import('../../features/money/wallets/export-key.ts')
       const privateKey = await withDatabase(async ({ db }, config) => {
         const { key, problem } = findKey(config)
         if (key === null || problem) throw new StartupError(`ENCRYPTION_KEY: ${problem ?? 'there is none yet'}`)

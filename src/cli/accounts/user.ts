@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { addExample } from '../example.ts'
 import type { AccountCommands, Report } from './accounts.ts'
-import { addExample } from './example.ts'
 
 type Options = { json: boolean; plan?: string }
 type Run = (accounts: AccountCommands, email: string, argument: string) => Promise<Report>

@@ -4,14 +4,14 @@ import {
   type ProviderRequest,
   ProviderTest,
   Services,
-} from '../../src/features/house/services/schemas.ts'
+} from '../../../src/features/house/services/schemas.ts'
 import {
   DeletedPrice,
   ModelPrice,
   ModelPriceList,
   type PriceRequest,
-} from '../../src/features/models/prices/schemas.ts'
-import { api, inPath, request, within } from '../api/request.ts'
+} from '../../../src/features/models/prices/schemas.ts'
+import { api, inPath, request, within } from '../../api/request.ts'
 
 /** A service is tried before its credentials are kept. */
 const fetch = within(60_000)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { toVisible } from './text/visible-text.ts'
+import { toVisible } from '../text/visible-text.ts'
 
 export type LogFormat = 'pretty' | 'json'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { createLog } from './log.ts'
-import { toPrettyLine } from './log-format.ts'
+import { createLog } from '../log.ts'
+import { toPrettyLine } from './format.ts'
 
 function show(write: (log: ReturnType<typeof createLog>) => void, hasColors = false): string {
   const lines: string[] = []

@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { MailRequest, ProviderKeyRequest } from '../../src/features/house/services/schemas.ts'
-import { hasCode } from '../api/request.ts'
-import { FormNotice } from '../settings/form-notice.tsx'
-import { FormButtons } from '../ui/button.tsx'
-import { PasswordField, TextField } from '../ui/field.tsx'
-import { type FormProblem, useForm } from '../ui/form.ts'
+import { MailRequest, ProviderKeyRequest } from '../../../src/features/house/services/schemas.ts'
+import { hasCode } from '../../api/request.ts'
+import { FormNotice } from '../../settings/form-notice.tsx'
+import { FormButtons } from '../../ui/button.tsx'
+import { PasswordField, TextField } from '../../ui/field.tsx'
+import { type FormProblem, useForm } from '../../ui/form.ts'
 import { setMail, setProvider } from './services-api.ts'
 
 /** Asks for the key of a provider, which is tried before it is kept. */
