@@ -20,7 +20,7 @@ const models = 'models must be a list of 1 to 1000 model ids, or null for every 
 const storage = 'storageGb must be more than 0 and at most 100000'
 
 /** Limits of a plan that an operator defines; a limit that is left out does not apply. */
-export const PlanLimits = z.strictObject({
+export const PlanLimits = z.object({
   models: z
     .array(z.string(models).trim().min(1, models).max(200, models), models)
     .min(1, models)
@@ -37,5 +37,5 @@ export const PlanLimits = z.strictObject({
 export type PlanLimits = z.infer<typeof PlanLimits>
 
 /** A plan that an operator defines, as one entry of `PLANS_FILE`. */
-export const PlanDefinition = z.strictObject({ name: PlanName, ...PlanLimits.shape })
+export const PlanDefinition = z.object({ name: PlanName, ...PlanLimits.shape })
 export type PlanDefinition = z.infer<typeof PlanDefinition>

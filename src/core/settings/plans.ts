@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { errorMessage, StartupError } from '../errors.ts'
 import { PlanDefinition } from './plan-definition.ts'
 
-const PlanList = z.array(PlanDefinition, 'must be a JSON list of plans').max(100, 'must have at most 100 plans')
+const PlanList = z
+  .array(PlanDefinition.strict(), 'must be a JSON list of plans')
+  .max(100, 'must have at most 100 plans')
 
 /**
  * Reads the operator's plans from a JSON file.
