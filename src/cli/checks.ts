@@ -166,7 +166,12 @@ function checkSealed({ databaseFile }: Config, key: string): Check {
   try {
     const purpose = findClosed(toDb(sqlite), createSealer(key))
     const name = 'sealed values'
-    return purpose === null ? ok(name, 'can be opened') : broken(name, `${purpose} cannot be opened with the key`)
+    return purpose === null
+      ? ok(name, 'can be opened')
+      : broken(
+          name,
+          `${purpose} cannot be opened with the key: stead rotate-key --drop-sealed lists such values and drops them`,
+        )
   } finally {
     sqlite.close()
   }

@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
-import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { z } from 'zod'
 import { createAgent, signIn, signUp } from '../harness/client.ts'
 import { type House, openHouse } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
 
 const PATIENCE_MS = 600_000
 const OTHER_KEY = 'another key that was never used here'
@@ -32,7 +34,11 @@ test(
     renameSync(key, safe)
     const before = readSchema(database)
 
-    const missing = `${key} is missing: ${database} was sealed with it`
+    const drop = `or drop all that it sealed: DATA_DIR=${house.dataDir} stead rotate-key --drop-sealed`
+    const restore = `stead backup restore FILE --data-dir ${house.dataDir}-restored takes it out of a backup: copy encryption.key from there`
+    const putBack = `Either put that key back (${restore}), ${drop}`
+    const setAgain = `Either set ENCRYPTION_KEY to that key again, ${drop}`
+    const missing = `${key} is missing: ${database} was sealed with it. ${putBack}`
     expect(await startInVain(house)).toEqual({
       exitCode: 78,
       stdout: '',
@@ -42,12 +48,12 @@ test(
     expect((await house.run(['doctor'])).stdout).toContain(`✗ encryption key: ${missing}`)
 
     writeFileSync(key, OTHER_KEY, { mode: 0o600 })
-    const wrong = `${key} is not the key that ${database} was sealed with`
+    const wrong = `${key} is not the key that ${database} was sealed with. ${putBack}`
     expect(await startInVain(house)).toEqual({ exitCode: 78, stdout: '', stderr: `stead: ENCRYPTION_KEY: ${wrong}\n` })
     const doctor = await house.run(['doctor'])
     expect(doctor.exitCode).toBe(1)
     expect(doctor.stdout).toContain(`✗ encryption key: ${wrong}`)
-    const given = `the key given is not the key that ${database} was sealed with`
+    const given = `the key given is not the key that ${database} was sealed with. ${setAgain}`
     expect(await startInVain(house, { ENCRYPTION_KEY: OTHER_KEY })).toMatchObject({
       exitCode: 78,
       stderr: `stead: ENCRYPTION_KEY: ${given}\n`,
@@ -56,7 +62,7 @@ test(
     writeFileSync(key, '', { mode: 0o600 })
     expect(await startInVain(house)).toMatchObject({
       exitCode: 78,
-      stderr: `stead: ENCRYPTION_KEY: ${key} holds no key\n`,
+      stderr: `stead: ENCRYPTION_KEY: ${key} holds no key. ${putBack}\n`,
     })
     expect(readSchema(database)).toEqual(before)
 
@@ -97,6 +103,62 @@ test(
   },
   PATIENCE_MS,
 )
+
+test(
+  'rotate-key --drop-sealed: 2 with the list of lost secrets without --yes; with --yes the service starts and its agents get new tokens',
+  async () => {
+    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
+    const program = await house.start()
+    const person = await signUp(program.urls.web)
+    const agentId = await createAgent(person)
+    const tokenOf = async (by: typeof person) =>
+      Token.parse(await (await by.get(`/api/agents/${agentId}/token`)).json())
+    const before = await tokenOf(person)
+    const wallet = Wallet.parse(await (await person.post('/api/wallet', { action: 'create' })).json())
+    expect(await house.run(['rotate-key', '--drop-sealed', '--yes'])).toMatchObject({ exitCode: 75, stdout: '' })
+    await program.stop()
+    expect(await house.run(['rotate-key', '--drop-sealed', '--yes'])).toMatchObject({
+      exitCode: 1,
+      stderr: 'stead: rotate-key: the present key opens every sealed value: nothing to drop\n',
+    })
+    const key = join(house.dataDir, 'encryption.key')
+    const lostKey = readFileSync(key, 'utf8')
+    unlinkSync(key)
+
+    const listed = await house.run(['rotate-key', '--drop-sealed'])
+    expect(listed).toMatchObject({
+      exitCode: 2,
+      stderr: 'stead: rotate-key: nothing was changed; add --yes to drop these secrets for good\n',
+    })
+    expect(listed.stdout).toContain('1  gateway tokens of agents (replaced)\n')
+    expect(listed.stdout).toMatch(new RegExp(`WARNING: the keys of these wallets are lost[^]+${wallet.address}`))
+    expect(existsSync(key)).toBe(false)
+
+    const dropped = await house.run(['rotate-key', '--drop-sealed', '--yes', '--json'])
+    expect({ ...dropped, stdout: '' }).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+    const { copy, keyFile, wallets } = Dropped.parse(JSON.parse(dropped.stdout))
+    expect({ keyFile, wallets }).toEqual({ keyFile: key, wallets: [wallet.address] })
+    expect(readFileSync(key, 'utf8')).not.toBe(lostKey)
+    expect(readSchema(copy)).not.toEqual(readSchema(join(house.dataDir, 'stead.db')))
+
+    const again = await house.start()
+    const ada = await signIn(again.urls.web)
+    const after = await tokenOf(ada)
+    expect(after.token).not.toBe(before.token)
+    const reply = await until('an answer of the agent with its new tokens', async () => {
+      const response = await ada.post('/api/chat', { message: 'Are you back?', agentId })
+      return response.status === 200 ? response.json() : null
+    })
+    expect(reply).toMatchObject({ reply: '[offline echo] Are you back?' })
+    expect((await house.run(['doctor'])).stdout).toContain('✓ sealed values: can be opened')
+    expect((await again.stop()).exitCode).toBe(0)
+  },
+  PATIENCE_MS,
+)
+
+const Token = z.object({ token: z.string() })
+const Wallet = z.object({ address: z.string() })
+const Dropped = z.object({ copy: z.string(), keyFile: z.string(), wallets: z.array(z.string()) })
 
 /** What a start that goes wrong must not have changed. */
 function readSchema(file: string): unknown {

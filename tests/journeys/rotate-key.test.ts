@@ -132,7 +132,9 @@ async function expectNothingChanges({ house, database, readKeys }: Sealed): Prom
   const keys = readKeys()
   const rotate = (environment = {}, args: string[] = []) =>
     house.run(['rotate-key', ...args], { environment, stdin: SECOND })
-  const given = `the key given is not the key that ${database} was sealed with`
+  const drop = `or drop all that it sealed: DATA_DIR=${house.dataDir} stead rotate-key --drop-sealed`
+  const advice = `Either set ENCRYPTION_KEY to that key again, ${drop}`
+  const given = `the key given is not the key that ${database} was sealed with. ${advice}`
   expect(await rotate({ ENCRYPTION_KEY: FIRST }, ['--key-stdin'])).toEqual({
     exitCode: 78,
     stdout: '',
@@ -148,7 +150,9 @@ async function expectNothingChanges({ house, database, readKeys }: Sealed): Prom
   })
   const doctor = await house.run(['doctor'])
   expect(doctor.exitCode).toBe(1)
-  expect(doctor.stdout).toContain(`✗ sealed values: agents:gatewayToken:${id} cannot be opened with the key\n`)
+  expect(doctor.stdout).toContain(
+    `✗ sealed values: agents:gatewayToken:${id} cannot be opened with the key: stead rotate-key`,
+  )
   expect(readKeys().filter(([name]) => !name.endsWith('.next'))).toEqual(keys)
   if (!process.env.EVERY_STEP) return
   // One value that cannot be opened is no reason not to start; what was begun is cleared away.

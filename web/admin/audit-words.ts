@@ -52,6 +52,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'invite.withdraw': 'took back the invitation {}',
   'job.retry': 'had the job {} tried again',
   'key.rotated': 'changed the encryption key',
+  'key.sealed-dropped': 'dropped secrets that a lost encryption key sealed',
   'plan.change': 'changed the limits of the plan {}',
   'plan.create': 'created the plan {}',
   'plan.delete': 'deleted the plan {}',

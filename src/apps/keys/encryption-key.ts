@@ -3,6 +3,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { errorMessage, StartupError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
+import { quoteForShell } from '../../core/text/quote-for-shell.ts'
 import { openForReading, toDb } from '../../db/open.ts'
 import { findKeyProblem, type KeyProblem } from '../../features/people/sealing/check-key.ts'
 import { forgetNextKey, putNextKey, readKeyFile, takeNextKey, toKeyFile, toNextFile } from './key-file.ts'
@@ -13,7 +14,7 @@ export type KeyConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey
 type Found = { key: string | null; problem: string | null; isNext: boolean }
 
 /** A key that is shorter was cut, or is none. */
-export const MIN_KEY_LENGTH = 16
+const MIN_KEY_LENGTH = 16
 const NEW_KEY_LENGTH = 43
 
 /**
@@ -33,6 +34,11 @@ export function openKey(config: KeyConfig): string {
 
 /** The key that is given, or else that of the key file, and what is wrong with it. Nothing is written. @throws StartupError. */
 export function findKey(config: KeyConfig): Found {
+  const found = findWithoutAdvice(config)
+  return found.problem === null ? found : { ...found, problem: `${found.problem}. ${describeWaysOn(config)}` }
+}
+
+function findWithoutAdvice(config: KeyConfig): Found {
   const { encryptionKey: given, dataDir } = config
   if (given) return { key: given, problem: describeKeyProblem(config, given, 'the key given'), isNext: false }
   const file = toKeyFile(dataDir)
@@ -43,17 +49,31 @@ export function findKey(config: KeyConfig): Found {
   return isNext ? { key: next, problem: null, isNext } : { key, problem, isNext }
 }
 
+/** Names the two ways on from a lost key. */
+function describeWaysOn({ encryptionKey, dataDir }: KeyConfig): string {
+  const folder = quoteForShell(dataDir)
+  const restore = encryptionKey
+    ? 'set ENCRYPTION_KEY to that key again'
+    : `put that key back (stead backup restore FILE --data-dir ${quoteForShell(`${dataDir}-restored`)} takes it out of a backup: copy encryption.key from there)`
+  return `Either ${restore}, or drop all that it sealed: DATA_DIR=${folder} stead rotate-key --drop-sealed`
+}
+
 /** Why `key`, which `name` tells the origin of, is none for the database; null when it is the one. @throws StartupError. */
-export function describeKeyProblem(
+function describeKeyProblem(
   { databaseFile }: Pick<Config, 'databaseFile'>,
   key: string | null,
   name: string,
 ): string | null {
-  if (key !== null && key.length < MIN_KEY_LENGTH) return `${name} holds no key`
+  if (key !== null && !isUsableKey(key)) return `${name} holds no key`
   if (!existsSync(databaseFile)) return null
   const problem = findProblem(databaseFile, key)
   if (problem === 'missing') return `${name} is missing: ${databaseFile} was sealed with it`
   return problem && `${name} is not the key that ${databaseFile} was sealed with`
+}
+
+/** Returns whether a text is long enough to be a key. */
+export function isUsableKey(key: string | null): key is string {
+  return key !== null && key.length >= MIN_KEY_LENGTH
 }
 
 export function randomKey(): string {

@@ -110,8 +110,8 @@ function syncFolder(folder: string): void {
 
 /** The superuser may change the key of a service that runs as another user, who must be able to read it. */
 function copyOwner(from: string, to: string): void {
-  if (process.getuid?.() !== 0 || !existsSync(from)) return
-  const { uid, gid } = statSync(from)
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(existsSync(from) ? from : dirname(from))
   chownSync(to, uid, gid)
 }
 

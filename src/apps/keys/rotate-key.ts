@@ -35,7 +35,7 @@ type Keys = Record<'old' | 'key', string>
 export async function rotateKey(config: KeyConfig, given: string | null, note: Note = () => {}): Promise<Rotation> {
   const { dataDir, databaseFile } = config
   if (!existsSync(databaseFile)) throw new StartupError(`DATA_DIR: there is no ${databaseFile}: nothing is sealed yet`)
-  const unlock = lock(dataDir)
+  const unlock = lockForKeys(dataDir)
   try {
     if (given !== null && isInForce(config, given)) return await finish(config)
     return await changeKey(config, given ?? randomKey(), note)
@@ -54,14 +54,14 @@ function isInForce(config: KeyConfig, given: string): boolean {
 
 /** What the last change may not have come to. */
 async function finish(config: KeyConfig): Promise<Rotation> {
-  await withDatabase(config, clearOld)
+  await withKeyDatabase(config, clearOld)
   return { changed: false, sealed: 0, keyFile: null, formerKeyFile: null }
 }
 
 function changeKey(config: KeyConfig, key: string, note: Note): Promise<Rotation> {
   const { dataDir, encryptionKey } = config
   const old = openKey(config)
-  return withDatabase(config, async (connection) => {
+  return withKeyDatabase(config, async (connection) => {
     note('opened')
     if (!encryptionKey) putNextKey(dataDir, key)
     note('next key written')
@@ -74,7 +74,8 @@ function changeKey(config: KeyConfig, key: string, note: Note): Promise<Rotation
   })
 }
 
-async function withDatabase<T>(
+/** Opens the database, migrated, for one piece of work. */
+export async function withKeyDatabase<T>(
   { databaseFile, dataDir }: KeyConfig,
   work: (connection: Connection) => T | Promise<T>,
 ): Promise<T> {
@@ -86,7 +87,8 @@ async function withDatabase<T>(
   }
 }
 
-function lock(dataDir: string): () => void {
+/** Holds the data folder. @throws StartupError while a server runs. */
+export function lockForKeys(dataDir: string): () => void {
   try {
     return lockDataDir(dataDir)
   } catch (error) {

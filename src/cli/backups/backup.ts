@@ -7,6 +7,7 @@ import type { BackupAgent } from '../../apps/backups/manifest.ts'
 import type { Restored } from '../../apps/backups/restore.ts'
 import type { ListedBackup } from '../../apps/backups/verify.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
+import { quoteForShell } from '../../core/text/quote-for-shell.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { readEnvironment } from '../settings/environment.ts'
@@ -228,16 +229,11 @@ function describeCreated({ file, bytes, sha256, agents }: CreatedBackup): string
 function describeRestored({ dataDir, createdAt, agents, ended, replaced, standsBack }: Restored): string {
   const gone = ended.length > 0 ? `Ended the agents that ran: ${ended.join(', ')}.\n` : ''
   const aside = replaced ? `What was there before is in ${replaced}: delete it when all is well.\n` : ''
-  const stead = `DATA_DIR=${quote(dataDir)} stead`
+  const stead = `DATA_DIR=${quoteForShell(dataDir)} stead`
   const next = standsBack
     ? `Next, because ${standsBack}:\n  ${stead} adopt\n  ${stead} serve\n`
     : `Next:\n  ${stead} serve\n`
   return `Restored ${dataDir} as it was at ${createdAt}.\n${toLines(agents)}${gone}${aside}${next}`
-}
-
-/** As a shell reads it. */
-function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 const WORDS = {

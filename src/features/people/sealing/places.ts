@@ -28,7 +28,7 @@ export const PLACES: Readonly<Record<SealedPlace, Place>> = {
 }
 
 /** One value and what it was sealed for. */
-export type SealedValue = { place: Place; rowid: number; sealed: string; purpose: SealPurpose }
+export type SealedValue = { name: SealedPlace; place: Place; rowid: number; sealed: string; purpose: SealPurpose }
 
 const PAGE = 100
 
@@ -87,7 +87,7 @@ function* listOf(db: Db, name: SealedPlace): Generator<SealedValue, void> {
   for (let after = 0; ; ) {
     const isNext = sql`rowid > ${after} AND ${column} IS NOT NULL`
     const page = db.select(columns).from(table).where(isNext).orderBy(sql`rowid`).limit(PAGE).all()
-    for (const { rowid, sealed, row } of page) yield { place, rowid, sealed, purpose: `${name}:${row}` }
+    for (const { rowid, sealed, row } of page) yield { name, place, rowid, sealed, purpose: `${name}:${row}` }
     const last = page.at(-1)
     if (!last || page.length < PAGE) return
     after = last.rowid
