@@ -1,5 +1,15 @@
 import { expect, test } from 'bun:test'
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { json } from '../harness/requests.ts'
 import { atMostMs } from '../harness/speed/promised-times.ts'
@@ -251,6 +261,58 @@ withGit('POST /api/browse/git-sync: stages all and commits; the real program fin
   expect(git(root, ['log', '-1', '--format=%ae %s'])).toBe('root@example.com sync changes\n')
   for (const wrong of [{ message: 7 }, { message: ' ' }, []]) expect((await post('git-sync', wrong)).status).toBe(400)
   expect((await call('git-sync', { ...json('POST', {}, OPERATOR), body: '{' })).status).toBe(400)
+})
+
+withGit(
+  'POST /api/browse/git-init: 201 with a first commit of what is not ignored, 409 when there is a repository',
+  async () => {
+    const { call, ada, eve, agent, folders } = await openFiles()
+    const init = (headers: Record<string, string>) =>
+      call(`git-init?agentId=${agent.id}`, { method: 'POST', headers }, 'web')
+    fill(folders.agent, { a: 'x', 'deep/er/b': 'y', 'x.log': 'ignored', '.gitignore': '*.log\n' })
+    expect((await init(eve.cookie)).status).toBe(404)
+    const { status, body } = await init(ada.cookie)
+    expect(status).toBe(201)
+    const hash = git(folders.agent, ['rev-parse', 'HEAD']).trim()
+    expect(body).toEqual({ ok: true, branch: 'main', hash })
+    expect(git(folders.agent, ['log', '--format=%ae %s'])).toBe('ada@example.com Start version history\n')
+    expect(git(folders.agent, ['ls-files'])).toBe('.gitignore\na\ndeep/er/b\n')
+    expect(realStatus(folders.agent)).toEqual([])
+    git(folders.agent, ['fsck', '--full', '--strict'])
+    expect(await init(ada.cookie)).toMatchObject({ status: 409, body: { ok: false } })
+    expect(git(folders.agent, ['rev-list', '--count', 'HEAD'])).toBe('1\n')
+  },
+)
+
+withGit('POST /api/browse/git-init: 201 without a commit when there are no files', async () => {
+  const { post, get, folders } = await openFiles()
+  expect(await post('git-init', {})).toEqual({ status: 201, body: { ok: true, branch: 'main', hash: '' } })
+  expect((await get('git-status')).body).toMatchObject({ isGitRepo: true, branch: 'main', hasChanges: false })
+  expect(git(folders.root, ['symbolic-ref', 'HEAD'])).toBe('refs/heads/main\n')
+})
+
+withGit('POST /api/browse/git-init: 409 when .git is a link or a file, and nothing is written there', async () => {
+  const { post, folders, agent } = await openFiles()
+  const elsewhere = join(folders.agent, 'elsewhere')
+  mkdirSync(elsewhere)
+  symlinkSync(elsewhere, join(folders.root, '.git'))
+  expect((await post('git-init', {})).status).toBe(409)
+  expect(readdirSync(elsewhere)).toEqual([])
+  writeFileSync(join(folders.agent, '.git'), 'gitdir: /elsewhere\n')
+  expect((await post(`git-init?agentId=${agent.id}`, {})).status).toBe(409)
+})
+
+withGit('POST /api/browse/git-init: 201 when an interrupted one left a folder without HEAD', async () => {
+  const { post, folders } = await openFiles()
+  fill(folders.root, { a: 'x', '.git/config': '[core]\n\trepositoryformatversion = 0\n' })
+  expect((await post('git-init', {})).status).toBe(201)
+  expect(git(folders.root, ['ls-files'])).toBe('a\n')
+})
+
+test('POST /api/browse/git-init: 404 when the workspace does not exist yet', async () => {
+  const { post, folders, agent } = await openFiles()
+  rmSync(folders.agent, { recursive: true })
+  expect((await post(`git-init?agentId=${agent.id}`, {})).status).toBe(404)
 })
 
 withGit('POST /api/browse/git-sync: the first commit of an empty repository, by the owner of the agent', async () => {

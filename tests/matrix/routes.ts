@@ -162,6 +162,7 @@ const browseRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => (
     body: () => ({ origin: ORIGIN, username: 'bo', password: 'other' }),
   },
   [`GET /api/browse/git-diff ${face}`]: { ...inWorkspace('git-diff'), status: 500 },
+  [`POST /api/browse/git-init ${face}`]: { ...inWorkspace('git-init'), status: 201 },
   [`GET /api/browse/git-log ${face}`]: { ...inWorkspace('git-log'), status: 500 },
   [`GET /api/browse/git-status ${face}`]: inWorkspace('git-status'),
   [`POST /api/browse/git-sync ${face}`]: { ...inWorkspace('git-sync'), status: 500 },

@@ -7,6 +7,7 @@ import {
   FoundFiles,
   GitDiff,
   GitLog,
+  GitStarted,
   GitStatus,
   GitSynced,
   WrittenFile,
@@ -111,6 +112,14 @@ export function deleteEntry(agentId: string, path: string) {
   return request(
     z.object({ ok: z.literal(true) }),
     api.DELETE('/api/browse/delete', { params: { query: { agentId, path } } }),
+  )
+}
+
+/** Creates a repository and commits the files. */
+export function startHistory(agentId: string) {
+  return request(
+    GitStarted,
+    api.POST('/api/browse/git-init', { params: { query: { agentId } }, fetch: within(LONG_MS) }),
   )
 }
 

@@ -7,7 +7,7 @@ import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
-import { commitAll, describeStatus, filesKey, historyQuery, statusQuery } from './files-api.ts'
+import { commitAll, describeStatus, filesKey, historyQuery, startHistory, statusQuery } from './files-api.ts'
 
 type Status = z.infer<typeof GitStatus>
 type GitSectionProps = { agentId: string; onOpen: (path: string) => void }
@@ -19,19 +19,38 @@ export function GitSection({ agentId, onOpen }: GitSectionProps) {
     <section aria-label="Git" className="grid grid-cols-1 gap-3 border-t border-line p-3">
       <Loaded query={query} what="Its Git status" placeholder={<Skeleton className="h-16" />}>
         {(status) =>
-          status.isGitRepo ? <Repository agentId={agentId} status={status} onOpen={onOpen} /> : <NoRepository />
+          status.isGitRepo ? (
+            <Repository agentId={agentId} status={status} onOpen={onOpen} />
+          ) : (
+            <NoRepository agentId={agentId} />
+          )
         }
       </Loaded>
     </section>
   )
 }
 
-function NoRepository() {
+function NoRepository({ agentId }: { agentId: string }) {
+  const client = useQueryClient()
+  const start = useMutation({
+    mutationFn: () => startHistory(agentId),
+    onSettled: () => client.invalidateQueries({ queryKey: filesKey(agentId) }),
+  })
   return (
-    <p className="text-sm text-muted">
-      No Git repository: changes here have no history. The agent can make one in its workspace with{' '}
-      <code className="font-mono">git init</code>.
-    </p>
+    <>
+      <p className="text-sm text-muted">
+        No version history yet. Start one to see what changed in these files and to commit it (Git).
+      </p>
+      <Button isPending={start.isPending} onClick={() => start.mutate()}>
+        {!start.isPending && <GitBranch aria-hidden className="size-4" />}
+        Start version history
+      </Button>
+      {start.error && (
+        <Notice tone="problem" title="Version history was not started">
+          {messageFor(start.error)}
+        </Notice>
+      )}
+    </>
   )
 }
 

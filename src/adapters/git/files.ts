@@ -85,6 +85,20 @@ export async function isRepository(root: FolderRoot): Promise<boolean> {
   }
 }
 
+/**
+ * Returns whether the root has a `.git` of any kind. A folder without HEAD counts as none: an interrupted `git init`
+ * leaves one, and the next one completes it. @throws AppError `not_found` when the root is missing.
+ */
+export async function hasGitEntry(root: FolderRoot): Promise<boolean> {
+  try {
+    const entry = await withFolder(root, [], (folder) => lstatSync(folder.at('.git'), { throwIfNoEntry: false }))
+    return entry?.isDirectory() ? await isRepository(root) : entry !== undefined
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') throw new AppError('not_found', 'These files do not exist yet')
+    throw error
+  }
+}
+
 async function inParent<T>(
   root: FolderRoot,
   path: string,

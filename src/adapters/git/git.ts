@@ -3,8 +3,11 @@ import { AppError } from '../../core/errors.ts'
 import type { FolderRoot } from '../files/open.ts'
 import { type Change, isSameSide, listChanges, openRepository, type Repository } from './changes.ts'
 import { diffStaged, diffUnstaged } from './diff.ts'
-import { isRepository } from './files.ts'
+import { hasGitEntry, isRepository } from './files.ts'
 import type { GitCommit, GitDiff, GitStatus } from './messages.ts'
+
+/** The branch of a repository that is created here. */
+export const DEFAULT_BRANCH = 'main'
 
 export type GitAuthor = { name: string; email: string; timeSeconds: number }
 
@@ -80,6 +83,24 @@ export function gitCommit(root: FolderRoot, message: string, author: GitAuthor):
     if (changes.every(({ head, work }) => isSameSide(head, work))) return null
     const person = { ...author, timestamp: author.timeSeconds, timezoneOffset: 0 }
     return await git.commit({ ...repository, message, author: person, committer: person })
+  })
+}
+
+/**
+ * Creates a repository in the root and commits everything that is not ignored.
+ * @returns the hash of the first commit, null when the root is empty.
+ * @throws AppError `conflict` when the root has a `.git` already, `not_found` when the root is missing, `internal` when
+ * creating or committing fails.
+ */
+export function gitInit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null> {
+  return reading('The version history cannot be started', async () => {
+    if (await hasGitEntry(root)) throw new AppError('conflict', 'These files have a version history already')
+    const repository = openRepository(root)
+    await git.init({ ...repository, defaultBranch: DEFAULT_BRANCH })
+    // `git.init` leaves a folder with a config as it is, also when an interrupted one wrote no HEAD.
+    const head = { ref: 'HEAD', value: `refs/heads/${DEFAULT_BRANCH}`, symbolic: true, force: true }
+    await git.writeRef({ ...repository, ...head })
+    return gitCommit(root, message, author)
   })
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ChannelFunctions } from '../files/channel.ts'
 import type { FolderRoot } from '../files/open.ts'
 import type { AskParent } from '../parsers/serve.ts'
-import { gitCommit, gitDiff, gitLog, gitStatus } from './git.ts'
+import { gitCommit, gitDiff, gitInit, gitLog, gitStatus } from './git.ts'
 import { RemoteAnswer } from './messages.ts'
 import { gitPush } from './push.ts'
 import type { SendToRemote } from './remote.ts'
@@ -19,6 +19,7 @@ export function openParser(ask: AskParent): ChannelFunctions {
     log: async (root, limit) => gitLog(Root.parse(root), z.number().parse(limit)),
     commit: async (root, message, author) =>
       gitCommit(Root.parse(root), z.string().parse(message), Author.parse(author)),
+    init: async (root, message, author) => gitInit(Root.parse(root), z.string().parse(message), Author.parse(author)),
     push: async (root) => gitPush(Root.parse(root), sendThrough(ask)),
   }
 }

@@ -18,6 +18,7 @@ export type GitRunner = {
   diff(root: FolderRoot, path: string | null): Promise<GitDiff>
   log(root: FolderRoot, limit: number): Promise<GitCommit[]>
   commit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null>
+  init(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null>
   /** `send` carries the requests to the remote, and adds the passwords. */
   push(root: FolderRoot, send: SendToRemote): Promise<PushFailure>
   /** Process ids of the parsers that live. */
@@ -77,6 +78,7 @@ export function createGitRunner({
     diff: (root, path) => run('diff', GitDiff, root, [path], readMs),
     log: (root, limit) => run('log', GitCommits, root, [limit], readMs),
     commit: (root, message, author) => run('commit', z.string().nullable(), root, [message, author], COMMIT_MS),
+    init: (root, message, author) => run('init', z.string().nullable(), root, [message, author], COMMIT_MS),
     push: (root, send) => run('push', z.string().nullable(), root, [], PUSH_MS, send),
     pids: pool.pids,
     close: pool.close,

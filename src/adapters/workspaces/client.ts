@@ -67,6 +67,7 @@ export async function openServedFiles(link: ByteLink): Promise<ServedFiles> {
     diff: (path) => call(GitDiff, 'diff', path),
     log: (limit) => call(GitCommits, 'log', limit),
     commit: (message, author) => call(z.string().nullable(), 'commit', message, author),
+    init: (message, author) => call(z.string().nullable(), 'init', message, author),
     async push(options) {
       send = createRemoteSender(options)
       try {

@@ -37,6 +37,7 @@ export async function serveWorkspace(link: ByteLink, root: FolderRoot, git: GitR
     diff: (path) => files.diff(z.string().nullable().parse(path)),
     log: (limit) => files.log(number(limit)),
     commit: (message, author) => files.commit(text(message), Author.parse(author)),
+    init: (message, author) => files.init(text(message), Author.parse(author)),
     push: () =>
       git.push(
         root,

@@ -34,6 +34,7 @@ export type WorkspaceFiles = {
   diff(path: string | null): Promise<GitDiff>
   log(limit: number): Promise<GitCommit[]>
   commit(message: string, author: GitAuthor): Promise<string | null>
+  init(message: string, author: GitAuthor): Promise<string | null>
   push(options: PushOptions): Promise<PushFailure>
 }
 
@@ -53,6 +54,7 @@ export function openFolderFiles(root: FolderRoot, git: GitRunner): WorkspaceFile
     diff: (path) => git.diff(root, path),
     log: (limit) => git.log(root, limit),
     commit: (message, author) => git.commit(root, message, author),
+    init: (message, author) => git.init(root, message, author),
     push: (options) => git.push(root, createRemoteSender(options)),
   }
 }

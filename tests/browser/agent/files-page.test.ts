@@ -1,7 +1,4 @@
 import { beforeAll, expect, test } from 'bun:test'
-import fs from 'node:fs'
-import { join } from 'node:path'
-import git from 'isomorphic-git'
 import type { Page } from 'playwright-core'
 import { FileContent, GitLog } from '../../../src/features/web-tools/browse/schemas.ts'
 import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
@@ -25,17 +22,17 @@ test.skipIf(!hasBrowser())(
   async () => {
     await using provider = await startProvider()
     await using dashboard = await openDashboard({ environment: withProvider(provider) })
-    const { house, web, ada, page, complaints } = dashboard
+    const { web, ada, page, complaints } = dashboard
     const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
     const world = { page, ada, agentId }
     await page.goto(`${web}/agents/${agentId}/files`)
-    await page.getByText('No Git repository').waitFor()
+    await page.getByText('No version history yet').waitFor()
     await createFile(world)
     await bringFiles(world)
     await replaceAndTakeBack(world)
     await deleteAndTakeBack(world)
     await findText(world)
-    await git.init({ fs, dir: join(house.dataDir, 'agents', agentId, 'state', 'workspace'), defaultBranch: 'main' })
+    await startHistory(world)
     await commit(world)
     expect(complaints).toEqual([])
     await meetConflict(world)
@@ -125,17 +122,25 @@ async function findText({ page }: World): Promise<void> {
   await page.getByRole('searchbox', { name: 'Search files' }).fill('')
 }
 
+async function startHistory({ page, ada, agentId }: World): Promise<void> {
+  await page.getByRole('button', { name: 'Start version history' }).click()
+  await page.getByRole('heading', { name: 'main', exact: true }).waitFor()
+  const { commits } = await read(GitLog, ada.get(`/api/browse/git-log?agentId=${agentId}`))
+  expect(commits).toMatchObject([{ subject: 'Start version history', author: 'Ada' }])
+  await ada.post(`/api/browse/write?agentId=${agentId}`, { path: PATH, content: '# Tea at four, with cake' })
+}
+
 async function commit(world: World): Promise<void> {
   const { page, ada, agentId } = world
   await page.reload()
   await page.getByRole('list', { name: 'Not committed' }).getByText(PATH).waitFor()
   await page.getByLabel('What was changed').fill('Plan the tea')
-  await page.getByRole('button', { name: /^Commit \d+ changes$/ }).click()
+  await page.getByRole('button', { name: /^Commit 1 change$/ }).click()
   await page.getByRole('list', { name: 'Not committed' }).waitFor({ state: 'detached' })
   await page.getByText('History', { exact: true }).click()
   await page.getByRole('list', { name: 'Commits' }).getByText('Plan the tea').waitFor()
   const { commits } = await read(GitLog, ada.get(`/api/browse/git-log?agentId=${agentId}`))
-  expect(commits).toMatchObject([{ subject: 'Plan the tea', author: 'Ada' }])
+  expect(commits.map(({ subject }) => subject)).toEqual(['Plan the tea', 'Start version history'])
 }
 
 /** The agent works on the same file. */

@@ -16,6 +16,7 @@ export const WEB_TOOLS: Wing = {
       'DELETE /api/browse/delete': 'Deletes a file or folder',
       'GET /api/browse/git-status': 'Shows what changed since the last commit',
       'GET /api/browse/git-diff': 'Shows changes line by line',
+      'POST /api/browse/git-init': 'Starts a version history with a first commit',
       'POST /api/browse/git-sync': 'Commits everything and pushes it',
       'GET /api/browse/git-log': 'Lists commits',
       'PUT /api/browse/git-credentials': 'Keeps the password of a remote repository',

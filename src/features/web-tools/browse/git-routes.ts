@@ -12,6 +12,7 @@ import {
   ForgottenCredentials,
   GitDiff,
   GitLog,
+  GitStarted,
   GitStatus,
   GitSynced,
   KeptCredentials,
@@ -20,11 +21,12 @@ import {
   SyncRequest,
   WorkspaceQuery,
 } from './schemas.ts'
-import { syncWorkspace } from './sync.ts'
+import { startVersionHistory, syncWorkspace } from './sync.ts'
 
 const statusAnswers = answers({ 200: GitStatus }, ...READING)
 const diffAnswers = answers({ 200: GitDiff }, ...READING, 'internal')
 const syncAnswers = answers({ 200: GitSynced }, ...READING, 'internal')
+const initAnswers = answers({ 201: GitStarted }, ...READING, 'conflict', 'internal')
 const logAnswers = answers({ 200: GitLog }, ...READING, 'internal')
 const keepCredentialsAnswers = answers({ 200: KeptCredentials }, ...READING)
 const forgetCredentialsAnswers = answers({ 200: ForgottenCredentials }, ...READING)
@@ -61,6 +63,12 @@ export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
       return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, sync)) })
     },
   )
+
+  app.post('/api/browse/git-init', initAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
+    const workspace = workspaceOf(c, c.req.valid('query').agentId)
+    const start = () => startVersionHistory(deps, workspace, c.var.principal)
+    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, start)) }, 201)
+  })
 
   app.get('/api/browse/git-log', logAnswers, guard, validate('query', LogQuery), async (c) => {
     const { agentId, limit } = c.req.valid('query')

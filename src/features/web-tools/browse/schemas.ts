@@ -145,6 +145,9 @@ export const GitSynced = Done.extend({
   message: z.string(),
 })
 
+/** `POST /api/browse/git-init`: `hash` is empty without files to commit. */
+export const GitStarted = Done.extend({ branch: z.string(), hash: z.string() })
+
 /** `GET /api/browse/git-log`: newest first. */
 export const GitLog = Done.extend({
   commits: z.array(

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { GitAuthor } from '../../../adapters/git/git.ts'
+import { DEFAULT_BRANCH, type GitAuthor } from '../../../adapters/git/git.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
@@ -9,6 +9,7 @@ import { listGitCredentials } from './git-credentials.ts'
 import type { Workspace } from './open-workspace.ts'
 
 const DEFAULT_MESSAGE = 'sync changes'
+const FIRST_MESSAGE = 'Start version history'
 /** Whoever commits with the internal key to a workspace that nobody owns. */
 const OPERATOR = { name: 'Stead', email: 'stead@localhost' }
 
@@ -40,8 +41,26 @@ export async function syncWorkspace(
   }
 }
 
+/**
+ * Creates a repository in the workspace and commits its files.
+ * @throws AppError `conflict` when the workspace has a repository already, `internal` when creating or committing fails.
+ */
+export async function startVersionHistory(
+  deps: Pick<SyncDeps, 'db' | 'clock'>,
+  workspace: Workspace,
+  principal: Principal,
+): Promise<{ branch: string; hash: string }> {
+  const author = toAuthor(deps, workspace, principal)
+  const hash = await workspace.use((files) => files.init(FIRST_MESSAGE, author))
+  return { branch: DEFAULT_BRANCH, hash: hash ?? '' }
+}
+
 /** The caller, or whoever owns the agent. */
-function toAuthor({ db, clock }: SyncDeps, { agent }: Workspace, principal: Principal): GitAuthor {
+function toAuthor(
+  { db, clock }: Pick<SyncDeps, 'db' | 'clock'>,
+  { agent }: Workspace,
+  principal: Principal,
+): GitAuthor {
   const { name, email } = principal.kind === 'user' ? principal.user : (findOwner(db, agent?.ownerId) ?? OPERATOR)
   return {
     name: toIdentText(name ?? '') || OPERATOR.name,
