@@ -125,10 +125,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   return {
     urls: listeners.urls,
     isFirstRun,
-    setup: first.setupLink && {
-      url: toSetupUrl(config.appUrl ?? listeners.urls.web, first.setupLink.token),
-      expiresAt: first.setupLink.expiresAt,
-    },
+    setup: toSetup(first.setupLink, config.appUrl ?? listeners.urls.web),
     runtimeName: first.runtimeName,
     standsBack: first.standsBack,
     models: first.listProviders(),
@@ -177,4 +174,9 @@ async function isAnswering(baseUrl: string): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+/** Returns where the first account is created, null when there is one. */
+function toSetup(link: OpenHouse['setupLink'], appUrl: string): Server['setup'] {
+  return link && { url: toSetupUrl(appUrl, link.token), expiresAt: link.expiresAt }
 }

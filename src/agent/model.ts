@@ -48,6 +48,9 @@ export type Model = {
   answerPlainly(request: PlainRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
 }
 
+/** A turn without a session and without tools. */
+const PLAIN_TURN = { sessionKey: null, record: null, onWaitForOwner: () => undefined }
+
 /** Loads the AI SDK, so import this module when there is something to answer. */
 export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   const platformFetch = createPlatformFetch(deps.fetch, settings.idleMs)
@@ -85,11 +88,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
         onEvent,
         onStep: () => record?.beginStep(),
         told: textOf(record?.events ?? []).length,
-        endEarly() {
-          const end = loop?.earlyEnd() ?? { reason: 'steps', tool: null }
-          deps.reportEarlyEnd(end)
-          return end
-        },
+        endEarly: () => reportEarlyEnd(deps, loop?.earlyEnd()),
       })
     } catch (error) {
       request.signal.throwIfAborted()
@@ -113,17 +112,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
 
   return {
     answerPlainly: ({ instructions, ...request }, onEvent) =>
-      attempt(
-        {
-          ...request,
-          sessionKey: null,
-          record: null,
-          toInstructions: () => instructions,
-          onWaitForOwner: () => undefined,
-        },
-        null,
-        onEvent,
-      ),
+      attempt({ ...request, ...PLAIN_TURN, toInstructions: () => instructions }, null, onEvent),
     async answer(request, onEvent) {
       const hasPictures = canSee && request.messages.some(({ images = [] }) => images.length > 0)
       if (!hasPictures) return answerWithTools(request, onEvent)
@@ -137,6 +126,12 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       }
     },
   }
+}
+
+function reportEarlyEnd(deps: Pick<ModelDeps, 'reportEarlyEnd'>, reached: EarlyEnd | undefined | null): EarlyEnd {
+  const end = reached ?? { reason: 'steps', tool: null }
+  deps.reportEarlyEnd(end)
+  return end
 }
 
 type EndedTool = Parameters<NonNullable<Parameters<typeof streamText>[0]['onToolExecutionEnd']>>[0]

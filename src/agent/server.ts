@@ -81,7 +81,6 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   const workspace = createWorkspace(folders.workspace, deps.clock)
   const loadSkills = createSkillLoader(settings, { ...deps, workspace })
   const call = createPlatformCall(settings, deps.fetch)
-
   const commands = toCommandPlaces(settings, folders.workspace, deps.log)
   const mcpServers = commands && createMcpServers(commands, call)
 

@@ -53,6 +53,8 @@ export const PAGES = [
   '/admin/jobs',
   '/admin/dead-letters',
   '/admin/backups',
+  '/admin/plans',
+  '/admin/logs',
   '/admin/settings',
   '/admin/audit',
   '/admin/services',

@@ -198,7 +198,7 @@ test.each(['docker', 'swarm'])(
     const { exitCode, stdout } = await house.run(['doctor'], { environment })
     expect(exitCode).toBe(1)
     expect(stdout).toContain(
-      `✗ agents: AGENT_RUNTIME=${runtime} cannot run them: no container engine answers at DOCKER_HOST=/nowhere/docker.sock\n`,
+      `✗ agents: AGENT_RUNTIME=${runtime} cannot run them: no container engine answers at DOCKER_HOST=/nowhere/docker.sock (start Docker)\n`,
     )
   },
   PATIENCE_MS,

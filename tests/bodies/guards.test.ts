@@ -55,7 +55,18 @@ test('every public route that reads a body limits its rate before that', async (
   }
 })
 
-const RATES = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'INSTANCE', 'PROVISION', 'DEMO', 'SUMMARIZER']
+const RATES = [
+  'BACKEND',
+  'AI',
+  'DEPLOYMENTS',
+  'AGENTS',
+  'CHAT',
+  'INSTANCE',
+  'PROVISION',
+  'DEMO',
+  'SUMMARIZER',
+  'GATEWAY',
+]
 const SIGN_IN_RATES = ['REGISTER', 'LOGIN', 'PASSWORD']
 const WITHOUT_RATES = ratesOf('1000000')
 const ONE_A_MINUTE = ratesOf('1')

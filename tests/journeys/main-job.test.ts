@@ -24,7 +24,7 @@ test.each(['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT'])(
 test('serve: 78 and one line when the data folder cannot be made', async () => {
   await using house = await openHouse({ environment: { DATA_DIR: '/proc/nowhere' } })
   const { exitCode, stdout, stderr } = await house.run(['serve'])
-  expect(stderr).toMatch(/^stead: DATA_DIR: \/proc\/nowhere is not writable \([^\n]+\)\n$/)
+  expect(stderr).toMatch(/^stead: DATA_DIR: \/proc\/nowhere cannot be written \([^\n]+\)\n$/)
   expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
 })
 

@@ -48,7 +48,7 @@ test('with a key of a provider and a token of Telegram alone: it answers, reads 
   await shown('the note', (text) => text.startsWith('write_file:'))
   bot.say(ADA, { text: 'Delete the note' })
   const question = await until('the question', () => bot.shown.find(({ buttons }) => buttons.length === 2))
-  expect(question.text).toContain('delete_file')
+  expect(question.text).toContain('May I delete this file?')
   expect((await read(ApprovalList, ada.get('/api/approvals?status=waiting'))).approvals).toMatchObject([
     { agentId, tool: 'delete_file' },
   ])

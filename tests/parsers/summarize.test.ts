@@ -47,7 +47,7 @@ onLinux(
     expect(await summarize(program, `${site.url.href}plain`)).toBe(200)
     expect(listChildren(program.pid).length).toBeLessThanOrEqual(2)
   },
-  120_000,
+  300_000,
 )
 
 async function summarize({ urls }: Program, url: string): Promise<number> {

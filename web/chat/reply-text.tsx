@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react'
-import { trimAround } from '../../src/core/text/trim.ts'
 
 const FENCE = '```'
 const inline = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/g
@@ -16,7 +15,7 @@ function splitBlocks(text: string): ReactNode[] {
       return (
         content.trim() && (
           <p key={at} className="whitespace-pre-wrap">
-            {splitInline(trimAround(content, '\n'))}
+            {splitInline(trimLines(content))}
           </p>
         )
       )
@@ -77,4 +76,11 @@ function renderMark({ 1: code, 2: bold, 3: url, index }: RegExpExecArray): React
       {url}
     </a>
   )
+}
+
+/** Returns `text` without empty lines at its beginning and end. */
+function trimLines(text: string): string {
+  const lines = text.split('\n')
+  const isText = (line: string) => line !== ''
+  return lines.slice(lines.findIndex(isText), lines.findLastIndex(isText) + 1).join('\n')
 }

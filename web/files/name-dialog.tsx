@@ -1,5 +1,4 @@
 import { useState } from 'react'
-import { trimAround } from '../../src/core/text/trim.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 
@@ -17,7 +16,7 @@ export function NameDialog({ title, lead, verb, initial, onConfirm, onClose }: N
   const [path, setPath] = useState(initial)
   const [error, setError] = useState<string | undefined>(undefined)
   const confirm = () => {
-    const name = trimAround(path.trim(), '/')
+    const name = path.trim().split('/').filter(Boolean).join('/')
     if (name === '') return setError('Please fill in this field.')
     onConfirm(name)
     onClose()

@@ -76,6 +76,11 @@ export const AGENT_CODES = {
     means: 'The owner has not allowed requests to this host.',
     remedy: 'Add the host to the tools of the agent.',
   },
+  OTHER_PLATFORM: {
+    kinds: ['conflict'],
+    means: 'The conversation is held on another platform, such as Telegram.',
+    remedy: 'Write there, or begin a conversation here.',
+  },
   NOT_APPROVED: {
     kinds: ['forbidden', 'conflict'],
     means: 'The owner has not approved exactly this.',

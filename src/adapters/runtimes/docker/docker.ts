@@ -66,15 +66,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
   }
 
   const listIds = async () => [...(await listNamed(deps)).union(shell.known)].sort()
-  const list = async (): Promise<Inspection[]> => {
-    const ids = await listIds()
-    const inspections: Inspection[] = []
-    for (let at = 0; at < ids.length; at += AT_ONCE) {
-      const some = await Promise.all(ids.slice(at, at + AT_ONCE).map(inspect))
-      inspections.push(...some.filter((found) => found !== null))
-    }
-    return inspections
-  }
+  const list = async () => inspectAll(await listIds(), inspect)
 
   const watch = watchDocker({
     engine,
@@ -163,4 +155,13 @@ async function openFiles(parts: DockerAgentDeps, id: string, filesImages: readon
 async function readStats(shell: EngineShell, id: string, container: ContainerInspectInfo): Promise<AgentStats> {
   if (!container.State.Running || container.State.Restarting) throw agentNotRunning()
   return shell.measure(id, container)
+}
+
+async function inspectAll(ids: readonly string[], inspect: (id: string) => Promise<Inspection | null>) {
+  const inspections: Inspection[] = []
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const batch = await Promise.all(ids.slice(at, at + AT_ONCE).map(inspect))
+    inspections.push(...batch.filter((found) => found !== null))
+  }
+  return inspections
 }

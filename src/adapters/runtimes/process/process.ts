@@ -116,9 +116,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
     snapshot: async (id, file) => getAgent(id).snapshot(file),
     restore: async (id, file) => getAgent(id).restore(file),
     findImage: async () => null,
-    async pull() {
-      requireOpen()
-    },
+    pull: async () => requireOpen(),
     platformHost: async () => '127.0.0.1',
     async list() {
       requireOpen()

@@ -27,6 +27,8 @@ export type AgentsBackendDeps = CreateOwnDeps &
     internalKey: MiddlewareHandler<BackendEnv>
   }
 
+const DEPLOYMENT_REFUSALS = ['payment_required', 'conflict', 'internal', 'upstream_failed', 'unavailable'] as const
+
 /** Agents as services see them: flat, behind the internal key (Interface 4.4, backend). */
 export function agentsBackend(deps: AgentsBackendDeps) {
   const app = new Hono<BackendEnv>()
@@ -45,15 +47,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.post(
     '/api/agents',
-    answers(
-      { 201: CreatedAgent },
-      'payment_required',
-      'conflict',
-      'limited',
-      'internal',
-      'upstream_failed',
-      'unavailable',
-    ),
+    answers({ 201: CreatedAgent }, ...DEPLOYMENT_REFUSALS, 'limited'),
     internalKey,
     validate('json', CreateAgentRequest),
     async (c) => {
@@ -91,15 +85,7 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.put(
     '/api/agents/:id',
-    answers(
-      { 200: UpdatedAgent },
-      'payment_required',
-      'not_found',
-      'conflict',
-      'internal',
-      'upstream_failed',
-      'unavailable',
-    ),
+    answers({ 200: UpdatedAgent }, ...DEPLOYMENT_REFUSALS, 'not_found'),
     internalKey,
     validate('json', UpdateAgentRequest),
     async (c) => {

@@ -34,3 +34,23 @@ test('POST /api/deployments: 200 with an unknown field, 400 with an unknown sett
     body: { error: 'Unknown setting telegramTokn. Did you mean telegramToken?' },
   })
 })
+
+test.each([
+  'POST /api/agents/:id/restart',
+  'POST /api/instance/:userId/start',
+  'POST /api/instance/:userId/stop',
+  'POST /api/instance/:userId/restart',
+  'POST /api/instance/:userId/update',
+  'POST /api/instance/:userId/repair',
+  'POST /api/instance/:userId/reset-memory',
+  'GET /api/swarms/:id/runs',
+  'GET /api/swarms/:id/runs/:runId',
+  'POST /api/swarms/:id/runs/:runId/cancel',
+])('%s: 404 for a stranger, with an unknown field too', async (route) => {
+  const { web, signIn } = await withAgent()
+  const eve = await signIn('eve@example.com', 'network')
+  const [method = '', path = ''] = route.split(' ')
+  const url = path.replace(':id', 'ada-1').replace(':userId', 'ada-1').replace(':runId', 'run-1')
+  const init = method === 'GET' ? { headers: eve.cookie } : json('POST', { dry: true }, eve.cookie)
+  expect((await web.request(url, init)).status).toBe(404)
+})

@@ -55,7 +55,7 @@ async function withAda(calls = 3) {
         .values({ userId, day: '2026-11-20', agentId, ...sums })
         .run()
     }
-    tx.insert(usageMonths).values({ userId, month: '2026-11', tokens: 6 }).run()
+    tx.insert(usageMonths).values({ userId, month: '2026-11', tokens: 6, costMicroUsd: 10 }).run()
     recordAudit(tx, { actor: userId, action: 'login', target: userId, detail: { of: ADA.email }, address: '::1' }, now)
   })
   return {

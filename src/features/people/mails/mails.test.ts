@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { composeMail, MAILS, type MailName } from './mails.ts'
 
-const NAMES = ['reset-password', 'verify-email', 'change-email'] as const
+const NAMES = ['reset-password', 'account-created', 'verify-email', 'change-email'] as const
 const LINK = { appUrl: 'https://stead.example', token: 'abc' }
 
 test.each(NAMES)('%s: text and HTML carry the same link, and nothing else to click', (name) => {

@@ -124,7 +124,6 @@ test.each([
   [{ switches: { launch_rockets: true } }],
   [{ limits: { modelTurns: 0 } }],
   [{ limits: { maxUsd: -1 } }],
-  [{ colour: 'red' }],
 ])('PUT /api/agents/:id/tools: 400 for %j, and nothing changes', async (body) => {
   const { change, seen } = await openTestHouse()
   const before = await seen()

@@ -97,7 +97,7 @@ test('POST /v1/channel-messages: what was said while the platform was away comes
   ])
   bot.say(ADA, { text: 'three' })
   await lines(4)
-}, 60_000)
+}, 300_000)
 
 test('POST /v1/channel-messages: an answer that its person stopped is kept as stopped, and /new begins another conversation', async () => {
   const { bot, list, lines, sessions, running } = await startBotAgent()
