@@ -64,9 +64,10 @@ test('what is changed beside a running service holds there at once: plan, sessio
   await signUp(house.web, 'owner@example.com')
   const ada = await signUp(house.web, 'ada@example.com')
   expect((await ada.post('/api/agents/provision', {})).status).toBe(400)
-  expect((await ada.post('/api/agents/provision', { name: 'Ada' })).status).toBe(402)
-  await house.run(['user', 'set-plan', 'ada@example.com', 'solo'])
+  // Every account at home has the default plan, `network`; one agent is the limit of `solo`.
   expect((await ada.post('/api/agents/provision', { name: 'Ada' })).status).toBe(201)
+  await house.run(['user', 'set-plan', 'ada@example.com', 'solo'])
+  expect((await ada.post('/api/agents/provision', { name: 'Bo' })).status).toBe(429)
 
   await house.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], { stdin: 'new password' })
   expect(await (await ada.get('/api/auth/session')).json()).toEqual({ user: null })
