@@ -5,8 +5,10 @@ import type { AiProvider } from './adapters/models/provider.ts'
 import type { RuntimeName } from './adapters/runtimes/contract/runtime.ts'
 import { openTraces } from './adapters/traces/open-traces.ts'
 import { requireFinished, undoUnfinished } from './apps/backups/unfinished.ts'
+import { requireWhole } from './apps/damage.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
 import { openKey } from './apps/keys/encryption-key.ts'
+import { checkDatabaseLater } from './apps/later-check.ts'
 import { createAgentDoor } from './apps/listeners/agent-door.ts'
 import { openHeadRoom } from './apps/listeners/head-room.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/listeners/hosts.ts'
@@ -75,6 +77,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const unlock = lockDataDir(config.dataDir)
   undoUnfinished(config.dataDir)
   requireFinished(config.dataDir)
+  const isCheckDue = requireWhole(config)
   const encryptionKey = openKey(config)
   let house: OpenHouse | null = null
   await startFetchThread()
@@ -120,6 +123,9 @@ export async function serve(options: ServeOptions): Promise<Server> {
     await before.close()
     house = await openThisPlatform()
   }
+  const stopping = new AbortController()
+  const checking =
+    isCheckDue && options.runStead ? checkDatabaseLater(options.runStead, log, stopping.signal) : Promise.resolve()
   const stopWaiting = startRunner(first.standsBack ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
 
   return {
@@ -137,6 +143,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
       stopSparing()
+      stopping.abort()
+      await checking
       await listeners.stop()
       closeHeadRoom()
       await stopWaiting()

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { addMigratedDatabase } from '../../tests/harness/rows/migrated-file.ts'
 import { STEAD } from '../../tests/harness/server.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { openKey } from '../apps/keys/encryption-key.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { createLog } from '../core/log.ts'
@@ -13,6 +14,7 @@ import { createSealer } from '../core/secrets.ts'
 import { openDatabase } from '../db/open.ts'
 import { openWriteQueue, write } from '../db/write.ts'
 import { auditLog } from '../features/people/audit/tables.ts'
+import { noteKey } from '../features/people/sealing/check-key.ts'
 import { setServiceCredential } from '../features/people/service-credentials/service-credentials.ts'
 import { createSessions } from '../features/people/sessions/sessions.ts'
 import { users } from '../features/people/users/tables.ts'
@@ -169,7 +171,7 @@ test('stead doctor: free disk, backups with their last and next run, the mode, a
     '✓ internal key: INTERNAL_API_KEY is not set: keys of users (sk_…) work without it',
   )
   expect(await lineOf('backups')).toBe(
-    '! backups: BACKUP_SCHEDULE is not set, so none is made by itself; none was made yet',
+    '! backups: no schedule is set (BACKUP_SCHEDULE, or Backups in the dashboard), so none is made by itself; none was made yet',
   )
   writeFileSync(join(home.dataDir, 'stead.env'), 'BACKUP_SCHEDULE=0 3 * * * Europe/Berlin\n')
   const { sqlite, close } = openDatabase(home.databaseFile)
@@ -184,6 +186,29 @@ test('stead doctor: free disk, backups with their last and next run, the mode, a
   expect(await lineOf('backups')).toMatch(new RegExp(`^✗ ${schedule} failed: the disk is full${next}`))
   using full = house({ MIN_FREE_DISK_MB: '99999999999' })
   expect((await full.run(['doctor'])).stdout).toContain('✗ disk: ')
+}, 300_000)
+
+test('stead doctor: the schedule and place of backups that were set in the dashboard, unless the environment sets them', async () => {
+  using home = house({ AGENT_RUNTIME: 'process' })
+  await home.create()
+  const config = readConfig({ DATA_DIR: home.dataDir, AGENT_RUNTIME: 'process' })
+  const sealer = createSealer(openKey(config))
+  const connection = openDatabase(home.databaseFile)
+  openWriteQueue(connection)
+  await write(connection.db, (tx) => {
+    noteKey(tx, sealer)
+    const stored = { schedule: '30 4 * * * Europe/Berlin', to: home.file('elsewhere'), keep: null }
+    setServiceCredential({ clock: systemClock, sealer }, tx, 'backups', JSON.stringify(stored))
+  })
+  connection.close()
+  const backupsOf = (text: string) => text.split('\n').find((line) => line.slice(2).startsWith('backups: '))
+  expect(backupsOf((await home.run(['doctor'])).stdout)).toStartWith(
+    `✓ backups: 30 4 * * * Europe/Berlin (set in the dashboard) to ${home.file('elsewhere')}; none was made yet; next `,
+  )
+  writeFileSync(join(home.dataDir, 'stead.env'), 'BACKUP_SCHEDULE=0 3 * * * UTC\n')
+  expect(backupsOf((await home.run(['doctor'])).stdout)).toStartWith(
+    `✓ backups: 0 3 * * * UTC to ${home.file('elsewhere')}; none was made yet; next `,
+  )
 }, 300_000)
 
 test('stead doctor and config check: a folder of a setting that cannot be written is an error, 78 for config check', async () => {

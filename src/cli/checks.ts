@@ -2,10 +2,12 @@ import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { readPlace } from '../adapters/runtimes/process/place.ts'
+import { describeRestore, toOneLine } from '../apps/damage.ts'
 import { findKey } from '../apps/keys/encryption-key.ts'
 import { listKeyFiles } from '../apps/keys/key-file.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
+import { isDamage } from '../core/is-damage.ts'
 import { createSealer } from '../core/secrets.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
@@ -16,7 +18,7 @@ import { findClosed } from '../features/people/sealing/places.ts'
 import { broken, type Check, type Fix, ok, warning } from './check.ts'
 import { findServices, type KnownServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
-import { checkBackups, checkDisk, checkWritePaths } from './operation-checks.ts'
+import { checkBackups, checkDisk, checkWritePaths, findBackupPlan } from './operation-checks.ts'
 
 type Sqlite = ReturnType<typeof openForReading>
 
@@ -32,12 +34,13 @@ export async function examine(readEnvironment: () => Record<string, string | und
     if (existsSync(config.dataDir) && !statSync(config.dataDir).isDirectory())
       return [broken('data folder', `DATA_DIR: ${config.dataDir} is no folder`)]
     const services = findServices(config)
+    const plan = findBackupPlan(config)
     return [
       ...checkSettings(config, environment, services),
       checkMode(config, environment),
       ...checkWritePaths(config),
       checkDataDir(config),
-      ...checkDisk(config),
+      ...checkDisk(config, plan),
       ...checkFiles(config),
       ...checkDatabase(config),
       ...checkKey(config),
@@ -47,7 +50,7 @@ export async function examine(readEnvironment: () => Record<string, string | und
       checkProviders(config, services),
       await checkRuntime(config),
       checkNotifications(config),
-      checkBackups(config, new Date()),
+      checkBackups(config, plan, new Date()),
     ]
   } catch (error) {
     return [{ name: 'settings', status: 'error', message: errorMessage(error) }]
@@ -109,18 +112,19 @@ function checkDatabase(config: Config): Check[] {
   let sqlite: Sqlite | undefined
   try {
     sqlite = openForReading(databaseFile)
-    return [checkIntegrity(sqlite), checkSchema(sqlite), checkResidence(sqlite, config)]
+    return [checkIntegrity(sqlite, config), checkSchema(sqlite), checkResidence(sqlite, config)]
   } catch (error) {
-    return [broken('database', errorMessage(error))]
+    const advice = isDamage(error) ? `: ${describeRestore(config)}` : ''
+    return [broken('database', `${errorMessage(error)}${advice}`)]
   } finally {
     sqlite?.close()
   }
 }
 
-function checkIntegrity(sqlite: Sqlite): Check {
+function checkIntegrity(sqlite: Sqlite, config: Config): Check {
   const result = sqlite.pragma('quick_check(1)', { simple: true })
+  if (result !== 'ok') return broken('database', `damaged (${toOneLine(String(result))}): ${describeRestore(config)}`)
   const orphans = sqlite.pragma('foreign_key_check')
-  if (result !== 'ok') return broken('database', `damaged: ${String(result)}`)
   if (Array.isArray(orphans) && orphans.length > 0)
     return broken('database', `${orphans.length} rows lost their parent`)
   return ok('database', 'whole')

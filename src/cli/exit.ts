@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { StartupError } from '../core/errors.ts'
+import { isDamage } from '../core/is-damage.ts'
 
 /** Exit codes; 75 and 78 are `EX_TEMPFAIL` and `EX_CONFIG` of sysexits. */
 const FAILED = 1
@@ -58,6 +59,8 @@ function describe(error: unknown): string {
   if (error instanceof StartupError) return error.message
   if (findCause(error, HELD)) return 'DATA_DIR: the database is locked by another program'
   const unusable = findCause(error, UNUSABLE)
+  if (unusable && isDamage(unusable))
+    return `DATA_DIR: the database is damaged (${unusable.message}): stead doctor names the command that restores a backup`
   if (unusable) return `DATA_DIR: the database cannot be used (${unusable.message})`
   return error.message || error.name
 }

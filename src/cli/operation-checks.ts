@@ -1,8 +1,11 @@
 import { existsSync, mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { findKey } from '../apps/keys/encryption-key.ts'
 import type { Config } from '../core/config.ts'
+import { createSealer } from '../core/secrets.ts'
 import { type BackupSchedule, findNext } from '../core/settings/backups.ts'
-import { hasTable, openForReading, toDb } from '../db/open.ts'
+import { type Db, hasTable, openForReading, toDb } from '../db/open.ts'
+import { createBackupPlan } from '../features/house/backups/backup-plan.ts'
 import { findLastRun } from '../features/house/backups/run-backup.ts'
 import type { BackupRunRow } from '../features/house/backups/tables.ts'
 import { broken, type Check, ok, warning } from './check.ts'
@@ -31,9 +34,9 @@ export function checkWritePaths(config: Config): Check[] {
 }
 
 /** Free space on each disk that the installation writes to. */
-export function checkDisk(config: Config): Check[] {
-  const { dataDir, databaseFile, backups, minFreeDiskBytes } = config
-  const folders = [dataDir, dirname(databaseFile), ...(backups.to.startsWith('s3://') ? [] : [backups.to])]
+export function checkDisk(config: Config, { to }: Pick<BackupPlan, 'to'>): Check[] {
+  const { dataDir, databaseFile, minFreeDiskBytes } = config
+  const folders = [dataDir, dirname(databaseFile), ...(to.startsWith('s3://') ? [] : [to])]
   const disks = new Map<string, { folder: string; freeBytes: number }>()
   for (const folder of folders) {
     const { type, blocks, bavail, bsize } = statfsSync(findExisting(folder))
@@ -57,14 +60,34 @@ function toGigabytes(bytes: number): string {
   return `${(bytes / 1024 ** 3).toFixed(1)} GB`
 }
 
+/** Schedule and place of backups as the service uses them. */
+type BackupPlan = { schedule: BackupSchedule | undefined; to: string; isFromDashboard: boolean }
+
+/** Returns the settings of the environment and, where they leave room, those that were set in the dashboard. */
+export function findBackupPlan(config: Config): BackupPlan {
+  const { schedule, to } = config.backups
+  const given = { schedule, to, isFromDashboard: false }
+  const stored = readDatabase(config.databaseFile, (db) => {
+    const { key, problem } = findKey(config)
+    if (key === null || problem !== null || !hasTable(db, 'service_credentials')) return null
+    return createBackupPlan({ db, sealer: createSealer(key) }, config).read()
+  })
+  return stored === null ? given : { ...stored, isFromDashboard: stored.schedule !== schedule }
+}
+
 /** When backups are made by themselves, and how the last one went. */
-export function checkBackups({ backups, databaseFile }: Config, now: Date): Check {
+export function checkBackups({ databaseFile }: Config, plan: BackupPlan, now: Date): Check {
   const name = 'backups'
-  const last = readLastRun(databaseFile)
+  const last = readDatabase(databaseFile, (db) => (hasTable(db, 'backup_runs') ? findLastRun(db, 'backup') : null))
   const lastText = last === null ? 'none was made yet' : describeRun(last)
-  const { schedule, to } = backups
-  if (!schedule) return warning(name, `BACKUP_SCHEDULE is not set, so none is made by itself; ${lastText}`)
-  const text = `${toText(schedule)} to ${to}; ${lastText}; next ${toMinute(findNext(schedule, now))}`
+  const { schedule, to, isFromDashboard } = plan
+  if (!schedule)
+    return warning(
+      name,
+      `no schedule is set (BACKUP_SCHEDULE, or Backups in the dashboard), so none is made by itself; ${lastText}`,
+    )
+  const source = isFromDashboard ? ' (set in the dashboard)' : ''
+  const text = `${toText(schedule)}${source} to ${to}; ${lastText}; next ${toMinute(findNext(schedule, now))}`
   return last?.error ? broken(name, text) : ok(name, text)
 }
 
@@ -83,13 +106,12 @@ function toMinute(time: Date | null): string {
 }
 
 /** Null without a database, or with one that is older or damaged, which other checks report. */
-function readLastRun(databaseFile: string): BackupRunRow | null {
+function readDatabase<T>(databaseFile: string, read: (db: Db) => T): T | null {
   if (!existsSync(databaseFile)) return null
   let sqlite: ReturnType<typeof openForReading> | undefined
   try {
     sqlite = openForReading(databaseFile)
-    const db = toDb(sqlite)
-    return hasTable(db, 'backup_runs') ? findLastRun(db, 'backup') : null
+    return read(toDb(sqlite))
   } catch {
     return null
   } finally {
