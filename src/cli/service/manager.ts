@@ -27,7 +27,8 @@ export type Manager = {
   uninstall(): void
   /** In the words of the manager, and its exit code. */
   status(): number
-  logs(options: { follow: boolean; lines: number }): number
+  /** The command that prints the log. */
+  toLogsCommand(options: { follow: boolean; lines: number }): string[]
 }
 
 /** @throws AppError `unavailable` where there is no manager that is known here. */
@@ -67,11 +68,10 @@ function systemd(isOfUser: boolean): Manager {
       control('daemon-reload')
     },
     status: () => show(['systemctl', ...scope, '--no-pager', 'status', NAME]),
-    logs: ({ follow, lines }) =>
-      show([
-        ...['journalctl', ...scope, '--no-pager', '--output=cat', '--unit', NAME, '--lines', String(lines)],
-        ...(follow ? ['--follow'] : []),
-      ]),
+    toLogsCommand: ({ follow, lines }) => [
+      ...['journalctl', ...scope, '--no-pager', '--output=cat', '--unit', NAME, '--lines', String(lines)],
+      ...(follow ? ['--follow'] : []),
+    ],
   }
 }
 
@@ -108,9 +108,9 @@ function launchd(isOfUser: boolean): Manager {
       rmSync(file, { force: true })
     },
     status: () => show(['launchctl', 'print', target]),
-    logs: ({ follow, lines }) => {
+    toLogsCommand: ({ follow, lines }) => {
       const log = Bun.spawnSync(['plutil', '-extract', 'StandardOutPath', 'raw', file]).stdout.toString().trim()
-      return show(['tail', '-n', String(lines), ...(follow ? ['-F'] : []), log])
+      return ['tail', '-n', String(lines), ...(follow ? ['-F'] : []), log]
     },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { openHouse } from '../../../tests/harness/server.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { until } from '../../../tests/harness/until.ts'
@@ -206,6 +206,33 @@ test(
     const program = await house.start({ NOTIFY_SOCKET: '/nowhere/notify' })
     await until('the warning', () => program.lines.find((line) => line.includes('nobody reads /nowhere/notify')))
     expect((await program.stop()).exitCode).toBe(0)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'service logs --format pretty: lines of the log as on a terminal, other lines as they are; json leaves all as they are',
+  async () => {
+    using folder = tempFolder()
+    const lines = '{"level":50,"time":"2026-11-24T13:00:00.000Z","msg":"the database is damaged"}\nno JSON\n'
+    for (const [name, script] of [
+      ['systemctl', 'exit 0'],
+      ['journalctl', `printf '%s' '${lines}'`],
+    ] as const) {
+      writeFileSync(folder.file(name), `#!/bin/sh\n${script}\n`)
+      chmodSync(folder.file(name), 0o755)
+    }
+    mkdirSync(folder.file('systemd/user'), { recursive: true })
+    writeFileSync(folder.file('systemd/user/stead.service'), toUnit({ ...PLAN, user: null }))
+    await using house = await openHouse({
+      environment: { PATH: `${folder.path}:${process.env.PATH}`, XDG_CONFIG_HOME: folder.path },
+    })
+    const pretty = await house.run(['service', 'logs', '--user', '--format', 'pretty'])
+    expect(pretty).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(pretty.stdout).toMatch(/^\S+.* ERROR\b.*the database is damaged\nno JSON\n$/i)
+    expect(pretty.stdout).not.toContain('{')
+    expect((await house.run(['service', 'logs', '--user'])).stdout).toBe(lines)
+    expect((await house.run(['service', 'logs', '--user', '--format', 'xml'])).exitCode).toBe(2)
   },
   PATIENCE_MS,
 )

@@ -1,9 +1,12 @@
 import { chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { readConfig } from '../../core/config.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
+import { toPrettyLine } from '../../core/log/format.ts'
 import { requireWritableFolder } from '../../core/writable.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
@@ -20,6 +23,7 @@ import {
 } from './write-paths.ts'
 
 type Scope = { user: boolean }
+type LogsOptions = Scope & { follow: boolean; lines: string; format?: string }
 type InstallOptions = Scope & { dataDir?: string; docker?: boolean; print: boolean }
 
 const ACCOUNT = 'stead'
@@ -44,13 +48,22 @@ export function serviceCommand(program: Command): void {
       if (json) process.stdout.write(`${JSON.stringify({ active: isActive, definition: manager.file })}\n`)
       process.exitCode = isActive ? 0 : 1
     })
-  withScope(service.command('logs'), 'stead service logs --follow')
+  withScope(
+    service.command('logs'),
+    `stead service logs --follow
+stead service logs --format json | jq .msg`,
+  )
     .description('prints its log')
+    .option('--format <format>', 'pretty or json; without it pretty on a terminal, else json')
     .option('-f, --follow', 'go on until it is ended', false)
     .option('-n, --lines <count>', 'so many of the last lines', String(LAST_LINES))
-    .action(({ user, follow, lines }: Scope & { follow: boolean; lines: string }) => {
+    .action(async ({ user, follow, lines, format }: LogsOptions) => {
       if (!/^\d{1,9}$/.test(lines)) throw new UsageError('service logs: --lines takes a whole number')
-      process.exitCode = requireInstalled(user).logs({ follow, lines: Number(lines) }) === 0 ? 0 : 1
+      const isPretty = format === undefined ? process.stdout.isTTY : format === 'pretty'
+      if (!isPretty && format !== undefined && format !== 'json')
+        throw new UsageError('service logs: --format is pretty or json')
+      const command = requireInstalled(user).toLogsCommand({ follow, lines: Number(lines) })
+      process.exitCode = (await printLogs(command, isPretty)) === 0 ? 0 : 1
     })
   withScope(service.command('reload'), 'stead service reload')
     .description('lets it read its settings again and open its log anew; nothing is interrupted')
@@ -72,6 +85,16 @@ export function serviceCommand(program: Command): void {
       manager.uninstall()
       process.stdout.write(`Removed ${manager.file}. The data folder is as it was.\n`)
     })
+}
+
+/** Prints the lines that a command writes, formatted for people where that is wanted. @returns its exit code. */
+async function printLogs(command: string[], isPretty: boolean): Promise<number> {
+  if (!isPretty) return Bun.spawnSync(command, { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' }).exitCode
+  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
+  const hasColors = process.stdout.isTTY && process.stdout.hasColors()
+  for await (const line of createInterface({ input: Readable.from(child.stdout) }))
+    process.stdout.write(toPrettyLine(`${line}\n`, { hasColors }))
+  return child.exited
 }
 
 function installCommand(service: Command): void {
