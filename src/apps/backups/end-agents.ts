@@ -1,20 +1,25 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createEngine, LABELS } from '../../adapters/runtimes/engine/engine.ts'
+import { agentDrivers } from '../../adapters/runtimes/engine/drivers.ts'
+import { createEngine, type Engine, LABELS } from '../../adapters/runtimes/engine/engine.ts'
 import { agentFolder, findRecord, listFolders } from '../../adapters/runtimes/process/files.ts'
 import { endProcesses, isAlive } from '../../adapters/runtimes/process/spawn.ts'
 import { createProcessTable } from '../../adapters/runtimes/process/table.ts'
+import { stopAgent } from '../../adapters/runtimes/swarm/agent.ts'
+import { ClusterGuard, isManager, listAgents, type SwarmDeps } from '../../adapters/runtimes/swarm/cluster.ts'
+import { wantedOf } from '../../adapters/runtimes/swarm/edits.ts'
+import { TIMING } from '../../adapters/runtimes/swarm/swarm.ts'
 
 /** Agents get the time to finish that a container gets. */
 const GRACE_MS = 30_000
 
 /**
- * Ends the agents of a stopped installation, processes and containers of its engine, because they go on while it is stopped
+ * Ends the agents of a stopped installation, processes, containers and swarm services of its engine, because they go on while it is stopped
  * and would write into what replaces their folders.
  * @returns their ids.
  */
 export async function endAgents(dataDir: string, dockerHost: string): Promise<string[]> {
-  const ended = await Promise.all([endProcessAgents(join(dataDir, 'agents')), stopContainers(dataDir, dockerHost)])
+  const ended = await Promise.all([endProcessAgents(join(dataDir, 'agents')), endInEngine(dataDir, dockerHost)])
   return ended.flat().sort()
 }
 
@@ -30,12 +35,39 @@ async function endProcessAgents(root: string): Promise<string[]> {
   return (await Promise.all((await listFolders(root)).map(end))).flat()
 }
 
-/** An engine that does not answer runs no containers. */
-async function stopContainers(dataDir: string, dockerHost: string): Promise<string[]> {
+/** An engine that does not answer runs no agents. */
+async function endInEngine(dataDir: string, dockerHost: string): Promise<string[]> {
   const instanceFile = join(dataDir, 'instance.id')
   const engine = createEngine(dockerHost)
   if (!existsSync(instanceFile) || !(await engine.isAnswering())) return []
-  const label = [`${LABELS.instance}=${readFileSync(instanceFile, 'utf8').trim()}`, LABELS.agent]
+  const instance = readFileSync(instanceFile, 'utf8').trim()
+  // Services first: the swarm would start the containers of a service again.
+  const services = await stopServices(engine, instance)
+  return [...services, ...(await stopContainers(engine, instance))]
+}
+
+async function stopServices(engine: Engine, instance: string): Promise<string[]> {
+  if (!(await isManager(engine).catch(() => false))) return []
+  const parts: SwarmDeps = {
+    engine,
+    instance,
+    digestKey: '',
+    drivers: agentDrivers,
+    timing: TIMING,
+    cluster: new ClusterGuard(TIMING.anewMs, () => undefined),
+    filesImages: [],
+  }
+  const running = (await listAgents(parts)).filter(({ service }) => wantedOf(service) === 'running')
+  const stop = async ({ service }: (typeof running)[number]) => {
+    const id = service.Spec.Labels[LABELS.agent] ?? ''
+    await stopAgent(parts, id)
+    return id
+  }
+  return Promise.all(running.map(stop))
+}
+
+async function stopContainers(engine: Engine, instance: string): Promise<string[]> {
+  const label = [`${LABELS.instance}=${instance}`, LABELS.agent]
   const running = await engine.ask((docker, abortSignal) => docker.listContainers({ filters: { label }, abortSignal }))
   const stop = async ({ Id, Labels }: (typeof running)[number]) => {
     await engine.change((docker) => docker.getContainer(Id).stop({ t: GRACE_MS / 1000 }))
