@@ -1,9 +1,10 @@
-import { expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { siweMessage } from '../../../../tests/harness/chain/siwe.ts'
 import { startGithubDouble } from '../../../../tests/harness/doubles/github.ts'
+import { startProvider } from '../../../../tests/harness/doubles/provider.ts'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
@@ -23,8 +24,10 @@ import { swarmRuns } from '../../talk/swarms/tables.ts'
 import { radioStreams } from '../../web-tools/radio/tables.ts'
 
 /** A vendor that cannot be asked now, which does not speak against a key. */
+const vendor = await startProvider()
+afterAll(() => vendor.stop())
 const openProvider = (id: string, apiKey: string) =>
-  createHttpProvider({ id, baseUrl: 'http://127.0.0.1:1', apiKey, timeoutMs: 1000 }, { fetch })
+  createHttpProvider({ id, baseUrl: vendor.baseUrl, apiKey, timeoutMs: 60_000 }, { fetch })
 
 const WALLET = privateKeyToAccount(`0x${'a1'.repeat(32)}`)
 const Token = z.object({ token: z.string().startsWith('gw_') })
