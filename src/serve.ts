@@ -8,7 +8,7 @@ import { requireFinished, undoUnfinished } from './apps/backups/unfinished.ts'
 import { requireWhole } from './apps/damage.ts'
 import { type OpenHouse, openHouse } from './apps/house.ts'
 import { openKey } from './apps/keys/encryption-key.ts'
-import { checkDatabaseLater } from './apps/later-check.ts'
+import { startDatabaseCheck } from './apps/later-check.ts'
 import { createAgentDoor } from './apps/listeners/agent-door.ts'
 import { openHeadRoom } from './apps/listeners/head-room.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/listeners/hosts.ts'
@@ -75,9 +75,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const isFirstRun = !existsSync(config.databaseFile)
   requireWritableFolder('DATA_DIR', config.dataDir)
   const unlock = lockDataDir(config.dataDir)
-  undoUnfinished(config.dataDir)
-  requireFinished(config.dataDir)
-  const isCheckDue = requireWhole(config)
+  const isCheckDue = requireUsableData(config)
   const encryptionKey = openKey(config)
   let house: OpenHouse | null = null
   await startFetchThread()
@@ -123,9 +121,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     await before.close()
     house = await openThisPlatform()
   }
-  const stopping = new AbortController()
-  const checking =
-    isCheckDue && options.runStead ? checkDatabaseLater(options.runStead, log, stopping.signal) : Promise.resolve()
+  const stopChecking = isCheckDue && options.runStead ? startDatabaseCheck(options.runStead, log) : null
   const stopWaiting = startRunner(first.standsBack ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
 
   return {
@@ -143,8 +139,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
       stopSparing()
-      stopping.abort()
-      await checking
+      await stopChecking?.()
       await listeners.stop()
       closeHeadRoom()
       await stopWaiting()
@@ -153,6 +148,16 @@ export async function serve(options: ServeOptions): Promise<Server> {
       unlock()
     },
   }
+}
+
+/**
+ * Takes back a restore that was broken off, and checks a small database.
+ * @returns whether a check of a large one is due. @throws StartupError
+ */
+function requireUsableData(config: Config): boolean {
+  undoUnfinished(config.dataDir)
+  requireFinished(config.dataDir)
+  return requireWhole(config)
 }
 
 /**

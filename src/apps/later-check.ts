@@ -5,8 +5,20 @@ import type { RunStead } from '../features/house/backups/run-backup.ts'
 
 const Report = z.object({ checks: z.array(z.object({ name: z.string(), status: z.string(), message: z.string() })) })
 
-/** Checks the database in a process of its own, as `stead doctor` does, and logs damage as an error. */
-export async function checkDatabaseLater(runStead: RunStead, log: Log, signal: AbortSignal): Promise<void> {
+/**
+ * Checks the database in a process of its own, as `stead doctor` does, and logs damage as an error.
+ * @returns the function that ends the check.
+ */
+export function startDatabaseCheck(runStead: RunStead, log: Log): () => Promise<void> {
+  const stopping = new AbortController()
+  const checking = checkDatabase(runStead, log, stopping.signal)
+  return () => {
+    stopping.abort()
+    return checking
+  }
+}
+
+async function checkDatabase(runStead: RunStead, log: Log, signal: AbortSignal): Promise<void> {
   try {
     const { stdout } = await runStead(['doctor', '--json'], signal)
     if (signal.aborted) return
