@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { buildDashboard, hasBrowser, ignoreTimeout, resizePage } from '../harness/browser.ts'
+import { listViolations } from '../harness/browsers/axe.ts'
 import { type Line, openLine } from '../harness/browsers/line.ts'
 import { addPast } from '../harness/rows/past.ts'
 import { watchPageTasks } from '../harness/speed/page-tasks.ts'
 import { until } from '../harness/until.ts'
-import { listViolations, startTour, type Tour, untilLoaded, visit } from './tour.ts'
+import { startTour, type Tour, untilLoaded, visit } from './tour.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000

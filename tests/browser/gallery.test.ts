@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import axe from 'axe-core'
-import { z } from 'zod'
 import { serveGallery } from '../../scripts/build/gallery.ts'
 import { hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
+import { listViolations } from '../harness/browsers/axe.ts'
 import { until } from '../harness/until.ts'
 
 /** A guard against waiting for ever, nothing else. */
@@ -12,7 +11,6 @@ const LIMIT_MS = 600_000
 const WEB = join(import.meta.dir, '../../web')
 /** Frames around queries, and what is made of parts that are shown. */
 const UNSEEN = new Set(['code-field', 'loaded', 'modal', 'patience', 'slow-answer'])
-const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }))
 
 test('every part of the dashboard is in the gallery', () => {
   const gallery = readFileSync(join(WEB, 'gallery/gallery.tsx'), 'utf8')
@@ -35,9 +33,7 @@ test.skipIf(!hasBrowser())(
         await resizePage(page, { width, height: 900 })
         await page.goto(gallery.url)
         await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor()
-        await page.evaluate(axe.source)
-        const found = await page.evaluate("axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)")
-        expect({ colorScheme, width, found: Violations.parse(found) }).toEqual({ colorScheme, width, found: [] })
+        expect({ colorScheme, width, found: await listViolations(page) }).toEqual({ colorScheme, width, found: [] })
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
       }
     }

@@ -1,4 +1,3 @@
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { openBrowser, signInBrowser } from '../harness/browser.ts'
@@ -35,9 +34,6 @@ export function height(name: string): number {
 \`\`\``
 
 const Made = z.object({ id: z.string() })
-const Found = z.array(
-  z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
-)
 
 /** A house with one agent that has been at work, and its owner's browser: what is there to be seen on every page. */
 export type Tour = AsyncDisposable & {
@@ -95,14 +91,4 @@ export async function visit(page: Page, url: string): Promise<void> {
 export async function untilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor()
   await until('everything to be loaded', async () => (await page.locator('[aria-busy="true"]').count()) === 0)
-}
-
-/** What axe-core finds on the page as it is drawn now, a line each. */
-export async function listViolations(page: Page): Promise<string[]> {
-  // Evaluated, not added: the policy lets no other script in.
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source)
-  const violations = Found.parse(
-    await page.evaluate("axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)"),
-  )
-  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id} ${node.html} ${node.failureSummary ?? ''}`))
 }

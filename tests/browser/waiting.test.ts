@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { z } from 'zod'
 import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
+import { listViolations } from '../harness/browsers/axe.ts'
 import { openDashboard } from '../harness/browsers/dashboard.ts'
 import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
 import { openHouse } from '../harness/server.ts'
@@ -11,8 +11,6 @@ import { until } from '../harness/until.ts'
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
 const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
-
-const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }))
 
 beforeAll(buildDashboard, LIMIT_MS)
 
@@ -184,13 +182,9 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  // A menu floats above the landmarks of the page and belongs to none.
-  const rules = "{ 'label-content-name-mismatch': { enabled: true }, region: { enabled: false } }"
-  const options = `{ resultTypes: ['violations'], rules: ${rules} }`
-  const found = Violations.parse(await page.evaluate(`axe.run(${options}).then((r) => r.violations)`))
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id} ${html}`))
+/** A menu floats above the landmarks of the page and belongs to none. */
+function violationsOf(page: Page): Promise<string[]> {
+  return listViolations(page, { without: ['region'] })
 }
 
 /** What a browser does when another tab is chosen, and this one again. */
