@@ -14,6 +14,7 @@ export function listOwnPages(agentId: string): string[] {
     'backups',
     'settings',
     'services',
+    'logs',
     'audit',
   ]
   return [

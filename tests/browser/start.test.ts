@@ -78,7 +78,7 @@ test.skipIf(!hasBrowser())(
     await steps.getByText('4 of 6').waitFor()
     await page.getByText('Nothing needs you now.').waitFor()
     await page.getByRole('link', { name: /Lovelace.*Good morning/ }).waitFor()
-    await steps.getByRole('button', { name: 'Put away' }).click()
+    await steps.getByRole('button', { name: 'Dismiss' }).click()
     await steps.waitFor({ state: 'detached' })
     await page.reload()
     await page.getByRole('heading', { name: 'What was said last' }).waitFor()

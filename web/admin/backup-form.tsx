@@ -42,11 +42,11 @@ export function BackupForm({ overview, onClose }: { overview: BackupOverview; on
         hint={hint(
           fixed.schedule,
           'BACKUP_SCHEDULE',
-          'Cron and time zone, such as 0 3 * * * Europe/Berlin. Empty: never.',
+          'Cron expression and time zone, for example 0 3 * * * Europe/Berlin. Leave empty to turn automatic backups off.',
         )}
       />
       <TextField
-        label="Place"
+        label="Location"
         name="to"
         autoComplete="off"
         disabled={fixed.to}
@@ -54,16 +54,16 @@ export function BackupForm({ overview, onClose }: { overview: BackupOverview; on
         hint={hint(
           fixed.to,
           'BACKUP_TO',
-          'The whole path of a folder, or s3://bucket/prefix. It is tested when you save.',
+          'Absolute path of a folder, or s3://bucket/prefix. It is tested when you save.',
         )}
       />
       <TextField
-        label="Keep"
+        label="Retention"
         name="keep"
         autoComplete="off"
         disabled={fixed.keep}
         defaultValue={`${keep.days}d ${keep.weeks}w ${keep.months}m`}
-        hint={hint(fixed.keep, 'BACKUP_KEEP', 'Days, weeks and months whose newest backup is kept, such as 7d 4w 6m.')}
+        hint={hint(fixed.keep, 'BACKUP_KEEP', 'Daily, weekly and monthly backups to keep, for example 7d 4w 6m.')}
       />
       <FormButtons verb="Save" isPending={isPending} onCancel={onClose} />
     </form>

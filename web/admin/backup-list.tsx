@@ -90,8 +90,8 @@ function RestoreDialog({ name, onClose }: { name: string; onClose: () => void })
   })
   return (
     <AskDialog
-      title="Bring one agent back?"
-      lead="It comes back with its memory, its conversations and its files as they were in this backup, and is stopped."
+      title="Restore one agent?"
+      lead="Restores its memory, conversations and files from this backup. The agent is stopped afterwards."
       verb="Restore agent"
       look="primary"
       isPending={restoring.isPending}
@@ -100,16 +100,16 @@ function RestoreDialog({ name, onClose }: { name: string; onClose: () => void })
       onClose={onClose}
     >
       <TextField
-        label="The agent’s id"
-        hint="As its page has it in the address."
+        label="Agent ID"
+        hint="Shown in the address of the agent’s page."
         value={agentId}
         autoCapitalize="none"
         spellCheck={false}
         onChange={(event) => setAgentId(event.target.value)}
       />
       <CheckField
-        label="Replace it where it is there"
-        hint="It must be stopped, and becomes what it was."
+        label="Replace the existing agent"
+        hint="Stop it first. Its current memory, conversations and files are overwritten."
         checked={replace}
         onChange={(event) => setReplace(event.target.checked)}
       />

@@ -9,13 +9,13 @@ const WORDS: Record<BackupRun['kind'], string> = {
   restore: 'Agent restored',
 }
 
-/** What was done last, newest first; the one under way says so. */
+/** Activity last, newest first; the one under way says so. */
 export function BackupRuns({ runs }: { runs: BackupRun[] }) {
   if (runs.length === 0) return null
   return (
     <section className="grid gap-2">
-      <h2 className="font-semibold">What was done</h2>
-      <ul aria-label="What was done" className="divide-y divide-line rounded-xl border border-line bg-surface">
+      <h2 className="font-semibold">Activity</h2>
+      <ul aria-label="Activity" className="divide-y divide-line rounded-xl border border-line bg-surface">
         {runs.map((run) => (
           <li key={run.id} className="grid gap-1 px-3 py-3 sm:px-4">
             <p className="flex flex-wrap items-baseline gap-x-2.5 gap-y-0.5">

@@ -45,14 +45,14 @@ function Plan({ overview }: { overview: BackupOverview }) {
   const [isEditing, setEditing] = useState(false)
   return (
     <Section
-      title="When and where"
+      title="Backup settings"
       badge={<VerifiedBadge at={lastVerifiedAt} />}
-      lead="Settings of the environment win over what is saved here."
+      lead="Environment variables override what is saved here."
       actions={
         <div className="flex flex-wrap gap-3">
           <Button onClick={() => setEditing(!isEditing)}>Edit</Button>
           <Button look="primary" isPending={making.isPending || isBusy} onClick={() => making.mutate()}>
-            Make a backup now
+            Back up now
           </Button>
         </div>
       }
@@ -60,24 +60,24 @@ function Plan({ overview }: { overview: BackupOverview }) {
       {making.error && <Notice tone="problem">{messageFor(making.error)}</Notice>}
       {isEditing && <BackupForm overview={overview} onClose={() => setEditing(false)} />}
       <Facts>
-        <Fact name="By itself">{schedule ? <Times {...schedule} /> : 'never'}</Fact>
-        <Fact name="Restored for a trial">{drillSchedule ? <Times {...drillSchedule} /> : 'when somebody does'}</Fact>
-        <Fact name="Kept">
-          the newest of {keep.days} days, {keep.weeks} weeks and {keep.months} months
+        <Fact name="Automatic backups">{schedule ? <Times {...schedule} /> : 'Off'}</Fact>
+        <Fact name="Restore test">{drillSchedule ? <Times {...drillSchedule} /> : 'Manual'}</Fact>
+        <Fact name="Retention">
+          {keep.days} daily, {keep.weeks} weekly, {keep.months} monthly
         </Fact>
-        <Fact name="Place">{to}</Fact>
-        <Fact name="Sealed">{isSealed ? 'yes, with your passphrase' : 'no: whoever has one has everything'}</Fact>
-        <Fact name="Last trial">{lastDrilledAt ? <Moment at={lastDrilledAt} as="minute" /> : 'none'}</Fact>
+        <Fact name="Location">{to}</Fact>
+        <Fact name="Encrypted">{isSealed ? 'Yes, with your passphrase' : 'No, anyone with a backup can read it'}</Fact>
+        <Fact name="Last restore test">{lastDrilledAt ? <Moment at={lastDrilledAt} as="minute" /> : 'None'}</Fact>
       </Facts>
     </Section>
   )
 }
 
 function VerifiedBadge({ at }: { at: string | null }) {
-  if (!at) return <Badge tone="warning">never verified</Badge>
+  if (!at) return <Badge tone="warning">Never verified</Badge>
   return (
     <Badge tone="good">
-      last verified <Moment at={at} as="distance" />
+      Last verified <Moment at={at} as="distance" />
     </Badge>
   )
 }

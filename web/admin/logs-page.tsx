@@ -53,7 +53,7 @@ export function ServerLogsPage() {
           value={search}
           maxLength={200}
           onSearch={(words) => go({ search: words })}
-          className="max-w-md flex-1 basis-60"
+          className="w-full sm:max-w-md sm:flex-1"
         />
         <Choice label="Level" value={level} onChoose={(chosen) => go({ level: chosen as Level })}>
           {Object.entries(LEVELS).map(([name, label]) => (

@@ -91,7 +91,7 @@ export function ProviderSection({ agent, config }: ConfigSectionProps) {
           label="Provider"
           name="aiProvider"
           defaultValue={config.aiProvider}
-          hint="Whose key the one below is."
+          hint="Provider of the key below."
           error={form.problem?.fields.aiProvider}
         >
           {!isKnown && <option value={config.aiProvider}>{config.aiProvider}</option>}

@@ -27,9 +27,9 @@ export function SecretSetting({ agent, name, label, isSet, hint }: SecretSetting
     () => 'value',
   )
   return (
-    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-xl grid-cols-1 gap-3">
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-3">
       {problem?.fields.value === undefined && <FormNotice problem={problem} />}
-      <div className="grid grid-cols-1 items-start gap-2 sm:grid-cols-[minmax(0,1fr)_10.5rem]">
+      <div className="grid grid-cols-1 gap-3">
         <div className="relative">
           <span className="absolute top-0 right-0 flex items-center gap-2">
             <span role="status" className="text-sm text-accent">
@@ -42,22 +42,17 @@ export function SecretSetting({ agent, name, label, isSet, hint }: SecretSetting
             name="value"
             autoComplete="off"
             data-1p-ignore
-            placeholder={isSet ? 'Replace it with another' : undefined}
+            placeholder={isSet ? 'Enter a new value to replace it' : undefined}
             hint={hint}
             error={problem?.fields.value}
           />
         </div>
-        <div className="flex gap-2 sm:pt-6.5">
-          <Button type="submit" aria-label={`Save ${label}`} className="sm:min-h-10" isPending={isPending}>
+        <div className="flex gap-2">
+          <Button type="submit" aria-label={`Save ${label}`} isPending={isPending}>
             Save
           </Button>
           {isSet && (
-            <Button
-              ref={removeRef}
-              aria-label={`Remove ${label}`}
-              className="sm:min-h-10"
-              onClick={() => setAsking(true)}
-            >
+            <Button ref={removeRef} aria-label={`Remove ${label}`} onClick={() => setAsking(true)}>
               Remove
             </Button>
           )}

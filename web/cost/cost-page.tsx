@@ -151,9 +151,8 @@ function Forecast() {
   if (!forecast) return null
   return (
     <p className="text-sm text-muted">
-      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.soFar)}</span> this month so far; about{' '}
-      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.atEnd)}</span> at its end, if it goes on
-      like this.
+      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.soFar)}</span> this month so far.
+      Projected: <span className="font-medium text-ink tabular-nums">{formatCost(forecast.atEnd)}</span> by month end.
     </p>
   )
 }

@@ -40,12 +40,10 @@ export function MonthMeter() {
         of {formatCompact(limit)} tokens used this month
       </LimitBar>
       {usedUp ? (
-        <p className="text-sm text-warn">If it goes on like this, they are used up on {formatDay(usedUp)}.</p>
+        <p className="text-sm text-warn">At this rate the limit is reached on {formatDay(usedUp)}.</p>
       ) : (
         atEnd !== null &&
-        used < limit && (
-          <p className="text-sm text-muted">About {formatCompact(atEnd)} at its end, if it goes on like this.</p>
-        )
+        used < limit && <p className="text-sm text-muted">Projected: {formatCompact(atEnd)} tokens by month end.</p>
       )}
     </div>
   )

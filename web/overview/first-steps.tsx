@@ -36,7 +36,7 @@ export function FirstSteps({ steps }: Pick<Overview, 'steps'>) {
           </span>
         </h2>
         <Button look="ghost" onClick={skip}>
-          Put away
+          Dismiss
         </Button>
       </div>
       <ol className="divide-y divide-line border-t border-line">
@@ -77,7 +77,7 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
   const backUp: Step = {
     id: 'backup',
     title: 'Make the first backup',
-    text: 'With stead backup, or every night by itself with the setting BACKUP_TO.',
+    text: 'Run stead backup, or schedule automatic backups in Admin, Backups.',
     isDone: backup ?? false,
     action: <DocumentLink path="/docs/backup">How backups work</DocumentLink>,
   }
@@ -85,8 +85,8 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
     { id: 'account', title: 'Your account', text: '', isDone: true, action: null },
     {
       id: 'model',
-      title: 'A model to think with',
-      text: 'Bring a key of a provider. It is tried at once, kept sealed, and never shown again.',
+      title: 'Connect a model provider',
+      text: 'Add a provider API key. We test it, encrypt it, and never show it again.',
       isDone: model,
       action: <TriedKeyForm />,
     },
@@ -100,14 +100,14 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
     {
       id: 'hello',
       title: 'Say hello',
-      text: 'Open your agent and write to it. What the answer costs stands below it.',
+      text: 'Open your agent and send it a message. Each answer shows its cost.',
       isDone: hello,
       action: <StepLink to="/agents">Open your agents</StepLink>,
     },
     {
       id: 'telegram',
       title: 'Connect Telegram',
-      text: 'In the settings of an agent, with the token of a bot: then it answers on your phone too.',
+      text: 'Add a bot token in the agent’s settings to chat with it on your phone.',
       isDone: telegram,
       action: <DocumentLink path="/docs/channels">How to get a bot</DocumentLink>,
     },

@@ -24,18 +24,18 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/admin/users`)
     await page.getByRole('link', { name: 'Backups' }).click()
     await page.getByText('There is no backup yet.').waitFor()
-    await page.getByText('never verified').waitFor()
+    await page.getByText('Never verified').waitFor()
 
-    const done = page.getByRole('list', { name: 'What was done' }).getByRole('listitem')
+    const done = page.getByRole('list', { name: 'Activity' }).getByRole('listitem')
     const isDone = (what: string) =>
       until(`done: ${what}`, async () => {
         const text = await done.first().textContent()
         if (text?.includes('failed')) throw new Error(text)
         return text?.includes(what) && text.includes('done')
       })
-    await page.getByRole('button', { name: 'Make a backup now' }).click()
+    await page.getByRole('button', { name: 'Back up now' }).click()
     await isDone('1 agent, found whole')
-    await page.getByText('last verified').waitFor()
+    await page.getByText('Last verified').waitFor()
     const row = page.getByRole('list', { name: 'Backups' }).getByRole('listitem').first()
     await row.getByRole('button', { name: 'Verify' }).click()
     await isDone('Check')
@@ -51,7 +51,7 @@ test.skipIf(!hasBrowser())(
 
     expect((await owner.delete(`/api/agents/${agentId}`)).status).toBe(200)
     await row.getByRole('button', { name: 'Restore an agent' }).click()
-    await page.getByLabel('The agent’s id').fill(agentId)
+    await page.getByLabel('Agent ID').fill(agentId)
     await page.getByRole('button', { name: 'Restore agent' }).click()
     await isDone(`${agentId} (Ada) is as it was`)
     expect((await owner.get(`/api/agents/${agentId}`)).status).toBe(200)

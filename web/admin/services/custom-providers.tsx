@@ -25,12 +25,12 @@ export function CustomProviders({ providers, ollama }: Pick<Services, 'providers
   const [isAdding, setAdding] = useState(false)
   return (
     <Section
-      title="Your own model servers"
-      lead="Any server with an OpenAI-compatible API: vLLM, LM Studio, LiteLLM, Ollama, a gateway of your company. Its models are offered as name/model."
+      title="Custom providers"
+      lead="Any server with an OpenAI-compatible API: vLLM, LM Studio, LiteLLM, Ollama, or an internal gateway. Its models are listed as name/model."
     >
       {ollama && <FoundOllama ollama={ollama} />}
       {providers.length > 0 && (
-        <ul aria-label="Your own model servers" className="divide-y divide-line">
+        <ul aria-label="Custom providers" className="divide-y divide-line">
           {providers.map((provider) => (
             <ProviderRow key={provider.id} provider={provider} />
           ))}
@@ -142,17 +142,17 @@ function CustomProviderForm({ provider, onClose }: { provider?: Provider; onClos
             name="id"
             autoComplete="off"
             autoFocus
-            hint="Lower-case letters, digits and dashes, such as lab; it stands before the slash of its models."
+            hint="Lower-case letters, digits and dashes, for example lab. Model ids start with it."
             error={fields?.id}
           />
         )}
         <TextField
-          label="Address"
+          label="Base URL"
           name="baseUrl"
           inputMode="url"
           autoComplete="off"
           defaultValue={provider?.baseUrl ?? ''}
-          hint="Such as http://10.0.0.5:8000/v1."
+          hint="For example http://10.0.0.5:8000/v1."
           error={fields?.baseUrl}
         />
         <PasswordField
@@ -165,11 +165,11 @@ function CustomProviderForm({ provider, onClose }: { provider?: Provider; onClos
           error={fields?.apiKey}
         />
         <TextField
-          label="Label"
+          label="Display name"
           name="label"
           autoComplete="off"
           defaultValue={provider?.label ?? ''}
-          hint="How it is called here; optional."
+          hint="Optional."
           error={fields?.label}
         />
       </div>

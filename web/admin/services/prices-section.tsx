@@ -28,15 +28,15 @@ export function PricesSection() {
   const query = useQuery(pricesQuery)
   return (
     <Section
-      title="Prices of models"
-      lead="US dollars per million tokens. A price set here counts before every list. Without a price the cost of a call is unknown, and budgets of money refuse the model."
+      title="Model prices"
+      lead="US dollars per million tokens. A price set here overrides the list price. Without a price the cost of a call is unknown, and agents and keys with a dollar limit cannot use the model."
     >
       <Loaded query={query} what="The prices" placeholder={<Skeleton className="h-24" />}>
         {({ prices, unpriced }) =>
           prices.length + unpriced.length === 0 ? (
             <p className="text-sm text-muted">Every model on offer has a list price.</p>
           ) : (
-            <ul aria-label="Prices of models" className="divide-y divide-line">
+            <ul aria-label="Model prices" className="divide-y divide-line">
               {unpriced.map(({ model }) => (
                 <PriceRow key={model} model={model} price={null} />
               ))}
@@ -63,7 +63,9 @@ function PriceRow({ model, price }: { model: string; price: ModelPrice | null })
           {price ? (
             <p className="text-sm text-muted">{describePrice(price)}</p>
           ) : (
-            <Badge tone="warning">price unknown</Badge>
+            <span>
+              <Badge tone="warning">Price unknown</Badge>
+            </span>
           )}
         </div>
         <div className="flex flex-wrap gap-2">
@@ -78,7 +80,7 @@ function PriceRow({ model, price }: { model: string; price: ModelPrice | null })
           {price && (
             <ForgetButton
               title={`Delete the price of ${model}?`}
-              lead="The list price counts again, if there is one."
+              lead="The list price applies again, if there is one."
               verb="Delete"
               forget={() => deletePrice(client, model)}
             />
@@ -92,8 +94,8 @@ function PriceRow({ model, price }: { model: string; price: ModelPrice | null })
 }
 
 function describePrice({ inputUsdPerMillion, outputUsdPerMillion }: ModelPrice): string {
-  if (inputUsdPerMillion === 0 && outputUsdPerMillion === 0) return 'free'
-  return `${formatCost(inputUsdPerMillion)} in, ${formatCost(outputUsdPerMillion)} out`
+  if (inputUsdPerMillion === 0 && outputUsdPerMillion === 0) return 'Free'
+  return `${formatCost(inputUsdPerMillion)} input, ${formatCost(outputUsdPerMillion)} output`
 }
 
 function PriceFields({ model, price, onClose }: { model: string; price: ModelPrice | null; onClose: () => void }) {

@@ -20,9 +20,9 @@ export function ProviderKeyForm({ id, name, onClose }: { id: string; name: strin
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'apiKey' : null),
   )
   return (
-    <ServiceForm {...form} verb="Try and keep" onClose={onClose}>
+    <ServiceForm {...form} verb="Test and save" onClose={onClose}>
       <PasswordField
-        label={`Key of ${name}`}
+        label={`${name} API key`}
         name="apiKey"
         autoComplete="off"
         autoFocus
@@ -44,13 +44,13 @@ export function MailForm({ from, onClose }: { from: string | null; onClose: () =
     (error) => (hasCode(error, 'CREDENTIALS_REFUSED') ? 'smtpUrl' : null),
   )
   return (
-    <ServiceForm {...form} verb="Try and keep" onClose={onClose}>
+    <ServiceForm {...form} verb="Test and save" onClose={onClose}>
       <PasswordField
-        label="Address of the server"
+        label="SMTP URL"
         name="smtpUrl"
         autoComplete="off"
         autoFocus
-        hint="smtps://NAME:PASSWORD@mail.example.com; it is kept sealed, because it holds the password."
+        hint="For example smtps://NAME:PASSWORD@mail.example.com. Encrypted, because it contains the password."
         error={form.problem?.fields.smtpUrl}
       />
       <TextField
@@ -58,7 +58,7 @@ export function MailForm({ from, onClose }: { from: string | null; onClose: () =
         name="from"
         autoComplete="off"
         defaultValue={from ?? ''}
-        hint="Such as Stead <stead@example.com>."
+        hint="For example Stead <stead@example.com>."
         error={form.problem?.fields.from}
       />
     </ServiceForm>

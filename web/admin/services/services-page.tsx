@@ -31,14 +31,14 @@ function isBuiltIn({ id }: Provider): boolean {
 export function ServicesPage() {
   const query = useQuery(servicesQuery)
   return (
-    <AdminFrame
-      title="Services"
-      lead="Who is asked for models, and how mail leaves. What is given here is tried, kept sealed, and counts at once."
-    >
+    <AdminFrame title="Services" lead="Model providers and outgoing mail. Changes apply at once, without a restart.">
       <Loaded query={query} what="The services" placeholder={<LoadingRows what="the services" />}>
         {({ providers, ollama, mail }) => (
           <div className="grid gap-6">
-            <Section title="Models" lead="A key of one provider is enough. It is never shown again.">
+            <Section
+              title="Model providers"
+              lead="One API key is enough. We test it, encrypt it, and never show it again."
+            >
               <ul aria-label="Providers" className="divide-y divide-line">
                 {providers.filter(isBuiltIn).map((provider) => (
                   <ProviderRow key={provider.id} provider={provider} />
@@ -74,12 +74,12 @@ function ProviderRow({ provider }: { provider: Provider }) {
         {source !== 'environment' && (
           <div className="flex flex-wrap gap-2">
             <Button aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
-              {source === null ? `Add key of ${name}` : `Replace key of ${name}`}
+              {source === null ? `Add ${name} key` : `Replace ${name} key`}
             </Button>
             {source === 'dashboard' && (
               <ForgetButton
-                title={`Forget the key of ${name}?`}
-                lead="Its models are asked no more, unless another provider has them."
+                title={`Remove the ${name} key?`}
+                lead="Its models are no longer available, unless another provider offers them."
                 forget={() => forgetProvider(client, id)}
               />
             )}
@@ -98,9 +98,9 @@ function Mail({ mail }: { mail: Services['mail'] }) {
     <Section
       title="Mail"
       badge={mail.source !== null && <Badge tone="good">on</Badge>}
-      lead="For forgotten passwords, proofs of addresses and notices. Without it none of these leave."
+      lead="Sends password resets, address confirmations and notifications."
     >
-      <p>{mail.server === null ? 'No mail leaves.' : `By ${mail.server}, as ${mail.from}.`}</p>
+      <p>{mail.server === null ? 'Outgoing mail is off.' : `Sends through ${mail.server} as ${mail.from}.`}</p>
       <p className="text-sm text-muted">{describe(mail.source, 'SMTP_URL')}</p>
       {mail.source !== 'environment' && (
         <div className="flex flex-wrap gap-2">
@@ -109,8 +109,8 @@ function Mail({ mail }: { mail: Services['mail'] }) {
           </Button>
           {mail.source === 'dashboard' && (
             <ForgetButton
-              title="Forget the mail server?"
-              lead="Nobody gets a link for a forgotten password any more."
+              title="Remove the mail server?"
+              lead="Users can no longer reset a forgotten password by mail."
               forget={() => forgetMail(client)}
             />
           )}
@@ -122,6 +122,6 @@ function Mail({ mail }: { mail: Services['mail'] }) {
 }
 
 function describe(source: Provider['source'], setting: string): string {
-  if (source === 'environment') return `Set by ${setting}, which counts first: change it there.`
+  if (source === 'environment') return `Set by the environment variable ${setting}. Change it there.`
   return source === 'dashboard' ? 'Set here.' : 'Not set.'
 }

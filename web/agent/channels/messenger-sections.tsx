@@ -18,7 +18,13 @@ const MESSENGERS: readonly Messenger[] = [
   {
     name: 'telegram',
     title: 'Telegram',
-    tokens: [{ name: 'telegramToken', label: 'Telegram bot token', hint: 'From @BotFather: /newbot.' }],
+    tokens: [
+      {
+        name: 'telegramToken',
+        label: 'Telegram bot token',
+        hint: 'Send /newbot to @BotFather in Telegram and copy the token it returns.',
+      },
+    ],
     toLink: (account) => (account.startsWith('@') ? `https://t.me/${account.slice(1)}` : null),
   },
   {
@@ -95,7 +101,7 @@ function toState({ connected, lastError }: AgentChannel): string {
 /** What a saved token still waits for. */
 function toWaiting(agent: WebAgent, list: ChannelList | undefined): ReactNode {
   if (list?.untold === 'openclaw') {
-    return <Notice tone="note">OpenClaw connects it. Manage pairing in the agent’s own interface.</Notice>
+    return <Notice tone="note">OpenClaw runs this bot. Manage pairing in the agent’s own interface.</Notice>
   }
   if (list?.untold === 'not_running') {
     return <Notice tone="warning">{agent.name} is not running. Start it to connect.</Notice>

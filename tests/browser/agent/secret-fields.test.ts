@@ -1,0 +1,30 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildDashboard, hasBrowser, resizePage } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
+import { createAgent } from '../../harness/client.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'the settings of an agent align secret fields with the other fields, and buttons with their left edge',
+  async () => {
+    await using dashboard = await openDashboard()
+    const { web, ada, page } = dashboard
+    const agentId = await createAgent(ada, { name: 'Lovelace' })
+    await page.goto(`${web}/agents/${agentId}/settings`)
+    for (const width of [1280, 360]) {
+      await resizePage(page, { width, height: 900 })
+      const plain = await page.getByRole('textbox', { name: 'Name', exact: true }).boundingBox()
+      for (const label of ['Provider key', 'Telegram bot token', 'Slack app token']) {
+        const field = await page.getByLabel(label, { exact: true }).boundingBox()
+        const button = await page.getByRole('button', { name: `Save ${label}` }).boundingBox()
+        const edges = { x: field?.x, width: field?.width, button: button?.x }
+        expect({ label, ...edges }).toEqual({ label, x: plain?.x, width: plain?.width, button: plain?.x })
+      }
+    }
+  },
+  LIMIT_MS,
+)
