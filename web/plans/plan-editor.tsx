@@ -36,7 +36,7 @@ const NewPlanFields = LimitFields.extend({ name: PlanDefinition.shape.name })
 const FIELDS = [
   { name: 'agents', label: 'Agents' },
   { name: 'tokensPerMonth', label: 'Tokens a month' },
-  { name: 'usdPerMonth', label: 'USD of models a month' },
+  { name: 'usdPerMonth', label: 'Model spend a month (USD)' },
   { name: 'skills', label: 'Skills' },
   { name: 'messagesPerDay', label: 'Agent messages a day' },
 ] as const
@@ -72,10 +72,10 @@ export function PlanEditor({ plan, onClose }: { plan?: AdminPlan; onClose: () =>
         autoComplete="off"
         autoFocus={plan !== undefined}
         defaultValue={plan?.models?.join(', ') ?? ''}
-        hint="Ids with commas between, such as openai/gpt-4o-mini. Empty: every model."
+        hint="Comma-separated ids, for example openai/gpt-4o-mini. Leave empty to allow every model."
         error={problem?.fields.models}
       />
-      <p className="text-sm text-muted">A limit that is left empty does not apply.</p>
+      <p className="text-sm text-muted">Leave a limit empty for no limit.</p>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-3">
         {FIELDS.map(({ name, label }) => (
           <TextField

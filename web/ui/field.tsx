@@ -71,7 +71,7 @@ export function CheckField({ label, hint, ...input }: Omit<FieldProps, 'error'> 
           {label}
         </label>
         {hint && (
-          <div id={`${id}-hint`} className="text-sm text-muted">
+          <div id={`${id}-hint`} className="text-sm wrap-anywhere text-muted">
             {hint}
           </div>
         )}
@@ -93,7 +93,7 @@ function FieldFrame({ id, label, hint, error, children }: FieldProps & { id: str
         </p>
       )}
       {hint && (
-        <div id={`${id}-hint`} className="text-sm text-muted">
+        <div id={`${id}-hint`} className="text-sm wrap-anywhere text-muted">
           {hint}
         </div>
       )}
