@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { and, eq, lte, or } from 'drizzle-orm'
 import { createEchoProvider } from '../../src/adapters/models/echo.ts'
@@ -135,6 +135,8 @@ export async function openWorld(
       const address = `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}`
       const response = await app.fetch(request, { face, address })
       await requireDocumented(app, face, request, response)
+      // Rows are put back, files are not: a repository that one caller made must not be there for the next.
+      if (path.includes('git-init')) removeRepositories()
       return response
     },
     /** The same without a look at the answer, where what a request takes is measured. */
@@ -160,6 +162,15 @@ export async function openWorld(
       await working[Symbol.asyncDispose]()
       await mux.stop()
     },
+  }
+
+  function removeRepositories(): void {
+    for (const { agentId } of Object.values(people))
+      rmSync(join(workspaceOf(agentId), '.git'), { recursive: true, force: true })
+  }
+
+  function workspaceOf(agentId: string): string {
+    return join(platform.agentsFolder, agentId, 'state', 'workspace')
   }
 
   function rows(): string[] {
@@ -280,7 +291,7 @@ export async function openWorld(
   }
 
   function addWorkspace(tx: Tx, agentId: string, canary: string): void {
-    const folder = join(platform.agentsFolder, agentId, 'state', 'workspace')
+    const folder = workspaceOf(agentId)
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'notes.txt'), canary)
     const sealedPassword = platform.sealer.seal(`git-${canary}`, `git_credentials:${agentId}:https://git.example.com`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-const root = join(import.meta.dir, '..', '..')
+const root = join(import.meta.dir, '..', '..', '..')
 
 test('settings.md says of every setting what stands beside it; `bun run settings` writes it', () => {
   const check = Bun.spawnSync([process.execPath, join(root, 'scripts/settings.ts'), '--check'])
