@@ -40,7 +40,10 @@ test('a message is answered, as it is written, in one message that is edited, an
   await until('the confirmation', () => bot.unconfirmed() === 0)
   const { connected, account, since } = await channelOf(agent)
   expect({ connected, account, since: since !== null }).toEqual({ connected: true, account: '@ada_bot', since: true })
-  const { sessions } = JSON.parse(await (await agent.call('/sessions')).text())
+  const sessions = await until('the session', async () => {
+    const listed = JSON.parse(await (await agent.call('/sessions')).text()).sessions
+    return listed.length > 0 && listed
+  })
   expect(sessions.map(({ key }: { key: string }) => key)).toEqual(['telegram:7'])
 })
 
