@@ -1,13 +1,16 @@
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { errorMessage, StartupError } from './errors.ts'
+import { giveToOwnerOf } from './ownership.ts'
 
 /**
- * Creates `folder` for its owner alone when it is missing.
+ * Creates `folder` for its owner alone when it is missing; one that root creates belongs to the owner of `dataDir`, if given.
  * @throws StartupError one line that begins with `name`, the setting or option that names the folder.
  */
-export function requireWritableFolder(name: string, folder: string): void {
+export function requireWritableFolder(name: string, folder: string, dataDir?: string): void {
   try {
+    const isNew = !existsSync(folder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (isNew && dataDir !== undefined) giveToOwnerOf(dataDir, folder)
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new StartupError(`${name}: ${folder} cannot be written (${errorMessage(error)})`, { cause: error })

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { errorMessage, StartupError } from '../core/errors.ts'
+import { giveToOwnerOf } from '../core/ownership.ts'
 
 /**
  * Makes this process the only server on `dataDir` until it ends, however it ends: the lock is the operating system's.
@@ -11,9 +12,12 @@ import { errorMessage, StartupError } from '../core/errors.ts'
 export function lockDataDir(dataDir: string): () => void {
   let lock: Database.Database | undefined
   try {
-    lock = new Database(join(dataDir, 'instance.lock'))
+    const file = join(dataDir, 'instance.lock')
+    const isNew = !existsSync(file)
+    lock = new Database(file)
     lock.pragma('busy_timeout = 0')
     lock.exec('BEGIN EXCLUSIVE')
+    if (isNew) giveToOwnerOf(dataDir, file)
   } catch (error) {
     lock?.close()
     const isHeld = error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY'

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { errorMessage, StartupError } from '../core/errors.ts'
+import { giveToOwnerOf } from '../core/ownership.ts'
 import { sha256 } from '../core/secrets.ts'
 import { openForReading } from './open.ts'
 
@@ -84,6 +85,7 @@ function backUp(sqlite: Database.Database, backupDir: string, schemaVersion: num
   try {
     mkdirSync(backupDir, { recursive: true, mode: 0o700 })
     sqlite.prepare('VACUUM INTO ?').run(file)
+    giveToOwnerOf(dirname(backupDir), backupDir, file)
   } catch (error) {
     throw new StartupError(`Database: the backup ${file} cannot be written (${errorMessage(error)})`, { cause: error })
   }

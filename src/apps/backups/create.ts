@@ -52,7 +52,7 @@ export async function createBackup(
     throw new StartupError(`DATA_DIR: there is no ${config.databaseFile} to back up`)
   const createdAt = clock.now()
   const passphrase = config.backups?.passphrase ?? null
-  const file = await toFile(resolve(output), toName(config, createdAt, passphrase !== null), config.backups?.to)
+  const file = await toFile(resolve(output), toName(config, createdAt, passphrase !== null), config)
   await removeForgotten(config.dataDir)
   const staging = await openStaging(config.dataDir)
   try {
@@ -83,11 +83,11 @@ function toName({ dataDir }: BackupConfig, createdAt: Date, isToBeSealed: boolea
 }
 
 /** The folder is made for its owner alone. */
-async function toFile(output: string, name: string, to: string | undefined): Promise<string> {
+async function toFile(output: string, name: string, { backups, dataDir }: BackupConfig): Promise<string> {
   const isFolder = existsSync(output) ? (await stat(output)).isDirectory() : extname(output) === ''
   const file = isFolder ? join(output, name) : output
   if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
-  requireWritableFolder(output === to ? 'BACKUP_TO' : 'backup', dirname(file))
+  requireWritableFolder(output === backups?.to ? 'BACKUP_TO' : 'backup', dirname(file), dataDir)
   return file
 }
 

@@ -6,6 +6,7 @@ import { agentFolder } from '../../adapters/runtimes/process/files.ts'
 import { restoreSnapshot } from '../../adapters/runtimes/process/snapshot.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
+import { giveTreeToOwnerOf } from '../../core/ownership.ts'
 import { lockDataDir } from '../../db/instance-lock.ts'
 import { listPendingMigrations } from '../../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../../db/open.ts'
@@ -79,6 +80,7 @@ export async function restoreBackup(
     const ended = isInPlace ? await endAgents(dataDir, dockerHost) : []
     report('putting everything in its place')
     const replaced = isInPlace ? `replaced-${clock.now().toISOString().replace(/[:.]/g, '-')}` : null
+    giveTreeToOwnerOf(dataDir, ready)
     if (replaced !== null) putAside(dataDir, replaced)
     for (const name of readdirSync(ready)) renameSync(join(ready, name), join(dataDir, name))
     chmodSync(dataDir, 0o700)

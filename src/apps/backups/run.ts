@@ -30,7 +30,7 @@ export async function runBackup(
 ): Promise<BackupRun> {
   const { to, keep } = config.backups
   if (isRemote(to)) return runRemote({ config, clock }, report)
-  requireWritableFolder('BACKUP_TO', to)
+  requireWritableFolder('BACKUP_TO', to, config.dataDir)
   await requireSpace(config, to)
   const created = await createBackup({ config, clock }, to, report)
   report('proving the backup')

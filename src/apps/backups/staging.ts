@@ -4,6 +4,7 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
 import { StartupError } from '../../core/errors.ts'
+import { giveToOwnerOf } from '../../core/ownership.ts'
 import { lockDataDir } from '../../db/instance-lock.ts'
 import { flush } from './archive.ts'
 
@@ -32,8 +33,9 @@ export async function openStaging(dataDir: string) {
     path,
     /** Where the entry of the archive with this path is made. */
     toStaged: (entry: string) => join(path, entry),
-    /** Moves a finished file of this folder to `destination`, which appears whole or not at all. */
+    /** Moves a finished file of this folder to `destination`, which appears whole or not at all, and to its folder's owner. */
     async deliver(file: string, destination: string) {
+      giveToOwnerOf(dirname(destination), file)
       const isMoved = await rename(file, destination).then(
         () => true,
         (error: unknown) => {
@@ -57,6 +59,7 @@ async function copyInto(staging: string, file: string, destination: string): Pro
   await writeFile(join(staging, PART_NOTE), part, { mode: 0o600 })
   try {
     await copyFile(file, part)
+    giveToOwnerOf(dirname(part), part)
     await flush(part)
     await rename(part, destination)
   } catch (error) {

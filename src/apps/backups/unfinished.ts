@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { z } from 'zod'
 import { StartupError } from '../../core/errors.ts'
+import { giveToOwnerOf } from '../../core/ownership.ts'
 
 /**
  * `replaced` is the folder with what was there before, null for a data folder that was new. `isAside` says that all of it is
@@ -70,6 +71,7 @@ export function requireFinished(dataDir: string): void {
 export function putAside(dataDir: string, replaced: string): void {
   const former = join(dataDir, replaced)
   mkdirSync(former, { mode: 0o700 })
+  giveToOwnerOf(dataDir, former)
   markUnfinished(dataDir, { replaced, isAside: false })
   for (const name of listOwn(dataDir)) renameSync(join(dataDir, name), join(former, name))
   syncFolder(former)

@@ -54,7 +54,9 @@ async function describe(file: string, passphrase: string | null): Promise<Listed
   try {
     return { file, bytes, manifest: await readManifest(file, passphrase), problem: null }
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return { file, bytes, manifest: null, problem: error.message }
+    // One file that another user owns must not keep the next backup from being made.
+    const isUnreadable = errorCode(error) === 'EACCES'
+    if (!(error instanceof AppError) && !isUnreadable) throw error
+    return { file, bytes, manifest: null, problem: errorMessage(error) }
   }
 }

@@ -4,6 +4,7 @@ import { eq, sql } from 'drizzle-orm'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { createLog } from '../../core/log.ts'
+import { giveToOwnerOf } from '../../core/ownership.ts'
 import { createSealer, type SealedPlace, type Sealer } from '../../core/secrets.ts'
 import { copyDatabase } from '../../db/copy.ts'
 import { type Db, openForReading, type Tx, toDb } from '../../db/open.ts'
@@ -203,5 +204,6 @@ async function keepCopy(databaseFile: string, dataDir: string): Promise<string> 
   const stamp = systemClock.now().toISOString().replace(/[-:.]/g, '')
   const copy = join(folder, `before-drop-sealed-${stamp}.db`)
   await copyDatabase(databaseFile, copy, () => {})
+  giveToOwnerOf(dataDir, folder, copy)
   return copy
 }

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Config } from '../../core/config.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
+import { giveToOwnerOf } from '../../core/ownership.ts'
 import { VERSION } from '../../core/version.ts'
 import { addExample } from '../example.ts'
 import type { Host } from './host.ts'
@@ -164,6 +165,7 @@ async function keepDatabase({ databaseFile, dataDir }: Config): Promise<string |
   const { flushFolder } = await import('./executable.ts')
   const folder = join(dataDir, 'backups')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  giveToOwnerOf(dataDir, folder)
   const kept = join(folder, 'before-upgrade.db')
   rmSync(kept, { force: true })
   await copyDatabase(databaseFile, kept, () => undefined)

@@ -5,6 +5,7 @@ import { migrations } from '../../../../migrations/list.ts'
 import { writeSnapshot } from '../../../adapters/runtimes/process/snapshot.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { giveToOwnerOf } from '../../../core/ownership.ts'
 import { createSealer, type Sealer } from '../../../core/secrets.ts'
 import { migrate } from '../../../db/migrate.ts'
 import { type Connection, openDatabase, type Tx } from '../../../db/open.ts'
@@ -136,6 +137,7 @@ async function placeState(
   const part = join(waiting, `${name}.part`)
   await copyFile(packed, part)
   await flush(part)
+  giveToOwnerOf(dataDir, waiting, part)
   await rename(part, join(waiting, name))
   await flush(waiting)
   return name

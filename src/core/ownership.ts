@@ -1,0 +1,31 @@
+import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Gives `paths` to the owner of `folder` when root runs this process: the service runs as that owner and could not read a
+ * file of root's. Links are not followed.
+ */
+export function giveToOwnerOf(folder: string, ...paths: string[]): void {
+  const owner = findOtherOwner(folder)
+  if (owner !== null) for (const path of paths) lchownSync(path, owner.uid, owner.gid)
+}
+
+/** Does the same for everything below `path`. */
+export function giveTreeToOwnerOf(folder: string, path: string): void {
+  const owner = findOtherOwner(folder)
+  if (owner !== null) giveTree(path, owner)
+}
+
+type Owner = { uid: number; gid: number }
+
+function findOtherOwner(folder: string): Owner | null {
+  if (process.getuid?.() !== 0) return null
+  const { uid, gid } = statSync(folder)
+  return uid === 0 ? null : { uid, gid }
+}
+
+function giveTree(path: string, owner: Owner): void {
+  lchownSync(path, owner.uid, owner.gid)
+  if (!lstatSync(path).isDirectory()) return
+  for (const name of readdirSync(path)) giveTree(join(path, name), owner)
+}
