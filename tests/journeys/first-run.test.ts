@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
 import { PASSWORD, signIn, signUp } from '../harness/client.ts'
@@ -51,6 +51,20 @@ test(
     await program.stop()
     const again = await house.start()
     expect((await again.stop()).stdout).not.toContain('Set up')
+  },
+  LIMIT_MS,
+)
+
+test(
+  'stead user setup-link: 78 on a data folder that Stead never started on, which it leaves as it is',
+  async () => {
+    await using house = await openHouse()
+    expect(await house.run(['user', 'setup-link'])).toMatchObject({
+      exitCode: 78,
+      stdout: '',
+      stderr: expect.stringContaining('no Stead has started on'),
+    })
+    expect(existsSync(join(house.dataDir, 'stead.db'))).toBe(false)
   },
   LIMIT_MS,
 )

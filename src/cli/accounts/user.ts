@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { StartupError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
+import { readEnvironment } from '../settings/environment.ts'
 import type { AccountCommands, Report } from './accounts.ts'
 
 type Options = { json: boolean; plan?: string }
@@ -76,7 +79,10 @@ export function userCommand(program: Command): void {
     )
   withJson(user.command('setup-link'), 'setup-link')
     .description('prints a new link by which the first account is made, and ends the one before')
-    .action((options: Options) => print(options, (accounts) => accounts.makeSetupLink()))
+    .action(async (options: Options) => {
+      await requireInstallation()
+      return print(options, (accounts) => accounts.makeSetupLink())
+    })
   for (const change of CHANGES) addChange(user, change)
   withJson(user.command('list'), 'list --json')
     .description('lists the accounts')
@@ -103,6 +109,17 @@ async function print({ json }: Options, command: (accounts: AccountCommands) => 
   const { withAccounts } = await import('./accounts.ts')
   const report = await withAccounts(command)
   process.stdout.write(`${json ? JSON.stringify(report.json) : report.text}\n`)
+}
+
+/** @throws StartupError for a data folder without a database: its link would lead to a server that does not know it. */
+async function requireInstallation(): Promise<void> {
+  const { readConfig } = await import('../../core/config.ts')
+  const { databaseFile, dataDir } = readConfig(readEnvironment())
+  if (existsSync(databaseFile)) return
+  const command = 'sudo DATA_DIR=/var/lib/stead stead user setup-link'
+  throw new StartupError(
+    `DATA_DIR: no Stead has started on ${dataDir}: name the folder of the service, as in ${command}`,
+  )
 }
 
 async function readLine(): Promise<string> {

@@ -10,6 +10,7 @@ import { AppError, StartupError } from '../../core/errors.ts'
 import { quoteForShell } from '../../core/text/quote-for-shell.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
+import { findInstalledOn } from '../service/installed.ts'
 import { readEnvironment } from '../settings/environment.ts'
 import { drillCommand } from './drill.ts'
 import { printRemote, toPlace, withLocal } from './places.ts'
@@ -230,10 +231,16 @@ function describeRestored({ dataDir, createdAt, agents, ended, replaced, standsB
   const gone = ended.length > 0 ? `Ended the agents that ran: ${ended.join(', ')}.\n` : ''
   const aside = replaced ? `What was there before is in ${replaced}: delete it when all is well.\n` : ''
   const stead = `DATA_DIR=${quoteForShell(dataDir)} stead`
-  const next = standsBack
-    ? `Next, because ${standsBack}:\n  ${stead} adopt\n  ${stead} serve\n`
-    : `Next:\n  ${stead} serve\n`
+  const start = toStartCommand(dataDir) ?? `${stead} serve`
+  const next = standsBack ? `Next, because ${standsBack}:\n  ${stead} adopt\n  ${start}\n` : `Next:\n  ${start}\n`
   return `Restored ${dataDir} as it was at ${createdAt}.\n${toLines(agents)}${gone}${aside}${next}`
+}
+
+/** Returns the command that starts the installed service of systemd on this folder; null without one. */
+function toStartCommand(dataDir: string): string | null {
+  const service = process.platform === 'linux' ? findInstalledOn(dataDir) : null
+  if (service === null) return null
+  return service.isOfUser ? 'systemctl --user start stead' : 'sudo systemctl start stead'
 }
 
 const WORDS = {

@@ -7,6 +7,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../../core/config.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { toPrettyLine } from '../../core/log/format.ts'
+import { quoteForShell } from '../../core/text/quote-for-shell.ts'
 import { requireWritableFolder } from '../../core/writable.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
@@ -242,7 +243,7 @@ function describeInstalled(file: string, { dataDir, writePaths }: ServicePlan, i
     isOfUser && process.platform === 'linux' ? 'loginctl enable-linger keeps it while you are signed out.\n' : ''
   return `Stead runs, and starts with ${isOfUser ? 'your session' : 'this machine'}: ${file}
 Data and settings   ${dataDir}, ${join(dataDir, 'stead.env')}
-${writePaths.length > 0 ? `Also writes         ${writePaths.join(', ')}\n` : ''}Log                 stead service logs${flag}
-First account       the setup link in the log, or stead user setup-link
+${writePaths.length > 0 ? `Also writes         ${writePaths.join(', ')}\n` : ''}Log                 ${isOfUser ? '' : 'sudo '}stead service logs${flag}
+First account       ${isOfUser ? '' : 'sudo '}DATA_DIR=${quoteForShell(dataDir)} stead user setup-link
 ${lingering}`
 }
