@@ -74,7 +74,10 @@ test('in a channel it answers those it knows when they mention it, in the thread
   app.say(ADA, `<@${app.ownId}> and then?`, CHANNEL, { thread_ts: asked })
   await until('an answer in the thread', () => shown().includes('You said: Ada: and then?'))
   expect(app.shown.map(({ thread }) => thread)).toEqual([asked, asked])
-  const { sessions } = JSON.parse(await (await agent.call('/sessions')).text())
+  const sessions = await until('the session', async () => {
+    const listed = JSON.parse(await (await agent.call('/sessions')).text()).sessions
+    return listed.length > 0 && listed
+  })
   expect(sessions.map(({ key }: { key: string }) => key)).toEqual([`slack:${CHANNEL}:${asked}`])
   app.say(ADA, `<@${app.ownId}> !new`, CHANNEL, { thread_ts: asked })
   await until('a new conversation', () => shown().includes('This is a new conversation.'))

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { trimTrailing } from '../../../core/text/trim.ts'
 
 /** `environment`: the settings of the operator say it, and the dashboard cannot change it; null: nobody has said. */
 const Source = z.enum(['environment', 'dashboard']).nullable()
@@ -37,7 +38,7 @@ const BaseUrl = z
   .max(2000, { error: BAD_BASE_URL, abort: true })
   .url({ protocol: /^https?$/, error: BAD_BASE_URL })
   .regex(/^[^?#@]*$/, BAD_BASE_URL)
-  .transform((text) => text.replace(/\/+$/, ''))
+  .transform((text) => trimTrailing(text, '/'))
 const BAD_LABEL = 'label must be text of at most 60 characters'
 
 /**
