@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { errorMessage, StartupError } from '../core/errors.ts'
-import { giveToOwnerOf } from '../core/ownership.ts'
+import { giveToOwnerOf } from '../core/files/ownership.ts'
 
 /**
  * Makes this process the only server on `dataDir` until it ends, however it ends: the lock is the operating system's.

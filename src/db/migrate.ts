@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { errorMessage, StartupError } from '../core/errors.ts'
-import { giveToOwnerOf } from '../core/ownership.ts'
+import { giveToOwnerOf } from '../core/files/ownership.ts'
 import { sha256 } from '../core/secrets.ts'
 import { openForReading } from './open.ts'
 

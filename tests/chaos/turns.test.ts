@@ -32,16 +32,13 @@ const questionOf = (round: number) => `Question ${round}!`
 const answerOf = (round: number) => `This is the whole answer to question ${round}.`
 
 /** A model that takes its time and tells in its answer what it was asked. */
-async function startThinkingProvider(): Promise<ProviderDouble> {
-  const hung = new Set<number>()
+async function startThinkingProvider(killed: ReadonlySet<number>): Promise<ProviderDouble> {
   return startProvider(async ({ body }) => {
     await Bun.sleep(Math.random() * MAX_THINKING_MS)
     const round = Number(/Question (\d+)!/.exec(JSON.stringify(body.messages.at(-1)))?.[1])
     const text = answerOf(round).split(/(?<= )/)
-    // The first attempt at every second answer stops in the middle, so that only a kill ends it.
-    if (round % 2 === 0 || hung.has(round)) return { text }
-    hung.add(round)
-    return { text, fault: { hangAfterEvents: 3 } }
+    // Every second answer stops in the middle until the kill, so that one is cut short for certain.
+    return round % 2 === 0 || killed.has(round) ? { text } : { text, fault: { hangAfterEvents: 3 } }
   })
 }
 
@@ -98,7 +95,8 @@ async function openTestHouse(provider: ProviderDouble): Promise<{ house: House; 
 test(
   `the platform is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
   async () => {
-    await using provider = await startThinkingProvider()
+    const killed = new Set<number>()
+    await using provider = await startThinkingProvider(killed)
     const opened = await openTestHouse(provider)
     await using house = opened.house
     let { program } = opened
@@ -106,6 +104,7 @@ test(
       const before = await signIn(program.urls.web)
       const asking = ask(async () => before, opened.agentId, round).catch(() => null)
       await Bun.sleep(Math.random() * MAX_KILL_MS)
+      killed.add(round)
       await program.kill()
       program = await house.start()
       const person = await signIn(program.urls.web)
@@ -122,7 +121,8 @@ test(
 test(
   `the agent is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
   async () => {
-    await using provider = await startThinkingProvider()
+    const killed = new Set<number>()
+    await using provider = await startThinkingProvider(killed)
     const { house: opened, program, agentId } = await openTestHouse(provider)
     await using house = opened
     const person = await signIn(program.urls.web)
@@ -131,6 +131,7 @@ test(
       await Bun.sleep(Math.random() * MAX_KILL_MS)
       const pid = (await house.agentPids()).get(agentId)
       if (pid === undefined) throw new Error('The agent has no process')
+      killed.add(round)
       process.kill(pid, 'SIGKILL')
       await person.post(`/api/agents/${agentId}/restart`, {})
       expect(['done', 'failed']).toContain((await endOf(person, id)).state)

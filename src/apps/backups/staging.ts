@@ -4,7 +4,7 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
 import { StartupError } from '../../core/errors.ts'
-import { giveToOwnerOf } from '../../core/ownership.ts'
+import { giveToOwnerOf } from '../../core/files/ownership.ts'
 import { lockDataDir } from '../../db/instance-lock.ts'
 import { flush } from './archive.ts'
 

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { z } from 'zod'
 import { StartupError } from '../../core/errors.ts'
-import { giveToOwnerOf } from '../../core/ownership.ts'
+import { giveToOwnerOf } from '../../core/files/ownership.ts'
 
 /**
  * `replaced` is the folder with what was there before, null for a data folder that was new. `isAside` says that all of it is

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
-import { errorMessage, StartupError } from './errors.ts'
+import { errorMessage, StartupError } from '../errors.ts'
 import { giveToOwnerOf } from './ownership.ts'
 
 /**

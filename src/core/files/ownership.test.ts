@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tempFolder } from '../../tests/harness/temp-folder.ts'
+import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { giveToOwnerOf, giveTreeToOwnerOf } from './ownership.ts'
 
 const OTHER = 65_534
