@@ -40,7 +40,7 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
 
 type Route = [H, RouterRoute]
 
-/** Has chunked bodies received by what answers a request, not by the middleware before it. */
+/** Receives chunked bodies in the handler, not in the middleware before it. */
 function receiveFirst(router: Router<Route>): Router<Route> {
   return {
     name: router.name,

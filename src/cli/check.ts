@@ -1,6 +1,6 @@
 /** `warning` runs and deserves a word; `error` does not run, or is not safe. */
 export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string; fix?: Fix }
-/** What mends it without any harm, and the same as somebody would type it. */
+/** A harmless fix, and the command that does the same. */
 export type Fix = { command: string; run: () => void }
 
 export function ok(name: string, message: string): Check {

@@ -15,7 +15,7 @@ import { listWritePaths } from './service/write-paths.ts'
 /** Free space of this many times the floor deserves no warning. */
 const ROOMY = 2
 
-/** Whether the service can write where its settings say, as the user that it runs as. */
+/** Checks that the service's user can write to every path of its settings. */
 export function checkWritePaths(config: Config): Check[] {
   const name = 'writable paths'
   const { problems, untested } = testWritePaths(config)

@@ -10,7 +10,7 @@ const RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 1000, maxTimeout:
 /** An answer that grows in a chat: it is written with its first words, and edited until it is whole. */
 export type Reply = {
   add(text: string): void
-  /** Takes back what was added: the answer is told from its beginning. */
+  /** Drops the added text: the answer starts again from its beginning. */
   clear(): void
   /** Once all of it stands there. @throws what the service refuses for good, and the signal's reason. */
   finish(): Promise<void>

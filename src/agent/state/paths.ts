@@ -15,7 +15,7 @@ export function toParts(path: string): string[] {
 }
 
 /**
- * The parts of a path that is written to. Git obeys what stands in its folder, and the platform reads it.
+ * Returns the parts of a path to write to. Files of `.git` are refused: Git runs with their settings on the platform.
  * @throws AppError `invalid` as `toParts`, and for the files of Git.
  */
 export function toWritableParts(path: string): string[] {

@@ -40,7 +40,7 @@ const ToolCall = z.object({
 const Step = z.object({ text: z.string(), calls: z.array(ToolCall) })
 export type TurnStep = z.infer<typeof Step>
 
-/** What it takes to take a turn up again. */
+/** The state from which an interrupted turn resumes. */
 const SavedTurn = z.object({
   sessionKey: z.string().nullable(),
   messages: z.array(

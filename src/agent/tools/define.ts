@@ -48,7 +48,7 @@ export function defineTool<Schema extends z.ZodType>(definition: {
 /** One call of a tool by the model; `id` is the model's own. */
 export type ToolCallOfModel = { id: string; name: string; input: unknown; signal: AbortSignal }
 
-/** What comes before each use: counting it, asking the owner, and doing it with what came of that. */
+/** Runs a tool: counts the use, asks the owner when needed, and executes it with the approval. */
 export type Guard = (agentTool: AgentTool, call: ToolCallOfModel) => Promise<unknown>
 
 /** The tools as the AI SDK takes them, each behind `guard`. */

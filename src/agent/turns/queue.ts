@@ -1,6 +1,6 @@
 import type { AppError } from '../../core/errors.ts'
 
-/** What a queued turn runs; `letNextBegin` lets the next turn of the session start while this one waits for a person. */
+/** The work of a queued turn; `letNextBegin` lets the next turn of the session start while this one waits for a person. */
 type Work<Result> = (signal: AbortSignal, letNextBegin: () => void) => Promise<Result>
 
 /** Turns of one session run one after another, those of different sessions side by side. */

@@ -7,7 +7,7 @@ import type { ModelEvent } from './model-event.ts'
 /** A turn that kills its agent or its platform each time is not begun without end. */
 const MAX_RESTARTS = 3
 
-/** What a model is shown of a tool that was running when the turn was interrupted. */
+/** The result that a model gets for a tool that was running when the turn was interrupted. */
 const INTERRUPTED_TOOL =
   'Interrupted: the agent or its platform ended while this tool was running, so it is not known whether it took effect. Do not call it again before you have checked that, or asked.'
 

@@ -9,7 +9,7 @@ export type ServicePlan = {
   writePaths: readonly string[]
 }
 
-/** What an installed definition says; `writePaths` is null when the service may write wherever its user may. */
+/** The settings of an installed definition; `writePaths` is null when the service may write wherever its user may. */
 export type InstalledService = { dataDir: string; user: string | null; groups: string[]; writePaths: string[] | null }
 
 /** Also without namespaces, which the manager of one user cannot always make. */
