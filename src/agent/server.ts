@@ -150,6 +150,9 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   }
 }
 
+/** Limits the wait for interrupted turns and for messages that are being sent. */
+const INTERRUPT_MS = 3000
+
 type Interrupted = { ending: AbortController; queue: TurnQueue; server: Bun.Server<undefined> }
 
 /** Waits for what goes on, and interrupts it when that takes too long. */
@@ -158,7 +161,7 @@ async function interruptAfter(graceMs: number, idle: Promise<unknown>, { ending,
   if (await orLate(finished, graceMs, false)) return
   ending.abort()
   queue.interrupt(new AppError('unavailable', 'The agent is stopping', { code: AGENT_STOPPING }))
-  if (!(await orLate(finished, 1000, false))) await server.stop(true)
+  if (!(await orLate(finished, INTERRUPT_MS, false))) await server.stop(true)
 }
 
 type HistoryParts = { call: PlatformCall; log: Log; sessions: Sessions; stopping: AbortSignal }

@@ -70,8 +70,8 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
       return String(platform.asked.at(-1)?.messages.find((message) => message.role === 'tool')?.content)
     },
     async [Symbol.asyncDispose]() {
-      await platform.stop()
       await running.stop(0)
+      await platform.stop()
       await rm(folder, { recursive: true, force: true })
     },
   }

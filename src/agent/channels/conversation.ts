@@ -139,6 +139,9 @@ async function answer(deps: ConversationDeps, message: Waiting, openTurn: OpenTu
   } catch (error) {
     if (ending.aborted || !service.isFinal(error)) throw error
     log.warn({ channel, error: errorMessage(error) }, 'an answer cannot be delivered')
+  } finally {
+    // A message whose id is not recorded would stay beside the answer of the next run.
+    await reply.settle()
   }
   await inbox.finish(message.id)
 }

@@ -16,6 +16,8 @@ export type Reply = {
   finish(): Promise<void>
   /** Says something after it. @throws as `finish`. */
   tell(text: string): Promise<void>
+  /** Starts no further write and resolves when the one under way has ended and its message id is on disk. */
+  settle(): Promise<void>
 }
 
 type Needs = {
@@ -42,6 +44,7 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
     for (const [index, part] of parts.entries()) {
       const known = sent[index]
       if (known?.text === part) continue
+      signal.throwIfAborted()
       if (known) {
         await service.edit(message.place, known.id, part)
         known.text = part
@@ -58,6 +61,7 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
   }
   const showProgress = () => {
     timer = undefined
+    if (signal.aborted) return
     shown = text
     // What does not get through now is written at the end.
     running = sync()
@@ -68,8 +72,19 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
         plan()
       })
   }
-  const untilDelivered = (work: () => Promise<void>) =>
-    pRetry(work, { ...RETRY, signal, shouldRetry: ({ error }) => !service.isFinal(error) })
+  const untilDelivered = async (work: () => Promise<void>) => {
+    let isDelivered = false
+    const attempt = async () => {
+      await work()
+      isDelivered = true
+    }
+    try {
+      await pRetry(attempt, { ...RETRY, signal, shouldRetry: ({ error }) => !service.isFinal(error) })
+    } catch (error) {
+      // pRetry also rejects when the signal aborted during a successful attempt; sending again would duplicate the message.
+      if (!isDelivered) throw error
+    }
+  }
 
   return {
     add(more) {
@@ -89,6 +104,10 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
     async tell(sentence) {
       const write = async () => void (await service.write(message.place, sentence, message.messageId))
       await untilDelivered(write)
+    },
+    async settle() {
+      clearTimeout(timer)
+      await running
     },
   }
 }

@@ -51,7 +51,9 @@ export function startTelegramDouble() {
       if (!bot) return toResponse(refuse(401, 'Unauthorized'))
       if (isFile) return bot.download(rest)
       const text = await request.text()
-      return toResponse(await bot.call(rest, text === '' ? {} : JSON.parse(text), request.signal))
+      const answer = await bot.call(rest, text === '' ? {} : JSON.parse(text), request.signal)
+      await bot.delay(rest)
+      return toResponse(answer)
     },
   })
   return {
@@ -74,6 +76,7 @@ function createBot(id: number, username: string) {
   const calls: string[] = []
   const notes: string[] = []
   const faults = new Map<string, Answer[]>()
+  const delays = new Map<string, number>()
   const files = new Map<string, { bytes: Uint8Array; path: string; sizeBytes: number }>()
   let lastUpdateId = 1000
   let lastMessageId = 0
@@ -168,6 +171,8 @@ function createBot(id: number, username: string) {
       faults.set(method, [...(faults.get(method) ?? []), answer])
     },
     clearFaults: () => faults.clear(),
+    /** Delays the answer to the next call of a method, after its effect. */
+    delayNext: (method: string, delayMs: number) => void delays.set(method, delayMs),
     addFile(fileId: string, path: string, bytes: Uint8Array, sizeBytes = bytes.byteLength) {
       files.set(fileId, { bytes, path, sizeBytes })
     },
@@ -198,6 +203,11 @@ function createBot(id: number, username: string) {
       const message = said.get(messageId)
       if (!message) throw new Error(`Nobody said ${messageId}`)
       deliver(message)
+    },
+    async delay(method: string): Promise<void> {
+      const delayMs = delays.get(method) ?? 0
+      delays.delete(method)
+      if (delayMs > 0) await Bun.sleep(delayMs)
     },
     async call(method: string, input: unknown, signal: AbortSignal): Promise<Answer> {
       calls.push(method)

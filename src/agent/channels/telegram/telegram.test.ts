@@ -261,6 +261,35 @@ test('an agent that is stopped in mid-answer answers anew when it starts again, 
   expect(bot.textsIn(ADA.id)).toEqual(['You said: long', 'You said: next'])
 })
 
+test('agent.stop records the id of a message that is being sent before it resolves', async () => {
+  const { bot, agent } = await startBotAgent()
+  await using _ = agent
+  bot.delayNext('sendMessage', 500)
+  agent.platform.next(hangs('Half an ').answerer)
+  bot.say(ADA, { text: 'long' })
+  await until('the first words', () => bot.textsIn(ADA.id).includes('Half an'))
+  await agent.stop(0)
+  const inbox: unknown = JSON.parse(await readFile(join(agent.folder, 'channels/telegram-inbox.json'), 'utf8'))
+  expect(inbox).toMatchObject({ waiting: [{ sentIds: [String(bot.shown[0]?.id)] }] })
+  await agent.restart()
+  await until('the answer', () => bot.textsIn(ADA.id).includes('You said: long'))
+  expect(bot.textsIn(ADA.id)).toEqual(['You said: long'])
+})
+
+test('agent.stop does not send a failure notice again that was sent while the agent stopped', async () => {
+  const { bot, agent } = await startBotAgent()
+  await using _ = agent
+  bot.delayNext('sendMessage', 500)
+  agent.platform.next(fails(400, 'No such model'))
+  bot.say(ADA, { text: 'fail' })
+  await until('the notice', () => bot.textsIn(ADA.id).length === 1)
+  await agent.stop(0)
+  await agent.restart()
+  bot.say(ADA, { text: 'next' })
+  await until('the next answer', () => bot.textsIn(ADA.id).includes('You said: next'))
+  expect(bot.textsIn(ADA.id)).toEqual([expect.stringContaining('I could not answer'), 'You said: next'])
+})
+
 function trickle(count: number, everyMs: number): Response {
   const body = async function* () {
     for (let index = 0; index < count; index += 1) {
