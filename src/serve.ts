@@ -13,7 +13,6 @@ import { createAgentDoor } from './apps/listeners/agent-door.ts'
 import { openHeadRoom } from './apps/listeners/head-room.ts'
 import { createMisdirectedNote, hostRuleOf } from './apps/listeners/hosts.ts'
 import { listen } from './apps/listeners/listen.ts'
-import { keepDescriptorsSpare } from './apps/listeners/spare-descriptors.ts'
 import { noteServerAddress } from './apps/server-address.ts'
 import type { Config } from './core/config.ts'
 import { requireWritableFolder } from './core/files/writable.ts'
@@ -89,7 +88,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
     log,
   })
   const forgetAddress = noteServerAddress(config.dataDir, listeners.localUrls)
-  const stopSparing = keepDescriptorsSpare(listeners, log)
   const traces = config.traces && (await openTraces(config.traces, log))
   const trace = (provider: AiProvider) => traces?.trace(provider) ?? provider
   const providers = (await openKeylessProviders(config)).map(trace)
@@ -138,7 +136,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
     countRunning: () => house?.countRunning() ?? 0,
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
-      stopSparing()
       await stopChecking?.()
       await listeners.stop()
       closeHeadRoom()

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { withFreeDescriptors } from '../../core/concurrency/spare-descriptors.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Channel, openChannel } from '../files/channel.ts'
 import { createProcessTable } from '../runtimes/process/table.ts'
@@ -51,8 +50,6 @@ const COMMAND = Bun.isStandaloneExecutable
 const ENVIRONMENT = { BUN_FEATURE_FLAG_NO_ORPHANS: '1' }
 /** Loading takes a fraction of a second, on a busy machine many. */
 const START_MS = 30_000
-/** The pipes of a child and what starting it takes meanwhile. */
-const NEEDED_DESCRIPTORS = 12
 const IS_LINUX = process.platform === 'linux'
 /** `ps` has to be started for each look where there is no `/proc`. */
 const LOOK_MS = IS_LINUX ? 50 : 500
@@ -63,9 +60,8 @@ type Current = { ask: ParserJob<unknown>['answer']; maxOutputBytes: number; outp
 
 /** Starts a parser. Its memory is watched while a job runs. */
 export function startParser(kind: ParserKind, maxMemoryBytes: number): ParserProcess {
-  const child = withFreeDescriptors(NEEDED_DESCRIPTORS, () =>
-    Bun.spawn([...COMMAND, kind], { cwd: '/', env: ENVIRONMENT, stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' }),
-  )
+  const stdio = { stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' } as const
+  const child = Bun.spawn([...COMMAND, kind], { cwd: '/', env: ENVIRONMENT, ...stdio })
   child.unref()
   preferWhenMemoryIsShort(child.pid)
   let current: Current | null = null

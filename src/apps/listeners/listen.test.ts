@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { bearer, json } from '../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
-import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
 import { createLog } from '../../core/log.ts'
 import { listen } from './listen.ts'
 
@@ -53,36 +52,6 @@ test('while the service starts it lives, and serves nothing', async () => {
       const ready = await fetch(`${url}/readyz`)
       expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1'])
     }
-  } finally {
-    await listeners.stop()
-  }
-})
-
-test('a shut port refuses, and opens again with the rest even when another program held one of them meanwhile', async () => {
-  const log = createLog('info', { write: () => undefined })
-  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [], log }
-  const listeners = listen(() => null, { ...settings, judgeHost: () => 'served', noteMisdirected: () => undefined })
-  const { web, backend } = listeners.localUrls
-  const statusOf = (url: string) =>
-    fetch(`${url}/healthz`, { keepalive: false }).then(
-      ({ status }) => status,
-      () => 'refused',
-    )
-  try {
-    using underWay = await openRaw(web)
-    await underWay.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n')
-    // The port hands a connection over when it has taken those before it.
-    expect(await statusOf(web)).toBe(200)
-    listeners.shut()
-    expect([await statusOf(web), await statusOf(backend)]).toEqual(['refused', 'refused'])
-    const other = Bun.serve({ hostname: '127.0.0.1', port: listeners.ports.web, fetch: () => new Response('other') })
-    expect(() => listeners.reopen()).toThrow(/WEB_PORT: 127\.0\.0\.1:\d+ is taken by another program/)
-    expect(await statusOf(backend)).toBe(200)
-    await other.stop(true)
-    listeners.reopen()
-    expect(await statusOf(web)).toBe(200)
-    await underWay.write('\r\n')
-    expect((await underWay.answer()).status).toBe(200)
   } finally {
     await listeners.stop()
   }

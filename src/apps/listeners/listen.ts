@@ -40,10 +40,6 @@ export type Listeners = {
   listenForAgents(host: string, ports: readonly number[]): number
   /** Of the three ports; agents that come by a door of their own are callers of the backend and not counted. */
   countUnderWay(): Record<Face, UnderWay>
-  /** Refuses new connections at every door until `reopen`; requests, streams and WebSockets under way live on. */
-  shut(): void
-  /** @throws AggregateError of a StartupError for each port that another program took meanwhile; the others are open then. */
-  reopen(): void
   /** Refuses new connections and waits for requests under way, at most 10 s. */
   stop(): Promise<void>
 }
@@ -68,10 +64,7 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
   try {
     for (const face of FACES) {
       const place = { face, host: options.host }
-      doors[face] = openDoor(
-        (port) => listenOn(getHouse, { ...place, port }, options, stopping.signal),
-        options.ports[face],
-      )
+      doors[face] = openDoor(listenOn(getHouse, { ...place, port: options.ports[face] }, options, stopping.signal))
     }
   } catch (error) {
     for (const door of allDoors()) void door.end()
@@ -93,18 +86,11 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
       const place = { face: 'backend', host, onlyBelow: '/v1/' } as const
       const listenAt = (port: number) =>
         listenOn(getHouse, { ...place, port }, { ...options, trustedProxies: [] }, stopping.signal)
-      const door = firstFree(wantedPorts, (wantedPort) => openDoor(listenAt, wantedPort))
+      const door = openDoor(firstFree(wantedPorts, listenAt))
       agentDoors.push(door)
       return door.port
     },
     countUnderWay: () => mapFaces((face) => doors[face]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
-    shut() {
-      for (const door of allDoors()) door.shut()
-    },
-    reopen() {
-      const errors = allDoors().flatMap((door) => reopenOrTell(door))
-      if (errors.length > 0) throw new AggregateError(errors, errors.map(errorMessage).join('; '))
-    },
     async stop() {
       stopping.abort()
       const publicPorts = [doors.web, doors.summarizer].flatMap((door) => door?.port ?? [])
@@ -118,15 +104,6 @@ export function listen(getHouse: () => House | null, options: ListenOptions): Li
       await Promise.race([drained, Bun.sleep(DRAIN_MS)])
       await Promise.all(allDoors().map((door) => door.end()))
     },
-  }
-}
-
-function reopenOrTell(door: Door): unknown[] {
-  try {
-    door.reopen()
-    return []
-  } catch (error) {
-    return [error]
   }
 }
 
