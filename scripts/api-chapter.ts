@@ -1,4 +1,4 @@
-import type { ApiDocument, Operation, Schema } from '../src/apps/api-document/document.ts'
+import type { ApiDocument, Operation, Schema } from '../src/server/api-document/document.ts'
 
 /** Types that say more than this are told in the document alone. */
 const MAX_TYPE = 600

@@ -112,7 +112,7 @@ function renderContent(chapter: Chapter, chapters: ReadonlyMap<string, Chapter>)
     .replaceAll('<pre>', '<pre tabindex="0">')
 }
 
-/** Where a link of `chapter` leads on the web: `interface.md#x` is `/docs/interface#x`. @throws Error when it leads nowhere. */
+/** Where a link of `chapter` leads on the web: `interface.md#x` is `/docs/http-api#x`. @throws Error when it leads nowhere. */
 function toAddress(href: string, chapter: Chapter, chapters: ReadonlyMap<string, Chapter>): string {
   if (/^https?:/.test(href)) return href
   // What the build writes is no file of the repository.

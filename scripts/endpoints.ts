@@ -1,7 +1,7 @@
 /** `bun run endpoints`: writes `tests/endpoints.txt`, one line a route; `--check` only says whether it is up to date. */
 import { join } from 'node:path'
-import { createEmptyApp } from '../src/apps/empty-app.ts'
 import { readConfig } from '../src/core/config.ts'
+import { createEmptyApp } from '../src/server/empty-app.ts'
 import { describeRoutes } from './routes.ts'
 
 const file = join(import.meta.dir, '..', 'tests/endpoints.txt')

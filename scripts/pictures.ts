@@ -2,16 +2,16 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { CreatedKey } from '../src/features/accounts/keys/schemas.ts'
 import { WebAgentList } from '../src/features/agents/registry/schemas.ts'
-import { CreatedKey } from '../src/features/people/keys/schemas.ts'
-import { Run, Swarm } from '../src/features/talk/swarms/schemas.ts'
-import { listOwnPages } from '../tests/browser/pages.ts'
+import { Run, Swarm } from '../src/features/conversations/swarms/schemas.ts'
+import { listOwnPages } from '../tests/e2e/pages.ts'
 import { buildDashboard, hasBrowser, openBrowser, signInBrowser } from '../tests/harness/browser.ts'
 import { createAgent, type Person, signUp } from '../tests/harness/client.ts'
 import { startProvider } from '../tests/harness/doubles/provider.ts'
 import { json, read } from '../tests/harness/requests.ts'
 import { addPast } from '../tests/harness/rows/past.ts'
-import { openHouse } from '../tests/harness/server.ts'
+import { openInstallation } from '../tests/harness/server.ts'
 import { until } from '../tests/harness/until.ts'
 
 const SIZES = [
@@ -35,10 +35,10 @@ const strangers = ['/', '/login', '/signup', '/forgot-password', '/reset-passwor
 async function takePictures(folder: string, wanted: readonly string[]): Promise<void> {
   await buildDashboard()
   await using provider = await startProvider({ text: 'The harbour opens at **six**. I have put it into `plan.md`.' })
-  await using house = await openHouse({
+  await using installation = await openInstallation({
     environment: { OPENROUTER_API_KEY: 'sk-or-the-double-takes-any', OPENROUTER_BASE_URL: provider.baseUrl },
   })
-  const { web } = (await house.start()).urls
+  const { web } = (await installation.start()).urls
   await using browser = await openBrowser(web)
   const { page } = browser
   await page.emulateMedia({ reducedMotion: 'reduce' })
@@ -53,7 +53,7 @@ async function takePictures(folder: string, wanted: readonly string[]): Promise<
   await signInBrowser(page, web)
   await take('new', ['/', '/agents', '/cost', '/team/swarms', '/team/map', '/team/inbox'])
   const { agentId, keyId } = await furnish(ada)
-  addPast(join(house.dataDir, 'stead.db'), new Date())
+  addPast(join(installation.dataDir, 'stead.db'), new Date())
   const swarmPages = await furnishSwarm(ada, agentId)
   await take('own', [...listOwnPages(agentId), ...OTHER_STATES, `/keys/${keyId}`, ...swarmPages])
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })

@@ -1,4 +1,4 @@
-import { type DeclaredRoute, listRoutes, type Registered } from '../src/apps/api-document/routes.ts'
+import { type DeclaredRoute, listRoutes, type Registered } from '../src/server/api-document/routes.ts'
 
 /**
  * One line a route, sorted: `METHOD PATH PORT GUARD TRAIT…`, where the first part of Hono's path is the port.

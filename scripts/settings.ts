@@ -1,4 +1,4 @@
-/** `bun run settings`: writes `web/docs/settings.md` and `.env.example` from the settings as the program reads them; `--check` only says whether they are up to date. */
+/** `bun run settings`: writes `web/docs/configuration.md` and `.env.example` from the settings as the program reads them; `--check` only says whether they are up to date. */
 import { join } from 'node:path'
 import { z } from 'zod'
 import { RELOADED_SETTINGS, SECRETS, SETTING_GROUPS } from '../src/core/settings/environment.ts'
@@ -30,7 +30,7 @@ const NAMED_SETTINGS: Readonly<Record<string, string>> = {
 }
 
 const root = join(import.meta.dir, '..')
-const WRITTEN = { 'web/docs/settings.md': describeSettings(), '.env.example': toExample() }
+const WRITTEN = { 'web/docs/configuration.md': describeSettings(), '.env.example': toExample() }
 
 let isOutOfDate = false
 for (const [path, actual] of Object.entries(WRITTEN)) {

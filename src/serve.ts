@@ -4,16 +4,6 @@ import { createHttpProvider } from './adapters/models/http-provider.ts'
 import type { AiProvider } from './adapters/models/provider.ts'
 import type { RuntimeName } from './adapters/runtimes/contract/runtime.ts'
 import { openTraces } from './adapters/traces/open-traces.ts'
-import { requireFinished, undoUnfinished } from './apps/backups/unfinished.ts'
-import { requireWhole } from './apps/damage.ts'
-import { type OpenHouse, openHouse } from './apps/house.ts'
-import { openKey } from './apps/keys/encryption-key.ts'
-import { startDatabaseCheck } from './apps/later-check.ts'
-import { createAgentDoor } from './apps/listeners/agent-door.ts'
-import { openHeadRoom } from './apps/listeners/head-room.ts'
-import { createMisdirectedNote, hostRuleOf } from './apps/listeners/hosts.ts'
-import { listen } from './apps/listeners/listen.ts'
-import { noteServerAddress } from './apps/server-address.ts'
 import type { Config } from './core/config.ts'
 import { requireWritableFolder } from './core/files/writable.ts'
 import { newId } from './core/ids.ts'
@@ -21,10 +11,20 @@ import type { Log } from './core/log.ts'
 import { reloadConfig } from './core/settings/reload.ts'
 import type { ShownSetting } from './core/settings/show.ts'
 import { lockDataDir } from './db/instance-lock.ts'
-import type { RunStead } from './features/house/backups/run-backup.ts'
-import { createLogTail, type LogTail } from './features/house/logs/log-tail.ts'
-import { toSetupUrl } from './features/people/setup/link.ts'
+import { toSetupUrl } from './features/accounts/setup/link.ts'
+import type { RunStead } from './features/admin/backups/run-backup.ts'
+import { createLogTail, type LogTail } from './features/admin/logs/log-tail.ts'
 import { startRunner } from './jobs/runner.ts'
+import { requireFinished, undoUnfinished } from './server/backups/unfinished.ts'
+import { requireWhole } from './server/damage.ts'
+import { openKey } from './server/keys/encryption-key.ts'
+import { startDatabaseCheck } from './server/later-check.ts'
+import { createAgentDoor } from './server/listeners/agent-listener.ts'
+import { openHeadRoom } from './server/listeners/head-room.ts'
+import { createMisdirectedNote, hostRuleOf } from './server/listeners/hosts.ts'
+import { listen } from './server/listeners/listen.ts'
+import { type OpenServer, openServer } from './server/open.ts'
+import { noteServerAddress } from './server/server-address.ts'
 
 /** What comes from outside the configuration: the environment of agents and the way to start one. */
 export type ServeOptions = {
@@ -76,10 +76,10 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const unlock = lockDataDir(config.dataDir)
   const isCheckDue = requireUsableData(config)
   const encryptionKey = openKey(config)
-  let house: OpenHouse | null = null
+  let installation: OpenServer | null = null
   await startFetchThread()
   const closeHeadRoom = openHeadRoom()
-  const listeners = listen(() => house, {
+  const listeners = listen(() => installation, {
     host: config.host,
     ports: config.ports,
     trustedProxies: config.trustedProxies,
@@ -92,7 +92,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const trace = (provider: AiProvider) => traces?.trace(provider) ?? provider
   const providers = (await openKeylessProviders(config)).map(trace)
   const openThisPlatform = () =>
-    openHouse({
+    openServer({
       config,
       log,
       encryptionKey,
@@ -110,14 +110,14 @@ export async function serve(options: ServeOptions): Promise<Server> {
       },
     })
   const first = await openThisPlatform()
-  house = first
+  installation = first
   const adopt = async () => {
-    if (!house?.wasAdopted()) return
+    if (!installation?.wasAdopted()) return
     log.info('The agents were adopted: they are looked after from now on.')
-    const before = house
-    house = null
+    const before = installation
+    installation = null
     await before.close()
-    house = await openThisPlatform()
+    installation = await openThisPlatform()
   }
   const stopChecking = isCheckDue && options.runStead ? startDatabaseCheck(options.runStead, log) : null
   const stopWaiting = startRunner(first.standsBack ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
@@ -131,16 +131,16 @@ export async function serve(options: ServeOptions): Promise<Server> {
     models: first.listProviders(),
     reload(next) {
       reloadConfig(config, next)
-      house?.reload()
+      installation?.reload()
     },
-    countRunning: () => house?.countRunning() ?? 0,
+    countRunning: () => installation?.countRunning() ?? 0,
     async stop({ stopAgents = false } = {}) {
       forgetAddress()
       await stopChecking?.()
       await listeners.stop()
       closeHeadRoom()
       await stopWaiting()
-      await house?.close({ stopAgents })
+      await installation?.close({ stopAgents })
       await traces?.close()
       unlock()
     },
@@ -187,6 +187,6 @@ async function isAnswering(baseUrl: string): Promise<boolean> {
 }
 
 /** Returns where the first account is created, null when there is one. */
-function toSetup(link: OpenHouse['setupLink'], appUrl: string): Server['setup'] {
+function toSetup(link: OpenServer['setupLink'], appUrl: string): Server['setup'] {
   return link && { url: toSetupUrl(appUrl, link.token), expiresAt: link.expiresAt }
 }

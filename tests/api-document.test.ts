@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { type ApiDocument, examplesOf } from '../src/apps/api-document/document.ts'
-import { WINGS } from '../src/apps/api-document/operations/operations.ts'
-import { listRoutes } from '../src/apps/api-document/routes.ts'
-import { createEmptyApp } from '../src/apps/empty-app.ts'
 import { readConfig } from '../src/core/config.ts'
 import { answers } from '../src/http/answers.ts'
 import type { BaseEnv, Face } from '../src/http/env.ts'
+import { type ApiDocument, examplesOf } from '../src/server/api-document/document.ts'
+import { DOMAINS } from '../src/server/api-document/operations/operations.ts'
+import { listRoutes } from '../src/server/api-document/routes.ts'
+import { createEmptyApp } from '../src/server/empty-app.ts'
 import { requireDocumented } from './harness/documents/documented.ts'
 import { testPlatform } from './harness/platform.ts'
 
@@ -86,7 +86,9 @@ test('GET /openapi.json: every operation has a summary, verb first and at most t
 
 test('each line of the operations is that of a route, and no route has two', () => {
   const routes = new Set(ROUTES.flatMap(({ name, face }) => [name, `${name} ${face}`]))
-  const lines = Object.values(WINGS).flatMap((wing) => Object.values(wing).flatMap((room) => Object.keys(room.routes)))
+  const lines = Object.values(DOMAINS).flatMap((domain) =>
+    Object.values(domain).flatMap((feature) => Object.keys(feature.routes)),
+  )
   expect(lines.filter((line) => !routes.has(line))).toEqual([])
   expect(lines.filter((line, index) => lines.indexOf(line) !== index)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import {
-  describeRooms,
+  describeFeatures,
   findFullFolders,
   findLongFunctions,
   findViolations,
@@ -10,7 +10,7 @@ import {
 
 const root = join(import.meta.dir, '..')
 
-test('every file keeps to its floor', async () => {
+test('every file imports only from its layer and those below', async () => {
   const paths = [...new Bun.Glob('{src,web,migrations}/**/*.{ts,tsx}').scanSync(root)].filter(
     (path) => !path.startsWith('web/dist/') && !path.endsWith('.d.ts'),
   )
@@ -19,7 +19,7 @@ test('every file keeps to its floor', async () => {
   )
   expect(sources.size).toBeGreaterThan(50)
   expect(findViolations(sources)).toEqual([])
-  console.info(describeRooms(sources))
+  console.info(describeFeatures(sources))
 })
 
 test('no function outside tests takes more than 80 lines', async () => {
@@ -67,12 +67,12 @@ const ALLOWED: [file: string, text: string][] = [
   ['src/adapters/process/a.ts', "import type { Log } from '../../core/log.ts'"],
   [
     'src/features/agents/logs/a.ts',
-    "import { b } from '../../people/keys/verify.ts'\nimport { c } from '../../../http/c.ts'",
+    "import { b } from '../../accounts/keys/verify.ts'\nimport { c } from '../../../http/c.ts'",
   ],
   ['src/features/agents/logs/a.ts', "import { b } from './web.ts'"],
   ['src/features/web-tools/open.ts', "import { createEgress } from '../../adapters/egress/egress.ts'"],
   ['src/features/web-tools/feeds/a.ts', "import { type Egress, isUnsent } from '../../../adapters/egress/egress.ts'"],
-  ['src/features/people/open.ts', "import type { Base } from '../base.ts'\nimport { a } from './keys/verify.ts'"],
+  ['src/features/accounts/open.ts', "import type { Base } from '../base.ts'\nimport { a } from './keys/verify.ts'"],
   [
     'src/features/agents/logs/a.ts',
     'export const a = (deps) => deps.fetch(url) // not fetch(url), and not process.env',
@@ -80,10 +80,10 @@ const ALLOWED: [file: string, text: string][] = [
   ['src/features/agents/logs/a.test.ts', "import { testPlatform } from '../../../../tests/harness/platform.ts'"],
   ['src/db/a.test.ts', "import { migrations } from '../../migrations/list.ts'"],
   [
-    'src/apps/a.ts',
+    'src/server/a.ts',
     "import { migrations } from '../../migrations/list.ts'\nimport { b } from '../features/keys/web.ts'",
   ],
-  ['src/serve.ts', "import { a } from './apps/app.ts'"],
+  ['src/serve.ts', "import { a } from './server/app.ts'"],
   ['src/agent/a.ts', "import { a } from '../core/a.ts'\nimport { b } from '../http/sse.ts'"],
   ['src/main.ts', "import { a } from './agent/a.ts'\nexport const b = process.env"],
   ['src/cli/a.ts', "import { a } from '../serve.ts'\nexport const b = process.env.HOME"],
@@ -107,14 +107,14 @@ const REFUSED: [file: string, text: string][] = [
   ['src/http/a.ts', "import { a } from '../jobs/queue.ts'"],
   ['src/adapters/a.ts', "import { a } from '../db/open.ts'"],
   ['src/jobs/a.ts', "import {\n  a,\n  b,\n} from '../adapters/a.ts'"],
-  ['src/features/agents/logs/a.ts', "import { b } from '../../people/keys/web.ts'"],
-  ['src/features/agents/logs/a.ts', "import { b } from '../../house/administration/list-users.ts'"],
+  ['src/features/agents/logs/a.ts', "import { b } from '../../accounts/keys/web.ts'"],
+  ['src/features/agents/logs/a.ts', "import { b } from '../../admin/accounts/list-users.ts'"],
   ['src/features/keys/a.ts', "import { b } from '../logs/b.ts'"],
-  ['src/features/agents/logs/a.ts', "export { b } from '../../people/keys/backend.ts'"],
+  ['src/features/agents/logs/a.ts', "export { b } from '../../accounts/keys/backend.ts'"],
   ['src/features/web-tools/feeds/web.ts', "import { createEgress } from '../../../adapters/egress/egress.ts'"],
   ['src/features/base.ts', "import { a } from './people/keys/verify.ts'"],
-  ['src/features/people/open.ts', "import type { Agents } from '../agents/open.ts'"],
-  ['src/features/agents/logs/a.ts', "const b = await import('../../../apps/app.ts')"],
+  ['src/features/accounts/open.ts', "import type { Agents } from '../agents/open.ts'"],
+  ['src/features/agents/logs/a.ts', "const b = await import('../../../server/app.ts')"],
   ['src/features/agents/logs/a.ts', "import '../../../agent/a.ts'"],
   ['src/features/agents/logs/a.ts', "import { migrations } from '../../../../migrations/list.ts'"],
   ['src/features/agents/logs/a.ts', "import { testPlatform } from '../../../../tests/harness/platform.ts'"],
@@ -124,8 +124,8 @@ const REFUSED: [file: string, text: string][] = [
   ['src/features/agents/logs/a.ts', 'export const a = process.env.HOME'],
   ['src/features/agents/logs/a.ts', 'export const a = Bun.env.HOME'],
   ['src/features/agents/logs/a.ts', 'export const a = (db) => db.transaction(() => {})'],
-  ['src/features/agents/logs/a.test.ts', "import { a } from '../../../apps/app.ts'"],
-  ['src/apps/a.ts', "import { a } from '../serve.ts'"],
+  ['src/features/agents/logs/a.test.ts', "import { a } from '../../../server/app.ts'"],
+  ['src/server/a.ts', "import { a } from '../serve.ts'"],
   ['src/serve.ts', "import { a } from './main.ts'"],
   ['src/agent/a.ts', "import { a } from '../features/chat/send.ts'"],
   ['src/agent/a.ts', "import { a } from '../db/open.ts'"],
@@ -148,20 +148,20 @@ test('circles are found through any number of files, and told once', () => {
   expect(findViolations(sources)).toEqual(['circle: src/core/x.ts → src/core/y.ts → src/core/z.ts → src/core/x.ts'])
 })
 
-test('rooms that import each other by different files are a circle too', () => {
+test('two features that import each other through different files are a cycle', () => {
   const sources = new Map([
-    ['src/features/people/a/one.ts', "import { two } from '../b/two.ts'"],
-    ['src/features/people/b/two.ts', ''],
-    ['src/features/people/b/three.ts', "import { four } from '../a/four.ts'"],
-    ['src/features/people/a/four.ts', ''],
+    ['src/features/accounts/a/one.ts', "import { two } from '../b/two.ts'"],
+    ['src/features/accounts/b/two.ts', ''],
+    ['src/features/accounts/b/three.ts', "import { four } from '../a/four.ts'"],
+    ['src/features/accounts/a/four.ts', ''],
     ['src/adapters/git/one.ts', "import { two } from '../files/two.ts'"],
     ['src/adapters/files/two.ts', ''],
     ['src/adapters/files/three.ts', "import { four } from '../git/four.ts'"],
     ['src/adapters/git/four.ts', ''],
   ])
   expect(findViolations(sources)).toEqual([
-    'circle of rooms: adapters/files → adapters/git → adapters/files',
-    'circle of rooms: people/a → people/b → people/a',
+    'circle of features: accounts/a → accounts/b → accounts/a',
+    'circle of features: adapters/files → adapters/git → adapters/files',
   ])
 })
 

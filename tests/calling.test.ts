@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { CreatedKey } from '../src/features/people/keys/schemas.ts'
+import { CreatedKey } from '../src/features/accounts/keys/schemas.ts'
 import { PASSWORD, signUp } from './harness/client.ts'
 import { startProvider } from './harness/doubles/provider.ts'
-import { openHouse } from './harness/server.ts'
+import { openInstallation } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
 
 const CHAPTER = join(import.meta.dir, '..', 'web', 'docs', 'calling.md')
@@ -73,7 +73,7 @@ test('the typed client: its example is right to the compiler, and a path, a fiel
   expect(errors).toHaveLength(wrong.length)
 }, 300_000)
 
-test('the examples of web/docs/calling.md run: a key, the agents, a completion and a page, in each language', async () => {
+test('the examples of web/docs/ai-gateway.md run: a key, the agents, a completion and a page, in each language', async () => {
   const provider = await startProvider()
   const pages = Bun.serve({
     port: 0,
@@ -81,8 +81,8 @@ test('the examples of web/docs/calling.md run: a key, the agents, a completion a
       new Response('<title>Tea</title><h1>Tea</h1><p>Green tea.</p>', { headers: { 'content-type': 'text/html' } }),
   })
   const models = { OPENROUTER_API_KEY: 'sk-or-test', OPENROUTER_BASE_URL: provider.baseUrl }
-  await using house = await openHouse({ environment: { ...models, SUMMARIZER_ALLOW_PRIVATE: 'true' } })
-  const server = await house.start()
+  await using installation = await openInstallation({ environment: { ...models, SUMMARIZER_ALLOW_PRIVATE: 'true' } })
+  const server = await installation.start()
   const person = await signUp(server.urls.web)
   const environment: Record<string, string> = {
     PATH: process.env.PATH ?? '',

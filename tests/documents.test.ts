@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readDocuments } from '../scripts/build-web.ts'
 import { renderDocuments } from '../scripts/docs.ts'
-import { createApp } from '../src/apps/app.ts'
+import { createApp } from '../src/server/app.ts'
 import { testPlatform } from './harness/platform.ts'
 
 const TEMPLATE = '<!doctype html><title>{{title}}</title><nav>{{chapters}}</nav><main>{{content}}</main>'
@@ -45,7 +45,7 @@ test.each([
   },
 )
 
-test.each(['/docs/nothing', '/docs/README', '/docs/settings/more', '/docs/Settings', '/docs/settings.md'])(
+test.each(['/docs/nothing', '/docs/README', '/docs/configuration/more', '/docs/Settings', '/docs/configuration.md'])(
   'GET %s: 404, for browsers with the list of chapters, for others in JSON',
   async (path) => {
     const get = withDocuments()

@@ -68,11 +68,11 @@ test('of two handlers for one path the first is told, because it answers', () =>
   expect(describeRoutes(new Hono().route('/web', web).routes)).toEqual(['GET /a web signed-in'])
 })
 
-test('web/docs/interface.md names the path of every route', async () => {
+test('web/docs/http-api.md names the path of every route', async () => {
   const read = (path: string) => Bun.file(join(import.meta.dir, '..', path)).text()
   const routes = (await read('tests/endpoints.txt')).trim().split('\n')
   const paths = [...new Set(routes.map((line) => line.split(' ')[1] ?? ''))]
-  const named = new Set((await read('web/docs/interface.md')).match(/\/[\w/:.*-]*/g))
+  const named = new Set((await read('web/docs/http-api.md')).match(/\/[\w/:.*-]*/g))
   expect(paths.length).toBeGreaterThan(100)
   expect(paths.filter((path) => !named.has(path))).toEqual([])
 })

@@ -7,8 +7,8 @@ import { startProvider } from './harness/doubles/provider.ts'
 import { openAlone } from './harness/executables/alone.ts'
 import { json } from './harness/requests.ts'
 import { until } from './harness/until.ts'
-import { answerLikeAModel, doMainJob, withProvider } from './journeys/main-job.ts'
-import { PLAIN_PAGE } from './parsers/hostile-pages.ts'
+import { answerLikeAModel, doMainJob, withProvider } from './integration/journeys/main-job.ts'
+import { PLAIN_PAGE } from './integration/parsers/hostile-pages.ts'
 
 const root = join(import.meta.dir, '..')
 const built = join(root, 'dist/stead')
@@ -38,7 +38,7 @@ test('the executable carries the dashboard and the documents', async () => {
     expect(asset.headers.get('cache-control')).toContain('immutable')
     expect(await asset.arrayBuffer()).toEqual(await Bun.file(join(root, 'web/dist', path)).arrayBuffer())
   }
-  expect(await (await fetch(`${program.urls.web}/docs/settings`)).text()).toContain('>Settings</h1>')
+  expect(await (await fetch(`${program.urls.web}/docs/configuration`)).text()).toContain('>Settings</h1>')
   expect((await program.stop()).exitCode).toBe(0)
 }, 300_000)
 

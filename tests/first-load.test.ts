@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { brotliDecompressSync } from 'node:zlib'
-import { dashboardWeb, openDashboard } from '../src/apps/dashboard.ts'
+import { dashboardWeb, openDashboard } from '../src/server/dashboard.ts'
 import { buildDashboard } from './harness/browser.ts'
 
 /** Scripts and styles of a page when it is opened for the first time, as they travel. */

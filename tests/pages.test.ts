@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { PAGES } from '../src/apps/pages.ts'
+import { PAGES } from '../src/server/pages.ts'
 
 /** Found at run time: what it is made of belongs to the browser, and is compiled for one. */
 const ROUTES = join(import.meta.dir, '..', 'web/routes.tsx')

@@ -137,7 +137,7 @@ const security = createRoute({
 const notices = createRoute({
   getParentRoute: () => signedIn,
   path: '/settings/notices',
-  component: lazyRouteComponent(() => import('./notices/notices-page.tsx'), 'NoticesPage'),
+  component: lazyRouteComponent(() => import('./notifications/notices-page.tsx'), 'NoticesPage'),
 })
 const keys = createRoute({
   getParentRoute: () => signedIn,

@@ -64,9 +64,9 @@ export async function measureChannels(bench: Workbench): Promise<Measurement[]> 
   const opened = Object.entries(MESSENGERS).map(([name, start]) => ({ name, ...start() }))
   for (const { stop } of opened) bench.onEnd(async () => void (await stop()))
   const environment = Object.assign({ AI_ECHO: 'true' }, ...opened.map((messenger) => messenger.environment))
-  const house = await prepareHouse(bench, environment)
-  const email = await createUser(bench, house, 'network')
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench, environment)
+  const email = await createUser(bench, installation, 'network')
+  const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)
   const alone = await measureAgents(stead, cookie, 'Alone', () => null)
   const measurements: Measurement[] = []
@@ -121,7 +121,7 @@ function toMeasurement(name: string, listening: number, alone: number): Measurem
     unit: 'MB',
     value: added,
     bound: 'at most',
-    floor: FLOOR_MB,
+    layer: FLOOR_MB,
     aim: null,
     notes: [`an agent that listens ${toFigure(listening)} MB, one without a messenger ${toFigure(alone)} MB`],
   }

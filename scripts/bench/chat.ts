@@ -17,12 +17,12 @@ const BODY = JSON.stringify({
 /** A completion with key, plan, quota and usage record, against a proxy that only passes it on to the same upstream. */
 export async function measureChat(bench: Workbench): Promise<Measurement[]> {
   const upstream = await startBareServer(bench, 'upstream.ts')
-  const house = await prepareHouse(bench, {
+  const installation = await prepareHouse(bench, {
     OPENROUTER_API_KEY: 'bench',
     OPENROUTER_BASE_URL: `${upstream.url}v1`,
   })
-  const email = await createUser(bench, house, 'solo')
-  const stead = await startStead(bench, house)
+  const email = await createUser(bench, installation, 'solo')
+  const stead = await startStead(bench, installation)
   const key = await createKey(stead, await signIn(stead, email))
   const bare = await startBareServer(bench, 'proxy.ts', [upstream.url])
   const request = {
@@ -41,7 +41,7 @@ export async function measureChat(bench: Workbench): Promise<Measurement[]> {
       unit: 'requests/s',
       value: result.ratio,
       bound: 'at least',
-      floor: 0.45,
+      layer: 0.45,
       aim: 0.6,
       notes: [describeCost(result)],
     },

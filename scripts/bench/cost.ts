@@ -26,7 +26,7 @@ export async function measureCost(bench: Workbench): Promise<Measurement[]> {
       unit: 'ms',
       value: ratio,
       bound: 'at most',
-      floor: 1.5,
+      layer: 1.5,
       aim: null,
       notes: [
         `the answer adds up ${old.sums} daily sums of ${OLD.rows.toLocaleString('en-US')} calls, and ${young.sums} of ${YOUNG.rows.toLocaleString('en-US')}`,
@@ -36,12 +36,12 @@ export async function measureCost(bench: Workbench): Promise<Measurement[]> {
 }
 
 async function startHouse(bench: Workbench, history: History): Promise<{ target: Target; sums: number }> {
-  const house = await prepareHouse(bench)
-  const email = await createUser(bench, house, 'network')
-  const file = join(house.dataDir, 'stead.db')
+  const installation = await prepareHouse(bench)
+  const email = await createUser(bench, installation, 'network')
+  const file = join(installation.dataDir, 'stead.db')
   const userId = findUserId(file, email)
   writeHistory(file, userId, history)
-  const stead = await startStead(bench, house)
+  const stead = await startStead(bench, installation)
   const headers = { cookie: await signIn(stead, email) }
   const target = { url: stead.web, pid: stead.pid, method: 'GET', path: '/api/dashboard/cost?period=30d', headers }
   return { target, sums: countDailySums(file, userId) }

@@ -14,9 +14,9 @@ const NANOSECONDS_A_MILLISECOND = 1_000_000
 
 /** From `POST /api/agents/provision` of an agent that is a process to `running`. */
 export async function measureDeploy(bench: Workbench): Promise<Measurement[]> {
-  const house = await prepareHouse(bench, { AI_ECHO: 'true' })
-  const email = await createUser(bench, house, 'network')
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench, { AI_ECHO: 'true' })
+  const email = await createUser(bench, installation, 'network')
+  const stead = await startStead(bench, installation)
   return [toSecondsMeasured('deploy a process', await deployAll(stead, await signIn(stead, email)), 2)]
 }
 
@@ -30,16 +30,16 @@ export async function measureContainer(bench: Workbench): Promise<Measurement[]>
     return []
   }
   const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: dockerHost, AGENT_IMAGE: image, AI_ECHO: 'true' }
-  const house = await prepareHouse(bench, settings)
+  const installation = await prepareHouse(bench, settings)
   try {
-    const email = await createUser(bench, house, 'network')
-    const stead = await startStead(bench, house)
+    const email = await createUser(bench, installation, 'network')
+    const stead = await startStead(bench, installation)
     const cookie = await signIn(stead, email)
     const deployments = toSecondsMeasured('deploy a container', await deployAll(stead, cookie), 5)
     const idle = await deployAgent(stead, cookie, 'Idle')
     return [deployments, await measureIdle(engine, idle.id)]
   } finally {
-    const instance = (await readFile(join(house.dataDir, 'instance.id'), 'utf8')).trim()
+    const instance = (await readFile(join(installation.dataDir, 'instance.id'), 'utf8')).trim()
     await removeLeftovers(engine, instance)
   }
 }
@@ -66,7 +66,7 @@ async function measureIdle(engine: Engine, agentId: string): Promise<Measurement
     unit: '%',
     value: percent,
     bound: 'at most',
-    floor: 0.1,
+    layer: 0.1,
     aim: null,
     notes: [`of one core, for ${IDLE_MS / 1000} s`],
   }

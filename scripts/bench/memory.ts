@@ -15,9 +15,9 @@ const RuntimeRecord = z.object({ process: z.object({ pid: z.number() }) })
 
 /** Resident memory of the service when nothing happens, and of each of 20 built-in agents. */
 export async function measureMemory(bench: Workbench): Promise<Measurement[]> {
-  const house = await prepareHouse(bench, { AI_ECHO: 'true' })
-  const email = await createUser(bench, house, 'network')
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench, { AI_ECHO: 'true' })
+  const email = await createUser(bench, installation, 'network')
+  const stead = await startStead(bench, installation)
   await Bun.sleep(SETTLE_MS)
   const idle = await residentMegabytes(stead.pid)
 
@@ -28,7 +28,7 @@ export async function measureMemory(bench: Workbench): Promise<Measurement[]> {
     )
   }
   await Bun.sleep(SETTLE_MS)
-  const pids = await listAgentPids(house.dataDir)
+  const pids = await listAgentPids(installation.dataDir)
   if (pids.length !== AGENTS) throw new Error(`${pids.length} of ${AGENTS} agents have a process`)
   const agents = await Promise.all(pids.map(residentMegabytes))
   const shares = await Promise.all(pids.map(proportionalMegabytes))
@@ -42,7 +42,7 @@ export async function measureMemory(bench: Workbench): Promise<Measurement[]> {
       name: 'memory, idle',
       ours: idle,
       value: idle,
-      floor: 120,
+      layer: 120,
       notes: [`with ${AGENTS} agents running: ${toFigure(busy)} MB`],
     },
     {
@@ -50,7 +50,7 @@ export async function measureMemory(bench: Workbench): Promise<Measurement[]> {
       name: 'memory, each agent',
       ours: perAgent,
       value: perAgent,
-      floor: 60,
+      layer: 60,
       notes: [`${toFigure(share)} MB when pages that agents share are split between them`],
     },
   ]

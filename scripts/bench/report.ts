@@ -10,22 +10,22 @@ export type Measurement = {
   value: number
   /** `at least` for ratios of throughput, `at most` for times and sizes. */
   bound: 'at least' | 'at most'
-  floor: number
+  layer: number
   /** What we would like to reach, where it differs from the floor. */
   aim: number | null
   notes: string[]
 }
 
-export function isOk({ value, bound, floor }: Measurement): boolean {
-  return bound === 'at least' ? value >= floor : value <= floor
+export function isOk({ value, bound, layer }: Measurement): boolean {
+  return bound === 'at least' ? value >= layer : value <= layer
 }
 
 /** The same thing done several times, held against an absolute `floor` of seconds by its median; `what` says what they last to. */
-export function toSecondsMeasured(name: string, seconds: readonly number[], floor: number, what?: string): Measurement {
+export function toSecondsMeasured(name: string, seconds: readonly number[], layer: number, what?: string): Measurement {
   const typical = median(seconds)
   const range = `fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`
   const notes = [what === undefined ? range : `${what}; ${range}`]
-  return { name, ours: typical, bare: null, unit: 's', value: typical, bound: 'at most', floor, aim: null, notes }
+  return { name, ours: typical, bare: null, unit: 's', value: typical, bound: 'at most', layer, aim: null, notes }
 }
 
 /** The table for people: one line a measurement, its notes below. */
@@ -57,7 +57,7 @@ export function toJson(measurements: readonly Measurement[]): string {
 }
 
 function toRow(measurement: Measurement): string[] {
-  const { name, ours, bare, unit, value, bound, floor, aim } = measurement
+  const { name, ours, bare, unit, value, bound, layer, aim } = measurement
   const isRatio = bare !== null
   const toText = (number: number) => (isRatio ? toFigure(number) : `${toFigure(number)} ${unit}`)
   return [
@@ -65,7 +65,7 @@ function toRow(measurement: Measurement): string[] {
     `${toFigure(ours)} ${unit}`,
     isRatio ? `${toFigure(bare)} ${unit}` : '-',
     isRatio ? toFigure(value) : '-',
-    `${bound === 'at least' ? '≥' : '≤'} ${toText(floor)}${aim === null ? '' : ` (${toText(aim)})`}`,
+    `${bound === 'at least' ? '≥' : '≤'} ${toText(layer)}${aim === null ? '' : ` (${toText(aim)})`}`,
     isOk(measurement) ? 'ok' : 'SHORT',
   ]
 }

@@ -9,11 +9,11 @@ const CONNECTIONS = 32
 
 /** `GET /api/auth/session` of a signed-in browser, against the one database read that it needs. */
 export async function measureSession(bench: Workbench): Promise<Measurement[]> {
-  const house = await prepareHouse(bench)
-  const email = await createUser(bench, house, 'solo')
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench)
+  const email = await createUser(bench, installation, 'solo')
+  const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)
-  const bare = await startBareServer(bench, 'session.ts', [join(house.dataDir, 'stead.db')])
+  const bare = await startBareServer(bench, 'session.ts', [join(installation.dataDir, 'stead.db')])
   const request = { method: 'GET', path: '/api/auth/session', headers: { cookie } }
 
   const result = await race({ ...request, url: stead.web, pid: stead.pid }, { ...request, ...bare }, CONNECTIONS)
@@ -25,7 +25,7 @@ export async function measureSession(bench: Workbench): Promise<Measurement[]> {
       unit: 'requests/s',
       value: result.ratio,
       bound: 'at least',
-      floor: 0.4,
+      layer: 0.4,
       aim: 0.6,
       notes: [describeCost(result)],
     },

@@ -8,12 +8,12 @@ const PAUSE_MS = 2
 
 /** From starting the program to all three ports answering their health route, with a database that exists. */
 export async function measureStart(bench: Workbench): Promise<Measurement[]> {
-  const house = await prepareHouse(bench)
-  await createUser(bench, house, 'solo')
+  const installation = await prepareHouse(bench)
+  await createUser(bench, installation, 'solo')
   const seconds: number[] = []
   for (let start = 0; start < STARTS; start++) {
     const startedAt = performance.now()
-    const stead = await startStead(bench, house, PAUSE_MS)
+    const stead = await startStead(bench, installation, PAUSE_MS)
     seconds.push((performance.now() - startedAt) / 1000)
     await stead.end()
   }
@@ -26,7 +26,7 @@ export async function measureStart(bench: Workbench): Promise<Measurement[]> {
       unit: 's',
       value: typical,
       bound: 'at most',
-      floor: 0.5,
+      layer: 0.5,
       aim: null,
       notes: [`fastest ${toFigure(Math.min(...seconds))} s, slowest ${toFigure(Math.max(...seconds))} s`],
     },

@@ -7,7 +7,7 @@ import type { Workbench } from './workbench.ts'
 /** A running Stead with its data folder. */
 export type Stead = Child & { dataDir: string; web: string; backend: string; summarizer: string }
 
-export type House = { dataDir: string; environment: Record<string, string> }
+export type Installation = { dataDir: string; environment: Record<string, string> }
 
 const PASSWORD = 'a long enough password'
 const UNLIMITED = '1000000000'
@@ -15,7 +15,7 @@ const RATE_LIMITS = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER
 const PORTS = ['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT']
 
 /** A data folder and settings for it: free ports, no rate limits, agents as processes. */
-export async function prepareHouse(bench: Workbench, environment: Record<string, string> = {}): Promise<House> {
+export async function prepareHouse(bench: Workbench, environment: Record<string, string> = {}): Promise<Installation> {
   const dataDir = await bench.makeFolder('data')
   const [basePort = 0, ...ports] = await findFreePorts(PORTS.length + 1)
   return {
@@ -35,7 +35,11 @@ export async function prepareHouse(bench: Workbench, environment: Record<string,
  * Starts the service on `house` and waits until all three ports answer, which is asked for every `pauseMs`: questions leave
  * their traces in its memory. It ends together with its agents.
  */
-export async function startStead(bench: Workbench, { dataDir, environment }: House, pauseMs = 50): Promise<Stead> {
+export async function startStead(
+  bench: Workbench,
+  { dataDir, environment }: Installation,
+  pauseMs = 50,
+): Promise<Stead> {
   const urlOf = (name: string) => `http://127.0.0.1:${environment[name]}`
   const urls = { web: urlOf('WEB_PORT'), backend: urlOf('BACKEND_PORT'), summarizer: urlOf('SUMMARIZER_PORT') }
   const logFile = join(dataDir, 'bench.log')
@@ -54,10 +58,10 @@ export async function startStead(bench: Workbench, { dataDir, environment }: Hou
 }
 
 /** Creates an account with an active `plan`, while the service runs or not. @returns its address. */
-export async function createUser(bench: Workbench, house: House, plan: string): Promise<string> {
+export async function createUser(bench: Workbench, installation: Installation, plan: string): Promise<string> {
   const email = `${plan}@bench.example`
   await runChild([...bench.program, 'user', 'create', email, '--password-stdin', '--plan', plan], {
-    environment: house.environment,
+    environment: installation.environment,
     input: `${PASSWORD}\n`,
   })
   return email

@@ -15,8 +15,8 @@ const TURN_MS = 600
 /** `POST /api/summarize` of a page on this machine, against fetching it and parsing it with linkedom and nothing else. */
 export async function measureSummarize(bench: Workbench): Promise<Measurement[]> {
   const site = await startBareServer(bench, 'page-site.ts', [PAGE])
-  const house = await prepareHouse(bench, { SUMMARIZER_ALLOW_PRIVATE: 'true' })
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench, { SUMMARIZER_ALLOW_PRIVATE: 'true' })
+  const stead = await startStead(bench, installation)
   const bare = await startBareServer(bench, 'summary.ts', [site.url])
   const request = {
     method: 'POST',
@@ -45,7 +45,7 @@ export async function measureSummarize(bench: Workbench): Promise<Measurement[]>
       unit: 'ms',
       value: ratio,
       bound: 'at most',
-      floor: 1.5,
+      layer: 1.5,
       aim: null,
       notes: ['a page of 181 KB on the same machine, one at a time'],
     },

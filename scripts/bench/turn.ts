@@ -11,9 +11,9 @@ const FLOOR_S = 0.25
 /** A question to an agent from the request to the last word, beyond the same call to the model alone. */
 export async function measureTurn(bench: Workbench): Promise<Measurement[]> {
   const model = startModel(bench)
-  const house = await prepareHouse(bench, model.settings)
-  const email = await createUser(bench, house, 'network')
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench, model.settings)
+  const email = await createUser(bench, installation, 'network')
+  const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)
   const { id } = await deployAgent(stead, cookie, 'Ada')
   const beyond: number[] = []

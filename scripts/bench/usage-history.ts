@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 
 export type History = { rows: number; days: number; otherUsers: number }
 
-const MODELS = ['openai/gpt-4o-mini', 'anthropic/claude-3.5-sonnet']
+const AI = ['openai/gpt-4o-mini', 'anthropic/claude-3.5-sonnet']
 const AGENTS_PER_USER = 3
 
 /**
@@ -23,7 +23,7 @@ export function writeHistory(file: string, userId: string, { rows, days, otherUs
          INSERT INTO usage_logs
            (user_id, agent_id, model, input_tokens, output_tokens, cost_micro_usd, endpoint, latency_ms, created_at)
          SELECT user_id, 'agent-' || (n * 104729 / 5 % ${AGENTS_PER_USER}) || substr(user_id, -6),
-           CASE n * 15485863 / 5 % 4 WHEN 0 THEN '${MODELS[1]}' ELSE '${MODELS[0]}' END,
+           CASE n * 15485863 / 5 % 4 WHEN 0 THEN '${AI[1]}' ELSE '${AI[0]}' END,
            200 + n * 31 % 3000, 50 + n * 17 % 900, 100 + n * 13 % 5000, '/v1/chat/completions', 300 + n * 7 % 4000,
            @now - CAST((@rows - 1 - n) * (@days * 86400000.0 / @rows) AS INTEGER)
          FROM calls`,

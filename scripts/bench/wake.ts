@@ -7,7 +7,7 @@ import { VERSION } from '../../src/core/version.ts'
 import { residentMegabytes, waitFor } from './child.ts'
 import { type Model, startModel } from './model.ts'
 import { type Measurement, toFigure, toSecondsMeasured } from './report.ts'
-import { createUser, deployAgent, type House, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
+import { createUser, deployAgent, type Installation, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const WAKES = 5
@@ -21,15 +21,15 @@ const SETTLE_MS = 40_000
 /** From a question to the first byte at the model, of a sleeping agent that is a process; and what 1,000 of them cost asleep. */
 export async function measureWake(bench: Workbench): Promise<Measurement[]> {
   const model = startModel(bench)
-  const house = await prepareHouse(bench, { ...SLEEPY, ...model.settings })
-  const email = await createUser(bench, house, 'network')
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench, { ...SLEEPY, ...model.settings })
+  const email = await createUser(bench, installation, 'network')
+  const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)
   const { id } = await deployAgent(stead, cookie, 'Ada')
   const seconds = await wakeOften(stead, cookie, id, model)
   await fallsAsleep(stead, cookie, id)
   await stead.end()
-  return [toSecondsMeasured('wake a process', seconds, 0.5, FIRST_BYTE), await measureAsleep(bench, house, id)]
+  return [toSecondsMeasured('wake a process', seconds, 0.5, FIRST_BYTE), await measureAsleep(bench, installation, id)]
 }
 
 /** The same of an agent in a container. Nothing without an engine that has the image (`bun run agent:image`). */
@@ -43,9 +43,9 @@ export async function measureWakeOfContainer(bench: Workbench): Promise<Measurem
   }
   const model = startModel(bench)
   const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: dockerHost, AGENT_IMAGE: image }
-  const house = await prepareHouse(bench, { ...SLEEPY, ...settings, ...model.settings })
-  const email = await createUser(bench, house, 'network')
-  const stead = await startStead(bench, house)
+  const installation = await prepareHouse(bench, { ...SLEEPY, ...settings, ...model.settings })
+  const email = await createUser(bench, installation, 'network')
+  const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)
   const { id } = await deployAgent(stead, cookie, 'Ada')
   try {
@@ -86,10 +86,10 @@ async function fallsAsleep(stead: Stead, cookie: string, id: string): Promise<vo
  * Resident memory of the service with 1,001 sleeping agents beyond that with one. The others are copies of the first, row and
  * folder, that keep its sealed tokens: none of them could be woken, and asleep each costs what any does.
  */
-async function measureAsleep(bench: Workbench, house: House, agentId: string): Promise<Measurement> {
-  const one = await restAndMeasure(bench, house)
-  await copyAgent(house, agentId)
-  const all = await restAndMeasure(bench, house)
+async function measureAsleep(bench: Workbench, installation: Installation, agentId: string): Promise<Measurement> {
+  const one = await restAndMeasure(bench, installation)
+  await copyAgent(installation, agentId)
+  const all = await restAndMeasure(bench, installation)
   const added = all - one
   return {
     name: `memory, ${ASLEEP} asleep`,
@@ -98,21 +98,21 @@ async function measureAsleep(bench: Workbench, house: House, agentId: string): P
     unit: 'MB',
     value: added,
     bound: 'at most',
-    floor: 30,
+    layer: 30,
     aim: null,
     notes: [`${toFigure(one)} MB with one, ${toFigure(all)} MB with ${ASLEEP + 1}`],
   }
 }
 
-async function restAndMeasure(bench: Workbench, house: House): Promise<number> {
-  const stead = await startStead(bench, house)
+async function restAndMeasure(bench: Workbench, installation: Installation): Promise<number> {
+  const stead = await startStead(bench, installation)
   await Bun.sleep(SETTLE_MS)
   const megabytes = await residentMegabytes(stead.pid)
   await stead.end()
   return megabytes
 }
 
-async function copyAgent({ dataDir }: House, agentId: string): Promise<void> {
+async function copyAgent({ dataDir }: Installation, agentId: string): Promise<void> {
   const database = new Database(join(dataDir, 'stead.db'))
   const row = database
     .query<Record<string, string | number | null>, [string]>('SELECT * FROM agents WHERE id = ?')

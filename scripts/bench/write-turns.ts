@@ -5,7 +5,7 @@ import { migrations } from '../../migrations/list.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { type Connection, openDatabase, type Tx } from '../../src/db/open.ts'
 import { openWriteQueue, write } from '../../src/db/write.ts'
-import { usageLogs } from '../../src/features/models/usage/tables.ts'
+import { usageLogs } from '../../src/features/ai/usage/tables.ts'
 import { takeTurns } from './median.ts'
 
 const WRITERS = 64

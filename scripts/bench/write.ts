@@ -19,7 +19,7 @@ export async function measureWrite(bench: Workbench): Promise<Measurement[]> {
       unit: 'writes/s',
       value: ratio,
       bound: 'at least',
-      floor: 5,
+      layer: 5,
       aim: 20,
       notes: [`a write alone, with its fsync, takes ${Math.round(1_000_000 / bare)} µs on this disk`],
     },

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { plugin } from 'bun'
 import typescript from 'typescript-5'
 import manifest from '../../package.json' with { type: 'json' }
-import { writeApiDocument } from '../../src/apps/api-document/document.ts'
-import { listRoutes } from '../../src/apps/api-document/routes.ts'
-import { createEmptyApp } from '../../src/apps/empty-app.ts'
 import { readConfig } from '../../src/core/config.ts'
+import { writeApiDocument } from '../../src/server/api-document/document.ts'
+import { listRoutes } from '../../src/server/api-document/routes.ts'
+import { createEmptyApp } from '../../src/server/empty-app.ts'
 
 const FACES = ['web', 'backend', 'summarizer'] as const
 

@@ -29,13 +29,13 @@ const GUESSED_SECONDS: Readonly<Record<Kind, number>> = { engine: 60, browser: 5
 /** Whoever changes what belongs to the whole process has one of his own; so has who says `// gate: alone`. */
 const TOUCHES_THE_PROCESS =
   /\b(?:setSystemTime|mock\.module)\(|\bprocess\.(?:exit|on)\b|\bprocess\.env\S* =|delete process\.env|^\/\/ gate: alone$/m
-const STARTS_ANY_PROGRAM = /\b(?:openHouse|startServer|openTalkingService|(?:Bun\.)?spawn(?:Sync)?)\(/
+const STARTS_ANY_PROGRAM = /\b(?:openInstallation|startServer|openTalkingService|(?:Bun\.)?spawn(?:Sync)?)\(/
 /**
  * To load what tests share takes longer than most of them: a process of each file would take a third more time in all.
  * Those that wait for programs or for a browser take long enough to want company for a while only.
  */
 const FILES_A_BATCH: Partial<Record<Kind, number>> = { light: 50, program: 8, browser: 6 }
-const STARTS_PROGRAMS = /\b(?:openHouse|startServer|openTalkingService)\(/
+const STARTS_PROGRAMS = /\b(?:openInstallation|startServer|openTalkingService)\(/
 const GUESSED_SECONDS_WITH_PROGRAMS = 5
 const GUESSED_BYTES_A_SECOND = 5000
 

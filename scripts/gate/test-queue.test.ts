@@ -72,7 +72,7 @@ test('a file is of the kind that it declares, or that its imports and calls tell
     'tests/declared.test.ts': '/** Long words. */\n// gate: measuring\n',
     'src/adapters/runtimes/docker/docker.test.ts':
       "import { findEngine } from '../../tests/harness/engines/engine.ts'\n",
-    'tests/browser/page.test.ts': "import { openBrowser } from '../harness/browser.ts'\n",
+    'tests/e2e/page.test.ts': "import { openBrowser } from '../harness/browser.ts'\n",
     'tests/program.test.ts': "test('starts', () => Bun.spawn(['true']))\n",
     'src/plain.test.ts': "import { expect } from 'bun:test'\n",
   }
@@ -81,7 +81,7 @@ test('a file is of the kind that it declares, or that its imports and calls tell
   expect(Object.fromEntries(found.map(({ path, kind }) => [path, kind]))).toEqual({
     'tests/declared.test.ts': 'measuring',
     'src/adapters/runtimes/docker/docker.test.ts': 'engine',
-    'tests/browser/page.test.ts': 'browser',
+    'tests/e2e/page.test.ts': 'browser',
     'tests/program.test.ts': 'program',
     'src/plain.test.ts': 'light',
   })

@@ -6,21 +6,21 @@ import { z } from 'zod'
 import { addMigratedDatabase } from '../../tests/harness/rows/migrated-file.ts'
 import { STEAD } from '../../tests/harness/server.ts'
 import { tempFolder } from '../../tests/harness/temp-folder.ts'
-import { openKey } from '../apps/keys/encryption-key.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { createLog } from '../core/log.ts'
 import { createSealer } from '../core/secrets.ts'
 import { openDatabase } from '../db/open.ts'
 import { openWriteQueue, write } from '../db/write.ts'
-import { auditLog } from '../features/people/audit/tables.ts'
-import { noteKey } from '../features/people/sealing/check-key.ts'
-import { setServiceCredential } from '../features/people/service-credentials/service-credentials.ts'
-import { createSessions } from '../features/people/sessions/sessions.ts'
-import { users } from '../features/people/users/tables.ts'
+import { auditLog } from '../features/accounts/audit/tables.ts'
+import { noteKey } from '../features/accounts/encryption/check-key.ts'
+import { setServiceCredential } from '../features/accounts/service-credentials/service-credentials.ts'
+import { createSessions } from '../features/accounts/sessions/sessions.ts'
+import { users } from '../features/accounts/users/tables.ts'
+import { openKey } from '../server/keys/encryption-key.ts'
 
 /** The program on a data folder of its own, in a clean environment. */
-function house(settings: Record<string, string> = {}) {
+function installation(settings: Record<string, string> = {}) {
   const folder = tempFolder()
   const dataDir = folder.file('data')
   const run = async (args: string[], stdin = '') => {
@@ -59,7 +59,7 @@ function house(settings: Record<string, string> = {}) {
 }
 
 test('stead user …: each command does what it says, in text or JSON, and leaves a line by the actor cli', async () => {
-  using home = house()
+  using home = installation()
   expect((await home.create()).stdout).toStartWith('Created ada@example.com (usr_')
   expect((await home.user('set-plan', 'ada@example.com', 'label')).stdout).toBe('ada@example.com is on plan label\n')
   expect((await home.user('set-credits', 'ada@example.com', '12')).stdout).toBe('ada@example.com has 12 credits\n')
@@ -100,7 +100,7 @@ test('stead user …: each command does what it says, in text or JSON, and leave
 }, 300_000)
 
 test('stead ledger check: exit 0 while the books are right, 1 and what is wrong when they are not', async () => {
-  using home = house()
+  using home = installation()
   await home.create()
   await home.user('set-credits', 'ada@example.com', '12')
   const right = await home.run(['ledger', 'check', '--json'])
@@ -114,7 +114,7 @@ test('stead ledger check: exit 0 while the books are right, 1 and what is wrong 
 }, 300_000)
 
 test('stead user …: what is refused is one line on standard error and exit code 1', async () => {
-  using home = house()
+  using home = installation()
   await home.create()
   const cases: [args: string[], message: string][] = [
     [['disable', 'bo@example.com'], 'No account has the address bo@example.com'],
@@ -132,7 +132,7 @@ test('stead user …: what is refused is one line on standard error and exit cod
 }, 300_000)
 
 test('stead doctor: exit 0 before the first start, without creating anything', async () => {
-  using home = house({ AGENT_RUNTIME: 'process' })
+  using home = installation({ AGENT_RUNTIME: 'process' })
   const { stdout, exitCode } = await home.run(['doctor', '--json'])
   expect(exitCode).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ ok: true })
@@ -140,7 +140,7 @@ test('stead doctor: exit 0 before the first start, without creating anything', a
 }, 300_000)
 
 test('stead doctor: what deserves a word, and exit 0', async () => {
-  using home = house({
+  using home = installation({
     ADMIN_EMAILS: 'root@example.com',
     INTERNAL_API_KEY: 'a'.repeat(40),
     AI_ECHO: 'true',
@@ -159,7 +159,7 @@ test('stead doctor: what deserves a word, and exit 0', async () => {
 }, 300_000)
 
 test('stead doctor: free disk, backups with their last and next run, the mode, and what works without INTERNAL_API_KEY', async () => {
-  using home = house({ AGENT_RUNTIME: 'process' })
+  using home = installation({ AGENT_RUNTIME: 'process' })
   await home.create()
   const lineOf = async (name: string) => {
     const { stdout } = await home.run(['doctor'])
@@ -184,12 +184,12 @@ test('stead doctor: free disk, backups with their last and next run, the mode, a
   insert.run(startedAt, startedAt + 1, 'the disk is full')
   close()
   expect(await lineOf('backups')).toMatch(new RegExp(`^✗ ${schedule} failed: the disk is full${next}`))
-  using full = house({ MIN_FREE_DISK_MB: '99999999999' })
+  using full = installation({ MIN_FREE_DISK_MB: '99999999999' })
   expect((await full.run(['doctor'])).stdout).toContain('✗ disk: ')
 }, 300_000)
 
 test('stead doctor: the schedule and place of backups that were set in the dashboard, unless the environment sets them', async () => {
-  using home = house({ AGENT_RUNTIME: 'process' })
+  using home = installation({ AGENT_RUNTIME: 'process' })
   await home.create()
   const config = readConfig({ DATA_DIR: home.dataDir, AGENT_RUNTIME: 'process' })
   const sealer = createSealer(openKey(config))
@@ -212,7 +212,7 @@ test('stead doctor: the schedule and place of backups that were set in the dashb
 }, 300_000)
 
 test('stead doctor and config check: a folder of a setting that cannot be written is an error, 78 for config check', async () => {
-  using home = house({ AGENT_RUNTIME: 'process', BACKUP_TO: '/dev/null/backups' })
+  using home = installation({ AGENT_RUNTIME: 'process', BACKUP_TO: '/dev/null/backups' })
   await home.create()
   const problem = 'BACKUP_TO: /dev/null/backups (below /dev/null) cannot be written (it is no folder)'
   const doctor = await home.run(['doctor'])
@@ -223,7 +223,7 @@ test('stead doctor and config check: a folder of a setting that cannot be writte
 test('stead doctor --fix: makes a folder that a setting names', async () => {
   using folder = tempFolder()
   const to = folder.file('backups')
-  using home = house({ AGENT_RUNTIME: 'process', BACKUP_TO: to })
+  using home = installation({ AGENT_RUNTIME: 'process', BACKUP_TO: to })
   await home.create()
   expect((await home.run(['doctor'])).stdout).toContain(`! writable paths: BACKUP_TO: ${to} does not exist yet`)
   const fixed = await home.run(['doctor', '--fix'])
@@ -233,7 +233,7 @@ test('stead doctor --fix: makes a folder that a setting names', async () => {
 }, 300_000)
 
 test('stead doctor --fix: takes what others can read from them, says so, and mends nothing else', async () => {
-  using home = house({ AGENT_RUNTIME: 'process' })
+  using home = installation({ AGENT_RUNTIME: 'process' })
   await home.create()
   chmodSync(home.databaseFile, 0o644)
   chmodSync(home.dataDir, 0o755)
@@ -251,7 +251,7 @@ test('stead doctor --fix: takes what others can read from them, says so, and men
 }, 300_000)
 
 test('stead doctor, config check and user list: a mail server and a key that were given in the dashboard count', async () => {
-  using home = house({
+  using home = installation({
     DEPLOYMENT_MODE: 'cloud',
     ADMIN_EMAILS: 'root@example.com,ada@example.com',
     AGENT_RUNTIME: 'process',
@@ -280,7 +280,7 @@ test('stead doctor, config check and user list: a mail server and a key that wer
 }, 300_000)
 
 test('stead doctor: exit 1 for a database that others can read, a damaged one, and a bad setting', async () => {
-  using home = house()
+  using home = installation()
   await home.create()
   chmodSync(home.databaseFile, 0o644)
   const open = await home.run(['doctor'])
@@ -298,7 +298,7 @@ test('stead doctor: exit 1 for a database that others can read, a damaged one, a
     message: expect.any(String),
   })
 
-  using wrong = house({ WEB_PORT: 'none' })
+  using wrong = installation({ WEB_PORT: 'none' })
   const bad = await wrong.run(['doctor'])
   expect([bad.exitCode, bad.stdout]).toEqual([1, expect.stringContaining('✗ settings: WEB_PORT')])
 }, 300_000)
@@ -323,7 +323,7 @@ const SECRETS = {
 test.each(['config print', 'config print --json', 'config check', 'doctor'])(
   'stead %s: shows no secret',
   async (command) => {
-    using home = house(SECRETS)
+    using home = installation(SECRETS)
     const { stdout, stderr, exitCode } = await home.run(command.split(' '))
     expect(exitCode).toBe(0)
     expect(stdout + stderr).not.toContain(CANARY)
@@ -333,17 +333,17 @@ test.each(['config print', 'config print --json', 'config check', 'doctor'])(
 )
 
 test('stead config print: names settings by their variable; a bad one is one line and exit code 78', async () => {
-  using home = house({ WEB_PORT: '4000', RATE_LIMIT_PASSWORD: '7' })
+  using home = installation({ WEB_PORT: '4000', RATE_LIMIT_PASSWORD: '7' })
   const { stdout } = await home.run(['config', 'print'])
   expect(stdout).toContain('WEB_PORT=4000\n')
   expect(stdout).toContain('RATE_LIMIT_PASSWORD=7\n')
-  using wrong = house({ WEB_PORT: 'none' })
+  using wrong = installation({ WEB_PORT: 'none' })
   const bad = await wrong.run(['config', 'check'])
   expect([bad.exitCode, bad.stderr.trim().split('\n').length]).toEqual([78, 1])
 }, 300_000)
 
 test('stead user set-admin: counts for a running server at once, beside ADMIN_EMAILS, and doctor knows of it', async () => {
-  using home = house({ DEPLOYMENT_MODE: 'cloud', ADMIN_EMAILS: 'root@example.com' })
+  using home = installation({ DEPLOYMENT_MODE: 'cloud', ADMIN_EMAILS: 'root@example.com' })
   await home.create()
   await home.run(['user', 'create', 'root@example.com', '--password-stdin'], 'a long password\n')
   const off = await home.user('set-admin', 'root@example.com', 'off')
@@ -371,13 +371,13 @@ test('stead user set-admin: counts for a running server at once, beside ADMIN_EM
     expect(await isAdmin()).toBe(expected)
   }
   connection.close()
-  const doctor = house({ DATA_DIR: home.dataDir })
+  const doctor = installation({ DATA_DIR: home.dataDir })
   expect((await doctor.run(['doctor'])).stdout).toContain('admins: 1 made by stead user set-admin, or first at home')
   doctor[Symbol.dispose]()
 }, 300_000)
 
 test('stead user create: at home the first account is an admin with the plan network', async () => {
-  using home = house({ DEPLOYMENT_MODE: 'home' })
+  using home = installation({ DEPLOYMENT_MODE: 'home' })
   const create = (email: string) =>
     home.run(['user', 'create', email, '--password-stdin', '--json'], 'a long password\n')
   expect(JSON.parse((await create('ada@example.com')).stdout)).toMatchObject({
@@ -389,7 +389,7 @@ test('stead user create: at home the first account is an admin with the plan net
 }, 300_000)
 
 test('stead config schema: every setting that is listed, what it means and its default, as JSON Schema', async () => {
-  using home = house({ WEB_PORT: '4000' })
+  using home = installation({ WEB_PORT: '4000' })
   const { stdout, exitCode } = await home.run(['config', 'schema', '--json'])
   expect(exitCode).toBe(0)
   const { properties } = z
@@ -405,7 +405,7 @@ test('stead config schema: every setting that is listed, what it means and its d
 }, 300_000)
 
 test('stead user create: at home a second account has the default plan, --plan wins, DEFAULT_PLAN is another default', async () => {
-  using home = house({ DEPLOYMENT_MODE: 'home' })
+  using home = installation({ DEPLOYMENT_MODE: 'home' })
   await addMigratedDatabase(home.dataDir)
   const create = async (email: string, args: string[] = []) => {
     const created = await home.run(
@@ -421,18 +421,18 @@ test('stead user create: at home a second account has the default plan, --plan w
     isAdmin: false,
   })
   expect(await create('cy@example.com', ['--plan', 'solo'])).toMatchObject({ plan: 'solo' })
-  using cloud = house({ DEPLOYMENT_MODE: 'cloud', DEFAULT_PLAN: 'label' })
+  using cloud = installation({ DEPLOYMENT_MODE: 'cloud', DEFAULT_PLAN: 'label' })
   await addMigratedDatabase(cloud.dataDir)
   const args = ['user', 'create', 'ada@example.com', '--password-stdin']
   expect((await cloud.run(args, 'a long password\n')).stdout).toContain('plan label')
 })
 
 test('stead user: plans of PLANS_FILE are given, listed and counted', async () => {
-  using home = house()
+  using home = installation()
   const file = join(home.dataDir, 'plans.json')
   await addMigratedDatabase(home.dataDir)
   await Bun.write(file, JSON.stringify([{ name: 'family', agents: 2, usdPerMonth: 5, storageGb: 2 }]))
-  using own = house({ DATA_DIR: home.dataDir, PLANS_FILE: file, DEFAULT_PLAN: 'family' })
+  using own = installation({ DATA_DIR: home.dataDir, PLANS_FILE: file, DEFAULT_PLAN: 'family' })
   const created = await own.run(['user', 'create', 'ada@example.com', '--password-stdin'], 'a long password\n')
   expect(created.stdout).toContain('plan family')
   expect((await own.user('set-plan', 'ada@example.com', 'solo')).exitCode).toBe(0)
@@ -464,7 +464,7 @@ test.each<[string, string | null, Record<string, string>, string]>([
   using folder = tempFolder()
   const file = folder.file('plans.json')
   if (text !== null) await Bun.write(file, text)
-  using home = house({ PLANS_FILE: file, WEB_PORT: '0', BACKEND_PORT: '0', SUMMARIZER_PORT: '0', ...settings })
+  using home = installation({ PLANS_FILE: file, WEB_PORT: '0', BACKEND_PORT: '0', SUMMARIZER_PORT: '0', ...settings })
   const { exitCode, stderr } = await home.run(['serve'])
   expect([exitCode, stderr]).toEqual([78, expect.stringContaining(message)])
   expect(stderr.trim().split('\n')).toHaveLength(1)

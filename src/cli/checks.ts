@@ -2,9 +2,6 @@ import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
 import { readPlace } from '../adapters/runtimes/process/place.ts'
-import { describeRestore, toOneLine } from '../apps/damage.ts'
-import { findKey } from '../apps/keys/encryption-key.ts'
-import { listKeyFiles } from '../apps/keys/key-file.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { isDamage } from '../core/is-damage.ts'
@@ -12,9 +9,12 @@ import { createSealer } from '../core/secrets.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
-import { hasRunContainers } from '../features/agents/residence/ran-containers.ts'
-import { findObjection } from '../features/agents/residence/settle.ts'
-import { findClosed } from '../features/people/sealing/places.ts'
+import { findClosed } from '../features/accounts/encryption/places.ts'
+import { hasRunContainers } from '../features/agents/ownership/ran-containers.ts'
+import { findObjection } from '../features/agents/ownership/settle.ts'
+import { describeRestore, toOneLine } from '../server/damage.ts'
+import { findKey } from '../server/keys/encryption-key.ts'
+import { listKeyFiles } from '../server/keys/key-file.ts'
 import { broken, type Check, type Fix, ok, warning } from './check.ts'
 import { findServices, type KnownServices } from './given-services.ts'
 import { listMisspelt } from './misspelt.ts'
@@ -269,7 +269,7 @@ export function ranContainers(databaseFile: string): boolean {
 async function checkRuntime({ agents, databaseFile }: Config): Promise<Check> {
   const name = 'agents'
   if (agents.runtime === 'process') return ok(name, 'run as processes of this machine')
-  const { describeBound, whyNoContainers } = await import('../apps/runtime.ts')
+  const { describeBound, whyNoContainers } = await import('../server/runtime.ts')
   const reason = await whyNoContainers(agents)
   if (reason === null) return ok(name, `run in containers of the engine at ${withoutUserinfo(agents.dockerHost)}`)
   const isBound = agents.runtime === 'auto' && ranContainers(databaseFile)

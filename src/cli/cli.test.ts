@@ -5,7 +5,7 @@ import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import { signIn, signUp } from '../../tests/harness/client.ts'
 import { addMigratedDatabase } from '../../tests/harness/rows/migrated-file.ts'
-import { type House, openHouse } from '../../tests/harness/server.ts'
+import { type Installation, openInstallation } from '../../tests/harness/server.ts'
 import { until } from '../../tests/harness/until.ts'
 import { openDatabase } from '../db/open.ts'
 
@@ -15,44 +15,46 @@ const Users = z.object({ users: z.array(z.looseObject({ email: z.string(), plan:
 /** Runs `user …`, once before the service has ever been started and once beside it. */
 const WHEN = ['stopped', 'running'] as const
 
-async function houseThatIs(state: (typeof WHEN)[number]): Promise<House & { web: string }> {
-  const house = await openHouse()
-  const web = state === 'running' ? (await house.start()).urls.web : ''
-  return { ...house, web }
+async function houseThatIs(state: (typeof WHEN)[number]): Promise<Installation & { web: string }> {
+  const installation = await openInstallation()
+  const web = state === 'running' ? (await installation.start()).urls.web : ''
+  return { ...installation, web }
 }
 
-async function listUsers(house: House) {
-  const { stdout } = await house.run(['user', 'list', '--json'])
+async function listUsers(installation: Installation) {
+  const { stdout } = await installation.run(['user', 'list', '--json'])
   return Users.parse(JSON.parse(stdout)).users
 }
 
 test.each(WHEN)(
   'user create, list, set-plan and reset-password while the service is %s',
   async (state) => {
-    await using house = await houseThatIs(state)
-    expect((await house.run(['user', 'list'])).stdout).toBe('No accounts yet.\n')
+    await using installation = await houseThatIs(state)
+    expect((await installation.run(['user', 'list'])).stdout).toBe('No accounts yet.\n')
 
-    const created = await house.run(['user', 'create', 'Ada@Example.com', '--password-stdin'], {
+    const created = await installation.run(['user', 'create', 'Ada@Example.com', '--password-stdin'], {
       stdin: `${PASSWORD}\n`,
     })
     expect(created).toMatchObject({ exitCode: 0, stderr: '' })
     // At home the first account is an admin's.
     expect(created.stdout).toMatch(/^Created ada@example\.com \(usr_\w{22}\), plan network\n$/)
-    await house.run(['user', 'create', 'bo@example.com', '--password-stdin', '--plan', 'label'], { stdin: PASSWORD })
-    expect(await listUsers(house)).toMatchObject([
+    await installation.run(['user', 'create', 'bo@example.com', '--password-stdin', '--plan', 'label'], {
+      stdin: PASSWORD,
+    })
+    expect(await listUsers(installation)).toMatchObject([
       { email: 'ada@example.com', plan: 'network' },
       { email: 'bo@example.com', plan: 'label' },
     ])
 
-    const changed = await house.run(['user', 'set-plan', 'ADA@example.com', 'solo'])
+    const changed = await installation.run(['user', 'set-plan', 'ADA@example.com', 'solo'])
     expect(changed).toEqual({ exitCode: 0, stdout: 'ada@example.com is on plan solo\n', stderr: '' })
-    expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'solo' }, { plan: 'label' }])
+    expect(await listUsers(installation)).toMatchObject([{ email: 'ada@example.com', plan: 'solo' }, { plan: 'label' }])
 
-    const reset = await house.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], {
+    const reset = await installation.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], {
       stdin: 'new password',
     })
     expect(reset).toMatchObject({ exitCode: 0, stderr: '' })
-    const web = house.web || (await house.start()).urls.web
+    const web = installation.web || (await installation.start()).urls.web
     expect((await signIn(web, 'ada@example.com', 'new password')).email).toBe('ada@example.com')
     await expect(signIn(web, 'ada@example.com', PASSWORD)).rejects.toThrow('Invalid email or password')
   },
@@ -60,22 +62,22 @@ test.each(WHEN)(
 )
 
 test('what is changed beside a running service holds there at once: plan, sessions and password', async () => {
-  await using house = await houseThatIs('running')
-  await signUp(house.web, 'owner@example.com')
-  const ada = await signUp(house.web, 'ada@example.com')
+  await using installation = await houseThatIs('running')
+  await signUp(installation.web, 'owner@example.com')
+  const ada = await signUp(installation.web, 'ada@example.com')
   expect((await ada.post('/api/agents/provision', {})).status).toBe(400)
   // Every account at home has the default plan, `network`; one agent is the limit of `solo`.
   expect((await ada.post('/api/agents/provision', { name: 'Ada' })).status).toBe(201)
-  await house.run(['user', 'set-plan', 'ada@example.com', 'solo'])
+  await installation.run(['user', 'set-plan', 'ada@example.com', 'solo'])
   expect((await ada.post('/api/agents/provision', { name: 'Bo' })).status).toBe(429)
 
-  await house.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], { stdin: 'new password' })
+  await installation.run(['user', 'reset-password', 'ada@example.com', '--password-stdin'], { stdin: 'new password' })
   expect(await (await ada.get('/api/auth/session')).json()).toEqual({ user: null })
 }, 300_000)
 
 test('refusals are one line on standard error and exit code 1, and nothing is written', async () => {
-  await using house = await openHouse()
-  await house.run(['user', 'create', 'ada@example.com', '--password-stdin'], { stdin: PASSWORD })
+  await using installation = await openInstallation()
+  await installation.run(['user', 'create', 'ada@example.com', '--password-stdin'], { stdin: PASSWORD })
   const cases: [string[], string, string][] = [
     [['create', 'ada@example.com', '--password-stdin'], PASSWORD, 'User already exists'],
     [['create', 'bo', '--password-stdin'], PASSWORD, 'Invalid email format'],
@@ -91,21 +93,21 @@ test('refusals are one line on standard error and exit code 1, and nothing is wr
     [['reset-password', 'bo@example.com', '--password-stdin'], PASSWORD, 'No account has the address bo@example.com'],
     [['reset-password', 'ada@example.com', '--password-stdin'], 'short', 'Password must be at least 8 characters'],
   ]
-  const finished = await Promise.all(cases.map(([args, stdin]) => house.run(['user', ...args], { stdin })))
+  const finished = await Promise.all(cases.map(([args, stdin]) => installation.run(['user', ...args], { stdin })))
   expect(finished).toEqual(cases.map(([, , message]) => ({ exitCode: 1, stdout: '', stderr: `stead: ${message}\n` })))
-  expect(await listUsers(house)).toMatchObject([{ email: 'ada@example.com', plan: 'network' }])
+  expect(await listUsers(installation)).toMatchObject([{ email: 'ada@example.com', plan: 'network' }])
 }, 300_000)
 
 test('a password on the command line is not taken: others could read it there', async () => {
-  await using house = await openHouse()
-  const { exitCode, stderr } = await house.run(['user', 'create', 'ada@example.com'])
+  await using installation = await openInstallation()
+  const { exitCode, stderr } = await installation.run(['user', 'create', 'ada@example.com'])
   expect(exitCode).toBe(2)
   expect(stderr).toContain('--password-stdin')
 })
 
 test('version: for people and as JSON', async () => {
-  await using house = await openHouse()
-  const [text, json] = await Promise.all([house.run(['version']), house.run(['version', '--json'])])
+  await using installation = await openInstallation()
+  const [text, json] = await Promise.all([installation.run(['version']), installation.run(['version', '--json'])])
   expect(text).toEqual({ exitCode: 0, stdout: `stead ${manifest.version} (bun ${Bun.version})\n`, stderr: '' })
   expect(JSON.parse(json.stdout)).toEqual({ stead: manifest.version, bun: Bun.version })
 })
@@ -122,55 +124,62 @@ test.each([
 ])(
   'a bad %s ends every command that reads settings with 78 and one line that names it',
   async (name, value) => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     // They read them in one place: each problem is shown by one of them, and one problem by all.
     for (const args of name === 'WEB_PORT' ? READERS : READERS.slice(0, 1)) {
-      const { exitCode, stdout, stderr } = await house.run(args, { environment: { [name]: value } })
+      const { exitCode, stdout, stderr } = await installation.run(args, { environment: { [name]: value } })
       expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
       expect(stderr).toMatch(new RegExp(`^stead: ${name}: [^\\n]+\\n$`))
     }
-    expect(existsSync(house.dataDir)).toBe(false)
+    expect(existsSync(installation.dataDir)).toBe(false)
   },
   300_000,
 )
 
 test('migrate: makes the database, then has nothing to do; the service starts on it', async () => {
-  await using house = await openHouse()
-  const first = await house.run(['migrate', '--json'])
+  await using installation = await openInstallation()
+  const first = await installation.run(['migrate', '--json'])
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
   const { applied } = z.object({ applied: z.array(z.string()) }).parse(JSON.parse(first.stdout))
   expect(applied.length).toBeGreaterThan(0)
-  expect(readdirSync(house.dataDir)).toContain('stead.db')
-  expect(await house.run(['migrate'])).toEqual({ exitCode: 0, stdout: 'The database is up to date.\n', stderr: '' })
-  expect(JSON.parse((await house.run(['migrate', '--json'])).stdout)).toEqual({ applied: [] })
-  const program = await house.start()
-  expect(existsSync(join(house.dataDir, 'encryption.key'))).toBe(true)
-  const beside = await house.run(['migrate', '--compact'])
+  expect(readdirSync(installation.dataDir)).toContain('stead.db')
+  expect(await installation.run(['migrate'])).toEqual({
+    exitCode: 0,
+    stdout: 'The database is up to date.\n',
+    stderr: '',
+  })
+  expect(JSON.parse((await installation.run(['migrate', '--json'])).stdout)).toEqual({ applied: [] })
+  const program = await installation.start()
+  expect(existsSync(join(installation.dataDir, 'encryption.key'))).toBe(true)
+  const beside = await installation.run(['migrate', '--compact'])
   expect(beside.exitCode).toBe(75)
   expect(beside.stderr).toContain('another Stead is already running')
   expect((await program.stop()).exitCode).toBe(0)
 
-  const file = join(house.dataDir, 'stead.db')
+  const file = join(installation.dataDir, 'stead.db')
   const { sqlite } = openDatabase(file)
   sqlite.exec(
     `CREATE TABLE filling (bytes BLOB) STRICT; INSERT INTO filling VALUES (zeroblob(20000000)); DROP TABLE filling`,
   )
   sqlite.close()
   const full = statSync(file).size
-  expect((await house.run(['migrate', '--compact'])).exitCode).toBe(0)
+  expect((await installation.run(['migrate', '--compact'])).exitCode).toBe(0)
   expect(statSync(file).size).toBeLessThan(full - 15_000_000)
 }, 300_000)
 
 test('serve --stop-agents: the agents end with the service, and the next one starts them again', async () => {
-  await using house = await openHouse({ environment: { AI_ECHO: 'true' }, serve: ['serve', '--stop-agents'] })
-  const program = await house.start()
+  await using installation = await openInstallation({
+    environment: { AI_ECHO: 'true' },
+    serve: ['serve', '--stop-agents'],
+  })
+  const program = await installation.start()
   const person = await signUp(program.urls.web)
   await person.post('/api/agents/provision', { name: 'Ada' })
-  const [[id, pid] = ['', 0]] = [...(await house.agentPids())]
+  const [[id, pid] = ['', 0]] = [...(await installation.agentPids())]
   expect((await program.stop()).exitCode).toBe(0)
   expect(existsSync(`/proc/${pid}`)).toBe(false)
 
-  const again = await house.start()
+  const again = await installation.start()
   const returned = await signIn(again.urls.web)
   const reply = await until('an answer of the agent', async () => {
     const response = await returned.post('/api/chat', { message: 'Are you back?', agentId: id })
@@ -189,9 +198,9 @@ test.each([
 ])(
   'stead %j with %j: 78 and one line',
   async (args, environment, reason) => {
-    await using house = await openHouse()
-    await addMigratedDatabase(house.dataDir)
-    const { exitCode, stdout, stderr } = await house.run(args, { environment })
+    await using installation = await openInstallation()
+    await addMigratedDatabase(installation.dataDir)
+    const { exitCode, stdout, stderr } = await installation.run(args, { environment })
     expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
     expect(stderr).toStartWith(`stead: ${reason}`)
     expect(stderr.trimEnd()).not.toContain('\n')
@@ -200,37 +209,41 @@ test.each([
 )
 
 test('an error that no command expects: 1 and one line, and its stack with STEAD_DEBUG', async () => {
-  await using house = await openHouse()
-  await addMigratedDatabase(house.dataDir)
-  mkdirSync(join(house.dataDir, 'instance.id'))
-  const args = ['backup', 'create', '--out', join(house.dataDir, 'out')]
-  const plain = await house.run(args)
+  await using installation = await openInstallation()
+  await addMigratedDatabase(installation.dataDir)
+  mkdirSync(join(installation.dataDir, 'instance.id'))
+  const args = ['backup', 'create', '--out', join(installation.dataDir, 'out')]
+  const plain = await installation.run(args)
   expect(plain).toMatchObject({ exitCode: 1, stdout: '' })
   expect(plain.stderr).toMatch(/^stead: EISDIR: [^\n]+\n$/)
-  const debugged = await house.run(args, { environment: { STEAD_DEBUG: '1' } })
+  const debugged = await installation.run(args, { environment: { STEAD_DEBUG: '1' } })
   expect(debugged.stderr).toStartWith(plain.stderr)
   expect(debugged.stderr).toContain('    at ')
 }, 300_000)
 
 test('backup list: an empty list when no backup was made yet', async () => {
-  await using house = await openHouse()
-  expect(await house.run(['backup', 'list', '--json'])).toEqual({ exitCode: 0, stdout: '{"backups":[]}\n', stderr: '' })
-  const { exitCode, stdout } = await house.run(['backup', 'list'])
-  expect([exitCode, stdout]).toEqual([0, `No backups in ${join(house.dataDir, 'backups')}.\n`])
+  await using installation = await openInstallation()
+  expect(await installation.run(['backup', 'list', '--json'])).toEqual({
+    exitCode: 0,
+    stdout: '{"backups":[]}\n',
+    stderr: '',
+  })
+  const { exitCode, stdout } = await installation.run(['backup', 'list'])
+  expect([exitCode, stdout]).toEqual([0, `No backups in ${join(installation.dataDir, 'backups')}.\n`])
 }, 300_000)
 
 test('migrate status: pending migrations before the first start and none after, without changing anything', async () => {
-  await using house = await openHouse()
-  const none = await house.run(['migrate', 'status', '--json'])
+  await using installation = await openInstallation()
+  const none = await installation.run(['migrate', 'status', '--json'])
   expect(none).toEqual({ exitCode: 0, stdout: '{"applied":0,"pending":[]}\n', stderr: '' })
-  expect(existsSync(house.dataDir)).toBe(false)
-  await house.run(['migrate'])
-  const after = JSON.parse((await house.run(['migrate', 'status', '--json'])).stdout)
+  expect(existsSync(installation.dataDir)).toBe(false)
+  await installation.run(['migrate'])
+  const after = JSON.parse((await installation.run(['migrate', 'status', '--json'])).stdout)
   expect(after).toEqual({ applied: expect.any(Number), pending: [] })
-  const { sqlite, close } = openDatabase(join(house.dataDir, 'stead.db'))
+  const { sqlite, close } = openDatabase(join(installation.dataDir, 'stead.db'))
   sqlite.exec('DELETE FROM migrations WHERE name = (SELECT max(name) FROM migrations)')
   close()
-  const { exitCode, stdout } = await house.run(['migrate', 'status'])
+  const { exitCode, stdout } = await installation.run(['migrate', 'status'])
   expect(exitCode).toBe(0)
   expect(stdout).toMatch(
     new RegExp(`^${after.applied - 1} migrations are applied, the next start applies: \\d{4}_\\w+\\n$`),

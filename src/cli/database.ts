@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { migrations } from '../../migrations/list.ts'
-import { openMigrated } from '../apps/database.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { lockDataDir } from '../db/instance-lock.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { type Connection, openForReading } from '../db/open.ts'
 import { compact } from '../db/space.ts'
+import { openMigrated } from '../server/database.ts'
 import { warnOfMisspelt } from './misspelt.ts'
 import { readEnvironment } from './settings/environment.ts'
 

@@ -10,9 +10,9 @@ export function openapiCommand(program: Command): void {
     .addArgument(new Argument('[port]', 'whose interface').choices(['web', 'backend', 'summarizer']).default('web'))
     .option('--json', 'print it in one line', false)
     .action(async (port: 'web' | 'backend' | 'summarizer', { json }: { json: boolean }) => {
-      const { createEmptyApp } = await import('../apps/empty-app.ts')
-      const { writeApiDocument } = await import('../apps/api-document/document.ts')
-      const { listRoutes } = await import('../apps/api-document/routes.ts')
+      const { createEmptyApp } = await import('../server/empty-app.ts')
+      const { writeApiDocument } = await import('../server/api-document/document.ts')
+      const { listRoutes } = await import('../server/api-document/routes.ts')
       const { routes } = createEmptyApp(readConfig(readEnvironment()))
       const document = await writeApiDocument(listRoutes(routes), port)
       // Opening the platform has started what waits for requests.

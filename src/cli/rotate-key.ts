@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { Dropped, Lost } from '../apps/keys/drop-sealed.ts'
-import type { Rotation } from '../apps/keys/rotate-key.ts'
 import type { Config } from '../core/config.ts'
+import type { Dropped, Lost } from '../server/keys/drop-sealed.ts'
+import type { Rotation } from '../server/keys/rotate-key.ts'
 import { addExample } from './example.ts'
 import { UsageError } from './exit.ts'
 import { readEnvironment } from './settings/environment.ts'
@@ -32,7 +32,7 @@ tokens. Accounts, agents, conversations and memory stay. A copy of the database 
       requireTogether({ keyStdin, dropSealed, yes })
       const { readConfig } = await import('../core/config.ts')
       const { warnOfMisspelt } = await import('./misspelt.ts')
-      const { rotateKey } = await import('../apps/keys/rotate-key.ts')
+      const { rotateKey } = await import('../server/keys/rotate-key.ts')
       const config = readConfig(readEnvironment())
       warnOfMisspelt(process.env)
       if (dropSealed) return dropLostSecrets(config, yes, json)
@@ -50,7 +50,7 @@ function requireTogether({ keyStdin, dropSealed, yes }: Pick<Options, 'keyStdin'
 
 /** Shows what is lost; drops it when that is confirmed. */
 async function dropLostSecrets(config: Config, isConfirmed: boolean, json: boolean): Promise<void> {
-  const { dropSealed, findLost } = await import('../apps/keys/drop-sealed.ts')
+  const { dropSealed, findLost } = await import('../server/keys/drop-sealed.ts')
   if (!isConfirmed) {
     const lost = findLost(config)
     process.stdout.write(json ? `${JSON.stringify(lost)}\n` : `Secrets that cannot be opened:\n${describeLost(lost)}`)

@@ -6,7 +6,7 @@ import { createLogOutput } from '../core/log/output.ts'
 import { createLog } from '../core/log.ts'
 import { listShownSettings, type ShownSetting } from '../core/settings/show.ts'
 import { VERSION } from '../core/version.ts'
-import { createLogTail } from '../features/house/logs/log-tail.ts'
+import { createLogTail } from '../features/admin/logs/log-tail.ts'
 import type { Server } from '../serve.ts'
 import { addExample } from './example.ts'
 import { endWith } from './exit.ts'
@@ -54,7 +54,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   const signalled = firstSignal()
   ignoreHangup()
   const { serve } = await import('../serve.ts')
-  const { createRunStead } = await import('../apps/backups/run-stead.ts')
+  const { createRunStead } = await import('../server/backups/run-stead.ts')
   const shownSettings = listShownSettings(environment, sources)
   const server = await serve({
     config,

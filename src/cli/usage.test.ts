@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { addMigratedDatabase } from '../../tests/harness/rows/migrated-file.ts'
-import { type Finished, openHouse } from '../../tests/harness/server.ts'
+import { type Finished, openInstallation } from '../../tests/harness/server.ts'
 import { readLines } from '../../tests/harness/wires/lines.ts'
 import { createProgram, toArguments } from './program.ts'
 
@@ -53,11 +53,11 @@ test('every command explains itself with an example, and offers --json where it 
 test.each([[[]], [['user']], [['user', 'create']], [['doctor']]])(
   'stead %j --help: says so on standard output with 0, and makes nothing',
   async (words: string[]) => {
-    await using house = await openHouse()
-    const finished = await house.run([...words, '--help'])
+    await using installation = await openInstallation()
+    const finished = await installation.run([...words, '--help'])
     expect(finished).toEqual(await readHelp(words))
     expect(finished.exitCode).toBe(0)
-    expect(existsSync(house.dataDir)).toBe(false)
+    expect(existsSync(installation.dataDir)).toBe(false)
   },
   PATIENCE_MS,
 )
@@ -78,9 +78,9 @@ test.each([
 ])(
   'stead %j: exit 2 and one line that says what is wrong',
   async (args, line) => {
-    await using house = await openHouse()
-    expect(await house.run(args)).toEqual({ exitCode: 2, stdout: '', stderr: `stead: ${line}\n` })
-    expect(existsSync(house.dataDir)).toBe(false)
+    await using installation = await openInstallation()
+    expect(await installation.run(args)).toEqual({ exitCode: 2, stdout: '', stderr: `stead: ${line}\n` })
+    expect(existsSync(installation.dataDir)).toBe(false)
   },
   PATIENCE_MS,
 )
@@ -88,9 +88,9 @@ test.each([
 test(
   'stead user and stead config alone: exit 2, and their help on standard error',
   async () => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     for (const name of ['user', 'config']) {
-      const { exitCode, stdout, stderr } = await house.run([name])
+      const { exitCode, stdout, stderr } = await installation.run([name])
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
       expect(stderr).toContain(`Usage: stead ${name}`)
     }
@@ -101,9 +101,9 @@ test(
 test(
   '--version and -V say what version does',
   async () => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     const said = { exitCode: 0, stdout: `stead ${manifest.version} (bun ${Bun.version})\n`, stderr: '' }
-    for (const args of [['--version'], ['-V'], ['version']]) expect(await house.run(args)).toEqual(said)
+    for (const args of [['--version'], ['-V'], ['version']]) expect(await installation.run(args)).toEqual(said)
   },
   PATIENCE_MS,
 )
@@ -120,8 +120,8 @@ test.each([
 ])(
   '%s=%s: exit 78, and one line tells the variable and what it was given, unless that is a secret',
   async (name, value, line) => {
-    await using house = await openHouse()
-    const finished = await house.run([], { environment: { [name]: value } })
+    await using installation = await openInstallation()
+    const finished = await installation.run([], { environment: { [name]: value } })
     expect(finished).toEqual({ exitCode: 78, stdout: '', stderr: `stead: ${line}\n` })
   },
   PATIENCE_MS,
@@ -132,15 +132,17 @@ const MISSPELT = 'WEB_PRT is no setting and does nothing: is WEB_PORT meant?'
 test(
   'a misspelt variable is named with the nearest real one by every command that reads settings, and stops none',
   async () => {
-    await using house = await openHouse({ environment: { WEB_PORT: '', HOMEBREW_PREFIX: '/opt', DB_PORT: '5432' } })
+    await using installation = await openInstallation({
+      environment: { WEB_PORT: '', HOMEBREW_PREFIX: '/opt', DB_PORT: '5432' },
+    })
     const environment = { WEB_PRT: '8080' }
-    const run = (...args: string[]) => house.run(args, { environment })
+    const run = (...args: string[]) => installation.run(args, { environment })
     expect(JSON.parse((await run('config', 'check', '--json')).stdout).warnings).toEqual([MISSPELT])
     expect((await run('doctor')).stdout).toContain(`! settings: ${MISSPELT}\n`)
     for (const args of [['config', 'print', '--json'], ['user', 'list', '--json'], ['migrate']]) {
       expect(await run(...args)).toMatchObject({ exitCode: 0, stderr: `stead: ${MISSPELT}\n` })
     }
-    const other = await house.start({ ...environment, WEB_PORT: '0', BACKEND_PROT: '1', BACKEND_PORT: '' })
+    const other = await installation.start({ ...environment, WEB_PORT: '0', BACKEND_PROT: '1', BACKEND_PORT: '' })
     expect(other.lines.join('\n')).toContain('BACKEND_PROT is no setting and does nothing: is BACKEND_PORT meant?')
     // A variable whose real one is set as well is somebody else's.
     expect(other.lines.join('\n')).not.toContain('WEB_PRT')
@@ -152,14 +154,14 @@ test(
 test(
   'a locked database: exit 75 and one line, for serve and for every command that works on it',
   async () => {
-    await using house = await openHouse()
-    await addMigratedDatabase(house.dataDir)
-    const holder = Bun.spawn([process.execPath, HOLDER, join(house.dataDir, 'stead.db')], { stdout: 'pipe' })
+    await using installation = await openInstallation()
+    await addMigratedDatabase(installation.dataDir)
+    const holder = Bun.spawn([process.execPath, HOLDER, join(installation.dataDir, 'stead.db')], { stdout: 'pipe' })
     try {
       for await (const line of readLines(holder.stdout)) if (line === 'locked') break
       const create = ['user', 'create', 'ada@example.com', '--password-stdin']
       for (const args of [['serve'], create]) {
-        const { exitCode, stdout, stderr } = await house.run(args, { stdin: 'a long password' })
+        const { exitCode, stdout, stderr } = await installation.run(args, { stdin: 'a long password' })
         expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 75, stdout: '' })
         expect(stderr).toMatch(/^stead: DATA_DIR: [^\n]*database is locked[^\n]*\n$/)
       }
@@ -167,7 +169,7 @@ test(
       holder.kill('SIGKILL')
       await holder.exited
     }
-    const { exitCode } = await house.run(['user', 'create', 'ada@example.com', '--password-stdin'], {
+    const { exitCode } = await installation.run(['user', 'create', 'ada@example.com', '--password-stdin'], {
       stdin: 'a long password',
     })
     expect(exitCode).toBe(0)
@@ -178,9 +180,9 @@ test(
 test(
   'an address that is not of this machine: exit 78, and the line names HOST',
   async () => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     const environment = { HOST: '192.0.2.7', APP_URL: 'https://stead.example' }
-    const finished = await house.run(['serve'], { environment })
+    const finished = await installation.run(['serve'], { environment })
     expect(finished).toEqual({
       exitCode: 78,
       stdout: '',
@@ -193,9 +195,9 @@ test(
 test.each(['docker', 'swarm'])(
   'doctor: exit 1 when AGENT_RUNTIME=%s and no engine answers',
   async (runtime) => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     const environment = { AGENT_RUNTIME: runtime, DOCKER_HOST: '/nowhere/docker.sock' }
-    const { exitCode, stdout } = await house.run(['doctor'], { environment })
+    const { exitCode, stdout } = await installation.run(['doctor'], { environment })
     expect(exitCode).toBe(1)
     expect(stdout).toContain(
       `✗ agents: AGENT_RUNTIME=${runtime} cannot run them: no container engine answers at DOCKER_HOST=/nowhere/docker.sock (start Docker)\n`,
@@ -207,16 +209,16 @@ test.each(['docker', 'swarm'])(
 test(
   'config print: every setting by its variable, as a shell would be given it or as JSON',
   async () => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     const environment = { WEB_PORT: '4000', ADMIN_EMAILS: 'a@x.org, B@x.org', AGENT_RUNTIME: '', SMTP_URL: '' }
-    const { stdout } = await house.run(['config', 'print'], { environment })
+    const { stdout } = await installation.run(['config', 'print'], { environment })
     const lines = stdout.trimEnd().split('\n')
     expect(lines).toContain('WEB_PORT=4000')
     expect(lines).toContain('ADMIN_EMAILS=a@x.org,b@x.org')
     expect(lines).toContain('AGENT_RUNTIME=auto')
     expect(lines).toContain('SMTP_URL=')
     expect(lines.every((line) => /^[A-Z][A-Z0-9_]*=/.test(line))).toBe(true)
-    const json = JSON.parse((await house.run(['config', 'print', '--json'], { environment })).stdout)
+    const json = JSON.parse((await installation.run(['config', 'print', '--json'], { environment })).stdout)
     expect(json).toMatchObject({ WEB_PORT: 4000, ADMIN_EMAILS: ['a@x.org', 'b@x.org'], SMTP_URL: null })
   },
   PATIENCE_MS,

@@ -1,6 +1,6 @@
-import { openMigrated } from '../../src/apps/database.ts'
 import { type Connection, openDatabase } from '../../src/db/open.ts'
 import { openWriteQueue } from '../../src/db/write.ts'
+import { openMigrated } from '../../src/server/database.ts'
 
 let migrated: Buffer | undefined
 

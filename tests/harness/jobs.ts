@@ -1,5 +1,5 @@
-import { jobKinds } from '../../src/apps/jobs.ts'
-import type { Platform } from '../../src/apps/platform.ts'
+import { jobKinds } from '../../src/server/jobs.ts'
+import type { Platform } from '../../src/server/platform.ts'
 
 /** Runs the durable work of a test platform until the block ends: `await using _jobs = startJobs(platform)`. */
 export function startJobs(platform: Platform): AsyncDisposable {

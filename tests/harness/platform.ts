@@ -8,23 +8,23 @@ import { createTokenCounter, type TokenCounter } from '../../src/adapters/models
 import { createNoRuntime } from '../../src/adapters/runtimes/contract/no-runtime.ts'
 import type { Runtime } from '../../src/adapters/runtimes/contract/runtime.ts'
 import { onlyRuntime } from '../../src/adapters/runtimes/contract/runtimes.ts'
-import { createApp } from '../../src/apps/app.ts'
-import { openMigrated } from '../../src/apps/database.ts'
-import { openPlatform } from '../../src/apps/platform.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import type { ShownSetting } from '../../src/core/settings/show.ts'
 import type { Connection } from '../../src/db/open.ts'
 import { write } from '../../src/db/write.ts'
-import type { RunStead } from '../../src/features/house/backups/run-backup.ts'
-import type { LogTail } from '../../src/features/house/logs/log-tail.ts'
-import type { OpenProvider } from '../../src/features/models/own-keys/own-keys.ts'
-import { insertUser } from '../../src/features/people/accounts/register.ts'
-import type { PasswordCost } from '../../src/features/people/passwords/passwords.ts'
-import { NOTHING_UNDER_WAY } from '../../src/features/views/watching/exposition.ts'
+import { insertUser } from '../../src/features/accounts/accounts/register.ts'
+import type { PasswordCost } from '../../src/features/accounts/passwords/passwords.ts'
+import type { RunStead } from '../../src/features/admin/backups/run-backup.ts'
+import type { LogTail } from '../../src/features/admin/logs/log-tail.ts'
+import type { OpenProvider } from '../../src/features/ai/own-keys/own-keys.ts'
+import { NOTHING_UNDER_WAY } from '../../src/features/monitoring/tracing/exposition.ts'
 import type { Bindings, Face } from '../../src/http/env.ts'
 import { companionOf, SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
+import { createApp } from '../../src/server/app.ts'
+import { openMigrated } from '../../src/server/database.ts'
+import { openPlatform } from '../../src/server/platform.ts'
 import { openTestDatabase } from './database.ts'
 import { requireDocumented } from './documents/documented.ts'
 import { anyBotUrl } from './doubles/bots.ts'
@@ -111,7 +111,7 @@ export function testPlatform(options: TestOptions = {}) {
     ...options.environment,
   })
   const logLines = options.logLines ?? []
-  const wings = openPlatform({
+  const parts = openPlatform({
     config,
     clock,
     log: createLog('info', { write: (line) => void logLines.push(line) }),
@@ -138,7 +138,7 @@ export function testPlatform(options: TestOptions = {}) {
     },
   })
   // A verb under test takes the parts that it names from wherever they stand.
-  const platform = { ...wings.house, ...wings }
+  const platform = { ...parts.admin, ...parts }
   const app = createApp(platform, new Map())
   const closeLater = options.closeLater ?? onTestFinished
   closeLater(() => {

@@ -1,4 +1,4 @@
-import type { Proof } from '../../src/features/people/bot-detection/schemas.ts'
+import type { Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
 
 /** Does the work that a browser does: the first number whose hash behind the challenge begins with enough zero bits. */
 export function solve(challenge: string, difficulty = 18): Proof {

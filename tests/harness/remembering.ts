@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Memory } from '../../src/features/talk/memory/schemas.ts'
+import { Memory } from '../../src/features/conversations/memory/schemas.ts'
 import type { Person } from './client.ts'
 import type { ProviderDouble } from './doubles/provider.ts'
 import { bearer, read } from './requests.ts'

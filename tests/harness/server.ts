@@ -91,7 +91,7 @@ export type Program = Pick<Server, 'urls'> & {
  * A data folder, the settings of a service on it, and everything that was started with them. The ports stay the same
  * through restarts. Disposing of it ends every process and deletes the folder.
  */
-export type House = AsyncDisposable & {
+export type Installation = AsyncDisposable & {
   dataDir: string
   /** Starts `serve` and waits until all three listeners answer. @throws Error with its words when it ends instead. */
   start(environment?: Record<string, string>): Promise<Program>
@@ -101,7 +101,7 @@ export type House = AsyncDisposable & {
   agentPids(): Promise<Map<string, number>>
 }
 
-export type HouseOptions = {
+export type InstallationOptions = {
   environment?: Record<string, string>
   /** What starts Stead, in `cwd`; the executable of the gate or the source unless it is given. */
   command?: readonly [string, ...string[]]
@@ -112,7 +112,7 @@ export type HouseOptions = {
   isEmpty?: boolean
 }
 
-export async function openHouse(options: HouseOptions = {}): Promise<House> {
+export async function openInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const folder = tempFolder()
   const dataDir = folder.file('data')
   const home = folder.file('home')

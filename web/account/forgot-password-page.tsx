@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { ForgotPasswordRequest } from '../../src/features/people/passwords/schemas.ts'
+import { ForgotPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

@@ -1,5 +1,5 @@
 import { sha256, stringToBytes } from 'viem'
-import type { Challenge, Proof } from '../../src/features/people/bot-detection/schemas.ts'
+import type { Challenge, Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
 
 /** Short enough that typing and scrolling stay smooth between two slices. */
 const SLICE_MS = 30

@@ -1,4 +1,4 @@
-import { Challenge, type Proof } from '../../src/features/people/bot-detection/schemas.ts'
+import { Challenge, type Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
 import { api, hasCode, request } from '../api/request.ts'
 
 /** Sends a form for strangers, and once more with a solved challenge when the server asks for one. */

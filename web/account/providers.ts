@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ProvidersResponse } from '../../src/features/people/sign-in/schemas.ts'
+import { ProvidersResponse } from '../../src/features/accounts/sign-in/schemas.ts'
 import { api, request } from '../api/request.ts'
 
 /** The ways to sign in besides e-mail and password, and what to call them. */

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { z } from 'zod'
-import { ResetPasswordRequest } from '../../src/features/people/passwords/schemas.ts'
+import { ResetPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CheckField, PasswordField } from '../ui/field.tsx'

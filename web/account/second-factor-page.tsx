@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
-import { SecondFactorRequest } from '../../src/features/people/sign-in/schemas.ts'
+import { SecondFactorRequest } from '../../src/features/accounts/sign-in/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CodeField } from '../ui/code-field.tsx'

@@ -6,10 +6,10 @@ import {
   type RegisterRequest,
   RegisterResponse,
   SessionResponse,
-} from '../../src/features/people/accounts/schemas.ts'
-import { MessageResponse } from '../../src/features/people/mails/schemas.ts'
-import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/people/passwords/schemas.ts'
-import type { SetupRequest } from '../../src/features/people/setup/schemas.ts'
+} from '../../src/features/accounts/accounts/schemas.ts'
+import { MessageResponse } from '../../src/features/accounts/mails/schemas.ts'
+import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
+import type { SetupRequest } from '../../src/features/accounts/setup/schemas.ts'
 import { api, request } from '../api/request.ts'
 import { withProof } from './proof.ts'
 

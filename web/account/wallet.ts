@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { NonceResponse, SignedInResponse } from '../../src/features/people/sign-in/schemas.ts'
+import { NonceResponse, SignedInResponse } from '../../src/features/accounts/sign-in/schemas.ts'
 import { api, request } from '../api/request.ts'
 import { startSession } from './session.ts'
 

@@ -1,13 +1,8 @@
 import { infiniteQueryOptions, type QueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import {
-  type AccountChange,
-  AdminUser,
-  AdminUserList,
-  CreatedUser,
-} from '../../src/features/house/administration/schemas.ts'
-import { NamedAuditList } from '../../src/features/house/oversight/schemas.ts'
-import { MessagePage, ShownMessage } from '../../src/features/money/underground/schemas.ts'
+import { type AccountChange, AdminUser, AdminUserList, CreatedUser } from '../../src/features/admin/accounts/schemas.ts'
+import { NamedAuditList } from '../../src/features/admin/oversight/schemas.ts'
+import { MessagePage, ShownMessage } from '../../src/features/payments/underground/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 const USERS_KEY = ['admin', 'users']

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import type { NamedAuditList } from '../../src/features/house/oversight/schemas.ts'
+import type { NamedAuditList } from '../../src/features/admin/oversight/schemas.ts'
 import { Empty } from '../ui/empty.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { auditQuery } from './admin-api.ts'

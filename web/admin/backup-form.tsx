@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import type { BackupOverview } from '../../src/features/house/backups/schemas.ts'
+import type { BackupOverview } from '../../src/features/admin/backups/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { FormButtons } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { BackupOverview } from '../../src/features/house/backups/schemas.ts'
+import type { BackupOverview } from '../../src/features/admin/backups/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'

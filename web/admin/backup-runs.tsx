@@ -1,4 +1,4 @@
-import type { BackupRun } from '../../src/features/house/backups/schemas.ts'
+import type { BackupRun } from '../../src/features/admin/backups/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Moment } from '../ui/moment.tsx'
 

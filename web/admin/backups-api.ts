@@ -1,5 +1,5 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { BackupOrdered, BackupOverview } from '../../src/features/house/backups/schemas.ts'
+import { BackupOrdered, BackupOverview } from '../../src/features/admin/backups/schemas.ts'
 import { api, request, within } from '../api/request.ts'
 
 const PATH = '/api/admin/backups'

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ShownMessage } from '../../src/features/money/underground/schemas.ts'
+import type { ShownMessage } from '../../src/features/payments/underground/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'

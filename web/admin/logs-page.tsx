@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { type LogLine, LogPage } from '../../src/features/house/logs/schemas.ts'
+import { type LogLine, LogPage } from '../../src/features/admin/logs/schemas.ts'
 import { api, request } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
-import { type CreatedUser, CreateUserRequest } from '../../src/features/house/administration/schemas.ts'
+import { type CreatedUser, CreateUserRequest } from '../../src/features/admin/accounts/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { DefaultPlanOption, PlanOptions } from '../plans/plan-options.tsx'
 import { FormNotice } from '../settings/form-notice.tsx'

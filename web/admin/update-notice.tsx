@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { UpdateNotice } from '../../src/features/house/updates/schemas.ts'
+import { UpdateNotice } from '../../src/features/admin/updates/schemas.ts'
 import { api, request } from '../api/request.ts'
 import { Notice } from '../ui/notice.tsx'
 

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { AdminUser } from '../../src/features/house/administration/schemas.ts'
+import type { AdminUser } from '../../src/features/admin/accounts/schemas.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { changeUser, endSessionsOf } from './admin-api.ts'
 

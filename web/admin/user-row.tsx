@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Ban, CircleCheck, CreditCard, Ellipsis, LogOut, MailCheck } from 'lucide-react'
 import { useRef, useState } from 'react'
-import type { AccountChange, AdminUser } from '../../src/features/house/administration/schemas.ts'
+import type { AccountChange, AdminUser } from '../../src/features/admin/accounts/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'

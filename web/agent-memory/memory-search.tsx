@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type FoundMemory, MemoryFound } from '../../src/features/talk/memory/schemas.ts'
+import { type FoundMemory, MemoryFound } from '../../src/features/conversations/memory/schemas.ts'
 import { memoryQuery } from '../agent/memory-api.ts'
 import { api, request } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'

@@ -1,4 +1,4 @@
-import type { WorkspaceImport } from '../../src/features/talk/memory/schemas.ts'
+import type { WorkspaceImport } from '../../src/features/conversations/memory/schemas.ts'
 
 /** A file that somebody chose; `path` is where it is in the folder that was chosen, or its name. */
 export type ChosenFile = { path: string; size: number }

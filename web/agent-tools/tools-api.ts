@@ -1,7 +1,12 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { AgentTools, type ToolsRequest } from '../../src/features/talk/agent-tools/schemas.ts'
-import { McpServer, McpServerList, McpServerTools, ToolResult } from '../../src/features/talk/mcp-servers/schemas.ts'
+import { AgentTools, type ToolsRequest } from '../../src/features/conversations/agent-tools/schemas.ts'
+import {
+  McpServer,
+  McpServerList,
+  McpServerTools,
+  ToolResult,
+} from '../../src/features/conversations/mcp-servers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import type { AgentTools, ToolsRequest } from '../../src/features/talk/agent-tools/schemas.ts'
+import type { AgentTools, ToolsRequest } from '../../src/features/conversations/agent-tools/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { type SyntheticEvent, useState } from 'react'
-import type { McpServerTools } from '../../src/features/talk/mcp-servers/schemas.ts'
+import type { McpServerTools } from '../../src/features/conversations/mcp-servers/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'

@@ -4,8 +4,8 @@ import { DeploymentList } from '../../src/features/agents/deployments/schemas.ts
 import { type ConfigRequest, ConfigResponse } from '../../src/features/agents/registry/schemas.ts'
 import { Challenge, Verification, type VerifyRequest } from '../../src/features/agents/verification/schemas.ts'
 import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
-import { Instance } from '../../src/features/views/instances/schemas.ts'
-import { AgentStats } from '../../src/features/views/metrics/schemas.ts'
+import { Instance } from '../../src/features/monitoring/instances/schemas.ts'
+import { AgentStats } from '../../src/features/monitoring/metrics/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 

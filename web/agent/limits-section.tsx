@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import { Breaker, Caps } from '../../src/features/models/breakers/schemas.ts'
+import { Breaker, Caps } from '../../src/features/ai/breakers/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, inPath, messageFor, request } from '../api/request.ts'
 import { formatCost } from '../cost/figures.ts'

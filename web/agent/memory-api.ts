@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { Memory } from '../../src/features/talk/memory/schemas.ts'
+import { Memory } from '../../src/features/conversations/memory/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, request } from '../api/request.ts'
 

@@ -1,14 +1,14 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
+import { SessionResponse } from '../../src/features/accounts/accounts/schemas.ts'
 import {
   type ProvisionRequest,
   ProvisionResponse,
   WebAgentDetail,
   WebAgentList,
 } from '../../src/features/agents/registry/schemas.ts'
-import { ModelList } from '../../src/features/models/gateway/schemas.ts'
-import { SessionResponse } from '../../src/features/people/accounts/schemas.ts'
-import { PlatformMetrics } from '../../src/features/views/metrics/schemas.ts'
+import { ModelList } from '../../src/features/ai/gateway/schemas.ts'
+import { PlatformMetrics } from '../../src/features/monitoring/metrics/schemas.ts'
 import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
 export type AgentVerb = 'start' | 'stop' | 'restart'

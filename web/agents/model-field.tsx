@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ListedModel, ModelList } from '../../src/features/models/gateway/schemas.ts'
+import type { ListedModel, ModelList } from '../../src/features/ai/gateway/schemas.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { modelsQuery } from './agents-api.ts'

@@ -1,4 +1,4 @@
-import type { ListedModel } from '../../src/features/models/gateway/schemas.ts'
+import type { ListedModel } from '../../src/features/ai/gateway/schemas.ts'
 
 const perMillion = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumFractionDigits: 2 })
 const tokens = new Intl.NumberFormat('en', { notation: 'compact' })

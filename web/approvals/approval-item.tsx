@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { Approval } from '../../src/features/talk/approvals/schemas.ts'
+import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
-import { ApprovalList, OneApproval } from '../../src/features/talk/approvals/schemas.ts'
+import { ApprovalList, OneApproval } from '../../src/features/conversations/approvals/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** What agents have asked, newest first; looked at often, for an agent waits. */

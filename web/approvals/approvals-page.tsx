@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import type { Approval } from '../../src/features/talk/approvals/schemas.ts'
+import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
 import { LoadingRows, ShowMore } from '../admin/paging.tsx'
 import { Page } from '../shell/page.tsx'
 import { Empty } from '../ui/empty.tsx'

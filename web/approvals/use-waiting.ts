@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import type { Overview } from '../../src/features/house/overview/schemas.ts'
-import type { Approval } from '../../src/features/talk/approvals/schemas.ts'
+import type { Overview } from '../../src/features/admin/overview/schemas.ts'
+import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
 import { overviewQuery } from '../overview/overview-api.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { Billing, BillingDone } from '../../src/features/money/billing/schemas.ts'
-import { PaymentPage } from '../../src/features/money/cards/schemas.ts'
-import { LedgerPage } from '../../src/features/money/ledger/schemas.ts'
-import { ReceiptList } from '../../src/features/money/receipts/schemas.ts'
+import { Billing, BillingDone } from '../../src/features/payments/billing/schemas.ts'
+import { PaymentPage } from '../../src/features/payments/cards/schemas.ts'
+import { LedgerPage } from '../../src/features/payments/ledger/schemas.ts'
+import { ReceiptList } from '../../src/features/payments/receipts/schemas.ts'
 import { api, request } from '../api/request.ts'
 
 /** A value of an address, which the router makes a number when it looks like one. */

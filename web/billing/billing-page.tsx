@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { Billing } from '../../src/features/money/billing/schemas.ts'
+import type { Billing } from '../../src/features/payments/billing/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { formatBytes, StorageSection } from '../settings/storage-section.tsx'

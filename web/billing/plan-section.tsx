@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Billing, Subscription } from '../../src/features/money/billing/schemas.ts'
+import type { Billing, Subscription } from '../../src/features/payments/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'

@@ -1,7 +1,7 @@
 import { Paperclip, X } from 'lucide-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { z } from 'zod'
-import { ChatAttachment, MAX_ATTACHMENTS } from '../../src/features/talk/chat/schemas.ts'
+import { ChatAttachment, MAX_ATTACHMENTS } from '../../src/features/conversations/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { IconButton } from '../ui/button.tsx'
 import { uploadFile } from './chat-api.ts'

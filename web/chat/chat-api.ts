@@ -7,7 +7,7 @@ import {
   MessageList,
   OneAttachment,
   TurnList,
-} from '../../src/features/talk/chat/schemas.ts'
+} from '../../src/features/conversations/chat/schemas.ts'
 import { ApiError, api, asBytes, inPath, request, within } from '../api/request.ts'
 
 const OneTurn = z.object({ turn: ChatTurn })

@@ -1,6 +1,6 @@
 import { ArrowUp, Square } from 'lucide-react'
 import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useEffect } from 'react'
-import type { ChatAttachment } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatAttachment } from '../../src/features/conversations/chat/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AttachButton, FileChips, type useAttachments, useDroppedFiles } from './attachments.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { z } from 'zod'
-import { ChatAttachment } from '../../src/features/talk/chat/schemas.ts'
+import { ChatAttachment } from '../../src/features/conversations/chat/schemas.ts'
 
 /** A message that a page was sending when it was left; older ones are put back into the draft instead of being sent. */
 const SENDING_MS = 10 * 60_000

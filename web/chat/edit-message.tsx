@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useState } from 'react'
-import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatMessage } from '../../src/features/conversations/chat/schemas.ts'
 import { FormButtons } from '../ui/button.tsx'
 import { useGrowingArea } from './growing-area.ts'
 

@@ -1,5 +1,5 @@
-import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
-import { ReplyDelta, ToolCall, TurnRestart } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatTurn } from '../../src/features/conversations/chat/schemas.ts'
+import { ReplyDelta, ToolCall, TurnRestart } from '../../src/features/conversations/chat/schemas.ts'
 import { whileInSight } from '../api/while-in-sight.ts'
 import { readTurn } from './chat-api.ts'
 

@@ -1,6 +1,6 @@
 import { Check, Copy, Pencil, RotateCw } from 'lucide-react'
 import { useState } from 'react'
-import type { ChatMessage, TurnSummary } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatMessage, TurnSummary } from '../../src/features/conversations/chat/schemas.ts'
 import { IconButton } from '../ui/button.tsx'
 import { copyText } from '../ui/copy-button.tsx'
 import { toDuration } from './tool-folds.tsx'

@@ -1,6 +1,6 @@
 import { Play, RotateCw } from 'lucide-react'
 import { memo } from 'react'
-import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatMessage } from '../../src/features/conversations/chat/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { Message, type MessageWays } from './message.tsx'
 import { INTERRUPTED } from './shown-turn.ts'

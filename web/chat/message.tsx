@@ -1,5 +1,5 @@
 import { memo, type ReactNode, useState } from 'react'
-import type { ChatMessage } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatMessage } from '../../src/features/conversations/chat/schemas.ts'
 import { Moment } from '../ui/moment.tsx'
 import { AgentText } from './agent-text.tsx'
 import { FileChips } from './attachments.tsx'

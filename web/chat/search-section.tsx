@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
-import type { SearchResults } from '../../src/features/talk/chat/schemas.ts'
+import type { SearchResults } from '../../src/features/conversations/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

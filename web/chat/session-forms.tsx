@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatSession } from '../../src/features/conversations/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { FormButtons } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

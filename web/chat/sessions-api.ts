@@ -1,6 +1,6 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { ChatSession, SearchResults, SessionList } from '../../src/features/talk/chat/schemas.ts'
+import { ChatSession, SearchResults, SessionList } from '../../src/features/conversations/chat/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 const OneSession = z.object({ session: ChatSession })

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { MessagesSquare, Pencil, Plus, ScrollText, Trash2 } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
-import type { ChatSession } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatSession } from '../../src/features/conversations/chat/schemas.ts'
 import { PlatformBadge } from '../agent/channels/platform-badge.tsx'
 import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'

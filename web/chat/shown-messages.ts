@@ -1,6 +1,6 @@
 import type { InfiniteData, useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
-import type { ChatMessage, MessageList } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatMessage, MessageList } from '../../src/features/conversations/chat/schemas.ts'
 import type { Turn } from './shown-turn.ts'
 
 type History = ReturnType<typeof useInfiniteQuery<MessageList, Error, InfiniteData<MessageList>>>

@@ -1,4 +1,4 @@
-import type { ChatAttachment, ChatTurn, ToolCall } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatAttachment, ChatTurn, ToolCall } from '../../src/features/conversations/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import type { Outgoing } from './chat-api.ts'
 import { followTurn } from './follow-turn.ts'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ToolCall, TurnSummary } from '../../src/features/talk/chat/schemas.ts'
+import type { ToolCall, TurnSummary } from '../../src/features/conversations/chat/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { readTurn } from './chat-api.ts'
 

@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { ChatTurn } from '../../src/features/talk/chat/schemas.ts'
+import type { ChatTurn } from '../../src/features/conversations/chat/schemas.ts'
 import { forgetSession } from '../account/session.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError, messageFor } from '../api/request.ts'

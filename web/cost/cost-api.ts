@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { MyUsage } from '../../src/features/models/gateway/schemas.ts'
-import { CallList, CostDashboard, type CostQuery, UsageByDay } from '../../src/features/models/usage/schemas.ts'
+import { MyUsage } from '../../src/features/ai/gateway/schemas.ts'
+import { CallList, CostDashboard, type CostQuery, UsageByDay } from '../../src/features/ai/usage/schemas.ts'
 import { api, request } from '../api/request.ts'
 import type { Chosen } from './explore.ts'
 

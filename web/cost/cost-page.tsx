@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
-import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
+import type { CostDashboard } from '../../src/features/ai/usage/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { buttonClass } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'

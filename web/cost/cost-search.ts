@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CostQuery } from '../../src/features/models/usage/schemas.ts'
+import { CostQuery } from '../../src/features/ai/usage/schemas.ts'
 
 const Id = z.coerce.string().min(1).max(255).optional().catch(undefined)
 

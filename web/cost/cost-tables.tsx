@@ -1,4 +1,4 @@
-import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
+import type { CostDashboard } from '../../src/features/ai/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { formatCost, formatShare } from './figures.ts'

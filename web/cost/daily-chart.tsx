@@ -8,7 +8,7 @@ import {
   XAxis,
   YAxis,
 } from 'recharts'
-import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
+import type { CostDashboard } from '../../src/features/ai/usage/schemas.ts'
 import { formatCompact, formatCost, formatCount } from './figures.ts'
 
 const measures = {

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { CostDashboard } from '../../src/features/models/usage/schemas.ts'
+import type { CostDashboard } from '../../src/features/ai/usage/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { DailyChart } from './daily-chart.tsx'

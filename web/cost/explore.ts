@@ -1,4 +1,4 @@
-import type { UsageByDay } from '../../src/features/models/usage/schemas.ts'
+import type { UsageByDay } from '../../src/features/ai/usage/schemas.ts'
 import { forecastSum } from './forecast.ts'
 
 type Row = UsageByDay['rows'][number]

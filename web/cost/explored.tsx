@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { useState } from 'react'
-import type { UsageByDay } from '../../src/features/models/usage/schemas.ts'
+import type { UsageByDay } from '../../src/features/ai/usage/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { Button } from '../ui/button.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Breaker } from '../../src/features/models/breakers/schemas.ts'
+import { Breaker } from '../../src/features/ai/breakers/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { keyReportQuery } from '../key/key-api.ts'
 import type { Chosen } from './explore.ts'

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { SplitDetail, SplitPage } from '../../src/features/money/splits/schemas.ts'
-import { UndergroundEventList } from '../../src/features/money/underground/schemas.ts'
+import { SplitDetail, SplitPage } from '../../src/features/payments/splits/schemas.ts'
+import { UndergroundEventList } from '../../src/features/payments/underground/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** Events that the caller's agents announced, the latest date first. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { UndergroundEvent } from '../../src/features/money/underground/schemas.ts'
+import type { UndergroundEvent } from '../../src/features/payments/underground/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Part, Split } from '../../src/features/money/splits/schemas.ts'
+import type { Part, Split } from '../../src/features/payments/splits/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'

@@ -1,5 +1,5 @@
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
-import type { FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import type { FleetPage } from '../../src/features/monitoring/fleet/schemas.ts'
 import { describeStatus } from '../agents/status-badge.tsx'
 import { Choice, SortChoice } from '../ui/choice.tsx'
 import { Pills } from '../ui/pills.tsx'

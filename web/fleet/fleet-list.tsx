@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useRef, useState } from 'react'
-import type { FleetAgent } from '../../src/features/views/fleet/schemas.ts'
+import type { FleetAgent } from '../../src/features/monitoring/fleet/schemas.ts'
 import { fleetQuery, PAGE_AGENTS } from './fleet-api.ts'
 import { columnsClass, FleetRow, FleetRowShape, ROW_PX } from './fleet-row.tsx'
 import type { FleetSearch } from './fleet-search.ts'

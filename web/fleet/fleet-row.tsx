@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
-import type { FleetAgent } from '../../src/features/views/fleet/schemas.ts'
+import type { FleetAgent } from '../../src/features/monitoring/fleet/schemas.ts'
 import { useChangeAgent } from '../agents/agent-changes.ts'
 import { LazyAgentMenu } from '../agents/agent-menu.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'

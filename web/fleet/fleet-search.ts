@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
-import { FLEET_SORTS } from '../../src/features/views/fleet/schemas.ts'
+import { FLEET_SORTS } from '../../src/features/monitoring/fleet/schemas.ts'
 
 /** Search of `/agents`: what the list is narrowed to and sorted by. */
 export const FleetSearch = z.object({

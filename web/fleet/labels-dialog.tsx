@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { FleetAgent } from '../../src/features/views/fleet/schemas.ts'
+import type { FleetAgent } from '../../src/features/monitoring/fleet/schemas.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { fleetKey, setLabels } from './fleet-api.ts'

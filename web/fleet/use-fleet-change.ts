@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { FleetChange, FleetChanged } from '../../src/features/views/fleet/schemas.ts'
+import type { FleetChange, FleetChanged } from '../../src/features/monitoring/fleet/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { changeFleet } from './fleet-api.ts'
 

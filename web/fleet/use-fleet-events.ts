@@ -1,6 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { FleetEvent, type FleetFigures, type FleetPage } from '../../src/features/views/fleet/schemas.ts'
+import { FleetEvent, type FleetFigures, type FleetPage } from '../../src/features/monitoring/fleet/schemas.ts'
 import { whileInSight } from '../api/while-in-sight.ts'
 import { fleetEventsPath, fleetKey } from './fleet-api.ts'
 

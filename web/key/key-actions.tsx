@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Key } from '../../src/features/people/keys/schemas.ts'
+import type { Key } from '../../src/features/accounts/keys/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { DeleteKeyDialog, RotateKeyDialog } from '../keys/key-dialogs.tsx'
 import { changeKey, keysQuery } from '../keys/keys-api.ts'

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { KeyReport } from '../../src/features/models/gateway/schemas.ts'
-import { Key } from '../../src/features/people/keys/schemas.ts'
+import { Key } from '../../src/features/accounts/keys/schemas.ts'
+import { KeyReport } from '../../src/features/ai/gateway/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** One of the caller's keys. @throws ApiError 404 for a key that is gone or somebody else's. */

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { type Key, Limits } from '../../src/features/people/keys/schemas.ts'
+import { type Key, Limits } from '../../src/features/accounts/keys/schemas.ts'
 import { changeKey, keysQuery } from '../keys/keys-api.ts'
 import { LimitFields, limitShape } from '../keys/limit-fields.tsx'
 import { SectionForm } from '../settings/section-form.tsx'

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { KeyReport } from '../../src/features/models/gateway/schemas.ts'
+import type { KeyReport } from '../../src/features/ai/gateway/schemas.ts'
 import { addUp, type Share, type Sums, toShares, toStack } from '../cost/explore.ts'
 import { formatCompact, formatCost, formatCount } from '../cost/figures.ts'
 import { daysOfMonth, forecastEnd } from '../cost/forecast.ts'

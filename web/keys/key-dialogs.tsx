@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Key } from '../../src/features/people/keys/schemas.ts'
+import type { Key } from '../../src/features/accounts/keys/schemas.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { deleteKey, keysQuery, rotateKey } from './keys-api.ts'

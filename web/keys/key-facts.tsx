@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Key } from '../../src/features/people/keys/schemas.ts'
+import type { Key } from '../../src/features/accounts/keys/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Moment } from '../ui/moment.tsx'
 

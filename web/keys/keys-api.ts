@@ -7,7 +7,7 @@ import {
   Key,
   KeyList,
   RotatedKey,
-} from '../../src/features/people/keys/schemas.ts'
+} from '../../src/features/accounts/keys/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** What a key can be limited to. */

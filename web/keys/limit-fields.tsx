@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Limits } from '../../src/features/people/keys/schemas.ts'
+import { Limits } from '../../src/features/accounts/keys/schemas.ts'
 import { TextField } from '../ui/field.tsx'
 
 /** An empty field sets no limit. */

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { ChangeKeyRequest, type Key } from '../../src/features/people/keys/schemas.ts'
+import { ChangeKeyRequest, type Key } from '../../src/features/accounts/keys/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

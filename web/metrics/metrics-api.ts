@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { AgentHistory, AgentHistoryQuery } from '../../src/features/views/metrics/schemas.ts'
+import { AgentHistory, AgentHistoryQuery } from '../../src/features/monitoring/metrics/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, request } from '../api/request.ts'
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
-import type { AgentHistory } from '../../src/features/views/metrics/schemas.ts'
+import type { AgentHistory } from '../../src/features/monitoring/metrics/schemas.ts'
 import { deploymentsQuery, watchdogQuery } from '../agent/agent-api.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
 import { formatCompact, formatCost, formatCount } from '../cost/figures.ts'

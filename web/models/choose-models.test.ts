@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import type { AiModel } from '../../src/features/ai/gateway/schemas.ts'
 import { chooseModels, countProviders } from './choose-models.ts'
 
 const model = (id: string, rest: Partial<AiModel> = {}): AiModel => ({

@@ -1,4 +1,4 @@
-import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import type { AiModel } from '../../src/features/ai/gateway/schemas.ts'
 import type { ModelsSearch } from './models-search.ts'
 
 type Ability = NonNullable<ModelsSearch['can']>

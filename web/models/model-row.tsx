@@ -1,4 +1,4 @@
-import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import type { AiModel } from '../../src/features/ai/gateway/schemas.ts'
 import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'

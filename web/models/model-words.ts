@@ -1,4 +1,4 @@
-import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import type { AiModel } from '../../src/features/ai/gateway/schemas.ts'
 import { formatCost } from '../cost/figures.ts'
 
 const tokens = new Intl.NumberFormat('en', { notation: 'compact' })

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { AiHealth, AiModelList } from '../../src/features/models/gateway/schemas.ts'
-import { CallList } from '../../src/features/models/usage/schemas.ts'
+import { AiHealth, AiModelList } from '../../src/features/ai/gateway/schemas.ts'
+import { CallList } from '../../src/features/ai/usage/schemas.ts'
 import { api, request } from '../api/request.ts'
 
 /** How often, and how often in all, is looked for what a call was booked as: it is, a moment after its end. */

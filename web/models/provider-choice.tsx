@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type { AiHealth, AiModel } from '../../src/features/models/gateway/schemas.ts'
+import type { AiHealth, AiModel } from '../../src/features/ai/gateway/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { countProviders } from './choose-models.ts'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { ModelCall } from '../../src/features/models/usage/schemas.ts'
+import type { ModelCall } from '../../src/features/ai/usage/schemas.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { AgentText } from '../chat/agent-text.tsx'
 import { formatCost, formatCount } from '../cost/figures.ts'

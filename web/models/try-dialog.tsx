@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { type SyntheticEvent, useId, useState } from 'react'
-import type { AiModel } from '../../src/features/models/gateway/schemas.ts'
+import type { AiModel } from '../../src/features/ai/gateway/schemas.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Modal } from '../ui/modal.tsx'

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { HouseHealth } from '../../src/features/house/oversight/schemas.ts'
+import type { HouseHealth } from '../../src/features/admin/oversight/schemas.ts'
 import { AdminFrame } from '../admin/admin-frame.tsx'
 import { LoadingRows } from '../admin/paging.tsx'
 import { hasCode, messageFor } from '../api/request.ts'

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { CreatedInvite, Invite, InviteList } from '../../src/features/people/invites/schemas.ts'
+import type { CreatedInvite, Invite, InviteList } from '../../src/features/accounts/invites/schemas.ts'
 import { AdminFrame } from '../admin/admin-frame.tsx'
 import { LoadingRows } from '../admin/paging.tsx'
 import { messageFor } from '../api/request.ts'

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import type { JobState, ShownJob } from '../../src/features/house/oversight/schemas.ts'
+import type { JobState, ShownJob } from '../../src/features/admin/oversight/schemas.ts'
 import { AdminFrame } from '../admin/admin-frame.tsx'
 import { Pages } from '../admin/paging.tsx'
 import { messageFor } from '../api/request.ts'

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
+import { CreatedInvite, InviteList } from '../../src/features/accounts/invites/schemas.ts'
 import {
   HouseHealth,
   JobList,
@@ -9,8 +10,7 @@ import {
   RetriedJob,
   SettingsInEffect,
   StoppedAgent,
-} from '../../src/features/house/oversight/schemas.ts'
-import { CreatedInvite, InviteList } from '../../src/features/people/invites/schemas.ts'
+} from '../../src/features/admin/oversight/schemas.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 import type { AllAgentsSearch } from './oversight-search.ts'
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { SettingsInEffect } from '../../src/features/house/oversight/schemas.ts'
+import type { SettingsInEffect } from '../../src/features/admin/oversight/schemas.ts'
 import { AdminFrame } from '../admin/admin-frame.tsx'
 import { LoadingRows } from '../admin/paging.tsx'
 import { Badge } from '../ui/badge.tsx'

@@ -10,7 +10,7 @@ import {
   ShieldQuestion,
 } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Attention } from '../../src/features/house/overview/schemas.ts'
+import type { Attention } from '../../src/features/admin/overview/schemas.ts'
 import { Moment } from '../ui/moment.tsx'
 
 /** What wants somebody, each with the way to where it is dealt with; or that nothing does. */

@@ -1,5 +1,5 @@
 import { TrendingDown, TrendingUp } from 'lucide-react'
-import type { Overview } from '../../src/features/house/overview/schemas.ts'
+import type { Overview } from '../../src/features/admin/overview/schemas.ts'
 import { formatCost } from '../cost/figures.ts'
 import { Panel } from '../ui/panel.tsx'
 import { MoreLink } from './more-link.tsx'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import type { Overview } from '../../src/features/admin/overview/schemas.ts'
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
-import type { Overview } from '../../src/features/house/overview/schemas.ts'
 import { PlatformBadge } from '../agent/channels/platform-badge.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { describeStatus } from '../agents/status-badge.tsx'

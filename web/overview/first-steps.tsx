@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import type { Overview } from '../../src/features/house/overview/schemas.ts'
+import type { Overview } from '../../src/features/admin/overview/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { servicesQuery, setProvider } from '../admin/services/services-api.ts'
 import { messageFor } from '../api/request.ts'
@@ -79,7 +79,7 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
     title: 'Make the first backup',
     text: 'Run stead backup, or schedule automatic backups in Admin, Backups.',
     isDone: backup ?? false,
-    action: <DocumentLink path="/docs/backup">How backups work</DocumentLink>,
+    action: <DocumentLink path="/docs/backups">How backups work</DocumentLink>,
   }
   return [
     { id: 'account', title: 'Your account', text: '', isDone: true, action: null },

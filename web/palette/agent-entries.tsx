@@ -1,6 +1,6 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import type { FleetAgent } from '../../src/features/views/fleet/schemas.ts'
+import type { FleetAgent } from '../../src/features/monitoring/fleet/schemas.ts'
 import { canChange } from '../agents/agent-changes.ts'
 import { type AgentVerb, agentsQuery, changeAgent } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'

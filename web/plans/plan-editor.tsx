@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { type AdminPlan, PlanDefinition, PlanLimits } from '../../src/features/people/own-plans/schemas.ts'
+import { type AdminPlan, PlanDefinition, PlanLimits } from '../../src/features/accounts/own-plans/schemas.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { FormButtons } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

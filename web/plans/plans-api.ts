@@ -5,7 +5,7 @@ import {
   OnePlan,
   type PlanDefinition,
   type PlanLimits,
-} from '../../src/features/people/own-plans/schemas.ts'
+} from '../../src/features/accounts/own-plans/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** Every plan with its limits and the number of its accounts. */

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { AdminPlan, AdminPlanList } from '../../src/features/people/own-plans/schemas.ts'
+import type { AdminPlan, AdminPlanList } from '../../src/features/accounts/own-plans/schemas.ts'
 import { AdminFrame } from '../admin/admin-frame.tsx'
 import { LoadingRows } from '../admin/paging.tsx'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'

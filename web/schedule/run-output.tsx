@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { Run } from '../../src/features/talk/scheduled-tasks/schemas.ts'
+import type { Run } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { runningTurnsQuery } from '../chat/chat-api.ts'
 import { showTurn, type Turn } from '../chat/shown-turn.ts'

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { MessageList } from '../../src/features/talk/chat/schemas.ts'
+import { MessageList } from '../../src/features/conversations/chat/schemas.ts'
 import {
   type ChangeTaskRequest,
   type CreateTaskRequest,
@@ -8,7 +8,7 @@ import {
   RunList,
   Task,
   TaskList,
-} from '../../src/features/talk/scheduled-tasks/schemas.ts'
+} from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** The newest lines of a conversation, among which the reply to a prompt is looked for. */

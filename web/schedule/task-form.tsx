@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type SyntheticEvent, useState } from 'react'
-import type { Task } from '../../src/features/talk/scheduled-tasks/schemas.ts'
+import type { Task } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

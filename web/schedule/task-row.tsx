@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Pencil, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import type { Run, Task } from '../../src/features/talk/scheduled-tasks/schemas.ts'
+import type { Run, Task } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Badge } from '../ui/badge.tsx'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
-import type { Settings } from '../../src/features/people/accounts/schemas.ts'
+import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Loaded } from '../ui/loaded.tsx'

@@ -1,23 +1,23 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import type { DeleteAccountRequest } from '../../src/features/house/personal-data/schemas.ts'
-import { Billing, BillingDone } from '../../src/features/money/billing/schemas.ts'
 import {
   type PatchSettingsRequest,
   Settings,
   type UpdateSettingsRequest,
-} from '../../src/features/people/accounts/schemas.ts'
-import { MessageResponse } from '../../src/features/people/mails/schemas.ts'
-import { type ChangePasswordRequest, PasswordChanged } from '../../src/features/people/passwords/schemas.ts'
-import { ReferralsResponse } from '../../src/features/people/referrals/schemas.ts'
-import { SessionList } from '../../src/features/people/sessions/schemas.ts'
+} from '../../src/features/accounts/accounts/schemas.ts'
+import { MessageResponse } from '../../src/features/accounts/mails/schemas.ts'
+import { type ChangePasswordRequest, PasswordChanged } from '../../src/features/accounts/passwords/schemas.ts'
+import { ReferralsResponse } from '../../src/features/accounts/referrals/schemas.ts'
+import { SessionList } from '../../src/features/accounts/sessions/schemas.ts'
 import {
   RecoveryCodes,
   type TwoFactorDisableRequest,
   TwoFactorSetup,
   type TwoFactorSetupRequest,
   TwoFactorStatus,
-} from '../../src/features/people/two-factor/schemas.ts'
+} from '../../src/features/accounts/two-factor/schemas.ts'
+import type { DeleteAccountRequest } from '../../src/features/admin/personal-data/schemas.ts'
+import { Billing, BillingDone } from '../../src/features/payments/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import type { Settings } from '../../src/features/people/accounts/schemas.ts'
+import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
 import { listZones, ownZone } from '../schedule/zones.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'

@@ -1,5 +1,5 @@
-import type { Settings } from '../../src/features/people/accounts/schemas.ts'
-import { TwoFactorCodeRequest, TwoFactorDisableRequest } from '../../src/features/people/two-factor/schemas.ts'
+import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
+import { TwoFactorCodeRequest, TwoFactorDisableRequest } from '../../src/features/accounts/two-factor/schemas.ts'
 import { FormButtons } from '../ui/button.tsx'
 import { CodeField } from '../ui/code-field.tsx'
 import { PasswordField } from '../ui/field.tsx'

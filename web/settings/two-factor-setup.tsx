@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import type { Settings } from '../../src/features/people/accounts/schemas.ts'
+import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
 import {
   TwoFactorCodeRequest,
   type TwoFactorSetup,
   TwoFactorSetupRequest,
-} from '../../src/features/people/two-factor/schemas.ts'
+} from '../../src/features/accounts/two-factor/schemas.ts'
 import { buttonClass, FormButtons } from '../ui/button.tsx'
 import { CodeField } from '../ui/code-field.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'

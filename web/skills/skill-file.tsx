@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { Skill } from '../../src/features/money/skills/schemas.ts'
+import type { Skill } from '../../src/features/payments/skills/schemas.ts'
 import { AskDialog, focusHeading } from '../ui/ask-dialog.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Skeleton } from '../ui/notice.tsx'

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import type { Marketplace, Skill } from '../../src/features/money/skills/schemas.ts'
+import type { Marketplace, Skill } from '../../src/features/payments/skills/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { CreatedSkill, InstallResponse, Marketplace, SkillDetail } from '../../src/features/money/skills/schemas.ts'
+import { CreatedSkill, InstallResponse, Marketplace, SkillDetail } from '../../src/features/payments/skills/schemas.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 
 const Done = z.object({ success: z.literal(true) })

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import type { Marketplace, Skill } from '../../src/features/money/skills/schemas.ts'
+import type { Marketplace, Skill } from '../../src/features/payments/skills/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { Page } from '../shell/page.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'

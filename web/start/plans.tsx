@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
-import type { PlanList } from '../../src/features/money/billing/schemas.ts'
+import type { PlanList } from '../../src/features/payments/billing/schemas.ts'
 import { buttonClass } from '../ui/button.tsx'
 
 /** The plans side by side, as they are sold. */

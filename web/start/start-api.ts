@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { type DemoChatRequest, DemoModels, DemoReply } from '../../src/features/models/demo/schemas.ts'
-import { PlanList } from '../../src/features/money/billing/schemas.ts'
+import { type DemoChatRequest, DemoModels, DemoReply } from '../../src/features/ai/demo/schemas.ts'
+import { PlanList } from '../../src/features/payments/billing/schemas.ts'
 import { api, request, within } from '../api/request.ts'
 
 /** What is sold here, and who may make an account. */

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { FleetGraph, FleetNode } from '../../src/features/views/mission-control/schemas.ts'
+import type { FleetGraph, FleetNode } from '../../src/features/monitoring/mission-control/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { placeInRings } from './places-of-nodes.ts'
 

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import type { InboxMessage } from '../../src/features/talk/inbox/schemas.ts'
+import type { InboxMessage } from '../../src/features/conversations/inbox/schemas.ts'
 import { Pages } from '../admin/paging.tsx'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { ReplyText } from '../chat/reply-text.tsx'

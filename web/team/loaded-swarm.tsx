@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import type { Swarm } from '../../src/features/conversations/swarms/schemas.ts'
 import { LoadingRows } from '../admin/paging.tsx'
 import { ApiError } from '../api/request.ts'
 import { buttonClass } from '../ui/button.tsx'

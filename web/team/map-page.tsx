@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { FleetGraph, FleetNode } from '../../src/features/views/mission-control/schemas.ts'
+import type { FleetGraph, FleetNode } from '../../src/features/monitoring/mission-control/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { buttonClass } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import type { Run, RunAnswer } from '../../src/features/talk/swarms/schemas.ts'
+import type { Run, RunAnswer } from '../../src/features/conversations/swarms/schemas.ts'
 import { LoadingRows } from '../admin/paging.tsx'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { messageFor } from '../api/request.ts'

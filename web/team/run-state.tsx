@@ -1,4 +1,4 @@
-import type { RunAnswer, RunLine } from '../../src/features/talk/swarms/schemas.ts'
+import type { RunAnswer, RunLine } from '../../src/features/conversations/swarms/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 
 const LOOKS = {

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type SyntheticEvent, useState } from 'react'
-import type { Member, Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import type { Member, Swarm } from '../../src/features/conversations/swarms/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'

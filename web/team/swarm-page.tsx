@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type SyntheticEvent, useState } from 'react'
-import type { RunLine, Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import type { RunLine, Swarm } from '../../src/features/conversations/swarms/schemas.ts'
 import { Pages } from '../admin/paging.tsx'
 import { messageFor } from '../api/request.ts'
 import { AskDialog } from '../ui/ask-dialog.tsx'

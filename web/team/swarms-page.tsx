@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { idOf, type Swarm } from '../../src/features/talk/swarms/schemas.ts'
+import { idOf, type Swarm } from '../../src/features/conversations/swarms/schemas.ts'
 import { Pages } from '../admin/paging.tsx'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { FieldMark } from '../agents/field-mark.tsx'

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { Inbox } from '../../src/features/talk/inbox/schemas.ts'
+import { Inbox } from '../../src/features/conversations/inbox/schemas.ts'
 import {
   type ChangeSwarmRequest,
   type CreateSwarmRequest,
@@ -8,8 +8,8 @@ import {
   RunList,
   Swarm,
   SwarmList,
-} from '../../src/features/talk/swarms/schemas.ts'
-import { FleetGraph } from '../../src/features/views/mission-control/schemas.ts'
+} from '../../src/features/conversations/swarms/schemas.ts'
+import { FleetGraph } from '../../src/features/monitoring/mission-control/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 const SWARMS_KEY = ['swarms']

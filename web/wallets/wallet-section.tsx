@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import type { Wallet } from '../../src/features/money/wallets/schemas.ts'
+import type { Wallet } from '../../src/features/payments/wallets/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
 import { Badge } from '../ui/badge.tsx'

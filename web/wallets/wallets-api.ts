@@ -1,6 +1,12 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { OnePayment, PaymentList, Wallet, WalletList, WalletState } from '../../src/features/money/wallets/schemas.ts'
+import {
+  OnePayment,
+  PaymentList,
+  Wallet,
+  WalletList,
+  WalletState,
+} from '../../src/features/payments/wallets/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 /** The caller's own wallet, and those of their agents. */

@@ -88,11 +88,11 @@ function createSmtpMailer(url: string, from: string): Mailer {
   }
 }
 
-function toReply({ from, messageId, inReplyTo, references }: MailReply, house: { from: string; to: string }) {
-  const [bounces] = addressparser(house.from, { flatten: true })
+function toReply({ from, messageId, inReplyTo, references }: MailReply, installation: { from: string; to: string }) {
+  const [bounces] = addressparser(installation.from, { flatten: true })
   return {
     from,
-    envelope: { from: bounces?.address ?? from.address, to: house.to },
+    envelope: { from: bounces?.address ?? from.address, to: installation.to },
     messageId,
     ...(inReplyTo !== null && { inReplyTo }),
     references: [...references],

@@ -4,7 +4,7 @@ import { createAgent, signUp } from '../../../tests/harness/client.ts'
 import { startProvider } from '../../../tests/harness/doubles/provider.ts'
 import { findFreePorts } from '../../../tests/harness/ports.ts'
 import { json } from '../../../tests/harness/requests.ts'
-import { openHouse } from '../../../tests/harness/server.ts'
+import { openInstallation } from '../../../tests/harness/server.ts'
 import { until } from '../../../tests/harness/until.ts'
 
 const NEVER_MS = 120_000
@@ -57,7 +57,7 @@ test(
   async () => {
     const collector = startCollector()
     const provider = await startProvider()
-    await using house = await openHouse({
+    await using installation = await openInstallation({
       environment: {
         OPENROUTER_API_KEY: 'sk-or-test',
         OPENROUTER_BASE_URL: provider.baseUrl,
@@ -67,9 +67,9 @@ test(
       },
     })
     try {
-      const program = await house.start()
+      const program = await installation.start()
       const person = await signUp(program.urls.web)
-      const key = (await house.run(['keys', 'create', 'test'])).stdout.trim()
+      const key = (await installation.run(['keys', 'create', 'test'])).stdout.trim()
       const ask = (more: object) =>
         fetch(`${program.urls.backend}/v1/chat/completions`, {
           ...json('POST', {
@@ -124,7 +124,7 @@ test(
         ? { text: 'The note is kept.' }
         : { toolCalls: [{ name: 'write_file', arguments: { path: 'note.txt', content: 'Tea' } }] },
     )
-    await using house = await openHouse({
+    await using installation = await openInstallation({
       environment: {
         OPENROUTER_API_KEY: 'sk-or-test',
         OPENROUTER_BASE_URL: provider.baseUrl,
@@ -132,7 +132,7 @@ test(
       },
     })
     try {
-      const program = await house.start()
+      const program = await installation.start()
       const person = await signUp(program.urls.web)
       const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
       const asked = await person.post('/api/chat', { agentId, message: 'Please keep a note' })
@@ -171,7 +171,7 @@ test(
   async () => {
     const provider = await startProvider()
     const [port] = await findFreePorts(1)
-    await using house = await openHouse({
+    await using installation = await openInstallation({
       environment: {
         OPENROUTER_API_KEY: 'sk-or-test',
         OPENROUTER_BASE_URL: provider.baseUrl,
@@ -180,9 +180,9 @@ test(
       },
     })
     try {
-      const program = await house.start()
+      const program = await installation.start()
       await signUp(program.urls.web)
-      const key = (await house.run(['keys', 'create', 'test'])).stdout.trim()
+      const key = (await installation.run(['keys', 'create', 'test'])).stdout.trim()
       const lost = () => program.lines.filter((line) => line.includes('traces cannot be sent'))
       const ask = async () => {
         const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }

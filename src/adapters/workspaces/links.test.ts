@@ -34,7 +34,7 @@ function openPair() {
 }
 
 /** Everybody's files are those of `folder`; each connection is noted. */
-function openHouse(folder: string, options: { idleMs?: number; maxLinks?: number } = {}) {
+function openInstallation(folder: string, options: { idleMs?: number; maxLinks?: number } = {}) {
   const pairs: ReturnType<typeof openPair>[] = []
   const links = createWorkspaceLinks({ log, ...options })
   const connect = async () => {
@@ -63,7 +63,7 @@ async function answerWith(link: ByteLink, answer: (question: { m: string; i: str
 test('one connection serves whoever asks, ends when nobody has for a while, and is made again', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), 'hello')
-  const { links, pairs, read } = openHouse(folder.path, { idleMs: 30 })
+  const { links, pairs, read } = openInstallation(folder.path, { idleMs: 30 })
   expect(await Promise.all([read('ada'), read('ada'), read('ada')])).toEqual(['hello', 'hello', 'hello'])
   expect(pairs).toHaveLength(1)
   await until('the end of the idle one', () => pairs[0]?.isClosed())
@@ -76,7 +76,7 @@ test('one connection serves whoever asks, ends when nobody has for a while, and 
 test('the one that rested longest makes room; while all are in use others are told to come back', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), 'hello')
-  const { links, pairs, connect, read } = openHouse(folder.path, { maxLinks: 2 })
+  const { links, pairs, connect, read } = openInstallation(folder.path, { maxLinks: 2 })
   await read('ada')
   await read('bo')
   await read('cy')
@@ -93,7 +93,7 @@ test('the one that rested longest makes room; while all are in use others are to
 test('a download keeps its connection for as long as somebody takes it', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), Buffer.alloc(500_000, 'x'))
-  const { links, pairs, connect } = openHouse(folder.path, { idleMs: 10 })
+  const { links, pairs, connect } = openInstallation(folder.path, { idleMs: 10 })
   const { body } = await links.use('ada', connect, (files) => files.download('a'))
   const reader = body.getReader()
   let bytes = 0
@@ -111,7 +111,7 @@ test('a download keeps its connection for as long as somebody takes it', async (
 test('when the other end goes in the middle, whoever waits is told, and the next one gets another', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), 'hello')
-  const { links, pairs, connect, read } = openHouse(folder.path)
+  const { links, pairs, connect, read } = openInstallation(folder.path)
   const cut = links.use('ada', connect, async (files) => {
     await files.read('a')
     pairs[0]?.end()
@@ -209,7 +209,7 @@ test('paths that lead out are refused at the other end as they are here', async 
   using folder = tempFolder()
   mkdirSync(folder.file('workspace'))
   writeFileSync(folder.file('a'), 'outside')
-  const { links, connect } = openHouse(folder.file('workspace'))
+  const { links, connect } = openInstallation(folder.file('workspace'))
   for (const path of ['../a', '/etc/passwd', 'x/../../a', '.git/config'])
     await expect(links.use('ada', connect, (files) => files.write(path, Buffer.from('x')))).rejects.toMatchObject({
       kind: 'invalid',

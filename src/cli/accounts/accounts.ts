@@ -4,26 +4,26 @@ import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
 import type { Connection } from '../../db/open.ts'
 import { write } from '../../db/write.ts'
+import { RegisterRequest } from '../../features/accounts/accounts/schemas.ts'
+import { listPlansForAdmin } from '../../features/accounts/own-plans/list.ts'
+import { addPlansOfFile, requireDefaultPlan } from '../../features/accounts/own-plans/own-plans.ts'
+import type { AdminPlan } from '../../features/accounts/own-plans/schemas.ts'
+import { createPasswords, PASSWORD_COST } from '../../features/accounts/passwords/passwords.ts'
+import { requirePlan } from '../../features/accounts/plans/plans.ts'
+import { readAccountRules } from '../../features/accounts/service-credentials/mail.ts'
+import { issueSetupLink, toSetupUrl } from '../../features/accounts/setup/link.ts'
+import { type UserRow, users } from '../../features/accounts/users/tables.ts'
+import { isAdmin } from '../../features/accounts/users/users.ts'
 import {
   CLI,
   changeAccount,
   endAccountSessions,
   removeAccountTwoFactor,
   setAccountAdmin,
-} from '../../features/house/administration/change-account.ts'
-import { createAccount, resetPassword } from '../../features/house/administration/create-account.ts'
-import { toAdminUser } from '../../features/house/administration/list-users.ts'
-import { AccountChange } from '../../features/house/administration/schemas.ts'
-import { RegisterRequest } from '../../features/people/accounts/schemas.ts'
-import { listPlansForAdmin } from '../../features/people/own-plans/list.ts'
-import { addPlansOfFile, requireDefaultPlan } from '../../features/people/own-plans/own-plans.ts'
-import type { AdminPlan } from '../../features/people/own-plans/schemas.ts'
-import { createPasswords, PASSWORD_COST } from '../../features/people/passwords/passwords.ts'
-import { requirePlan } from '../../features/people/plans/plans.ts'
-import { readAccountRules } from '../../features/people/service-credentials/mail.ts'
-import { issueSetupLink, toSetupUrl } from '../../features/people/setup/link.ts'
-import { type UserRow, users } from '../../features/people/users/tables.ts'
-import { isAdmin } from '../../features/people/users/users.ts'
+} from '../../features/admin/accounts/change-account.ts'
+import { createAccount, resetPassword } from '../../features/admin/accounts/create-account.ts'
+import { toAdminUser } from '../../features/admin/accounts/list-users.ts'
+import { AccountChange } from '../../features/admin/accounts/schemas.ts'
 import { withDatabase } from '../database.ts'
 
 /** What a command has to say: one text for people, one document for programs. */

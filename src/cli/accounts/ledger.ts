@@ -10,7 +10,7 @@ export function ledgerCommand(program: Command): void {
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {
       const { withDatabase } = await import('../database.ts')
-      const { checkLedger } = await import('../../features/money/ledger/check.ts')
+      const { checkLedger } = await import('../../features/payments/ledger/check.ts')
       const report = await withDatabase(async ({ db }) => checkLedger(db))
       const summary = `${report.entries} entries, ${report.lines} lines, ${report.accounts} accounts`
       const text = [...report.faults, report.faults.length === 0 ? `The books are right: ${summary}.` : summary]

@@ -22,11 +22,11 @@ export function walletCommand(program: Command): void {
       process.stderr.write(WARNING)
       if (!yes) throw new UsageError('wallet export: say --yes when the warning is understood')
       const { withDatabase } = await import('../database.ts')
-      const { findKey } = await import('../../apps/keys/encryption-key.ts')
+      const { findKey } = await import('../../server/keys/encryption-key.ts')
       const { createSealer } = await import('../../core/secrets.ts')
       const { systemClock } = await import('../../core/clock.ts')
       const { StartupError } = await import('../../core/errors.ts')
-      const { exportKey } = await import('../../features/money/wallets/export-key.ts')
+      const { exportKey } = await import('../../features/payments/wallets/export-key.ts')
       const privateKey = await withDatabase(async ({ db }, config) => {
         const { key, problem } = findKey(config)
         if (key === null || problem) throw new StartupError(`ENCRYPTION_KEY: ${problem ?? 'there is none yet'}`)

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { RestoredAgent } from '../../apps/backups/agent/restore-agent.ts'
-import type { CreatedBackup } from '../../apps/backups/create.ts'
-import type { BackupAgent } from '../../apps/backups/manifest.ts'
-import type { Restored } from '../../apps/backups/restore.ts'
-import type { ListedBackup } from '../../apps/backups/verify.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { quoteForShell } from '../../core/text/quote-for-shell.ts'
+import type { RestoredAgent } from '../../server/backups/agent/restore-agent.ts'
+import type { CreatedBackup } from '../../server/backups/create.ts'
+import type { BackupAgent } from '../../server/backups/manifest.ts'
+import type { Restored } from '../../server/backups/restore.ts'
+import type { ListedBackup } from '../../server/backups/verify.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { findInstalledOn } from '../service/installed.ts'
@@ -49,10 +49,10 @@ ${EXIT_CODES}`,
     .action(async ({ json, out, output }: Json & { out?: string; output?: string }) => {
       const { readConfig } = await import('../../core/config.ts')
       const { systemClock } = await import('../../core/clock.ts')
-      const { createBackup } = await import('../../apps/backups/create.ts')
+      const { createBackup } = await import('../../server/backups/create.ts')
       const config = readConfig(readEnvironment())
       const target = out ?? output ?? config.backups.to
-      const { createRemoteBackup, isRemote } = await import('../../apps/backups/remote.ts')
+      const { createRemoteBackup, isRemote } = await import('../../server/backups/remote.ts')
       const make = isRemote(target) ? createRemoteBackup : createBackup
       using progress = createProgress()
       const created = await make({ config, clock: systemClock }, target, progress.report)
@@ -73,7 +73,7 @@ function runCommand(backup: Command): void {
     .action(async ({ json }: Json) => {
       const { readConfig } = await import('../../core/config.ts')
       const { systemClock } = await import('../../core/clock.ts')
-      const { runBackup } = await import('../../apps/backups/run.ts')
+      const { runBackup } = await import('../../server/backups/run.ts')
       using progress = createProgress()
       const made = await runBackup({ config: readConfig(readEnvironment()), clock: systemClock }, progress.report)
       progress[Symbol.dispose]()
@@ -93,7 +93,7 @@ function verifyCommand(backup: Command): void {
     .argument('<file>')
     .option('--json', 'print one JSON document', false)
     .action(async (name: string, { json }: Json) => {
-      const { verifyBackup } = await import('../../apps/backups/verify.ts')
+      const { verifyBackup } = await import('../../server/backups/verify.ts')
       const file = toPlace(name)
       const keys = await readKeys()
       const { manifest, problems } = await withLocal(file, (local) => verifyBackup(local, ...keys))
@@ -117,10 +117,10 @@ function listCommand(backup: Command): void {
     .option('--json', 'print one JSON document', false)
     .action(async (folder: string | undefined, { json }: Json) => {
       const { readConfig } = await import('../../core/config.ts')
-      const { listBackups } = await import('../../apps/backups/verify.ts')
+      const { listBackups } = await import('../../server/backups/verify.ts')
       const settings = readConfig(readEnvironment()).backups
       const place = toPlace(folder ?? settings.to)
-      const { isRemote } = await import('../../apps/backups/remote.ts')
+      const { isRemote } = await import('../../server/backups/remote.ts')
       if (isRemote(place)) return printRemote(place, settings, json)
       if (folder !== undefined && !existsSync(place))
         throw new AppError('not_found', `backup: there is no folder ${place}`)
@@ -157,7 +157,7 @@ one that is there and stopped. ${EXIT_CODES}`,
       }
       if (dataDir === undefined) throw new UsageError('restore: --data-dir says where to, or --agent which one')
       const { systemClock } = await import('../../core/clock.ts')
-      const { restoreBackup } = await import('../../apps/backups/restore.ts')
+      const { restoreBackup } = await import('../../server/backups/restore.ts')
       const folder = resolve(dataDir)
       const { databaseFile, encryptionKey, agents, backups } = await readSettingsOf(folder)
       requireOwnDatabase(folder, databaseFile)
@@ -176,8 +176,8 @@ one that is there and stopped. ${EXIT_CODES}`,
 async function restoreOneAgent(file: string, agentId: string, replaces: boolean, json: boolean): Promise<void> {
   const { withDatabase } = await import('../database.ts')
   const { systemClock } = await import('../../core/clock.ts')
-  const { restoreAgent } = await import('../../apps/backups/agent/restore-agent.ts')
-  const { findKey } = await import('../../apps/keys/encryption-key.ts')
+  const { restoreAgent } = await import('../../server/backups/agent/restore-agent.ts')
+  const { findKey } = await import('../../server/keys/encryption-key.ts')
   using progress = createProgress()
   const restored = await withDatabase((connection, config) => {
     const { key, problem } = findKey(config)

@@ -17,7 +17,7 @@ export function drillCommand(backup: Command): void {
     .action(async (name: string | undefined, { json }: { json: boolean }) => {
       const { readConfig } = await import('../../core/config.ts')
       const { systemClock } = await import('../../core/clock.ts')
-      const { drillBackup, findNewest } = await import('../../apps/backups/drill.ts')
+      const { drillBackup, findNewest } = await import('../../server/backups/drill.ts')
       const { encryptionKey = null, backups } = readConfig(readEnvironment())
       const file = name === undefined ? await findNewest(backups) : toPlace(name)
       const keys = { givenKey: encryptionKey, passphrase: backups.passphrase ?? null }

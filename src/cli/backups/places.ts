@@ -9,7 +9,7 @@ export function toPlace(place: string): string {
 
 /** Does `work` with a file, or with a copy of what stands at an address. */
 export async function withLocal<T>(place: string, work: (file: string) => Promise<T>): Promise<T> {
-  const { isRemote, withLocalBackup } = await import('../../apps/backups/remote.ts')
+  const { isRemote, withLocalBackup } = await import('../../server/backups/remote.ts')
   if (!isRemote(place)) return work(place)
   const { readConfig } = await import('../../core/config.ts')
   return withLocalBackup(place, readConfig(readEnvironment()).backups, work)
@@ -17,7 +17,7 @@ export async function withLocal<T>(place: string, work: (file: string) => Promis
 
 /** Lists what stands at an address, by names alone: to look into one takes all of it. */
 export async function printRemote(place: string, { s3 }: Pick<Config['backups'], 's3'>, json: boolean): Promise<void> {
-  const { createShelf } = await import('../../apps/backups/shelf.ts')
+  const { createShelf } = await import('../../server/backups/store.ts')
   const shelf = createShelf({ to: place, s3 })
   const backups = (await shelf.list()).toReversed().map(({ name, sizeBytes, createdAt }) => ({
     ...{ file: shelf.locate(name), bytes: sizeBytes, createdAt: createdAt?.toISOString() ?? null, problem: null },

@@ -1,4 +1,4 @@
-import type { Report } from '../../apps/backups/create.ts'
+import type { Report } from '../../server/backups/create.ts'
 
 /** Shows how far a long command is in one line of the terminal, and nothing where standard error is none. */
 export function createProgress(): Disposable & { report: Report } {

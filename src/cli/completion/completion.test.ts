@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { $ } from 'bun'
-import { openHouse } from '../../../tests/harness/server.ts'
+import { openInstallation } from '../../../tests/harness/server.ts'
 
 /** What bash offers for the last of these words. */
 async function complete(script: string, ...words: string[]): Promise<string[]> {
@@ -10,8 +10,8 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stead; printf '%s\\n' "\${COMPREPLY[
 }
 
 test('completion bash: commands, subcommands, options and choices, as the program has them', async () => {
-  await using house = await openHouse()
-  const { stdout, exitCode } = await house.run(['completion', 'bash'])
+  await using installation = await openInstallation()
+  const { stdout, exitCode } = await installation.run(['completion', 'bash'])
   expect(exitCode).toBe(0)
   expect(await complete(stdout, 'stead', 'agen')).toEqual(['agent', 'agent-image', 'agents'])
   expect(await complete(stdout, 'stead', 'agents', 'st')).toEqual(['start', 'stop'])
@@ -25,8 +25,8 @@ test('completion bash: commands, subcommands, options and choices, as the progra
 })
 
 test.each(['zsh', 'fish'])('completion %s: a script of its own, and another shell is wrong usage', async (shell) => {
-  await using house = await openHouse()
-  const { stdout } = await house.run(['completion', shell])
+  await using installation = await openInstallation()
+  const { stdout } = await installation.run(['completion', shell])
   expect(stdout).toContain("'lists the agents'".replaceAll("'", shell === 'fish' ? "'" : ''))
-  expect(await house.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2, stdout: '' })
+  expect(await installation.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2, stdout: '' })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { openHouse } from '../../../tests/harness/server.ts'
+import { openInstallation } from '../../../tests/harness/server.ts'
 
 const CANARY = 'canary-0123456789abcdefghijklmnopqrstuv'
 const Diagnostics = z.object({
@@ -13,7 +13,7 @@ const Diagnostics = z.object({
 })
 
 test('diagnostics: versions, settings, checks and figures in one document without any secret, running or not', async () => {
-  await using house = await openHouse({
+  await using installation = await openInstallation({
     environment: {
       INTERNAL_API_KEY: CANARY,
       METRICS_TOKEN: CANARY,
@@ -22,24 +22,24 @@ test('diagnostics: versions, settings, checks and figures in one document withou
       WATCHDOG_WEBHOOK_URL: `https://hooks.example.com/${CANARY}`,
     },
   })
-  const stopped = await house.run(['diagnostics', '--json'])
+  const stopped = await installation.run(['diagnostics', '--json'])
   expect(stopped).toMatchObject({ exitCode: 0, stderr: '' })
   expect(Diagnostics.parse(JSON.parse(stopped.stdout)).service).toBeNull()
 
-  await house.start()
-  const running = await house.run(['diagnostics'])
+  await installation.start()
+  const running = await installation.run(['diagnostics'])
   const gathered = Diagnostics.parse(JSON.parse(running.stdout))
-  expect(gathered.settings).toMatchObject({ METRICS_TOKEN: '[set]', DATA_DIR: house.dataDir })
+  expect(gathered.settings).toMatchObject({ METRICS_TOKEN: '[set]', DATA_DIR: installation.dataDir })
   expect(gathered.service?.metrics).toMatchObject({ status: 200, body: expect.stringContaining('stead_build_info') })
   expect(gathered.checks.map(({ name }) => name)).toContain('database')
   expect(stopped.stdout + running.stdout).not.toContain(CANARY)
 
-  const file = join(house.dataDir, 'diagnostics.json')
-  expect(await house.run(['diagnostics', '--out', file])).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  const file = join(installation.dataDir, 'diagnostics.json')
+  expect(await installation.run(['diagnostics', '--out', file])).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   expect(statSync(file).mode & 0o777).toBe(0o600)
   Diagnostics.parse(JSON.parse(readFileSync(file, 'utf8')))
   // What is there already is not overwritten.
-  const again = await house.run(['diagnostics', '--out', file])
+  const again = await installation.run(['diagnostics', '--out', file])
   expect(again).toMatchObject({
     exitCode: 1,
     stderr: expect.stringMatching(/^stead: --out: cannot be written \(.*\)\n$/),

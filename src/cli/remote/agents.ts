@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { LogHistory } from '../../features/agents/logs/schemas.ts'
-import { SentMessage } from '../../features/talk/chat/schemas.ts'
+import { SentMessage } from '../../features/conversations/chat/schemas.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { changeAll, type FleetAction, requireOneOrAll } from './all-agents.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { createAgent, type Person, signUp } from '../../../tests/harness/client.ts'
 import { findFreePorts } from '../../../tests/harness/ports.ts'
-import { type House, openHouse } from '../../../tests/harness/server.ts'
+import { type Installation, openInstallation } from '../../../tests/harness/server.ts'
 
 const NEVER_MS = 600_000
 const Agents = z.object({ agents: z.array(z.looseObject({ id: z.string(), name: z.string(), status: z.string() })) })
@@ -17,48 +17,52 @@ const Sessions = z.object({ sessions: z.array(z.unknown()) })
 test(
   'agents list, logs, stop, start, restart, repair, chat and delete, keys list, create and revoke, by DATA_DIR and by STEAD_URL with STEAD_KEY',
   async () => {
-    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
-    const { urls } = await house.start()
+    await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
+    const { urls } = await installation.start()
     const person = await signUp(urls.web)
-    expect(await house.run(['agents', 'list'])).toEqual({ exitCode: 0, stdout: 'No agents yet.\n', stderr: '' })
-    expect((await house.run(['keys', 'list'])).stdout).toBe('No keys yet.\n')
+    expect(await installation.run(['agents', 'list'])).toEqual({ exitCode: 0, stdout: 'No agents yet.\n', stderr: '' })
+    expect((await installation.run(['keys', 'list'])).stdout).toBe('No keys yet.\n')
 
     const id = await createAgent(person, { name: 'Ada', model: 'local/echo' })
-    const list = await house.run(['agents', 'list'])
+    const list = await installation.run(['agents', 'list'])
     // No colours: this is no terminal.
     expect(list.stdout).toMatch(new RegExp(`^NAME +ID +STATUS +MODEL\nAda +${id} +running +local/echo\n$`))
     const statusOf = async (environment: Record<string, string> = {}) => {
-      const { stdout } = await house.run(['agents', 'list', '--json'], { environment })
+      const { stdout } = await installation.run(['agents', 'list', '--json'], { environment })
       return Agents.parse(JSON.parse(stdout)).agents.find((agent) => agent.id === id)?.status
     }
 
-    expect(await house.run(['agents', 'chat', 'ada', 'How are you?'])).toMatchObject({ exitCode: 0, stderr: '' })
-    const said = await house.run(['agents', 'chat', id, '--json'], { stdin: 'hello from a pipe' })
+    expect(await installation.run(['agents', 'chat', 'ada', 'How are you?'])).toMatchObject({ exitCode: 0, stderr: '' })
+    const said = await installation.run(['agents', 'chat', id, '--json'], { stdin: 'hello from a pipe' })
     expect(JSON.parse(said.stdout)).toMatchObject({ agentId: id, reply: expect.stringContaining('hello from a pipe') })
-    const logs = await house.run(['agents', 'logs', 'Ada', '--lines', '1'])
+    const logs = await installation.run(['agents', 'logs', 'Ada', '--lines', '1'])
     expect(logs.stdout.trim().split('\n')).toHaveLength(1)
 
-    expect(await house.run(['agents', 'stop', 'Ada'])).toEqual({ exitCode: 0, stdout: 'Ada is stopped\n', stderr: '' })
+    expect(await installation.run(['agents', 'stop', 'Ada'])).toEqual({
+      exitCode: 0,
+      stdout: 'Ada is stopped\n',
+      stderr: '',
+    })
     expect(await statusOf()).toBe('stopped')
-    const key = (await house.run(['keys', 'create', 'laptop'])).stdout.trim()
+    const key = (await installation.run(['keys', 'create', 'laptop'])).stdout.trim()
     const byKey = { STEAD_URL: urls.web, STEAD_KEY: key }
-    expect((await house.run(['agents', 'start', 'Ada'], { environment: byKey })).exitCode).toBe(0)
+    expect((await installation.run(['agents', 'start', 'Ada'], { environment: byKey })).exitCode).toBe(0)
     expect(await statusOf(byKey)).toBe('running')
-    expect((await house.run(['agents', 'restart', 'Ada'])).stdout).toBe('Ada is started again\n')
-    expect((await house.run(['agents', 'repair', id])).stdout).toBe('Ada is repaired\n')
+    expect((await installation.run(['agents', 'restart', 'Ada'])).stdout).toBe('Ada is started again\n')
+    expect((await installation.run(['agents', 'repair', id])).stdout).toBe('Ada is repaired\n')
 
-    expect(await house.run(['agents', 'stop', 'Bob'])).toEqual({
+    expect(await installation.run(['agents', 'stop', 'Bob'])).toEqual({
       exitCode: 1,
       stdout: '',
       stderr: 'stead: There is no agent Bob; there are Ada\n',
     })
-    expect(await house.run(['agents', 'delete', 'Ada'])).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(await installation.run(['agents', 'delete', 'Ada'])).toMatchObject({ exitCode: 2, stdout: '' })
     expect(await statusOf()).toBe('running')
-    const deleted = await house.run(['agents', 'delete', 'Ada', '--yes', '--json'])
+    const deleted = await installation.run(['agents', 'delete', 'Ada', '--yes', '--json'])
     expect(JSON.parse(deleted.stdout)).toEqual({ id, deleted: true })
     expect(await statusOf()).toBeUndefined()
-    expect(await house.run(['keys', 'revoke', 'laptop'])).toMatchObject({ exitCode: 0, stderr: '' })
-    await expectKeys(house, person)
+    expect(await installation.run(['keys', 'revoke', 'laptop'])).toMatchObject({ exitCode: 0, stderr: '' })
+    await expectKeys(installation, person)
   },
   NEVER_MS,
 )
@@ -66,28 +70,30 @@ test(
 test(
   'agents update: one by its name; --all in waves, of everybody where that is said; nobody who was stopped is started',
   async () => {
-    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
-    const { urls } = await house.start()
+    await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
+    const { urls } = await installation.start()
     const ada = await signUp(urls.web)
     const bo = await signUp(urls.web, 'bo@example.com')
-    for (const { email } of [ada, bo]) await house.run(['user', 'set-plan', email, 'network'])
+    for (const { email } of [ada, bo]) await installation.run(['user', 'set-plan', email, 'network'])
     const create = (person: typeof ada, name: string) => createAgent(person, { name, model: 'local/echo' })
     await Promise.all([create(ada, 'One'), create(ada, 'Two'), create(bo, 'Three')])
     const stopped = await create(ada, 'Four')
     const asAda = ['--as', ada.email]
-    await house.run(['agents', 'stop', 'Four', ...asAda])
+    await installation.run(['agents', 'stop', 'Four', ...asAda])
 
-    expect(await house.run(['agents', 'update', 'two', ...asAda])).toEqual({
+    expect(await installation.run(['agents', 'update', 'two', ...asAda])).toEqual({
       exitCode: 0,
       stdout: 'Two is up to date\n',
       stderr: '',
     })
-    const own = await house.run(['agents', 'update', '--all', '--first', 'Two', ...asAda])
+    const own = await installation.run(['agents', 'update', '--all', '--first', 'Two', ...asAda])
     expect(own).toEqual({ exitCode: 0, stdout: 'Two is up to date\nOne is up to date\n2 updated\n', stderr: '' })
-    const all = await house.run(['agents', 'update', '--all', '--everybody', '--json'])
+    const all = await installation.run(['agents', 'update', '--all', '--everybody', '--json'])
     const names = Fleet.parse(JSON.parse(all.stdout)).agents.map(({ name, fate }) => `${name} ${fate}`)
     expect(names.sort()).toEqual(['One updated', 'Three updated', 'Two updated'])
-    const list = Agents.parse(JSON.parse((await house.run(['agents', 'list', '--json', ...asAda])).stdout)).agents
+    const list = Agents.parse(
+      JSON.parse((await installation.run(['agents', 'list', '--json', ...asAda])).stdout),
+    ).agents
     expect(list.find(({ id }) => id === stopped)?.status).toBe('stopped')
 
     for (const [words, reason] of [
@@ -97,7 +103,7 @@ test(
       [['update', '--all', '--at-once', '33'], '--at-once: must be a whole number from 1 to 32'],
       [['update', '--all', '--first', 'Four', ...asAda], '--first: no agent Four runs'],
     ] as const) {
-      expect(await house.run(['agents', ...words])).toMatchObject({ exitCode: 2, stderr: `stead: ${reason}\n` })
+      expect(await installation.run(['agents', ...words])).toMatchObject({ exitCode: 2, stderr: `stead: ${reason}\n` })
     }
   },
   NEVER_MS,
@@ -106,20 +112,20 @@ test(
 test(
   'agents stop --all and start --all: a line for each agent and a summary, one document with --json; 1 when one failed',
   async () => {
-    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
-    const { urls } = await house.start()
+    await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
+    const { urls } = await installation.start()
     const person = await signUp(urls.web)
     await Promise.all(['One', 'Two'].map((name) => createAgent(person, { name, model: 'local/echo' })))
 
-    const stopped = await house.run(['agents', 'stop', '--all'])
+    const stopped = await installation.run(['agents', 'stop', '--all'])
     expect(stopped).toMatchObject({ exitCode: 0, stderr: '' })
     expect(stopped.stdout.trim().split('\n').sort()).toEqual(['2 stopped', 'One is stopped', 'Two is stopped'])
-    expect((await house.run(['agents', 'stop', '--all'])).stdout).toBe('0 stopped\n')
+    expect((await installation.run(['agents', 'stop', '--all'])).stdout).toBe('0 stopped\n')
 
-    const started = await house.run(['agents', 'start', '--all', '--json'])
+    const started = await installation.run(['agents', 'start', '--all', '--json'])
     expect(JSON.parse(started.stdout)).toMatchObject({ done: 2, failed: 0, agents: [{ error: null }, { error: null }] })
-    expect((await house.run(['agents', 'list'])).stdout.match(/ running /g)).toHaveLength(2)
-    expect(await house.run(['agents', 'stop'])).toMatchObject({
+    expect((await installation.run(['agents', 'list'])).stdout.match(/ running /g)).toHaveLength(2)
+    expect(await installation.run(['agents', 'stop'])).toMatchObject({
       exitCode: 2,
       stderr: 'stead: agents stop: name an agent, or say --all\n',
     })
@@ -128,8 +134,8 @@ test(
 )
 
 /** Each command ends its session, and says whose keys are meant where there are several accounts. */
-async function expectKeys(house: House, person: Person): Promise<void> {
-  const created = await house.run(['keys', 'create', 'laptop', '--days', '90', '--scope', 'read'])
+async function expectKeys(installation: Installation, person: Person): Promise<void> {
+  const created = await installation.run(['keys', 'create', 'laptop', '--days', '90', '--scope', 'read'])
   expect(created).toMatchObject({ exitCode: 0, stderr: '' })
   expect(created.stdout).toMatch(/^sk_[0-9A-Za-z]{43}\n$/)
   const key = created.stdout.trim()
@@ -137,26 +143,28 @@ async function expectKeys(house: House, person: Person): Promise<void> {
     (await fetch(`${person.web}/api/agents/provision`, { headers: { authorization: `Bearer ${key}` } })).status
   expect(await isKnown()).toBe(200)
 
-  const { keys } = Keys.parse(JSON.parse((await house.run(['keys', 'list', '--json'])).stdout))
+  const { keys } = Keys.parse(JSON.parse((await installation.run(['keys', 'list', '--json'])).stdout))
   expect(keys).toMatchObject([{ name: 'laptop', scopes: ['read'], keyPreview: `${key.slice(0, 10)}...` }])
-  expect((await house.run(['keys', 'list'])).stdout).not.toContain(key)
-  expect(await house.run(['keys', 'revoke', 'phone'])).toMatchObject({
+  expect((await installation.run(['keys', 'list'])).stdout).not.toContain(key)
+  expect(await installation.run(['keys', 'revoke', 'phone'])).toMatchObject({
     exitCode: 1,
     stderr: 'stead: There is no key phone\n',
   })
-  expect((await house.run(['keys', 'revoke', 'laptop'])).stdout).toBe('laptop is revoked\n')
+  expect((await installation.run(['keys', 'revoke', 'laptop'])).stdout).toBe('laptop is revoked\n')
   expect(await isKnown()).toBe(401)
   const sessions = Sessions.parse(await (await person.get('/api/auth/sessions')).json())
   expect(sessions.sessions).toHaveLength(1)
 
-  await house.run(['user', 'create', 'bo@example.com', '--password-stdin'], { stdin: 'correct horse battery staple' })
-  expect(await house.run(['keys', 'list'])).toEqual({
+  await installation.run(['user', 'create', 'bo@example.com', '--password-stdin'], {
+    stdin: 'correct horse battery staple',
+  })
+  expect(await installation.run(['keys', 'list'])).toEqual({
     exitCode: 1,
     stdout: '',
     stderr: 'stead: --as: say whose, such as ada@example.com, bo@example.com\n',
   })
-  expect((await house.run(['keys', 'list', '--as', 'BO@example.com'])).stdout).toBe('No keys yet.\n')
-  expect((await house.run(['agents', 'list', '--as', 'eve@example.com'])).stderr).toBe(
+  expect((await installation.run(['keys', 'list', '--as', 'BO@example.com'])).stdout).toBe('No keys yet.\n')
+  expect((await installation.run(['agents', 'list', '--as', 'eve@example.com'])).stderr).toBe(
     'stead: No account has the address eve@example.com\n',
   )
 }
@@ -164,22 +172,22 @@ async function expectKeys(house: House, person: Person): Promise<void> {
 test(
   'agents list: a server that is not there is told with 75, a refused key with 1, half an address with 2',
   async () => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     const notRunning = {
       exitCode: 75,
       stdout: '',
-      stderr: `stead: no Stead runs on DATA_DIR ${house.dataDir}: start it with stead serve, or name another by STEAD_URL and STEAD_KEY\n`,
+      stderr: `stead: no Stead runs on DATA_DIR ${installation.dataDir}: start it with stead serve, or name another by STEAD_URL and STEAD_KEY\n`,
     }
-    expect(await house.run(['agents', 'list'])).toEqual(notRunning)
-    const server = await house.start()
+    expect(await installation.run(['agents', 'list'])).toEqual(notRunning)
+    const server = await installation.start()
     await signUp(server.urls.web)
-    const note = join(house.dataDir, 'server.json')
+    const note = join(installation.dataDir, 'server.json')
     expect(statSync(note).mode & 0o777).toBe(0o600)
-    const asked = (environment: Record<string, string>) => house.run(['agents', 'stop', 'Ada'], { environment })
+    const asked = (environment: Record<string, string>) => installation.run(['agents', 'stop', 'Ada'], { environment })
     const [port] = await findFreePorts(1)
     const wrong = `sk_${'a'.repeat(43)}`
     expect(
-      await house.run(['agents', 'list'], {
+      await installation.run(['agents', 'list'], {
         environment: { STEAD_URL: server.urls.web, STEAD_KEY: wrong },
       }),
     ).toMatchObject({ exitCode: 1 })
@@ -193,9 +201,9 @@ test(
     // What a killed server left behind leads nowhere.
     await server.kill()
     expect(existsSync(note)).toBe(true)
-    expect(await house.run(['agents', 'list'])).toEqual(notRunning)
-    const again = await house.start()
-    expect((await house.run(['agents', 'list'])).exitCode).toBe(0)
+    expect(await installation.run(['agents', 'list'])).toEqual(notRunning)
+    const again = await installation.start()
+    expect((await installation.run(['agents', 'list'])).exitCode).toBe(0)
     await again.stop()
     expect(existsSync(note)).toBe(false)
   },

@@ -4,22 +4,22 @@ import { join } from 'node:path'
 import { signUp } from '../../../tests/harness/client.ts'
 import { startProvider } from '../../../tests/harness/doubles/provider.ts'
 import { json } from '../../../tests/harness/requests.ts'
-import { openHouse } from '../../../tests/harness/server.ts'
+import { openInstallation } from '../../../tests/harness/server.ts'
 import { until } from '../../../tests/harness/until.ts'
-import { SettingsInEffect } from '../../features/house/oversight/schemas.ts'
-import { Services } from '../../features/house/services/schemas.ts'
+import { SettingsInEffect } from '../../features/admin/oversight/schemas.ts'
+import { Services } from '../../features/admin/services/schemas.ts'
 
 const NEVER_MS = 120_000
 
 test(
   'SIGHUP: the log goes on in a new file, LOG_LEVEL counts at once, and what waits for the next start is named',
   async () => {
-    await using house = await openHouse()
-    const at = (name: string) => join(house.dataDir, '..', name)
+    await using installation = await openInstallation()
+    const at = (name: string) => join(installation.dataDir, '..', name)
     const [settings, log, moved, other] = [at('stead.env'), at('stead.log'), at('stead.log.1'), at('other.log')]
     const set = (text: string) => writeFileSync(settings, text, { mode: 0o600 })
     set(`LOG_FILE=${log}\nLOG_LEVEL=info\n`)
-    const started = await house.start({ STEAD_SETTINGS: settings })
+    const started = await installation.start({ STEAD_SETTINGS: settings })
     const hangUp = () => process.kill(started.pid, 'SIGHUP')
     const says = (file: string, text: string) =>
       until(`${text} in ${file}`, async () => existsSync(file) && readFileSync(file, 'utf8').includes(text))
@@ -40,7 +40,7 @@ test(
     set(`LOG_FILE=${log}\nLOG_LEVLE=info\nLOG_LEVEL=loud\n`)
     hangUp()
     await says(log, 'LOG_LEVLE is no setting: is LOG_LEVEL meant?')
-    set(`LOG_FILE=${house.dataDir}/there/is/none.log\nLOG_LEVEL=silent\n`)
+    set(`LOG_FILE=${installation.dataDir}/there/is/none.log\nLOG_LEVEL=silent\n`)
     hangUp()
     await says(log, 'none.log cannot be written')
     expect((await fetch(`${started.urls.web}/api/health`)).status).toBe(200)
@@ -58,13 +58,13 @@ test(
   'SIGHUP: rates, the keys of providers, the mail server, who administers and retention count at once, there and back',
   async () => {
     await using provider = await startProvider()
-    await using house = await openHouse({ environment: { OPENROUTER_BASE_URL: provider.baseUrl } })
-    const settings = join(house.dataDir, '..', 'stead.env')
-    const log = join(house.dataDir, '..', 'stead.log')
+    await using installation = await openInstallation({ environment: { OPENROUTER_BASE_URL: provider.baseUrl } })
+    const settings = join(installation.dataDir, '..', 'stead.env')
+    const log = join(installation.dataDir, '..', 'stead.log')
     const set = (...lines: string[]) =>
       writeFileSync(settings, [`LOG_FILE=${log}`, ...lines, ''].join('\n'), { mode: 0o600 })
     set()
-    const { urls, pid, stop } = await house.start({ STEAD_SETTINGS: settings, RATE_LIMIT_LOGIN: '' })
+    const { urls, pid, stop } = await installation.start({ STEAD_SETTINGS: settings, RATE_LIMIT_LOGIN: '' })
     const owner = await signUp(urls.web)
     const readLines = () =>
       readFileSync(log, 'utf8')
@@ -113,11 +113,11 @@ test(
 test(
   'SIGHUP: the log names a setting whose folder cannot be written, as the start does',
   async () => {
-    await using house = await openHouse()
-    const settings = join(house.dataDir, '..', 'stead.env')
+    await using installation = await openInstallation()
+    const settings = join(installation.dataDir, '..', 'stead.env')
     const set = (text: string) => writeFileSync(settings, text, { mode: 0o600 })
     set('BACKUP_TO=/dev/null/first\n')
-    const started = await house.start({ STEAD_SETTINGS: settings })
+    const started = await installation.start({ STEAD_SETTINGS: settings })
     const says = (text: string) => until(text, () => started.lines.some((line) => line.includes(text)))
     await says('BACKUP_TO: /dev/null/first (below /dev/null) cannot be written')
     set('BACKUP_TO=/dev/null/second\n')
@@ -129,9 +129,9 @@ test(
 )
 
 test('LOG_FILE: one that cannot be opened stops the start with 78', async () => {
-  await using house = await openHouse()
-  const file = join(house.dataDir, 'there', 'is', 'none.log')
-  expect(await house.run(['serve'], { environment: { LOG_FILE: file } })).toMatchObject({
+  await using installation = await openInstallation()
+  const file = join(installation.dataDir, 'there', 'is', 'none.log')
+  expect(await installation.run(['serve'], { environment: { LOG_FILE: file } })).toMatchObject({
     exitCode: 78,
     stderr: expect.stringContaining(`stead: LOG_FILE: ${file} cannot be written`),
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { openHouse } from '../../../tests/harness/server.ts'
+import { openInstallation } from '../../../tests/harness/server.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { readConfig } from '../../core/config.ts'
@@ -132,23 +132,23 @@ test('the property list of launchd is whole, also with signs of XML', () => {
 test(
   'service install --print changes nothing; a temporary folder is wrong usage; without a service the others say so',
   async () => {
-    await using house = await openHouse()
-    const printed = await house.run(['service', 'install', '--user', '--print'])
+    await using installation = await openInstallation()
+    const printed = await installation.run(['service', 'install', '--user', '--print'])
     if (!Bun.which('systemctl')) return expect(printed.exitCode).toBe(1)
     expect(printed).toMatchObject({ exitCode: 0, stderr: '' })
     expect(printed.stdout).toContain('Type=notify\n')
-    const refused = await house.run(['service', 'install', '--user', '--data-dir', '/tmp/stead'])
+    const refused = await installation.run(['service', 'install', '--user', '--data-dir', '/tmp/stead'])
     expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is in a temporary folder') })
     expect(existsSync('/tmp/stead')).toBe(false)
     for (const name of ['status', 'logs']) {
-      expect(await house.run(['service', name, '--user'])).toEqual({
+      expect(await installation.run(['service', name, '--user'])).toEqual({
         exitCode: 1,
         stdout: '',
         stderr: 'stead: service: none is installed (stead service install --user)\n',
       })
     }
-    expect((await house.run(['service', 'logs', '--lines', 'many'])).exitCode).toBe(2)
-    expect(await house.run(['service', 'uninstall', '--user'])).toEqual({
+    expect((await installation.run(['service', 'logs', '--lines', 'many'])).exitCode).toBe(2)
+    expect(await installation.run(['service', 'uninstall', '--user'])).toEqual({
       exitCode: 0,
       stdout: 'No service is installed.\n',
       stderr: '',
@@ -189,8 +189,8 @@ test
     const name = where === 'in the file system' ? folder.file('notify') : `@stead-${process.pid}-${Date.now()}`
     await using manager = openManager(name)
     await until('the socket', () => manager.heard.includes('open'))
-    await using house = await openHouse()
-    const program = await house.start({ NOTIFY_SOCKET: name, WATCHDOG_USEC: '200000' })
+    await using installation = await openInstallation()
+    const program = await installation.start({ NOTIFY_SOCKET: name, WATCHDOG_USEC: '200000' })
     await until('READY', () => manager.heard.find((line) => line.startsWith('READY=1 STATUS=http')))
     await until('the watchdog', () => manager.heard.filter((line) => line === 'WATCHDOG=1').length > 2)
     expect((await program.stop()).exitCode).toBe(0)
@@ -202,8 +202,8 @@ test
 test(
   'serve runs on when nobody reads the socket of the manager, and says so',
   async () => {
-    await using house = await openHouse()
-    const program = await house.start({ NOTIFY_SOCKET: '/nowhere/notify' })
+    await using installation = await openInstallation()
+    const program = await installation.start({ NOTIFY_SOCKET: '/nowhere/notify' })
     await until('the warning', () => program.lines.find((line) => line.includes('nobody reads /nowhere/notify')))
     expect((await program.stop()).exitCode).toBe(0)
   },
@@ -224,15 +224,15 @@ test(
     }
     mkdirSync(folder.file('systemd/user'), { recursive: true })
     writeFileSync(folder.file('systemd/user/stead.service'), toUnit({ ...PLAN, user: null }))
-    await using house = await openHouse({
+    await using installation = await openInstallation({
       environment: { PATH: `${folder.path}:${process.env.PATH}`, XDG_CONFIG_HOME: folder.path },
     })
-    const pretty = await house.run(['service', 'logs', '--user', '--format', 'pretty'])
+    const pretty = await installation.run(['service', 'logs', '--user', '--format', 'pretty'])
     expect(pretty).toMatchObject({ exitCode: 0, stderr: '' })
     expect(pretty.stdout).toMatch(/^\S+.* ERROR\b.*the database is damaged\nno JSON\n$/i)
     expect(pretty.stdout).not.toContain('{')
-    expect((await house.run(['service', 'logs', '--user'])).stdout).toBe(lines)
-    expect((await house.run(['service', 'logs', '--user', '--format', 'xml'])).exitCode).toBe(2)
+    expect((await installation.run(['service', 'logs', '--user'])).stdout).toBe(lines)
+    expect((await installation.run(['service', 'logs', '--user', '--format', 'xml'])).exitCode).toBe(2)
   },
   PATIENCE_MS,
 )

@@ -2,15 +2,15 @@ import { expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findFreePorts } from '../../../tests/harness/ports.ts'
-import { type House, openHouse } from '../../../tests/harness/server.ts'
+import { type Installation, openInstallation } from '../../../tests/harness/server.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { readSettingsFile } from './file.ts'
 
 const PATIENCE_MS = 300_000
 
-function writeSettings(house: House, text: string, mode = 0o600): string {
-  mkdirSync(house.dataDir, { recursive: true, mode: 0o700 })
-  const file = join(house.dataDir, 'stead.env')
+function writeSettings(installation: Installation, text: string, mode = 0o600): string {
+  mkdirSync(installation.dataDir, { recursive: true, mode: 0o700 })
+  const file = join(installation.dataDir, 'stead.env')
   writeFileSync(file, text)
   chmodSync(file, mode)
   return file
@@ -66,10 +66,12 @@ test('no file is no settings', () => {
 test(
   'flags count before the environment, that before the file, that before the defaults',
   async () => {
-    await using house = await openHouse({ environment: { LOG_LEVEL: '', HOST: '' } })
-    writeSettings(house, 'LOG_LEVEL=warn\nWEB_PORT=1\nHOST=127.0.0.2\nBACKEND_PORT=2\n')
+    await using installation = await openInstallation({ environment: { LOG_LEVEL: '', HOST: '' } })
+    writeSettings(installation, 'LOG_LEVEL=warn\nWEB_PORT=1\nHOST=127.0.0.2\nBACKEND_PORT=2\n')
     const show = async (...flags: string[]) => {
-      const { stdout } = await house.run(['config', 'print', '--json', ...flags], { environment: { WEB_PORT: '3' } })
+      const { stdout } = await installation.run(['config', 'print', '--json', ...flags], {
+        environment: { WEB_PORT: '3' },
+      })
       const { LOG_LEVEL, WEB_PORT, HOST, SIGN_UP } = JSON.parse(stdout)
       return [LOG_LEVEL, WEB_PORT, HOST, SIGN_UP]
     }
@@ -83,19 +85,19 @@ test(
 test(
   'what config print prints is a file of settings again, and doctor tells no password of an address',
   async () => {
-    await using house = await openHouse({ environment: { AGENT_RUNTIME: '' } })
+    await using installation = await openInstallation({ environment: { AGENT_RUNTIME: '' } })
     const file = writeSettings(
-      house,
+      installation,
       'BACKUP_SCHEDULE=0 3 * * * Europe/Berlin\nAGENT_RUNTIME=docker\nDOCKER_HOST=tcp://ada:secret-canary@127.0.0.1:1\n',
     )
-    const { stdout } = await house.run(['config', 'print'])
+    const { stdout } = await installation.run(['config', 'print'])
     expect(stdout).toContain('BACKUP_SCHEDULE=0 3 * * * Europe/Berlin\n')
     expect(stdout).toContain('BACKUP_KEEP=7d 4w 6m\n')
-    const doctor = await house.run(['doctor'])
+    const doctor = await installation.run(['doctor'])
     expect(doctor.stdout).toContain('no container engine answers at DOCKER_HOST=tcp://127.0.0.1:1')
     expect(stdout + doctor.stdout + doctor.stderr).not.toContain('secret-canary')
     writeFileSync(file, stdout.replaceAll(/^.*\[set\]\n/gm, ''))
-    expect((await house.run(['config', 'print'])).stdout).toBe(stdout)
+    expect((await installation.run(['config', 'print'])).stdout).toBe(stdout)
   },
   PATIENCE_MS,
 )
@@ -103,12 +105,12 @@ test(
 test(
   'config print: a key that stands in the path of an address is hidden, a version and a word are not',
   async () => {
-    await using house = await openHouse()
+    await using installation = await openInstallation()
     const environment = {
       TELEGRAM_API_URL: 'https://bots.example.com/bot123456:AAF-secret_canary/file',
       OPENAI_BASE_URL: 'https://models.example.com/openai-compatible/v1beta',
     }
-    const { stdout } = await house.run(['config', 'print'], { environment })
+    const { stdout } = await installation.run(['config', 'print'], { environment })
     expect(stdout).toContain('TELEGRAM_API_URL=https://bots.example.com/[hidden]/file\n')
     expect(stdout).toContain('OPENAI_BASE_URL=https://models.example.com/openai-compatible/v1beta\n')
   },
@@ -118,21 +120,23 @@ test(
 test(
   'serve takes its ports from the file, every other command too; secrets are masked, and named files are read',
   async () => {
-    await using house = await openHouse({ environment: { WEB_PORT: '' } })
+    await using installation = await openInstallation({ environment: { WEB_PORT: '' } })
     const [web = 0] = await findFreePorts(1)
-    const file = writeSettings(house, `WEB_PORT=${web}\nOPENROUTER_API_KEY=secret-canary\n`)
-    const printed = await house.run(['config', 'print'])
+    const file = writeSettings(installation, `WEB_PORT=${web}\nOPENROUTER_API_KEY=secret-canary\n`)
+    const printed = await installation.run(['config', 'print'])
     expect(printed).toMatchObject({ exitCode: 0, stderr: '' })
     expect(printed.stdout).toContain(`WEB_PORT=${web}\n`)
     expect(printed.stdout).toContain('OPENROUTER_API_KEY=[set]\n')
     expect(printed.stdout).not.toContain('secret-canary')
-    const elsewhere = await house.run(['config', 'print', '--data-dir', '/nowhere', '--settings', file])
+    const elsewhere = await installation.run(['config', 'print', '--data-dir', '/nowhere', '--settings', file])
     expect(elsewhere.stdout).toContain(`WEB_PORT=${web}\n`)
     expect(elsewhere.stdout).toContain('DATA_DIR=/nowhere\n')
 
     chmodSync(file, 0o644)
-    expect((await house.run(['config', 'check'])).stderr).toContain(`others can read ${file}, which holds secrets`)
-    const program = await house.start()
+    expect((await installation.run(['config', 'check'])).stderr).toContain(
+      `others can read ${file}, which holds secrets`,
+    )
+    const program = await installation.start()
     expect(program.urls.web).toEndWith(`:${web}`)
     expect((await program.stop()).exitCode).toBe(0)
   },
@@ -146,14 +150,14 @@ test.each(
 )(
   'stead %s: 78 and one line for a setting that the file misspells, and for a file that is named and not there',
   async (_name, args) => {
-    await using house = await openHouse()
-    const file = writeSettings(house, 'WEB_PRT=8080\n')
-    expect(await house.run([...args])).toEqual({
+    await using installation = await openInstallation()
+    const file = writeSettings(installation, 'WEB_PRT=8080\n')
+    expect(await installation.run([...args])).toEqual({
       exitCode: 78,
       stdout: '',
       stderr: `stead: ${file}:1: WEB_PRT is no setting: is WEB_PORT meant?\n`,
     })
-    expect(await house.run([...args], { environment: { STEAD_SETTINGS: '/nowhere/stead.env' } })).toEqual({
+    expect(await installation.run([...args], { environment: { STEAD_SETTINGS: '/nowhere/stead.env' } })).toEqual({
       exitCode: 78,
       stdout: '',
       stderr: 'stead: STEAD_SETTINGS: there is no /nowhere/stead.env\n',
@@ -165,12 +169,12 @@ test.each(
 test(
   'config schema: each setting with its meaning; a secret has no flag',
   async () => {
-    await using house = await openHouse()
-    const { exitCode, stdout } = await house.run(['config', 'schema'])
+    await using installation = await openInstallation()
+    const { exitCode, stdout } = await installation.run(['config', 'schema'])
     expect(exitCode).toBe(0)
     const { properties } = JSON.parse(stdout)
     expect(properties.WEB_PORT).toMatchObject({ default: '3000', description: expect.any(String) })
-    const flag = await house.run(['serve', '--encryption-key', 'secret'])
+    const flag = await installation.run(['serve', '--encryption-key', 'secret'])
     expect(flag.exitCode).toBe(2)
   },
   PATIENCE_MS,

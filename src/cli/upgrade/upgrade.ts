@@ -111,7 +111,7 @@ async function requireStopped({ dataDir }: Config): Promise<void> {
 async function backUp(config: Config): Promise<void> {
   if (!existsSync(config.databaseFile)) return
   const { systemClock } = await import('../../core/clock.ts')
-  const { createBackup } = await import('../../apps/backups/create.ts')
+  const { createBackup } = await import('../../server/backups/create.ts')
   const { file } = await createBackup({ config, clock: systemClock }, join(config.dataDir, 'backups'))
   giveToOwner(file, config.dataDir)
   say(`Backup ${file}`)

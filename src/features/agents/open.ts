@@ -10,8 +10,8 @@ import type { Config } from '../../core/config.ts'
 import { createChangeFeed } from '../../db/changes/feed.ts'
 import type { Tx } from '../../db/open.ts'
 import { createLiveStreams } from '../../http/streams/sse.ts'
+import type { openAccounts } from '../accounts/open.ts'
 import type { Base } from '../base.ts'
-import type { openPeople } from '../people/open.ts'
 import type { OpenAgentWallet } from './cloning/clone.ts'
 import type { BookClonePayment } from './cloning/payment.ts'
 import { createLogViewers } from './logs/viewers.ts'
@@ -64,7 +64,7 @@ type AgentsNeeds = {
 export function openAgents(
   base: Base,
   settings: AgentsSettings,
-  { isHttps, rules, mailer }: Pick<ReturnType<typeof openPeople>, 'isHttps' | 'rules' | 'mailer'>,
+  { isHttps, rules, mailer }: Pick<ReturnType<typeof openAccounts>, 'isHttps' | 'rules' | 'mailer'>,
   { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory, bookClonePayment, openAgentWallet }: AgentsNeeds,
 ) {
   const { db, clock } = base

@@ -1,17 +1,17 @@
 import { type Browser, openBrowser, signInBrowser } from '../browser.ts'
 import { type Person, signUp } from '../client.ts'
-import { type House, type HouseOptions, openHouse } from '../server.ts'
+import { type Installation, type InstallationOptions, openInstallation } from '../server.ts'
 
-export type Dashboard = Browser & { house: House; web: string; ada: Person }
+export type Dashboard = Browser & { installation: Installation; web: string; ada: Person }
 
 /** A house whose first account is Ada's, and a browser in which she is signed in: its page shows her overview. */
-export async function openDashboard(options: HouseOptions = {}): Promise<Dashboard> {
+export async function openDashboard(options: InstallationOptions = {}): Promise<Dashboard> {
   await using stack = new AsyncDisposableStack()
-  const house = stack.use(await openHouse(options))
-  const { web } = (await house.start()).urls
+  const installation = stack.use(await openInstallation(options))
+  const { web } = (await installation.start()).urls
   const ada = await signUp(web)
   const { page, complaints } = stack.use(await openBrowser(web))
   await signInBrowser(page, web)
   const everything = stack.move()
-  return { house, web, ada, page, complaints, [Symbol.asyncDispose]: () => everything.disposeAsync() }
+  return { installation, web, ada, page, complaints, [Symbol.asyncDispose]: () => everything.disposeAsync() }
 }

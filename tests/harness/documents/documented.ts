@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
 import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { type ZodType, z } from 'zod'
-import { errorKindsOf } from '../../../src/apps/api-document/refusals.ts'
-import { type DeclaredRoute, listRoutes, type Registered } from '../../../src/apps/api-document/routes.ts'
 import { partsOfAnswer } from '../../../src/http/answers.ts'
 import type { BaseEnv } from '../../../src/http/env.ts'
 import { statusOf } from '../../../src/http/errors.ts'
+import { errorKindsOf } from '../../../src/server/api-document/refusals.ts'
+import { type DeclaredRoute, listRoutes, type Registered } from '../../../src/server/api-document/routes.ts'
 
 type Documented = { route: DeclaredRoute; statuses: ReadonlySet<number> }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TOOL_NAMES, type ToolSettings } from '../../../src/core/agents/agent-tools.ts'
-import { ChannelReport } from '../../../src/features/talk/chat/channels/schemas.ts'
+import { ChannelReport } from '../../../src/features/conversations/chat/channels/schemas.ts'
 import { createMemoryDouble } from './memory.ts'
 
 const Asked = z.object({

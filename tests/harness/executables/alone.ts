@@ -1,17 +1,17 @@
 import { chmodSync, copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type HouseOptions, openHouse } from '../server.ts'
+import { type InstallationOptions, openInstallation } from '../server.ts'
 import { tempFolder } from '../temp-folder.ts'
 
 const ROOT = join(import.meta.dir, '..', '..', '..')
 
 /** A house of nothing but a copy of the executable `built`, with the checkout out of reach where mounting is allowed. */
-export async function openAlone(built: string, options: HouseOptions = {}) {
+export async function openAlone(built: string, options: InstallationOptions = {}) {
   const folder = tempFolder()
   const executable = folder.file('stead')
   copyFileSync(built, executable)
   chmodSync(executable, 0o755)
-  const house = await openHouse({
+  const installation = await openInstallation({
     ...options,
     command: toCommand(executable),
     cwd: folder.path,
@@ -19,9 +19,9 @@ export async function openAlone(built: string, options: HouseOptions = {}) {
     environment: { ...options.environment, PATH: '/usr/bin:/bin' },
   })
   return {
-    ...house,
+    ...installation,
     async [Symbol.asyncDispose]() {
-      await house[Symbol.asyncDispose]()
+      await installation[Symbol.asyncDispose]()
       folder[Symbol.dispose]()
     },
   }

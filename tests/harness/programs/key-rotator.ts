@@ -1,6 +1,7 @@
 /** Changes the key of the installation that the environment names, and kills itself as soon as the step that it is given is done. */
-import { rotateKey } from '../../../src/apps/keys/rotate-key.ts'
+
 import { readConfig } from '../../../src/core/config.ts'
+import { rotateKey } from '../../../src/server/keys/rotate-key.ts'
 
 const [, , last, given] = process.argv
 await rotateKey(readConfig(process.env), given ?? null, (step) => {

@@ -19,7 +19,7 @@ export async function addMigratedDatabase(dataDir: string): Promise<void> {
 async function findOrMakeTemplate(): Promise<string> {
   const template = join(CACHE, `migrated-${hashMigrations()}.db`)
   if (existsSync(template)) return template
-  const { openMigrated } = await import('../../../src/apps/database.ts')
+  const { openMigrated } = await import('../../../src/server/database.ts')
   mkdirSync(CACHE, { recursive: true })
   // Many make it at once when the gate begins; each has a file of its own until it is whole.
   const own = `${template}.${process.pid}`

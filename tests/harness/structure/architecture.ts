@@ -4,7 +4,7 @@ import { parseSync } from 'oxc-parser'
 /** Source text by path from the root of the checkout. */
 export type Sources = ReadonlyMap<string, string>
 
-/** What each floor may import of ours, itself apart. `main.ts` and `cli/` stand above all of them and are free. */
+/** The layers each layer may import besides itself. `main.ts` and `cli/` are above all layers and unrestricted. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   'src/core': [],
   'src/db': ['src/core'],
@@ -12,9 +12,9 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'src/adapters': ['src/core'],
   'src/jobs': ['src/core', 'src/db'],
   'src/features': ['src/http', 'src/adapters', 'src/jobs', 'src/db', 'src/core'],
-  'src/apps': ['src/features', 'src/http', 'src/adapters', 'src/jobs', 'src/db', 'src/core', 'migrations'],
+  'src/server': ['src/features', 'src/http', 'src/adapters', 'src/jobs', 'src/db', 'src/core', 'migrations'],
   'src/serve.ts': [
-    'src/apps',
+    'src/server',
     'src/features',
     'src/http',
     'src/adapters',
@@ -27,9 +27,18 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   web: [],
   migrations: [],
 }
-/** The wings of `src/features`, from the ground up: each imports only those before it. */
-export const WINGS: readonly string[] = ['people', 'agents', 'models', 'money', 'talk', 'web-tools', 'views', 'house']
-/** What every wing is handed, below all of them. */
+/** The domains of `src/features` in dependency order: each imports only those before it. */
+export const DOMAINS: readonly string[] = [
+  'accounts',
+  'agents',
+  'ai',
+  'payments',
+  'conversations',
+  'web-tools',
+  'monitoring',
+  'admin',
+]
+/** Types every domain receives. */
 const BASE = 'src/features/base.ts'
 const FREE = ['src/main.ts', 'src/cli', 'scripts', 'tests']
 /** What a test beside the code may import in addition: the harness, and the schema to run on. */
@@ -73,7 +82,7 @@ export function findLongFunctions(file: string, text: string): string[] {
   return long
 }
 
-/** Every way in which `sources` break the house's rules (design, 1), one line each, sorted; empty when they keep them. */
+/** Returns every violation of the import and code rules, one line each, sorted. */
 export function findViolations(sources: Sources): string[] {
   const violations: string[] = []
   for (const [file, text] of sources) {
@@ -82,11 +91,12 @@ export function findViolations(sources: Sources): string[] {
       if (reason) violations.push(`${file} imports ${target}: ${reason}`)
     }
     for (const name of adaptersMadeIn(file, text))
-      violations.push(`${file}: ${name} belongs in the open.ts of the wing`)
+      violations.push(`${file}: ${name} belongs in the open.ts of the domain`)
     for (const reason of judgeCode(file, text)) violations.push(`${file}: ${reason}`)
   }
   for (const circle of findCircles(importsOfFiles(sources))) violations.push(`circle: ${circle.join(' → ')}`)
-  for (const circle of findCircles(importsOfRooms(sources))) violations.push(`circle of rooms: ${circle.join(' → ')}`)
+  for (const circle of findCircles(importsOfFeatures(sources)))
+    violations.push(`circle of features: ${circle.join(' → ')}`)
   return violations.sort()
 }
 
@@ -103,27 +113,27 @@ export function importsOf(file: string, text: string): string[] {
 function judgeImport(file: string, target: string): string | undefined {
   if (!isOurs(target)) return judgePackage(file, target)
   if (isIn(file, FREE)) return undefined
-  const floor = floorOf(file)
-  if (!floor) return 'its own file stands on no floor'
+  const layer = layerOf(file)
+  if (!layer) return 'its own file is in no layer'
   if (isTest(file) && isIn(target, FOR_TESTS)) return undefined
-  if (floor === 'web' && isSchemas(target)) return undefined
-  if (isIn(target, [floor])) return floor === 'src/features' ? judgeRooms(file, target) : undefined
-  return isIn(target, BELOW[floor] ?? []) ? undefined : `${floor} must not see it`
+  if (layer === 'web' && isSchemas(target)) return undefined
+  if (isIn(target, [layer])) return layer === 'src/features' ? judgeFeatures(file, target) : undefined
+  return isIn(target, BELOW[layer] ?? []) ? undefined : `${layer} must not see it`
 }
 
-/** Rooms call other rooms' services, never their routes, and only rooms of their own wing or of a lower one; tests look where they want. */
-function judgeRooms(file: string, target: string): string | undefined {
+/** Features call the services of features in their own or a lower domain, never another feature's routes. Tests are unrestricted. */
+function judgeFeatures(file: string, target: string): string | undefined {
   const isRoute = /\/(web|backend|summarizer|routes)\.tsx?$/.test(target)
-  if (isRoute && roomOf(file) !== roomOf(target)) return "another room's routes"
+  if (isRoute && featureOf(file) !== featureOf(target)) return "another feature's routes"
   if (target === BASE) return undefined
-  const here = WINGS.indexOf(wingOf(file) ?? '')
-  const there = WINGS.indexOf(wingOf(target) ?? '')
-  if (here < 0 || there < 0) return 'its own file stands in no wing'
+  const here = DOMAINS.indexOf(domainOf(file) ?? '')
+  const there = DOMAINS.indexOf(domainOf(target) ?? '')
+  if (here < 0 || there < 0) return 'its own file is in no domain'
   if (isTest(file)) return undefined
-  return there > here ? `the wing ${wingOf(target)} stands above ${wingOf(file)}` : undefined
+  return there > here ? `domain ${domainOf(target)} is above ${domainOf(file)}` : undefined
 }
 
-/** What `file` imports to make adapters of, where it is a room's: those are made once, in an `open.ts`, and handed on. */
+/** Returns the adapter constructors a feature file imports; only an `open.ts` may create adapters. */
 function adaptersMadeIn(file: string, text: string): string[] {
   if (!isIn(file, ['src/features']) || isTest(file) || file.endsWith('/open.ts')) return []
   return [...text.matchAll(ADAPTER_VALUES)].flatMap(
@@ -149,7 +159,7 @@ function judgeCode(file: string, text: string): string[] {
       'opens a transaction outside src/db',
     ],
     [
-      isIn(file, ['src/features', 'src/apps', 'src/agent']) && !isTest(file),
+      isIn(file, ['src/features', 'src/server', 'src/agent']) && !isTest(file),
       /\breq\.(?:json|text|arrayBuffer|bytes|blob|formData|parseBody)\(|\breq\.raw\.(?:body|json|text|arrayBuffer)\b/,
       'reads a body past http/bodies/body.ts, which bounds its size and its time',
     ],
@@ -164,27 +174,29 @@ function importsOfFiles(sources: Sources): Graph {
   return new Map([...sources].map(([file, text]) => [file, targets(file, text)]))
 }
 
-/** Which rooms of features and of adapters import which others; tests beside the code may look wherever they want. */
-function importsOfRooms(sources: Sources): Graph {
-  const rooms = new Map<string, Set<string>>()
+/** Returns the import graph between features and between adapters, without tests. */
+function importsOfFeatures(sources: Sources): Graph {
+  const features = new Map<string, Set<string>>()
   for (const [file, targets] of importsOfFiles(sources)) {
-    const room = roomOf(file)
-    if (room === undefined || isTest(file)) continue
-    const others = [...targets].map(roomOf).filter((other) => other !== undefined && other !== room)
-    rooms.set(room, new Set([...(rooms.get(room) ?? []), ...others.filter((other) => other !== undefined)]))
+    const feature = featureOf(file)
+    if (feature === undefined || isTest(file)) continue
+    const others = [...targets].map(featureOf).filter((other) => other !== undefined && other !== feature)
+    features.set(feature, new Set([...(features.get(feature) ?? []), ...others.filter((other) => other !== undefined)]))
   }
-  return rooms
+  return features
 }
 
-/** The plan of the house: every room with the rooms it imports, wing by wing from the ground up. */
-export function describeRooms(sources: Sources): string {
-  const rooms = importsOfRooms(sources)
-  const rank = (room: string) => WINGS.findIndex((wing) => room.startsWith(`${wing}/`))
-  const inOrder = [...rooms.keys()].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-  return inOrder.map((room) => `${room} → ${[...(rooms.get(room) ?? [])].sort().join(', ') || 'nothing'}`).join('\n')
+/** Describes every feature with the features it imports, in dependency order of the domains. */
+export function describeFeatures(sources: Sources): string {
+  const features = importsOfFeatures(sources)
+  const rank = (feature: string) => DOMAINS.findIndex((domain) => feature.startsWith(`${domain}/`))
+  const inOrder = [...features.keys()].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+  return inOrder
+    .map((feature) => `${feature} → ${[...(features.get(feature) ?? [])].sort().join(', ') || 'nothing'}`)
+    .join('\n')
 }
 
-/** Circles, each told once, from its first name. */
+/** Returns each import cycle once, starting at its first name. */
 function findCircles(graph: Graph): string[][] {
   const circles: string[][] = []
   const done = new Set<string>()
@@ -204,16 +216,16 @@ function fromFirst(circle: string[]): string[] {
   return [...turned, turned[0] ?? '']
 }
 
-function floorOf(file: string): string | undefined {
-  return Object.keys(BELOW).find((floor) => isIn(file, [floor]))
+function layerOf(file: string): string | undefined {
+  return Object.keys(BELOW).find((layer) => isIn(file, [layer]))
 }
 
-function wingOf(file: string): string | undefined {
+function domainOf(file: string): string | undefined {
   return file.split('/')[2]
 }
 
-/** `people/keys` of `src/features/people/keys/list.ts`, and `adapters/git` of `src/adapters/git/git.ts`. */
-function roomOf(file: string): string | undefined {
+/** Returns `accounts/keys` for `src/features/accounts/keys/list.ts`, `adapters/git` for `src/adapters/git/git.ts`. */
+function featureOf(file: string): string | undefined {
   if (isIn(file, ['src/features'])) return file.split('/').slice(2, 4).join('/')
   return isIn(file, ['src/adapters']) ? file.split('/').slice(1, -1).join('/') : undefined
 }

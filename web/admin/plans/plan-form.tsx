@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { AccountChange, type AdminUser } from '../../../src/features/house/administration/schemas.ts'
+import { AccountChange, type AdminUser } from '../../../src/features/admin/accounts/schemas.ts'
 import { PlanOptions } from '../../plans/plan-options.tsx'
 import { plansQuery } from '../../plans/plans-api.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'

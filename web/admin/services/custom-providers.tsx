@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type useRef, useState } from 'react'
 import { z } from 'zod'
-import { CustomProviderRequest, type Services } from '../../../src/features/house/services/schemas.ts'
+import { CustomProviderRequest, type Services } from '../../../src/features/admin/services/schemas.ts'
 import { hasCode, messageFor } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
 import { Badge } from '../../ui/badge.tsx'

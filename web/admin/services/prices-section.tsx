@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
-import { type ModelPrice, PriceRequest } from '../../../src/features/models/prices/schemas.ts'
+import { type ModelPrice, PriceRequest } from '../../../src/features/ai/prices/schemas.ts'
 import { messageFor } from '../../api/request.ts'
 import { formatCost } from '../../cost/figures.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'

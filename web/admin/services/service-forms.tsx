@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { MailRequest, ProviderKeyRequest } from '../../../src/features/house/services/schemas.ts'
+import { MailRequest, ProviderKeyRequest } from '../../../src/features/admin/services/schemas.ts'
 import { hasCode } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
 import { FormButtons } from '../../ui/button.tsx'

@@ -4,13 +4,8 @@ import {
   type ProviderRequest,
   ProviderTest,
   Services,
-} from '../../../src/features/house/services/schemas.ts'
-import {
-  DeletedPrice,
-  ModelPrice,
-  ModelPriceList,
-  type PriceRequest,
-} from '../../../src/features/models/prices/schemas.ts'
+} from '../../../src/features/admin/services/schemas.ts'
+import { DeletedPrice, ModelPrice, ModelPriceList, type PriceRequest } from '../../../src/features/ai/prices/schemas.ts'
 import { api, inPath, request, within } from '../../api/request.ts'
 
 /** A service is tried before its credentials are kept. */

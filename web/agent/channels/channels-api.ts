@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { ChannelChanged, ChannelList } from '../../../src/features/agents/channels/schemas.ts'
-import { ConversationList, ConversationMessages } from '../../../src/features/talk/chat/schemas.ts'
+import { ConversationList, ConversationMessages } from '../../../src/features/conversations/chat/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
 import { api, inPath, request } from '../../api/request.ts'
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ChannelPerson } from '../../../src/features/agents/channels/schemas.ts'
-import type { ChannelConversation } from '../../../src/features/talk/chat/schemas.ts'
+import type { ChannelConversation } from '../../../src/features/conversations/chat/schemas.ts'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Moment } from '../../ui/moment.tsx'

@@ -1,4 +1,4 @@
-import type { ChatSession } from '../../../src/features/talk/chat/schemas.ts'
+import type { ChatSession } from '../../../src/features/conversations/chat/schemas.ts'
 import { Badge } from '../../ui/badge.tsx'
 
 type PlatformName = ChatSession['platform']

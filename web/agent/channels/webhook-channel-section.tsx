@@ -6,7 +6,7 @@ import {
   ChangedWebhookChannel,
   WebhookChannel,
   WebhookChannelRequest,
-} from '../../../src/features/talk/webhook-channel/schemas.ts'
+} from '../../../src/features/conversations/webhook-channel/schemas.ts'
 import { agentQuery } from '../../agents/agents-api.ts'
 import { api, inPath, request } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'

@@ -107,7 +107,7 @@ async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
 /** Names of keys in the file that the account does not have; all of them where keys may not be listed. */
 async function listMissingKeys(server: ServerClient, wanted: readonly { name: string }[]): Promise<string[]> {
   if (wanted.length === 0) return []
-  const { KeyList } = await import('../../../features/people/keys/schemas.ts')
+  const { KeyList } = await import('../../../features/accounts/keys/schemas.ts')
   const { keys } = await server.ask(KeyList, 'GET', '/api/keys').catch((error: unknown) => {
     if (error instanceof AppError) return { keys: [] }
     throw error

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { LabelsRequest } from '../../../features/agents/labels/schemas.ts'
 import { ChosenSettings, ProvisionRequest, SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
-import { Caps } from '../../../features/models/breakers/schemas.ts'
-import { ToolsRequest } from '../../../features/talk/agent-tools/schemas.ts'
-import { ChangeHeartbeatRequest } from '../../../features/talk/heartbeat/schemas.ts'
-import { AddServerRequest } from '../../../features/talk/mcp-servers/schemas.ts'
-import { InstructionsRequest } from '../../../features/talk/memory/schemas.ts'
-import { CreateTaskRequest } from '../../../features/talk/scheduled-tasks/schemas.ts'
+import { Caps } from '../../../features/ai/breakers/schemas.ts'
+import { ToolsRequest } from '../../../features/conversations/agent-tools/schemas.ts'
+import { ChangeHeartbeatRequest } from '../../../features/conversations/heartbeat/schemas.ts'
+import { AddServerRequest } from '../../../features/conversations/mcp-servers/schemas.ts'
+import { InstructionsRequest } from '../../../features/conversations/memory/schemas.ts'
+import { CreateTaskRequest } from '../../../features/conversations/scheduled-tasks/schemas.ts'
 
 const NEVER_LITERAL = `must be a reference, \${env:NAME} or \${file:PATH}: a secret never stands in this file`
 /** `${env:NAME}` or `${file:PATH}`, and nothing else. */

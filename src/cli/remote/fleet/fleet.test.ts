@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { createAgent, signUp } from '../../../../tests/harness/client.ts'
 import { json } from '../../../../tests/harness/requests.ts'
-import { openHouse } from '../../../../tests/harness/server.ts'
+import { openInstallation } from '../../../../tests/harness/server.ts'
 
 const NEVER_MS = 600_000
 const Applied = z.object({
@@ -64,25 +64,26 @@ type Fleet = Awaited<ReturnType<typeof openFleet>>
 
 /** A server with an account that may have several agents, and files beside it. */
 async function openFleet() {
-  const house = await openHouse({ environment: { AI_ECHO: 'true' } })
-  const { urls } = await house.start()
+  const installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
+  const { urls } = await installation.start()
   const person = await signUp(urls.web)
-  await house.run(['user', 'set-plan', person.email, 'network'])
+  await installation.run(['user', 'set-plan', person.email, 'network'])
   const write = async (name: string, text: string) => {
-    const file = join(house.dataDir, '..', name)
+    const file = join(installation.dataDir, '..', name)
     await Bun.write(file, text)
     return file
   }
   const secrets = { ADA_WEBHOOK: WEBHOOK, ADA_CHANNEL: 'https://program.example.com/answers?key=s3cret' }
-  const apply = (file: string, ...options: string[]) => house.run(['apply', file, ...options], { environment: secrets })
-  return { house, person, write, apply, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() }
+  const apply = (file: string, ...options: string[]) =>
+    installation.run(['apply', file, ...options], { environment: secrets })
+  return { installation, person, write, apply, [Symbol.asyncDispose]: () => installation[Symbol.asyncDispose]() }
 }
 
 test(
   'apply FILE: shows what differs, makes it, changes nothing the second time, and export of it says the same, also when an empty installation applies that',
   async () => {
     await using fleet = await openFleet()
-    const { house, person, write, apply } = fleet
+    const { installation, person, write, apply } = fleet
     const untouched = await createAgent(person, { name: 'Cy', model: 'local/echo' })
     const file = await write('fleet.yaml', FLEET)
     await write('mcp.key', `${MCP_KEY}\n`)
@@ -96,28 +97,28 @@ test(
     expect(dry.stdout.endsWith('2 to create, 0 to change, 0 to delete\n')).toBe(true)
     // Nobody can be asked here, so nothing happens without --yes.
     expect(await apply(file)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') })
-    expect((await house.run(['agents', 'list'])).stdout).not.toContain('Ada')
+    expect((await installation.run(['agents', 'list'])).stdout).not.toContain('Ada')
 
     const applied = await apply(file, '--yes')
     expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
     expect(applied.stdout).toContain('Ada is made\nThe secret of its webhook channel, told this once: whsec_')
     expect(dry.stdout + applied.stdout).not.toContain('s3cret')
     // What is set already is not needed again.
-    expect(await house.run(['apply', file, '--yes'])).toEqual({
+    expect(await installation.run(['apply', file, '--yes'])).toEqual({
       exitCode: 0,
       stdout: 'Nothing to do: the fleet is as the file says.\n',
       stderr: '',
     })
 
-    const exported = await house.run(['export'])
+    const exported = await installation.run(['export'])
     expect(exported).toMatchObject({ exitCode: 0, stderr: '' })
     expect(exported.stdout).not.toContain('s3cret')
     expect(exported.stdout).toContain('webhookUrl: ${env:ADA_WEBHOOK_URL}')
     const whole = await write('whole.yaml', exported.stdout)
-    expect((await house.run(['apply', whole, '--yes', '--prune'])).stdout).toContain('Nothing to do')
-    const asJson = await write('whole.json', (await house.run(['export', '--json'])).stdout)
-    expect((await house.run(['apply', asJson, '--json'])).stdout).toBe('{"agents":[]}\n')
-    expect((await house.run(['agents', 'list', '--json'])).stdout).toContain(untouched)
+    expect((await installation.run(['apply', whole, '--yes', '--prune'])).stdout).toContain('Nothing to do')
+    const asJson = await write('whole.json', (await installation.run(['export', '--json'])).stdout)
+    expect((await installation.run(['apply', asJson, '--json'])).stdout).toBe('{"agents":[]}\n')
+    expect((await installation.run(['agents', 'list', '--json'])).stdout).toContain(untouched)
     await expectMoves(fleet)
   },
   NEVER_MS,
@@ -125,7 +126,7 @@ test(
 
 /** Changes of what is there, and then `export | apply -` on an empty installation: its export is equal to the letter. */
 async function expectMoves(fleet: Fleet): Promise<void> {
-  const { person, write, apply, house } = fleet
+  const { person, write, apply, installation } = fleet
   expect((await apply(await write('more.yaml', MORE), '--dry-run')).stdout.split('\n')).toEqual([
     expect.stringMatching(/^~ Ada \(.+\)$/),
     '    + caps.tokensPerDay: 50000',
@@ -144,25 +145,25 @@ async function expectMoves(fleet: Fleet): Promise<void> {
   expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
   expect(applied.stdout.endsWith('The heartbeat is changed\n')).toBe(true)
   expect((await apply(await write('more.yaml', MORE), '--yes')).stdout).toContain('Nothing to do')
-  const exported = await house.run(['export'])
+  const exported = await installation.run(['export'])
   expect(exported).toMatchObject({ exitCode: 0, stderr: '' })
 
   await using other = await openFleet()
   const secrets = { ADA_WEBHOOK_URL: WEBHOOK, ADA_MCP_WEATHER_AUTHORIZATION: `Bearer ${MCP_KEY}` }
   const environment = { ...secrets, ADA_WEBHOOK_CHANNEL_URL: 'https://program.example.com/answers?key=s3cret' }
-  const moved = await other.house.run(['apply', '-', '--yes'], { stdin: exported.stdout, environment })
+  const moved = await other.installation.run(['apply', '-', '--yes'], { stdin: exported.stdout, environment })
   expect(moved).toMatchObject({ exitCode: 0, stderr: '' })
-  expect(await other.house.run(['export'])).toEqual(exported)
-  const again = await other.house.run(['apply', '-', '--json', '--prune'], { stdin: exported.stdout })
+  expect(await other.installation.run(['export'])).toEqual(exported)
+  const again = await other.installation.run(['apply', '-', '--json', '--prune'], { stdin: exported.stdout })
   expect(again).toEqual({ exitCode: 0, stdout: '{"agents":[]}\n', stderr: '' })
 
   // Instructions are a file of the agent: of one that is stopped nobody knows them.
   const { agents } = z
     .object({ agents: z.array(z.object({ id: z.string(), name: z.string() })) })
-    .parse(JSON.parse((await house.run(['agents', 'list', '--json'])).stdout))
+    .parse(JSON.parse((await installation.run(['agents', 'list', '--json'])).stdout))
   const ada = agents.find(({ name }) => name === 'Ada')?.id ?? ''
   expect((await person.post(`/api/agents/${ada}/stop`, {})).status).toBe(200)
-  const without = await house.run(['export'])
+  const without = await installation.run(['export'])
   expect(without.stderr).toStartWith(`stead: not in the file: the instructions of Ada (${ada}): `)
   expect([without.exitCode, without.stdout.includes('Latin')]).toEqual([0, false])
 }
@@ -171,7 +172,7 @@ test(
   'apply FILE: changes what differs alone, removes what a list names no more, and deletes with --prune alone',
   async () => {
     await using fleet = await openFleet()
-    const { house, person, write, apply } = fleet
+    const { installation, person, write, apply } = fleet
     const ada = await createAgent(person, { name: 'Ada', model: 'local/echo' })
     const server = { name: 'old', url: 'https://old.example.com/mcp?key=s3cret', bearer: 'one' }
     await person.post(`/api/agents/${ada}/mcp-servers`, server)
@@ -181,7 +182,7 @@ test(
     await fetch(`${person.web}/api/agents/${ada}/labels`, labels)
     await createAgent(person, { name: 'Left over', model: 'local/echo' })
 
-    const exported = (await house.run(['export'])).stdout
+    const exported = (await installation.run(['export'])).stdout
     expect(exported).toContain('url: ${env:ADA_MCP_OLD_URL}')
     expect(exported).not.toContain('s3cret')
     const change = await write(
@@ -212,10 +213,10 @@ agents:
     ])
     const kept = Applied.parse(JSON.parse((await apply(change, '--yes', '--json')).stdout))
     expect(kept.agents).toMatchObject([{ verb: 'change', name: 'Ada', isDone: true }])
-    expect((await house.run(['agents', 'list'])).stdout).toContain('Left over')
+    expect((await installation.run(['agents', 'list'])).stdout).toContain('Left over')
     const pruned = await apply(change, '--yes', '--prune')
     expect(pruned.stdout.endsWith('Left over is deleted\n')).toBe(true)
-    expect((await house.run(['agents', 'list'])).stdout).not.toContain('Left over')
+    expect((await installation.run(['agents', 'list'])).stdout).not.toContain('Left over')
     expect((await apply(change, '--yes', '--prune')).stdout).toContain('Nothing to do')
   },
   NEVER_MS,
@@ -225,14 +226,14 @@ test(
   'apply FILE: a secret that is needed and not there changes nothing; what is refused is told with 1 and the rest is done; the next apply does what was left',
   async () => {
     await using fleet = await openFleet()
-    const { house, write, apply } = fleet
+    const { installation, write, apply } = fleet
     const withSecret = 'version: 1\nagents: [{name: Ada, model: local/echo, secrets: {webhookUrl: "${env:NOT_THERE}"}}]'
     expect(await apply(await write('secret.yaml', withSecret), '--yes')).toEqual({
       exitCode: 2,
       stdout: '',
       stderr: 'stead: Ada: secrets.webhookUrl: NOT_THERE is not set\n',
     })
-    expect((await house.run(['agents', 'list'])).stdout).toBe('No agents yet.\n')
+    expect((await installation.run(['agents', 'list'])).stdout).toBe('No agents yet.\n')
 
     const withMail = (mail: string, more = '') =>
       `version: 1\nagents: [{name: Ada, model: local/echo, channels: {mail: ${mail}}}, {name: Bo, model: local/echo}]${more}`
@@ -283,27 +284,27 @@ test.each([
   ['version: 1\nagents:\n  - name: Ada\n  - name: ADA', ':4: the agent ADA stands there twice'],
   ['version: 1\nagents:\n  - name: [', expect.stringContaining(':3: ')],
 ])('apply FILE: %j ends with 2 and one line that names the place', async (text, problem) => {
-  await using house = await openHouse()
-  const file = join(house.dataDir, '..', 'fleet.yaml')
+  await using installation = await openInstallation()
+  const file = join(installation.dataDir, '..', 'fleet.yaml')
   await Bun.write(file, text)
-  const { exitCode, stdout, stderr } = await house.run(['apply', file])
+  const { exitCode, stdout, stderr } = await installation.run(['apply', file])
   expect([exitCode, stdout]).toEqual([2, ''])
   expect(stderr.replace(`stead: ${file}`, '').trim()).toEqual(problem)
 })
 
 test('export names API keys without their secrets, and apply names those that are missing', async () => {
-  const { house, write } = await openFleet()
-  await using _house = house
-  const created = await house.run(['keys', 'create', 'laptop', '--scope', 'read', '--json'])
+  const { installation, write } = await openFleet()
+  await using _house = installation
+  const created = await installation.run(['keys', 'create', 'laptop', '--scope', 'read', '--json'])
   const { key } = JSON.parse(created.stdout)
-  const { stdout, stderr, exitCode } = await house.run(['export', '--json'])
+  const { stdout, stderr, exitCode } = await installation.run(['export', '--json'])
   expect([exitCode, stderr]).toEqual([0, ''])
   expect(JSON.parse(stdout).keys).toEqual([{ name: 'laptop', scopes: ['read'] }])
   expect(stdout).not.toContain(key)
-  const applied = await house.run(['apply', await write('keys.json', stdout), '--dry-run'])
+  const applied = await installation.run(['apply', await write('keys.json', stdout), '--dry-run'])
   expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
   const other = await write('other.yaml', 'version: 1\nagents: []\nkeys: [{ name: ci }]\n')
-  expect((await house.run(['apply', other, '--dry-run'])).stderr).toBe(
+  expect((await installation.run(['apply', other, '--dry-run'])).stderr).toBe(
     'stead: apply makes no API keys; the file names ci (stead keys create NAME)\n',
   )
 }, 300_000)

@@ -1,5 +1,5 @@
 import { AppError } from '../../../core/errors.ts'
-import { ChangedHeartbeat, type Heartbeat, OneHeartbeat } from '../../../features/talk/heartbeat/schemas.ts'
+import { ChangedHeartbeat, type Heartbeat, OneHeartbeat } from '../../../features/conversations/heartbeat/schemas.ts'
 import type { ServerClient } from '../client.ts'
 import { type Change, toChanges } from './diff/change.ts'
 import type { WantedHeartbeat } from './fleet-file.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { openHouse } from '../../../../tests/harness/server.ts'
+import { openInstallation } from '../../../../tests/harness/server.ts'
 
 const SECRET = 'whsec_told-once'
 
@@ -23,13 +23,15 @@ function startMortalServer() {
 }
 
 test('apply FILE --json: a server that is lost halfway ends with 75, and what was told once is printed', async () => {
-  await using house = await openHouse()
+  await using installation = await openInstallation()
   const server = startMortalServer()
-  const file = join(house.dataDir, '..', 'fleet.yaml')
+  const file = join(installation.dataDir, '..', 'fleet.yaml')
   const url = 'https://program.example.com/a'
   await Bun.write(file, `version: 1\nagents: [{name: Ada, channels: {webhook: {url: "${url}"}}}, {name: Bo}]`)
   const environment = { STEAD_KEY: 'sk_test' }
-  const applied = await house.run(['apply', file, '--yes', '--json', '--url', server.url.origin], { environment })
+  const applied = await installation.run(['apply', file, '--yes', '--json', '--url', server.url.origin], {
+    environment,
+  })
   expect([applied.exitCode, applied.stderr]).toEqual([75, expect.stringContaining('no Stead answers')])
   expect(JSON.parse(applied.stdout).agents).toMatchObject([
     { id: 'agent_1', name: 'Ada', isDone: true, webhookSecret: SECRET },

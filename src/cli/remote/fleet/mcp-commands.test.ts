@@ -6,7 +6,7 @@ import { createEmptyEngine } from '../../../../tests/harness/engines/empty-engin
 import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { agents } from '../../../features/agents/registry/tables.ts'
-import { agentMcpServers } from '../../../features/talk/mcp-servers/tables.ts'
+import { agentMcpServers } from '../../../features/conversations/mcp-servers/tables.ts'
 import type { ServerClient } from '../client.ts'
 import { carryOut } from './carry-out.ts'
 import { exportFleet } from './export-fleet.ts'

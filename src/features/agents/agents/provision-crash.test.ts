@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { signIn, signUp } from '../../../../tests/harness/client.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
-import { openHouse } from '../../../../tests/harness/server.ts'
+import { openInstallation } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { ProvisionResponse, WebAgentList } from '../registry/schemas.ts'
 
 test('a platform that is killed while it provisions: the same Idempotency-Key gets the agent that was made, no second one', async () => {
-  await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
-  const before = await house.start()
+  await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
+  const before = await installation.start()
   const person = await signUp(before.urls.web)
   const provision = (web: string, cookie: Record<string, string>) =>
     fetch(`${web}/api/agents/provision`, json('POST', { name: 'Ada' }, { ...cookie, 'idempotency-key': 'order-1' }))
@@ -22,7 +22,7 @@ test('a platform that is killed while it provisions: the same Idempotency-Key ge
   await before.kill()
   expect(await cutShort).toBe('cut short')
 
-  const after = await house.start()
+  const after = await installation.start()
   const returned = await signIn(after.urls.web)
   const response = await provision(after.urls.web, returned.cookie)
   expect(response.status).toBe(201)
@@ -34,5 +34,5 @@ test('a platform that is killed while it provisions: the same Idempotency-Key ge
   })
   const again = await provision(after.urls.web, returned.cookie)
   expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true'])
-  expect((await house.agentPids()).size).toBe(1)
+  expect((await installation.agentPids()).size).toBe(1)
 })

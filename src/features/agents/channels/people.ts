@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../registry/tables.ts'
 import type { ChannelPairing, ChannelPerson } from './schemas.ts'
 import {

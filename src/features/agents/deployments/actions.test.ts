@@ -5,11 +5,11 @@ import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/create.ts'
 
 async function withAgent() {
-  const house = testPlatform({ environment: { ADMIN_EMAILS: 'ada@example.com' } })
-  const { user, cookie } = await house.signIn('ada@example.com', 'network')
+  const installation = testPlatform({ environment: { ADMIN_EMAILS: 'ada@example.com' } })
+  const { user, cookie } = await installation.signIn('ada@example.com', 'network')
   const row = { id: 'ada-1', ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
-  await write(house.platform.db, (tx) => insertAgent(house.platform, tx, { ...row, status: 'running' }))
-  return { ...house, cookie }
+  await write(installation.platform.db, (tx) => insertAgent(installation.platform, tx, { ...row, status: 'running' }))
+  return { ...installation, cookie }
 }
 
 test.each(['/api/agents/ada-1/start', '/api/agents/ada-1/pause', '/api/agents/ada-1/resume', '/api/logs/ada-1/stop'])(

@@ -35,19 +35,19 @@ async function withAgent() {
       engine.has.delete(id)
     },
   }
-  const house = testPlatform({ runtime })
-  const { user, cookie } = await house.signIn()
+  const installation = testPlatform({ runtime })
+  const { user, cookie } = await installation.signIn()
   const row = { id: 'ada-1', ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
-  await write(house.platform.db, (tx) => {
-    insertAgent(house.platform, tx, { ...row, status: 'running' })
+  await write(installation.platform.db, (tx) => {
+    insertAgent(installation.platform, tx, { ...row, status: 'running' })
     tx.update(agents).set({ port: 20_000, runtime: 'docker' }).where(eq(agents.id, row.id)).run()
   })
   return {
-    ...house,
+    ...installation,
     engine,
     cookie,
-    remove: () => house.web.request('/api/agents/ada-1', { method: 'DELETE', headers: cookie }),
-    statusOfRow: () => house.platform.db.select().from(agents).get()?.status,
+    remove: () => installation.web.request('/api/agents/ada-1', { method: 'DELETE', headers: cookie }),
+    statusOfRow: () => installation.platform.db.select().from(agents).get()?.status,
   }
 }
 

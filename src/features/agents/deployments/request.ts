@@ -6,7 +6,7 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { pause } from '../../../jobs/runner.ts'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 import {
   describeReturn,
   findOperation,

@@ -8,13 +8,13 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { roundsOf } from '../../../../tests/harness/rounds.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
-import { findAgentPids, openHouse, SERVICE_KEY, startServer } from '../../../../tests/harness/server.ts'
+import { findAgentPids, openInstallation, SERVICE_KEY, startServer } from '../../../../tests/harness/server.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import { agentFolder, findRecord } from '../../../adapters/runtimes/process/files.ts'
 import { write } from '../../../db/write.ts'
-import { auditLog } from '../../people/audit/tables.ts'
-import { SentMessage } from '../../talk/chat/schemas.ts'
+import { auditLog } from '../../accounts/audit/tables.ts'
+import { SentMessage } from '../../conversations/chat/schemas.ts'
 import { insertAgent, openTokens } from '../registry/create.ts'
 import { WebAgentDetail } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
@@ -167,17 +167,17 @@ test(`${ROTATIONS} rotations at once leave one token, which opens the agent`, as
 test.each(['token', 'platform-token'])(
   'POST /api/agents/:id/%s/rotate: a platform that dies in the middle finishes it at its next start',
   async (name) => {
-    await using house = await openHouse({ environment: { AI_ECHO: 'true' } })
-    let program = await house.start()
+    await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
+    let program = await installation.start()
     let person = await signUp(program.urls.web)
     const agentId = await createAgent(person, { model: 'local/echo' })
-    const agent = lookAt(house.dataDir, agentId)
+    const agent = lookAt(installation.dataDir, agentId)
     const [oldGateway, oldPlatform] = [await tokenOf(person, agentId), await agent.platformToken()]
     const rotation = person.post(`/api/agents/${agentId}/${name}/rotate`, {}).catch(() => null)
     await until('the agent is to be started anew', async () => (await statusOf(person, agentId)) === 'provisioning')
     await program.kill()
     await rotation
-    program = await house.start()
+    program = await installation.start()
     person = await signIn(program.urls.web)
     await until('the agent runs', async () => (await statusOf(person, agentId)) === 'running')
     if (name === 'token') expect(await agent.openWith(oldGateway)).toBe('refused')

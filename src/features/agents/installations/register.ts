@@ -8,7 +8,7 @@ import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 import type { RegisterLinkRequest } from './schemas.ts'
 import { type InstallationRow, installations } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 import { MODES, STATUSES } from './schemas.ts'
 
 /**

@@ -44,15 +44,19 @@ function engineWith(here: readonly string[]) {
   return { runtime, fetched, asked }
 }
 
-function openHouse(runtime: Runtime, environment: Record<string, string> = {}) {
-  const house = testPlatform({
+function openInstallation(runtime: Runtime, environment: Record<string, string> = {}) {
+  const installation = testPlatform({
     runtime,
     environment: { ADMIN_EMAILS: ADMIN, AGENT_IMAGE: 'acme/agent:1', ...environment },
   })
-  return { ...house, jobs: startJobs(house.platform) }
+  return { ...installation, jobs: startJobs(installation.platform) }
 }
 
-async function addAgent({ platform }: ReturnType<typeof openHouse>, ownerId: string, image: string | null = null) {
+async function addAgent(
+  { platform }: ReturnType<typeof openInstallation>,
+  ownerId: string,
+  image: string | null = null,
+) {
   const row = { ownerId, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
   return write(platform.db, (tx) => {
     const agent = insertAgent(platform, tx, row)
@@ -64,16 +68,16 @@ async function addAgent({ platform }: ReturnType<typeof openHouse>, ownerId: str
 
 /** The two ways by which an owner's update comes in. */
 async function askBoth(
-  house: ReturnType<typeof openHouse>,
+  installation: ReturnType<typeof openInstallation>,
   agent: AgentRow,
-  who: Awaited<ReturnType<ReturnType<typeof openHouse>['signIn']>>,
+  who: Awaited<ReturnType<ReturnType<typeof openInstallation>['signIn']>>,
   image: string,
 ) {
   const path = `/api/agents/${agent.id}/update`
   const service = { ...bearer(INTERNAL_KEY), 'x-user-id': who.user.id, 'x-user-role': 'admin', 'x-user-email': ADMIN }
   const responses = [
-    await house.web.request(path, json('POST', { image }, who.cookie)),
-    await house.backend.request(path, json('POST', { image }, service)),
+    await installation.web.request(path, json('POST', { image }, who.cookie)),
+    await installation.backend.request(path, json('POST', { image }, service)),
   ]
   return Promise.all(responses.map(async (response) => ({ status: response.status, body: await response.json() })))
 }
@@ -94,32 +98,32 @@ test.each([
   'POST /api/agents/:id/update: 400 when an owner names %p; the engine is sent nowhere and the agent runs on',
   async (image) => {
     const { runtime, fetched, asked } = engineWith([])
-    const house = openHouse(runtime)
-    await using _jobs = house.jobs
-    const owner = await house.signIn()
-    const agent = await addAgent(house, owner.user.id)
-    for (const answer of await askBoth(house, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
+    const installation = openInstallation(runtime)
+    await using _jobs = installation.jobs
+    const owner = await installation.signIn()
+    const agent = await addAgent(installation, owner.user.id)
+    for (const answer of await askBoth(installation, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
     expect({ fetched, asked }).toEqual({ fetched: [], asked: [] })
-    expect(house.platform.db.select().from(deploymentHistory).all()).toEqual([])
-    expect(house.platform.db.select().from(agents).get()?.status).toBe('running')
+    expect(installation.platform.db.select().from(deploymentHistory).all()).toEqual([])
+    expect(installation.platform.db.select().from(agents).get()?.status).toBe('running')
   },
 )
 
 test('an owner may have versions fetched of what the operator allows; what nobody has is 400 and changes nothing', async () => {
   const { runtime, fetched, asked } = engineWith([])
-  const house = openHouse(runtime, { AGENT_IMAGES: `${OTHERS}, registry:5000/agent` })
-  await using _jobs = house.jobs
-  const owner = await house.signIn()
-  const agent = await addAgent(house, owner.user.id)
+  const installation = openInstallation(runtime, { AGENT_IMAGES: `${OTHERS}, registry:5000/agent` })
+  await using _jobs = installation.jobs
+  const owner = await installation.signIn()
+  const agent = await addAgent(installation, owner.user.id)
   const allowed = ['acme/agent:2', `${OTHERS}:7`, `registry:5000/agent@sha256:${'b'.repeat(64)}`]
   for (const image of allowed) {
     const answer = { status: 400, body: { error: `Image ${image} was not found` } }
-    expect(await askBoth(house, agent, owner, image)).toEqual([answer, answer])
+    expect(await askBoth(installation, agent, owner, image)).toEqual([answer, answer])
   }
   expect([...new Set(fetched)]).toEqual(allowed)
   expect(asked).toEqual([])
-  expect(house.platform.db.select().from(agents).get()?.status).toBe('running')
-  const results = house.platform.db.select().from(deploymentHistory).all()
+  expect(installation.platform.db.select().from(agents).get()?.status).toBe('running')
+  const results = installation.platform.db.select().from(deploymentHistory).all()
   expect(results.map(({ result }) => result)).toEqual(results.map(() => 'refused'))
 })
 
@@ -130,11 +134,11 @@ test('what the engine has with our label can be chosen, unless AGENT_IMAGES says
     [{ AGENT_IMAGES: OTHERS }, false],
   ] as const) {
     const { runtime, fetched } = engineWith([labelled])
-    const house = openHouse(runtime, environment)
-    await using _jobs = house.jobs
-    const owner = await house.signIn()
-    const agent = await addAgent(house, owner.user.id)
-    const [answer] = await askBoth(house, agent, owner, labelled)
+    const installation = openInstallation(runtime, environment)
+    await using _jobs = installation.jobs
+    const owner = await installation.signIn()
+    const agent = await addAgent(installation, owner.user.id)
+    const [answer] = await askBoth(installation, agent, owner, labelled)
     if (isAllowed) expect(answer).not.toEqual(NOT_ALLOWED)
     else expect(answer).toEqual(NOT_ALLOWED)
     expect(fetched).toEqual([])
@@ -143,44 +147,44 @@ test('what the engine has with our label can be chosen, unless AGENT_IMAGES says
 
 test('an image that is no agent is 400 before anything is stopped, for an admin as well', async () => {
   const { runtime, asked } = engineWith([])
-  const house = openHouse(runtime)
-  await using _jobs = house.jobs
-  const admin = await house.signIn(ADMIN)
-  const agent = await addAgent(house, admin.user.id)
-  for (const answer of await askBoth(house, agent, admin, 'acme/no-agent:1'))
+  const installation = openInstallation(runtime)
+  await using _jobs = installation.jobs
+  const admin = await installation.signIn(ADMIN)
+  const agent = await addAgent(installation, admin.user.id)
+  for (const answer of await askBoth(installation, agent, admin, 'acme/no-agent:1'))
     expect(answer).toEqual({ status: 400, body: { error: 'This image is no agent' } })
   expect(asked).toEqual([])
 })
 
 test('an admin and the operator may name any image', async () => {
   const { runtime, fetched } = engineWith([])
-  const house = openHouse(runtime, { AGENT_IMAGES: OTHERS })
-  await using _jobs = house.jobs
-  const admin = await house.signIn(ADMIN)
-  const owner = await house.signIn()
-  const agent = await addAgent(house, owner.user.id)
-  const own = await addAgent(house, admin.user.id)
-  await askBoth(house, own, admin, STRANGE)
+  const installation = openInstallation(runtime, { AGENT_IMAGES: OTHERS })
+  await using _jobs = installation.jobs
+  const admin = await installation.signIn(ADMIN)
+  const owner = await installation.signIn()
+  const agent = await addAgent(installation, owner.user.id)
+  const own = await addAgent(installation, admin.user.id)
+  await askBoth(installation, own, admin, STRANGE)
   const path = `/api/agents/${agent.id}/update`
-  await house.backend.request(path, json('POST', { image: `${STRANGE}2` }, bearer(INTERNAL_KEY)))
+  await installation.backend.request(path, json('POST', { image: `${STRANGE}2` }, bearer(INTERNAL_KEY)))
   expect(fetched).toEqual([STRANGE, STRANGE, `${STRANGE}2`])
 })
 
 test('what an earlier version let an owner ask for is not fetched either', async () => {
   const { runtime, fetched } = engineWith([])
-  const house = openHouse(runtime)
-  const owner = await house.signIn()
-  const agent = await addAgent(house, owner.user.id, STRANGE)
-  const { db } = house.platform
+  const installation = openInstallation(runtime)
+  const owner = await installation.signIn()
+  const agent = await addAgent(installation, owner.user.id, STRANGE)
+  const { db } = installation.platform
   await write(db, (tx) => {
     const asked = { agentId: agent.id, kind: 'update', requestedBy: owner.user.id, image: STRANGE } as const
-    const now = house.clock.now()
+    const now = installation.clock.now()
     tx.insert(deploymentHistory)
       .values({ ...asked, statusBefore: 'running', step: 'queued', requestedAt: now })
       .run()
   })
-  await using _jobs = house.jobs
-  const started = house.web.request(`/api/agents/${agent.id}/restart`, json('POST', {}, owner.cookie))
+  await using _jobs = installation.jobs
+  const started = installation.web.request(`/api/agents/${agent.id}/restart`, json('POST', {}, owner.cookie))
   expect((await started).status).toBe(500)
   expect(fetched).toEqual([])
   const done = db.select().from(deploymentHistory).all()
@@ -199,15 +203,15 @@ describe.skipIf(!found)('with a real engine', () => {
     const runtime = createDockerRuntime({ engine, instance, digestKey: 'key', clock: systemClock, log })
     using registry = await startRegistry()
     const image = `${registry.host}/agent:1`
-    const house = openHouse(runtime)
-    await using _jobs = house.jobs
-    const [owner, admin] = [await house.signIn(), await house.signIn(ADMIN)]
-    const agent = await addAgent(house, owner.user.id)
-    for (const answer of await askBoth(house, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
+    const installation = openInstallation(runtime)
+    await using _jobs = installation.jobs
+    const [owner, admin] = [await installation.signIn(), await installation.signIn(ADMIN)]
+    const agent = await addAgent(installation, owner.user.id)
+    for (const answer of await askBoth(installation, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
     expect(registry.requests).toEqual([])
-    const own = await addAgent(house, admin.user.id)
+    const own = await addAgent(installation, admin.user.id)
     const missing = { status: 400, body: { error: `Image ${image} was not found` } }
-    expect(await askBoth(house, own, admin, image)).toEqual([missing, missing])
+    expect(await askBoth(installation, own, admin, image)).toEqual([missing, missing])
     expect(registry.requests).not.toEqual([])
     await runtime.close()
     await removeAll(docker, instance)

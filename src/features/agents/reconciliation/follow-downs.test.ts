@@ -46,26 +46,27 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
     },
     watch: (signal) => events.listen(signal),
   }
-  const house = testPlatform({ runtime })
-  const { user, cookie } = await house.signIn()
+  const installation = testPlatform({ runtime })
+  const { user, cookie } = await installation.signIn()
   const row = { id: 'ada-1', ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
-  await write(house.platform.db, (tx) => {
-    insertAgent(house.platform, tx, { ...row, status: 'running' })
+  await write(installation.platform.db, (tx) => {
+    insertAgent(installation.platform, tx, { ...row, status: 'running' })
     tx.update(agents)
       .set({ port, ...change })
       .where(eq(agents.id, row.id))
       .run()
   })
   const stopping = new AbortController()
-  const following = followDowns(house.platform, stopping.signal, { sweepMs: 20 })
-  const list = async () => (await read(WebAgentList, house.web.request('/api/agents', { headers: cookie }))).agents[0]
+  const following = followDowns(installation.platform, stopping.signal, { sweepMs: 20 })
+  const list = async () =>
+    (await read(WebAgentList, installation.web.request('/api/agents', { headers: cookie }))).agents[0]
   const isShown = (status: string, lastError: string | null) =>
     until(`the agent is shown as ${status}`, async () => {
       const shown = await list()
       return shown?.status === status && shown.lastError === lastError
     })
   return {
-    ...house,
+    ...installation,
     cookie,
     list,
     isShown,

@@ -5,7 +5,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.t
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
-import { messages } from '../../talk/chat/tables.ts'
+import { messages } from '../../conversations/chat/tables.ts'
 import { toSpec } from '../deployments/spec.ts'
 import { deployments } from '../operations/tables.ts'
 import { insertAgent } from './create.ts'

@@ -2,7 +2,7 @@ import { AppError } from '../../../core/errors.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Principal, SignedInUser } from '../../../http/env.ts'
-import { agentsOfTier, findPlan } from '../../people/plans/plans.ts'
+import { agentsOfTier, findPlan } from '../../accounts/plans/plans.ts'
 import { countAgents } from './list.ts'
 
 /** @throws AppError `unavailable` while the operator allows no new agents. */

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { AGENT_KINDS, RUNTIMES } from '../../../adapters/runtimes/contract/runtime.ts'
 import { oneOf } from '../../../db/checks.ts'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 
 /** Words an agent's status can take (decisions, 19). */
 export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'sleeping', 'stopped', 'error', 'unknown'] as const

@@ -114,20 +114,20 @@ test('an agent that was stopped runs with the snapshot it goes back to, and the 
 })
 
 /** An agent without an engine, of which one snapshot is kept. */
-async function openHouse() {
-  const house = testPlatform({ runtime: createNoRuntime('docker', 'No engine answers') })
-  const { user, cookie } = await house.signIn()
+async function openInstallation() {
+  const installation = testPlatform({ runtime: createNoRuntime('docker', 'No engine answers') })
+  const { user, cookie } = await installation.signIn()
   const row = { id: 'ada-1', ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
-  await write(house.platform.db, (tx) => insertAgent(house.platform, tx, { ...row, status: 'running' }))
-  const folder = snapshotFolder(house.platform, 'ada-1')
+  await write(installation.platform.db, (tx) => insertAgent(installation.platform, tx, { ...row, status: 'running' }))
+  const folder = snapshotFolder(installation.platform, 'ada-1')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, `${KEPT}.tar.gz`), 'what it had stored')
   writeFileSync(join(folder, `${KEPT}.tar.gz.part`), 'what is being written')
-  return { ...house, user, cookie, folder }
+  return { ...installation, user, cookie, folder }
 }
 
 test('GET /api/agents/:id/snapshots: what is kept, newest first; 401 for nobody, 404 for a stranger', async () => {
-  const { web, backend, signIn, cookie } = await openHouse()
+  const { web, backend, signIn, cookie } = await openInstallation()
   const path = '/api/agents/ada-1/snapshots'
   const one = { id: KEPT, takenAt: '2026-11-20T01:00:00.000Z', before: null, sizeBytes: 18 }
   expect(await (await web.request(path, { headers: cookie })).json()).toEqual({ snapshots: [one], count: 1 })
@@ -140,7 +140,7 @@ test('GET /api/agents/:id/snapshots: what is kept, newest first; 401 for nobody,
 test.each(['2026-11-20T02-00-00.000Z', `${KEPT}.tar.gz`, `..%2Fada-1%2F${KEPT}`, '..', '%00'])(
   'POST /api/agents/:id/snapshots/:snapshotId/restore: 404 for %p, and nothing is asked for',
   async (snapshotId) => {
-    const { web, platform, cookie } = await openHouse()
+    const { web, platform, cookie } = await openInstallation()
     const response = await web.request(`/api/agents/ada-1/snapshots/${snapshotId}/restore`, json('POST', {}, cookie))
     expect(response.status).toBe(404)
     expect(platform.db.select().from(agents).get()?.status).toBe('running')
@@ -148,7 +148,7 @@ test.each(['2026-11-20T02-00-00.000Z', `${KEPT}.tar.gz`, `..%2Fada-1%2F${KEPT}`,
 )
 
 test('POST /api/agents/:id/snapshots/:snapshotId/restore: 401 for nobody, 404 for a stranger, 409 while it is being deleted', async () => {
-  const { web, signIn, cookie, platform } = await openHouse()
+  const { web, signIn, cookie, platform } = await openInstallation()
   const path = `/api/agents/ada-1/snapshots/${KEPT}/restore`
   const eve = await signIn('eve@example.com')
   expect((await web.request(path, json('POST', {}))).status).toBe(401)
@@ -158,7 +158,7 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 401 for nobody, 404 fo
 })
 
 test('a snapshot that is forgotten before its turn comes is refused, and an engine that cannot be asked changes nothing', async () => {
-  const { web, platform, cookie, folder } = await openHouse()
+  const { web, platform, cookie, folder } = await openInstallation()
   const path = `/api/agents/ada-1/snapshots/${KEPT}/restore`
   await using _jobs = startJobs(platform)
   const unanswered = await web.request(path, json('POST', {}, cookie))

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { ignoreMissing, snapshotFolder } from './snapshots.ts'
 

@@ -7,12 +7,12 @@ import { startAgentDouble } from '../../../../tests/harness/doubles/agent.ts'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
-import type { PlanName } from '../../people/plans/plans.ts'
-import { MessageList } from '../../talk/chat/schemas.ts'
-import { chatToolCalls, chatTurns, messages } from '../../talk/chat/tables.ts'
-import { readMail, receiveMail } from '../../talk/inbox/receive.ts'
-import { inboxMessages } from '../../talk/inbox/tables.ts'
-import { agentMemory } from '../../talk/memory/tables.ts'
+import type { PlanName } from '../../accounts/plans/plans.ts'
+import { MessageList } from '../../conversations/chat/schemas.ts'
+import { chatToolCalls, chatTurns, messages } from '../../conversations/chat/tables.ts'
+import { readMail, receiveMail } from '../../conversations/inbox/receive.ts'
+import { inboxMessages } from '../../conversations/inbox/tables.ts'
+import { agentMemory } from '../../conversations/memory/tables.ts'
 import { insertAgent, openTokens } from '../registry/create.ts'
 import { agents } from '../registry/tables.ts'
 import { STORAGE_FIGURES } from './figures.ts'
@@ -27,8 +27,10 @@ const Settings = z.object({ storage: z.object({ used: z.number(), limit: z.numbe
 async function openTestHouse(
   options: { plan?: PlanName | null; environment?: Record<string, string>; port?: number } = {},
 ) {
-  const house = testPlatform({ environment: { EMAIL_ALLOWED_SENDERS: 'bo@example.com', ...options.environment } })
-  const { platform, clock, web, signIn } = house
+  const installation = testPlatform({
+    environment: { EMAIL_ALLOWED_SENDERS: 'bo@example.com', ...options.environment },
+  })
+  const { platform, clock, web, signIn } = installation
   const { user, cookie } = await signIn('ada@example.com', options.plan === undefined ? 'solo' : options.plan)
   const kind = { name: 'Bo', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
   const addAgent = (port: number | null = null) =>
@@ -41,7 +43,7 @@ async function openTestHouse(
   const agent = await addAgent(options.port)
   const used = () => platform.storage.read(platform.db, user.id)?.used ?? Number.NaN
   return {
-    ...house,
+    ...installation,
     user,
     cookie,
     agent,

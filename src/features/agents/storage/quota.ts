@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { findPlan, NO_PLAN, PLANS } from '../../people/plans/plans.ts'
-import { users } from '../../people/users/tables.ts'
-import { type AccountRules, identityColumns, isAdmin } from '../../people/users/users.ts'
+import { findPlan, NO_PLAN, PLANS } from '../../accounts/plans/plans.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { type AccountRules, identityColumns, isAdmin } from '../../accounts/users/users.ts'
 import { userStorage } from './tables.ts'
 
 /** What an account has stored and may store, in bytes. */

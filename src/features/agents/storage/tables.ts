@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../registry/tables.ts'
 
 /**

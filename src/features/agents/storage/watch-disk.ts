@@ -3,7 +3,7 @@ import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { findWriteFailure, write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import type { Notification } from '../../people/notifications/schemas.ts'
+import type { Notification } from '../../accounts/notifications/schemas.ts'
 import type { DiskFloor } from './disk-floor.ts'
 
 export type WatchDiskDeps = {

@@ -9,7 +9,7 @@ import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { COINBASE_ACCOUNT_SCHEMA, COINBASE_ATTESTER } from '../../../adapters/chain/attestations.ts'
 import { write } from '../../../db/write.ts'
-import { wallets } from '../../people/sign-in/tables.ts'
+import { wallets } from '../../accounts/sign-in/tables.ts'
 import { insertAgent } from '../registry/create.ts'
 import { Challenge, Verification } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-import type { Notification } from '../../people/notifications/schemas.ts'
+import type { Notification } from '../../accounts/notifications/schemas.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import type { WatchdogNotice, WatchdogRules } from './next-state.ts'
 import type { WatchdogRow } from './tables.ts'

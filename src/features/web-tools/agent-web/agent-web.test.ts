@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import type { TestOptions } from '../../../../tests/harness/platform.ts'
 import { read } from '../../../../tests/harness/requests.ts'
-import { ApprovalList } from '../../talk/approvals/schemas.ts'
+import { ApprovalList } from '../../conversations/approvals/schemas.ts'
 
 /** Servers of others, on loopback. */
 function openWeb() {

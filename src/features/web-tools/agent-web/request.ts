@@ -3,8 +3,8 @@ import { EgressError } from '../../../adapters/egress/error.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { listHttpHosts } from '../../talk/agent-tools/settings.ts'
-import { claimApproval } from '../../talk/approvals/decide.ts'
+import { listHttpHosts } from '../../conversations/agent-tools/settings.ts'
+import { claimApproval } from '../../conversations/approvals/decide.ts'
 import { HttpArguments } from './schemas.ts'
 
 const TIMEOUT_MS = 20_000

@@ -11,15 +11,15 @@ import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/create.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { agentStorage } from '../../agents/storage/tables.ts'
-import { MessageList, OneAttachment, SentMessage } from '../../talk/chat/schemas.ts'
-import { chatAttachments } from '../../talk/chat/tables.ts'
+import { MessageList, OneAttachment, SentMessage } from '../../conversations/chat/schemas.ts'
+import { chatAttachments } from '../../conversations/chat/tables.ts'
 
 const PICTURE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const SLOW_MS = 30_000
 
 async function openTestHouse() {
-  const house = testPlatform({})
-  const { platform, clock, web, signIn } = house
+  const installation = testPlatform({})
+  const { platform, clock, web, signIn } = installation
   const double = startAgentDouble(() => 'I see')
   const people = [await signIn('ada@example.com'), await signIn('eve@example.com')] as const
   const [{ user, cookie }] = people
@@ -42,7 +42,7 @@ async function openTestHouse() {
     return (await read(OneAttachment, response)).attachment
   }
   return {
-    ...house,
+    ...installation,
     double,
     agent,
     upload,

@@ -1,5 +1,5 @@
 import { AppError } from '../../../core/errors.ts'
-import type { AttachmentRow } from '../../talk/chat/tables.ts'
+import type { AttachmentRow } from '../../conversations/chat/tables.ts'
 
 /** What a file is, by what stands in it: a name or a header may say anything. */
 export type FileKind = Pick<AttachmentRow, 'kind' | 'mediaType'>

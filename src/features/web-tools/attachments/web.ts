@@ -6,9 +6,9 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { toChatAttachment } from '../../talk/chat/attachments.ts'
-import { AttachmentQuery, OneAttachment } from '../../talk/chat/schemas.ts'
-import { findAddressee } from '../../talk/chat/send.ts'
+import { toChatAttachment } from '../../conversations/chat/attachments.ts'
+import { AttachmentQuery, OneAttachment } from '../../conversations/chat/schemas.ts'
+import { findAddressee } from '../../conversations/chat/send.ts'
 import { type AttachDeps, attachFile } from './attach.ts'
 
 export type AttachmentsWebDeps = AttachDeps & { guards: Guards; requestsPerMinute: { chat: number } }

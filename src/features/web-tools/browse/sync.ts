@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import { users } from '../../people/users/tables.ts'
+import { users } from '../../accounts/users/tables.ts'
 import { listGitCredentials } from './git-credentials.ts'
 import type { Workspace } from './open-workspace.ts'
 

@@ -5,9 +5,9 @@ import {
   VideoRefusal,
 } from '../../../adapters/media/video.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Bill, Spendings } from '../../models/usage/spend.ts'
-import { DIRECT } from '../../models/usage/tables.ts'
-import { PLANS } from '../../people/plans/plans.ts'
+import { PLANS } from '../../accounts/plans/plans.ts'
+import type { Bill, Spendings } from '../../ai/usage/spend.ts'
+import { DIRECT } from '../../ai/usage/tables.ts'
 import { videoCost } from './price.ts'
 
 export type PlaceOrderDeps = { video: VideoProvider; spendings: Spendings }

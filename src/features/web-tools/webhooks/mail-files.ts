@@ -1,5 +1,5 @@
 import { AppError } from '../../../core/errors.ts'
-import type { MailFile } from '../../talk/inbox/tables.ts'
+import type { MailFile } from '../../conversations/inbox/tables.ts'
 import { type AttachDeps, keepFile } from '../attachments/attach.ts'
 import type { MailAttachment } from './schemas.ts'
 

@@ -6,8 +6,14 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import { findAuthentication } from '../../talk/inbox/headers.ts'
-import { addressMail, type IncomingMail, type ReceiveDeps, readMail, receiveMail } from '../../talk/inbox/receive.ts'
+import { findAuthentication } from '../../conversations/inbox/headers.ts'
+import {
+  addressMail,
+  type IncomingMail,
+  type ReceiveDeps,
+  readMail,
+  receiveMail,
+} from '../../conversations/inbox/receive.ts'
 import { applyStreamEvent } from '../radio/events.ts'
 import { keepMailFiles, type MailFilesDeps } from './mail-files.ts'
 import { type BodyDeps, readBody } from './read-body.ts'

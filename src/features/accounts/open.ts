@@ -1,0 +1,216 @@
+import { availableParallelism } from 'node:os'
+import { type Chain, createChain } from '../../adapters/chain/chain.ts'
+import { createMessenger, type Recipient } from '../../adapters/channels/messenger.ts'
+import { createTelegram } from '../../adapters/channels/telegram.ts'
+import { createWebhook } from '../../adapters/channels/webhook.ts'
+import { createEgress } from '../../adapters/egress/egress.ts'
+import { fetchOver } from '../../adapters/egress/fetch.ts'
+import { createIdpA } from '../../adapters/identity/idp-a.ts'
+import { createIdpB } from '../../adapters/identity/idp-b.ts'
+import { createIssuerKeys, wellKnownUrl } from '../../adapters/identity/issuer-keys.ts'
+import { createLiveMailer, type Mailer } from '../../adapters/mail/mail.ts'
+import type { Config } from '../../core/config.ts'
+import type { Tx } from '../../db/open.ts'
+import { createBodies } from '../../http/bodies/unfinished.ts'
+import { createIdempotency } from '../../http/idempotency.ts'
+import { requireInternalKey } from '../../http/internal-key.ts'
+import { createCsrf } from '../../http/sessions/csrf.ts'
+import { createGuards } from '../../http/sessions/session.ts'
+import type { Base } from '../base.ts'
+import { createProofOfWork, DIFFICULTY_BITS } from './bot-detection/proof-of-work.ts'
+import type { CopyKeyUsage } from './keys/rotate.ts'
+import { createKeyVerifier } from './keys/verify.ts'
+import { createKnownDevices } from './lockout/known-devices.ts'
+import { createTellOwner } from './notices/tell.ts'
+import { createChannels } from './notifications/channels.ts'
+import { enqueueNotification } from './notifications/notify.ts'
+import type { Notification } from './notifications/schemas.ts'
+import { readOrCreateWebhookKey } from './notifications/webhook-key.ts'
+import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
+import type { GrantCredits } from './referrals/referrals.ts'
+import { createSecurityEventVerifier } from './security-events/verify.ts'
+import { createMailOptions } from './service-credentials/mail.ts'
+import { createSessions } from './sessions/sessions.ts'
+import type { TakeOver } from './sign-in/take-over.ts'
+import { createTokenGate } from './social-identity/gate.ts'
+import { createSocialId } from './social-identity/identity.ts'
+import { createSocialTokens } from './social-identity/tokens.ts'
+import { createUserFinder, toSignedInUser } from './users/users.ts'
+
+/**
+ * Who uses the house, and how they prove it. `appUrl` is where browsers find the house; `passwordCost` is no setting of the
+ * operator, so that nobody can lower it.
+ */
+type AccountsSettings = { appUrl: string; passwordCost: PasswordCost } & Pick<
+  Config,
+  | 'adminEmails'
+  | 'baseRpcUrl'
+  | 'botDetection'
+  | 'dataDir'
+  | 'idpA'
+  | 'idpB'
+  | 'internalApiKey'
+  | 'isProduction'
+  | 'mail'
+  | 'mode'
+  | 'plannedEndpoints'
+  | 'plans'
+  | 'requestsPerMinute'
+  | 'retentionDays'
+  | 'securityEvents'
+  | 'signUp'
+  | 'siweChainId'
+  | 'socialId'
+  | 'summarizer'
+  | 'tokenGating'
+  | 'walletEmailDomain'
+  | 'watchdog'
+>
+
+/**
+ * Opens what the rooms of people share. `above` is what higher wings do when somebody signs up, or an account or a key
+ * changes hands.
+ */
+export function openAccounts(
+  base: Base,
+  settings: AccountsSettings,
+  above: { takeOver: TakeOver; copyKeyUsage: CopyKeyUsage; grantCredits: GrantCredits },
+) {
+  const { appUrl, plannedEndpoints, requestsPerMinute, siweChainId } = settings
+  const chain = createChain({ rpcUrl: settings.baseRpcUrl, chainId: siweChainId })
+  const mailOptions = createMailOptions(base, settings.mail)
+  const mailer = createLiveMailer({ read: mailOptions.read, writesToLog: !settings.isProduction }, base)
+  return {
+    ...above,
+    appUrl,
+    plannedEndpoints,
+    requestsPerMinute,
+    siweChainId,
+    chain,
+    mailer,
+    mailOptions,
+    bodies: createBodies(),
+    idempotency: createIdempotency(base),
+    ...openUsers(base, settings, mailer),
+    ...openSignUp(base, settings),
+    ...openIdentities(base, settings, chain),
+    ...openNotifications(base, settings),
+  }
+}
+
+/** A receiver that is slow, or that tells a lot, is not waited for. */
+const MESSENGER_TIMEOUT_MS = 10_000
+const MESSENGER_ANSWER_BYTES = 65_536
+
+/** Users, and what says that a caller is one: sessions, keys, and the guards of both faces. */
+function openUsers(base: Base, settings: AccountsSettings, mailer: Pick<Mailer, 'isConfigured'>) {
+  const { db, clock, log, sealer } = base
+  const isHttps = settings.appUrl.startsWith('https:')
+  const rules = {
+    adminEmails: settings.adminEmails,
+    get requiresVerifiedEmail() {
+      return mailer.isConfigured
+    },
+  }
+  const sessions = createSessions({ db, clock, log, rules })
+  const verifyKey = createKeyVerifier({ db, clock, log })
+  const findUser = createUserFinder(db, rules)
+  const findUserByKey = (key: string) => {
+    const holder = verifyKey(key)
+    return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
+  }
+  return {
+    isHttps,
+    rules,
+    sessions,
+    verifyKey,
+    findUser,
+    passwords: createPasswords(Math.max(1, availableParallelism() - 1), settings.passwordCost),
+    knownDevices: createKnownDevices({ key: sealer.deriveKey('known-devices'), clock }),
+    guards: createGuards({ findUserBySession: sessions.find, findUserByKey }, { isHttps }),
+    internalKey: requireInternalKey(settings.internalApiKey, findUser),
+    csrf: createCsrf({
+      key: sealer.deriveKey('csrf'),
+      clock,
+      isOwnOrigin: (origin, request) => isOwn(settings.appUrl, origin, request),
+    }),
+  }
+}
+
+/** Browsers name the origin of the page; ours is the configured one, or whatever host the request came to. */
+function isOwn(appUrl: string, origin: string, request: Request): boolean {
+  if (origin === new URL(appUrl).origin) return true
+  return URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
+}
+
+/** Who may open an account, and how robots are kept from it. */
+function openSignUp({ db, clock, sealer }: Base, settings: AccountsSettings) {
+  const { botDetection, mode, plans, signUp, walletEmailDomain } = settings
+  return {
+    signUp: { mode: signUp, firstUserOwnsHouse: mode === 'home', defaultPlan: plans.byDefault, walletEmailDomain },
+    plans,
+    botDetection: {
+      mode: botDetection,
+      proofOfWork: createProofOfWork({
+        db,
+        clock,
+        key: sealer.deriveKey('proof-of-work'),
+        difficulty: DIFFICULTY_BITS,
+      }),
+    },
+  }
+}
+
+/** Providers that people sign in with, and networks whose word is taken for who somebody is. */
+function openIdentities(base: Base, settings: AccountsSettings, { readBalance }: Pick<Chain, 'readBalance'>) {
+  const { db, clock, sealer } = base
+  const { idpA, idpB, retentionDays, securityEvents, socialId, tokenGating } = settings
+  const configurationUrl = securityEvents.configurationUrl ?? wellKnownUrl(securityEvents.issuer, 'risc-configuration')
+  const socialIssuer = socialId.issuer ?? ''
+  return {
+    idpB: { issuer: idpB.issuer },
+    identityProviders: { 'idp-a': createIdpA(idpA, base), 'idp-b': createIdpB(idpB, base) },
+    verifySecurityEvent: createSecurityEventVerifier(securityEvents, {
+      keys: createIssuerKeys({ configurationUrls: [configurationUrl] }, base),
+      clock,
+      rememberedDays: () => retentionDays.securityEvents,
+    }),
+    socialId: createSocialId(socialId, {
+      // Not every network of this kind is an OpenID provider; the others publish their keys under the usual name.
+      keys: createIssuerKeys(
+        {
+          configurationUrls: [
+            wellKnownUrl(socialIssuer, 'openid-configuration'),
+            wellKnownUrl(socialIssuer, 'jwks.json'),
+          ],
+        },
+        base,
+      ),
+      clock,
+    }),
+    socialTokens: createSocialTokens({ db, clock, key: sealer.deriveKey('social-identity') }),
+    tokenGate: createTokenGate({ ...tokenGating, rpcUrl: settings.baseRpcUrl }, { clock, readBalance }),
+  }
+}
+
+/** How operators and owners are told. What owners name as an address is asked by the egress alone. */
+function openNotifications(base: Base, { dataDir, summarizer, watchdog }: AccountsSettings) {
+  const { clock, enqueue, log } = base
+  const { telegram, webhook } = watchdog
+  const secret = () => webhook.secret ?? readOrCreateWebhookKey(dataDir, log)
+  const channels = createChannels({
+    telegram: createTelegram(telegram, base),
+    webhook: createWebhook({ url: webhook.url, secret }, base),
+    clock,
+  })
+  const egress = createEgress({ allowPrivate: summarizer.allowPrivate })
+  const fetchOutside = fetchOver(egress, { timeoutMs: MESSENGER_TIMEOUT_MS, maxBytes: MESSENGER_ANSWER_BYTES })
+  return {
+    egress,
+    tellOwner: createTellOwner(base),
+    openMessenger: (recipient: Recipient) =>
+      createMessenger(recipient, { telegramApiUrl: telegram.apiUrl, fetch: base.fetch, fetchOutside }),
+    channels,
+    notify: (tx: Tx, notification: Notification) => enqueueNotification({ clock, enqueue, channels }, tx, notification),
+  }
+}

@@ -1,0 +1,105 @@
+import { eq } from 'drizzle-orm'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { firstRights, insertUser, requireFree, type SignUp } from '../../accounts/accounts/register.ts'
+import type { RegisterRequest } from '../../accounts/accounts/schemas.ts'
+import { forgetFailedLogins } from '../../accounts/lockout/guesses.ts'
+import { endEmailTokens, FIRST_PASSWORD_MS, issueEmailToken } from '../../accounts/mails/email-tokens.ts'
+import { enqueueMail } from '../../accounts/mails/send-mail.ts'
+import type { Passwords } from '../../accounts/passwords/passwords.ts'
+import { NO_PLAN, requirePlan } from '../../accounts/plans/plans.ts'
+import { endSessions } from '../../accounts/sessions/sessions.ts'
+import { type UserRow, users } from '../../accounts/users/tables.ts'
+import { isWalletEmail } from '../../accounts/users/wallet-email.ts'
+import { type AdministerDeps, type Administrator, audit } from './change-account.ts'
+import type { CreateUserRequest } from './schemas.ts'
+
+export type PasswordDeps = AdministerDeps & { passwords: Passwords }
+type Credentials = Pick<RegisterRequest, 'email' | 'password' | 'name'>
+
+/**
+ * Creates an account for someone else; sign-up may be closed. A `plan` counts as an active subscription; without one the
+ * account gets the default plan.
+ * @throws AppError `conflict` when the address is taken, `invalid` for an unknown plan.
+ */
+export async function createAccount(
+  deps: PasswordDeps & { signUp: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan'> },
+  by: Administrator,
+  request: Credentials,
+  plan: string | null,
+): Promise<UserRow> {
+  const passwordHash = await deps.passwords.hash(request.password)
+  const account = { email: request.email, name: request.name || request.email, passwordHash }
+  return write(deps.db, (tx) => addAccount(tx, deps, by, account, plan))
+}
+
+export type OpenAccountDeps = AdministerDeps & {
+  signUp: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan' | 'walletEmailDomain'>
+  mailer: Pick<Mailer, 'isConfigured'>
+  enqueue: Enqueue
+  appUrl: string
+}
+/** `url` is null when the link is mailed. */
+type OpenedAccount = { user: UserRow; mailed: boolean; url: string | null; expiresAt: Date }
+
+/**
+ * Creates an account without a password for someone else, and the link by which its owner chooses one. The link is mailed
+ * where mail is configured, and returned otherwise.
+ * @throws AppError `conflict` when the address is taken, `invalid` for a wallet's address and an unknown plan.
+ */
+export async function openAccount(
+  deps: OpenAccountDeps,
+  by: Administrator,
+  { email, name, plan, sendMail }: CreateUserRequest,
+): Promise<OpenedAccount> {
+  if (isWalletEmail(email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
+  const mailed = sendMail && deps.mailer.isConfigured
+  return write(deps.db, (tx) => {
+    const user = addAccount(tx, deps, by, { email, name: name || email, passwordHash: null }, plan ?? null)
+    const now = deps.clock.now()
+    const expiresAt = new Date(now.getTime() + FIRST_PASSWORD_MS)
+    if (mailed) {
+      enqueueMail(tx, deps.enqueue, { mail: 'account-created', userId: user.id })
+      return { user, mailed, url: null, expiresAt }
+    }
+    const token = issueEmailToken(tx, { userId: user.id, purpose: 'reset-password', email }, now, FIRST_PASSWORD_MS)
+    return { user, mailed, url: `${deps.appUrl}/reset-password?token=${token}`, expiresAt }
+  })
+}
+
+function addAccount(
+  tx: Tx,
+  { clock, signUp }: Pick<AdministerDeps, 'clock'> & { signUp: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan'> },
+  by: Administrator,
+  account: Pick<UserRow, 'email' | 'name' | 'passwordHash'>,
+  plan: string | null,
+): UserRow {
+  const now = clock.now()
+  requireFree(tx, account.email)
+  if (plan !== null && plan !== NO_PLAN.name) requirePlan(tx, plan)
+  const user = insertUser(tx, account, { now, ...firstRights(tx, signUp, { plan }) })
+  audit(tx, by, { action: 'account.create', target: user.id, detail: { plan: user.plan } }, now)
+  return user
+}
+
+/** Sets a new password that works at once, ends all sessions and mailed links. @throws AppError `not_found`. */
+export async function resetPassword(
+  deps: PasswordDeps,
+  by: Administrator,
+  { email, password }: Credentials,
+): Promise<UserRow> {
+  const passwordHash = await deps.passwords.hash(password)
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const user = tx.update(users).set({ passwordHash, updatedAt: now }).where(eq(users.email, email)).returning().get()
+    if (!user) throw new AppError('not_found', `No account has the address ${email}`)
+    endSessions(tx, user.id)
+    endEmailTokens(tx, user.id)
+    forgetFailedLogins(tx, email)
+    audit(tx, by, { action: 'account.reset-password', target: user.id }, now)
+    return user
+  })
+}

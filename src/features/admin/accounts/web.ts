@@ -1,0 +1,69 @@
+import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import type { AccountRules } from '../../accounts/users/users.ts'
+import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
+import { type OpenAccountDeps, openAccount } from './create-account.ts'
+import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
+import {
+  AccountChange,
+  AdminUserList,
+  ChangedAdminUser,
+  CreatedUser,
+  CreateUserRequest,
+  EndedSessions,
+  OneAdminUser,
+  UserQuery,
+} from './schemas.ts'
+
+export type AdministrationWebDeps = OpenAccountDeps & { rules: AccountRules; guards: Guards }
+
+/** What admins do with other people's accounts. Every change has its line in the audit log. */
+export function administrationWeb(deps: AdministrationWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { admin } = deps.guards
+
+  app.get('/api/admin/users', answers({ 200: AdminUserList }), admin, validate('query', UserQuery), async (c) =>
+    c.json(await listUsers(deps, c.req.valid('query'), c.req.raw.signal)),
+  )
+
+  app.post(
+    '/api/admin/users',
+    answers({ 201: CreatedUser }, 'conflict'),
+    admin,
+    validate('json', CreateUserRequest),
+    async (c) => {
+      const { user, expiresAt, ...link } = await openAccount(deps, callerOf(c), c.req.valid('json'))
+      return c.json({ user: toAdminUser(user, deps.rules), ...link, expiresAt: expiresAt.toISOString() }, 201)
+    },
+  )
+
+  app.get('/api/admin/users/:id', answers({ 200: OneAdminUser }, 'not_found'), admin, (c) =>
+    c.json({ user: getUserDetail(deps, c.req.param('id')) }),
+  )
+
+  app.patch(
+    '/api/admin/users/:id',
+    answers({ 200: ChangedAdminUser }, 'payment_required', 'not_found', 'conflict'),
+    routeTraits({ worksOnFullDisk: true }),
+    admin,
+    validate('json', AccountChange),
+    async (c) => {
+      const row = await changeAccount(deps, callerOf(c), c.req.param('id'), c.req.valid('json'))
+      return c.json({ user: toAdminUser(row, deps.rules) })
+    },
+  )
+
+  app.delete('/api/admin/users/:id/sessions', answers({ 200: EndedSessions }, 'not_found'), admin, async (c) =>
+    c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
+  )
+
+  return app
+}
+
+function callerOf(c: Context<WebEnv>): Administrator {
+  return { id: c.var.user.id, address: c.env.address }
+}

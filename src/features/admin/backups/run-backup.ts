@@ -1,0 +1,163 @@
+import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { TellOwner } from '../../accounts/notices/tell.ts'
+import { users } from '../../accounts/users/tables.ts'
+import type { BackupPlan } from './backup-plan.ts'
+import { type Outcome, readOutcome } from './outcomes.ts'
+import { type BackupRunRow, backupRuns } from './tables.ts'
+
+/** Runs this program with other arguments and further settings; returns how it ended and what it wrote. */
+export type RunStead = (
+  args: string[],
+  signal: AbortSignal,
+  settings?: Record<string, string>,
+) => Promise<{ exitCode: number; stdout: string; stderr: string }>
+
+export type RunBackupDeps = {
+  db: Db
+  clock: Clock
+  log: Log
+  tellOwner: TellOwner
+  runStead: RunStead | null
+  backupPlan: Pick<BackupPlan, 'toEnvironment'>
+}
+
+/** What is to be done; `file` is what the command line calls the backup. */
+export type BackupTask =
+  | { kind: 'backup' }
+  | { kind: 'verify' | 'drill'; file: string }
+  | { kind: 'restore'; file: string; agentId: string; replaces: boolean }
+
+/** So many runs are remembered. */
+const MAX_RUNS = 200
+
+/**
+ * Does it in a process of its own and notes what became of it; admins are told when there is no backup, or none that could
+ * be restored.
+ * @throws AppError `conflict` while something else is done with backups, `unavailable` {code: 'NOT_CONFIGURED'} where none
+ * can be made.
+ */
+export async function runBackup(
+  deps: RunBackupDeps,
+  signal: AbortSignal,
+  task: BackupTask = { kind: 'backup' },
+): Promise<BackupRunRow> {
+  requireRunStead(deps)
+  const { id } = await write(deps.db, (tx) => startRun(tx, task, deps.clock.now()))
+  return performRun(deps, id, task, signal)
+}
+
+/** Does what `startRun` has noted. */
+export async function performRun(
+  deps: RunBackupDeps,
+  id: number,
+  task: BackupTask,
+  signal: AbortSignal,
+): Promise<BackupRunRow> {
+  const run = requireRunStead(deps)
+  const settings = deps.backupPlan.toEnvironment()
+  const outcome = await perform((args) => run(args, signal, settings), task, signal)
+  return write(deps.db, (tx) => finishRun(deps, tx, id, outcome))
+}
+
+/** @throws AppError `unavailable` {code: 'NOT_CONFIGURED'}. */
+export function requireRunStead({ runStead }: Pick<RunBackupDeps, 'runStead'>): RunStead {
+  if (runStead) return runStead
+  throw new AppError('unavailable', 'Backups cannot be made from here', { code: 'NOT_CONFIGURED' })
+}
+
+async function perform(
+  run: (args: string[]) => ReturnType<RunStead>,
+  task: BackupTask,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    const { exitCode, stdout, stderr } = await run(toArguments(task))
+    if (signal.aborted) return { error: 'Stead was stopped meanwhile' }
+    const outcome = readOutcome(task.kind, stdout)
+    return outcome ?? { error: stderr.trim().replace(/^stead: /, '') || `it ended with exit code ${exitCode}` }
+  } catch (error) {
+    return { error: errorMessage(error) }
+  }
+}
+
+function toArguments(task: BackupTask): string[] {
+  if (task.kind === 'backup') return ['backup', 'run', '--json']
+  if (task.kind !== 'restore') return ['backup', task.kind, task.file, '--json']
+  return ['backup', 'restore', task.file, '--agent', task.agentId, ...(task.replaces ? ['--replace'] : []), '--json']
+}
+
+/** @throws AppError `conflict` while something else is done. */
+export function startRun(tx: Tx, task: BackupTask, now: Date): BackupRunRow {
+  const running = tx.select().from(backupRuns).where(isNull(backupRuns.finishedAt)).get()
+  if (running?.kind === 'backup') throw new AppError('conflict', 'A backup is being made already')
+  if (running) throw new AppError('conflict', 'Something else is being done with backups: wait until it has ended')
+  const file = task.kind === 'backup' ? null : task.file
+  const row = tx.insert(backupRuns).values({ kind: task.kind, file, startedAt: now }).returning().get()
+  tx.delete(backupRuns)
+    .where(lt(backupRuns.id, row.id - MAX_RUNS))
+    .run()
+  return row
+}
+
+function finishRun(
+  deps: RunBackupDeps,
+  tx: Tx,
+  id: number,
+  { missing = [], isWhole, ...columns }: Outcome,
+): BackupRunRow {
+  const now = deps.clock.now()
+  const row = tx
+    .update(backupRuns)
+    .set({ ...(isWhole && { verifiedAt: now }), ...columns, finishedAt: now })
+    .where(eq(backupRuns.id, id))
+    .returning()
+    .get()
+  const { kind, file, error } = row
+  if (error) {
+    deps.log.error({ kind, file, error }, 'a backup failed')
+    if (kind === 'backup') tellAdmins(deps, tx, `No backup was made: ${error}. The last ones are as they were.`)
+    if (kind === 'drill') tellAdmins(deps, tx, `The backup ${file} could not be restored for a trial: ${error}.`)
+  } else if (missing.length > 0) {
+    deps.log.warn({ file, missing }, 'a backup lacks what agents have stored')
+    tellAdmins(deps, tx, `The backup ${file} lacks what these agents have stored: ${missing.join(', ')}.`)
+  } else
+    deps.log.info({ kind, file, outcome: row.outcome }, kind === 'backup' ? 'a backup was made and proved' : 'done')
+  return row
+}
+
+function tellAdmins({ tellOwner }: Pick<RunBackupDeps, 'tellOwner'>, tx: Tx, text: string): void {
+  const admins = tx.select({ id: users.id }).from(users).where(eq(users.isAdmin, true)).all()
+  for (const { id } of admins) tellOwner(tx, { userId: id, agent: null, kind: 'backup_failed', text })
+}
+
+/** What a platform that died has left unfinished failed; what was begun since `openedAt` is under way here. */
+export async function endBrokenOff(deps: RunBackupDeps, openedAt: Date): Promise<void> {
+  const isBrokenOff = and(isNull(backupRuns.finishedAt), lt(backupRuns.startedAt, openedAt))
+  const rows = deps.db.select({ id: backupRuns.id }).from(backupRuns).where(isBrokenOff).all()
+  if (rows.length === 0) return
+  await write(deps.db, (tx) => {
+    for (const { id } of rows) finishRun(deps, tx, id, { error: 'Stead ended meanwhile' })
+  })
+}
+
+/** The newest first. */
+export function listRuns(db: Db): BackupRunRow[] {
+  return db.select().from(backupRuns).orderBy(desc(backupRuns.id)).limit(MAX_RUNS).all()
+}
+
+/** The last run of a kind. */
+export function findLastRun(db: Db, kind: BackupRunRow['kind']): BackupRunRow | null {
+  return db.select().from(backupRuns).where(eq(backupRuns.kind, kind)).orderBy(desc(backupRuns.id)).get() ?? null
+}
+
+/** When a backup was last found whole: by being made, by a check, or by a trial; null when none was. */
+export function findLastVerified(db: Db, kind?: BackupRunRow['kind']): Date | null {
+  const isWhole = isNotNull(backupRuns.verifiedAt)
+  const where = kind === undefined ? isWhole : and(isWhole, eq(backupRuns.kind, kind))
+  return db.select().from(backupRuns).where(where).orderBy(desc(backupRuns.id)).get()?.verifiedAt ?? null
+}

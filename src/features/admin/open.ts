@@ -1,0 +1,42 @@
+import type { Config } from '../../core/config.ts'
+import type { ShownSetting } from '../../core/settings/show.ts'
+import type { Connection } from '../../db/open.ts'
+import type { JobQueue } from '../../jobs/queue.ts'
+import type { Base } from '../base.ts'
+import { createBackupPlan } from './backups/backup-plan.ts'
+import type { RunStead } from './backups/run-backup.ts'
+import type { BackupShelf } from './backups/shelf.ts'
+import type { LogTail } from './logs/log-tail.ts'
+import { createReleaseFeed } from './updates/release-feed.ts'
+
+type AdminSettings = Pick<Config, 'retentionDays' | 'backups' | 'backupSettingsGiven' | 'dataDir' | 'releaseFeedUrl'>
+
+/** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
+type ForHouse = {
+  connection: Connection
+  runStead?: RunStead | null
+  openLiveShelf: (readPlace: () => string) => BackupShelf
+  shownSettings: readonly ShownSetting[]
+  logTail: LogTail
+  canRetry: JobQueue['canRetry']
+}
+
+/** Opens what the rooms of the house share. */
+export function openAdmin(
+  base: Base,
+  { retentionDays, backups, backupSettingsGiven, dataDir, releaseFeedUrl }: AdminSettings,
+  { connection, runStead = null, openLiveShelf, shownSettings, logTail, canRetry }: ForHouse,
+) {
+  const { drillSchedule, passphrase } = backups
+  const backupPlan = createBackupPlan(base, { backups, backupSettingsGiven })
+  return {
+    ...{ connection, retentionDays, runStead, shownSettings, logTail, canRetry },
+    dataDir,
+    backupPlan,
+    releaseFeed: createReleaseFeed(releaseFeedUrl, base),
+    shelf: openLiveShelf(() => backupPlan.read().to),
+    openShelf: (to: string) => openLiveShelf(() => to),
+    drillSchedule,
+    backupPlace: { to: backups.to, isSealed: passphrase !== undefined },
+  }
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { AuditList } from '../../accounts/audit/schemas.ts'
+import { AgentStatus } from '../../agents/registry/schemas.ts'
+import { HostHealth } from '../../monitoring/health/schemas.ts'
+
+const MAX_PAGE = 200
+const limit = z.coerce.number().int().min(1).max(MAX_PAGE, `limit must be at most ${MAX_PAGE}`).default(50)
+
+/** `GET /api/admin/agents`: `search` is part of the agent's name or id, or of its owner's address; `after` the `next` of the page before. */
+export const AgentsQuery = z.object({
+  search: z.string().trim().toLowerCase().max(254).default(''),
+  status: AgentStatus.optional(),
+  limit,
+  after: z.string().max(100).optional(),
+})
+export type AgentsQuery = z.infer<typeof AgentsQuery>
+
+/** Somebody's agent. `owner` is null for one that services made with the internal key; `runtime` before its first deployment. */
+export const OverseenAgent = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: AgentStatus,
+  model: z.string(),
+  runtime: z.string().nullable(),
+  lastError: z.string().nullable(),
+  owner: z.object({ id: z.string(), email: z.string() }).nullable(),
+  createdAt: z.string(),
+})
+export type OverseenAgent = z.infer<typeof OverseenAgent>
+
+/** Newest first; `next` is null on the last page. `statuses` counts what fits the search. */
+export const OverseenAgentList = z.object({
+  agents: z.array(OverseenAgent),
+  statuses: z.partialRecord(AgentStatus, z.number()),
+  next: z.string().nullable(),
+})
+export type OverseenAgentList = z.infer<typeof OverseenAgentList>
+
+/** `POST /api/admin/agents/:id/stop`. */
+export const StoppedAgent = z.object({ agent: OverseenAgent })
+
+export const JobState = z.enum(['queued', 'running', 'dead', 'done'])
+export type JobState = z.infer<typeof JobState>
+
+/** `GET /api/admin/jobs`: `after` is the `next` of the page before. */
+export const JobsQuery = z.object({ state: JobState.default('dead'), limit, after: z.string().max(100).optional() })
+export type JobsQuery = z.infer<typeof JobsQuery>
+
+/** Durable work without what it is about, which is its owner's. `runAt` is when it is, or was, due. */
+export const ShownJob = z.object({
+  id: z.string(),
+  kind: z.string(),
+  state: JobState,
+  attempts: z.number(),
+  lastError: z.string().nullable(),
+  canRetry: z.boolean(),
+  createdAt: z.string(),
+  runAt: z.string(),
+  finishedAt: z.string().nullable(),
+})
+export type ShownJob = z.infer<typeof ShownJob>
+
+/** Latest due first; `counts` is of all, and of each state but `done`: what is done is not counted. */
+export const JobList = z.object({
+  jobs: z.array(ShownJob),
+  counts: z.record(JobState.exclude(['done']), z.number()),
+  next: z.string().nullable(),
+})
+export type JobList = z.infer<typeof JobList>
+
+/** `POST /api/admin/jobs/:id/retry`. */
+export const RetriedJob = z.object({ job: ShownJob })
+
+/** `GET /api/admin/health`. Sizes are bytes, null where nobody can tell; `agents` and `jobs` count by state. */
+export const HouseHealth = HostHealth.extend({
+  version: z.string(),
+  startedAt: z.string(),
+  /** What does not work now. */
+  failing: z.array(z.enum(['database', 'runtime', 'disk'])),
+  processBytes: z.number(),
+  databaseBytes: z.number().nullable(),
+  freeDiskBytes: z.number().nullable(),
+  minFreeDiskBytes: z.number(),
+  agents: z.record(z.string(), z.number()),
+  jobs: z.record(z.string(), z.number()),
+  mail: z.enum(['smtp', 'log', 'none']),
+})
+export type HouseHealth = z.infer<typeof HouseHealth>
+
+/** `POST /api/admin/mail/test`: `error` is what the mail server said. */
+export const MailTest = z.object({ to: z.string(), delivered: z.boolean(), error: z.string().nullable() })
+export type MailTest = z.infer<typeof MailTest>
+
+/** `GET /api/admin/settings`: as `stead config print` shows them. */
+export const SettingsInEffect = z.object({
+  settings: z.array(
+    z.object({
+      name: z.string(),
+      group: z.string(),
+      description: z.string(),
+      value: z.string().nullable(),
+      isSecret: z.boolean(),
+      source: z.enum(['flag', 'environment', 'file', 'secret-file', 'default', 'none']),
+    }),
+  ),
+})
+export type SettingsInEffect = z.infer<typeof SettingsInEffect>
+
+/** `GET /api/admin/audit`: `names` has the address of each account and the name of each agent in it that is still there. */
+export const NamedAuditList = AuditList.extend({ names: z.record(z.string(), z.string()) })
+export type NamedAuditList = z.infer<typeof NamedAuditList>

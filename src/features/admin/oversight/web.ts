@@ -1,0 +1,102 @@
+import { type Context, Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import type { ShownSetting } from '../../../core/settings/show.ts'
+import { answers } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
+import { listAudit } from '../../accounts/audit/list-audit.ts'
+import { AuditQuery } from '../../accounts/audit/schemas.ts'
+import type { LifecycleDeps } from '../../agents/deployments/lifecycle.ts'
+import type { Administrator } from '../accounts/change-account.ts'
+import { listAllAgents, stopAnyAgent } from './agents.ts'
+import { getHouseHealth, type HealthDeps } from './health.ts'
+import { nameAudit } from './name-audit.ts'
+import {
+  AgentsQuery,
+  HouseHealth,
+  JobList,
+  JobsQuery,
+  MailTest,
+  NamedAuditList,
+  OverseenAgentList,
+  RetriedJob,
+  SettingsInEffect,
+  StoppedAgent,
+} from './schemas.ts'
+import { testMail } from './test-mail.ts'
+import { listJobs, retryJob, type WorkDeps } from './work.ts'
+
+export type OversightWebDeps = LifecycleDeps &
+  HealthDeps &
+  WorkDeps & {
+    clock: Clock
+    guards: Guards
+    shownSettings: readonly ShownSetting[]
+    requestsPerMinute: { password: number }
+  }
+
+/** What admins see of the whole house, and the little that they do to it. */
+export function oversightWeb(deps: OversightWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { admin } = deps.guards
+  const worksOnFullDisk = routeTraits({ worksOnFullDisk: true })
+
+  app.get('/api/admin/agents', answers({ 200: OverseenAgentList }), admin, validate('query', AgentsQuery), async (c) =>
+    c.json(await listAllAgents(deps.db, c.req.valid('query'), c.req.raw.signal)),
+  )
+
+  app.post(
+    '/api/admin/agents/:id/stop',
+    answers({ 200: StoppedAgent }, 'not_found', 'internal', 'unavailable'),
+    worksOnFullDisk,
+    admin,
+    validateAnyBody(NoBody),
+    async (c) => c.json({ agent: await stopAnyAgent(deps, callerOf(c), c.req.param('id')) }),
+  )
+
+  app.get('/api/admin/jobs', answers({ 200: JobList }), admin, validate('query', JobsQuery), (c) =>
+    c.json(listJobs(deps, c.req.valid('query'))),
+  )
+
+  app.post(
+    '/api/admin/jobs/:id/retry',
+    answers({ 200: RetriedJob }, 'not_found', 'conflict'),
+    worksOnFullDisk,
+    admin,
+    validateAnyBody(NoBody),
+    async (c) => c.json({ job: await retryJob(deps, callerOf(c), c.req.param('id')) }),
+  )
+
+  app.get('/api/admin/health', answers({ 200: HouseHealth }), admin, async (c) => c.json(await getHouseHealth(deps)))
+
+  app.post(
+    '/api/admin/mail/test',
+    answers({ 200: MailTest }, 'unavailable'),
+    worksOnFullDisk,
+    admin,
+    limitRate(() => deps.requestsPerMinute.password, 'Too many requests'),
+    validateAnyBody(NoBody),
+    async (c) => {
+      // A mail server may take longer than a silent connection is kept.
+      c.env.keepOpen?.(c.req.raw)
+      return c.json(await testMail(deps.mailer, c.var.user.email, c.req.raw.signal))
+    },
+  )
+
+  app.get('/api/admin/settings', answers({ 200: SettingsInEffect }), admin, (c) =>
+    c.json({ settings: deps.shownSettings }),
+  )
+
+  app.get('/api/admin/audit', answers({ 200: NamedAuditList }), admin, validate('query', AuditQuery), (c) =>
+    c.json(nameAudit(deps.db, listAudit(deps.db, c.req.valid('query')))),
+  )
+
+  return app
+}
+
+function callerOf(c: Context<WebEnv>): Administrator {
+  return { id: c.var.user.id, address: c.env.address }
+}

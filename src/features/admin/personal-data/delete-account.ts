@@ -1,0 +1,91 @@
+import { and, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { deleteDependents } from '../../../db/delete-dependents.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { jobs } from '../../../jobs/tables.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { confirmPassword } from '../../accounts/passwords/confirm-password.ts'
+import type { Passwords } from '../../accounts/passwords/passwords.ts'
+import { requireRecentSignIn } from '../../accounts/sessions/recent-sign-in.ts'
+import { endSessions } from '../../accounts/sessions/sessions.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { enqueueRemoval } from '../../agents/deployments/delete.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { enqueueEmptyTrash } from '../../agents/snapshots/trash.ts'
+import { enqueueEndOfSubscriptions } from '../../payments/cards/end.ts'
+import { cardSubscriptions } from '../../payments/cards/tables.ts'
+import { abandonStreams } from '../../web-tools/radio/abandon.ts'
+import { radioStreams } from '../../web-tools/radio/tables.ts'
+import type { DeleteAccountRequest } from './schemas.ts'
+
+/** Takes the name off what is kept of a deleted account; `jobs.ts` does it. */
+export const FORGET_JOB = 'accounts.forget'
+/** Whoever deletes an account does it to the end; when that does not come, the job does after this time. */
+const TAKE_OVER_MS = 300_000
+
+export type EraseDeps = { db: Db; clock: Clock; enqueue: Enqueue }
+export type DeleteAccountDeps = EraseDeps & { passwords: Passwords }
+
+/**
+ * Deletes the account with everything that belongs to it: sessions, keys, linked identities, agents, messages. What runs
+ * for its agents is removed by jobs, and so is its name from records that stay (usage, audit log). From the first moment
+ * nothing opens it any more; a crash in between is made up for by a job.
+ * @throws AppError `invalid` when `confirm` is not the account's address or the password is missing, `unauthenticated`
+ * for a wrong password, or without a recent sign-in when there is none; `not_found`.
+ */
+export async function deleteAccount(
+  deps: DeleteAccountDeps,
+  caller: { userId: string; sessionToken: string | undefined },
+  { confirm, password }: DeleteAccountRequest,
+): Promise<void> {
+  const user = deps.db.select().from(users).where(eq(users.id, caller.userId)).get()
+  if (!user) throw new AppError('not_found', 'User not found')
+  if (confirm !== user.email) throw new AppError('invalid', 'Type your email address to confirm')
+  if (user.passwordHash === null) requireRecentSignIn(deps, user.id, caller.sessionToken)
+  await confirmPassword(deps, user, { password, sessionToken: caller.sessionToken })
+  await write(deps.db, (tx) => closeAccount(tx, deps, user.id))
+  await eraseAccount(deps, user.id)
+}
+
+function closeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): void {
+  tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, userId)).run()
+  endSessions(tx, userId)
+  enqueue(tx, FORGET_JOB, { userId }, { key: forgetKey(userId), delayMs: TAKE_OVER_MS })
+}
+
+/**
+ * Deletes the rows of a closed account, some at a time, and the account last. May be run again, and goes on where it ended.
+ * @throws what `signal` aborts with.
+ */
+export async function eraseAccount(deps: EraseDeps, userId: string, signal?: AbortSignal): Promise<void> {
+  const { db } = deps
+  const owned = db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId)).all()
+  for (const { id } of owned) await deleteDependents(db, agents, id, { signal })
+  // What has to be ended outside goes with the account itself, in the closure that asks for it.
+  await deleteDependents(db, users, userId, { except: [agents, radioStreams, cardSubscriptions], signal })
+  await write(db, (tx) => removeAccount(tx, deps, userId))
+}
+
+/** The few rows of other tables that came meanwhile go with the account's: they refer to it. */
+function removeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): void {
+  const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning().all()
+  for (const agent of owned) enqueueRemoval({ enqueue }, tx, agent)
+  enqueueEmptyTrash({ enqueue }, tx, userId)
+  abandonStreams(tx, enqueue, userId)
+  enqueueEndOfSubscriptions(tx, enqueue, userId)
+  const { changes } = tx.delete(users).where(eq(users.id, userId)).run()
+  if (changes === 0) return
+  // The id names nobody any more; neither address nor e-mail is kept.
+  recordAudit(tx, { actor: userId, action: 'account.deleted', target: userId }, clock.now())
+  tx.delete(jobs)
+    .where(and(eq(jobs.key, forgetKey(userId)), eq(jobs.status, 'queued')))
+    .run()
+  enqueue(tx, FORGET_JOB, { userId }, { key: forgetKey(userId) })
+}
+
+function forgetKey(userId: string): string {
+  return `forget:${userId}`
+}

@@ -1,0 +1,94 @@
+import type { PersonalList } from '../../../db/personal-data.ts'
+import { personalReferrals } from '../../accounts/accounts/personal.ts'
+import { personalAudit } from '../../accounts/audit/personal.ts'
+import { personalInvites } from '../../accounts/invites/personal.ts'
+import { personalKeys } from '../../accounts/keys/personal.ts'
+import { personalMailedLinks } from '../../accounts/mails/personal.ts'
+import { personalNoticeChannels, personalNoticeSettings, personalNotices } from '../../accounts/notices/personal.ts'
+import { personalSessions } from '../../accounts/sessions/personal.ts'
+import { personalIdentities, personalWallets } from '../../accounts/sign-in/personal.ts'
+import { personalInstallations } from '../../agents/installations/personal.ts'
+import { personalAgents } from '../../agents/registry/personal.ts'
+import { personalPauses } from '../../ai/breakers/personal.ts'
+import { personalProviderKeys } from '../../ai/own-keys/personal.ts'
+import { personalToolEvents, personalUsage } from '../../ai/usage/personal.ts'
+import { personalCredentials } from '../../conversations/agent-messages/personal.ts'
+import { personalToolSettings } from '../../conversations/agent-tools/personal.ts'
+import { personalApprovals } from '../../conversations/approvals/personal.ts'
+import {
+  personalAttachments,
+  personalChatSessions,
+  personalMessages,
+  personalTurns,
+} from '../../conversations/chat/personal.ts'
+import { personalHeartbeat } from '../../conversations/heartbeat/personal.ts'
+import { personalInbox } from '../../conversations/inbox/personal.ts'
+import { personalMcpServers } from '../../conversations/mcp-servers/personal.ts'
+import { personalMemory } from '../../conversations/memory/personal.ts'
+import { personalScheduledRuns, personalScheduledTasks } from '../../conversations/scheduled-tasks/personal.ts'
+import { personalSwarmRuns, personalSwarms } from '../../conversations/swarms/personal.ts'
+import { personalSubscriptions } from '../../payments/cards/personal.ts'
+import { personalLedger } from '../../payments/ledger/personal.ts'
+import { personalGatewayPayments } from '../../payments/paid-gateway/personal.ts'
+import { personalReceipts } from '../../payments/receipts/personal.ts'
+import { personalEscrows, personalTickets } from '../../payments/settlement/personal.ts'
+import { personalCalendar, personalInstalledSkills, personalOwnSkills } from '../../payments/skills/personal.ts'
+import { personalSplitRules, personalSplits } from '../../payments/splits/personal.ts'
+import { personalBookings, personalBusMessages, personalEvents } from '../../payments/underground/personal.ts'
+import { personalManagedWallets, personalPayments } from '../../payments/wallets/personal.ts'
+import { personalRadioStreams } from '../../web-tools/radio/personal.ts'
+import { personalVideos } from '../../web-tools/video/personal.ts'
+
+/** What rooms keep of somebody, in the order in which it stands in the document. */
+export const PERSONAL_LISTS: readonly PersonalList[] = [
+  personalSessions,
+  personalKeys,
+  personalIdentities,
+  personalWallets,
+  personalMailedLinks,
+  personalReferrals,
+  personalInvites,
+  personalNoticeSettings,
+  personalNoticeChannels,
+  personalNotices,
+  personalAgents,
+  personalInstallations,
+  personalScheduledTasks,
+  personalScheduledRuns,
+  personalHeartbeat,
+  personalSwarms,
+  personalSwarmRuns,
+  personalMemory,
+  personalApprovals,
+  personalToolSettings,
+  personalMcpServers,
+  personalCredentials,
+  personalRadioStreams,
+  personalVideos,
+  personalChatSessions,
+  personalInbox,
+  personalMessages,
+  personalTurns,
+  personalAttachments,
+  personalProviderKeys,
+  personalPauses,
+  personalSubscriptions,
+  personalReceipts,
+  personalGatewayPayments,
+  personalLedger,
+  personalManagedWallets,
+  personalPayments,
+  personalUsage,
+  personalToolEvents,
+  personalOwnSkills,
+  personalInstalledSkills,
+  personalCalendar,
+  personalEvents,
+  personalSplits,
+  personalSplitRules,
+  personalEscrows,
+  personalTickets,
+  personalBookings,
+  personalBusMessages,
+  personalAudit,
+]

@@ -1,0 +1,51 @@
+import { Hono } from 'hono'
+import type { Log } from '../../../core/log.ts'
+import { answers, Done } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { type Exports, sendExport } from '../../../http/streams/exports.ts'
+import { validate } from '../../../http/validate.ts'
+import { clearSessionCookie, readSessionToken } from '../../accounts/sessions/start-session.ts'
+import { type DeleteAccountDeps, deleteAccount } from './delete-account.ts'
+import { exportAccount } from './export.ts'
+import { DeleteAccountRequest } from './schemas.ts'
+
+export type PersonalDataWebDeps = DeleteAccountDeps & {
+  log: Log
+  guards: Guards
+  exports: Exports
+  isHttps: boolean
+  requestsPerMinute: { password: number }
+}
+
+/** The account as its owner takes it along and deletes it (Interface 4.2). */
+export function personalDataWeb(deps: PersonalDataWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { withSession } = deps.guards
+  const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
+
+  app.get('/api/settings/export', answers({ 200: 'application/json' }, 'not_found'), withSession, seldom(), (c) =>
+    sendExport(c, deps, () => ({
+      name: 'stead-account.json',
+      type: 'application/json; charset=utf-8',
+      pieces: exportAccount(deps, c.var.user.id),
+    })),
+  )
+
+  app.delete(
+    '/api/settings/account',
+    answers({ 200: Done }, 'not_found', 'limited'),
+    withSession,
+    seldom(),
+    validate('json', DeleteAccountRequest),
+    async (c) => {
+      const caller = { userId: c.var.user.id, sessionToken: readSessionToken(c) }
+      await deleteAccount(deps, caller, c.req.valid('json'))
+      clearSessionCookie(c, deps)
+      return c.json({ success: true })
+    },
+  )
+
+  return app
+}

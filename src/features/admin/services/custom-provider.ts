@@ -1,0 +1,88 @@
+import type { AiProvider, ListedProviderModel } from '../../../adapters/models/provider.ts'
+import { AppError } from '../../../core/errors.ts'
+import { type CustomProvider, PROVIDER_ID, RESERVED_PROVIDER_IDS } from '../../../core/settings/custom-providers.ts'
+import type { KeptProvider, ServiceProviders } from '../../ai/gateway/service-providers.ts'
+import type { OpenProvider } from '../../ai/own-keys/own-keys.ts'
+import { tryKey, tryProvider } from '../../ai/own-keys/try-key.ts'
+import type { ProviderRequest, ProviderTest } from './schemas.ts'
+
+const TRIAL_MS = 10_000
+const MAX_SHOWN_MODELS = 20
+/** Where Ollama listens unless it is told otherwise. */
+export const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
+const PROBE_MS = 300
+
+export type TrialDeps = { serviceProviders: ServiceProviders; openProvider: OpenProvider }
+
+/** @throws AppError `invalid` for an id that cannot be one of a custom provider. */
+export function requireCustomId(id: string): void {
+  if (!PROVIDER_ID.test(id) || (RESERVED_PROVIDER_IDS.includes(id) && id !== 'ollama')) {
+    throw new AppError(
+      'invalid',
+      `${id} cannot be the name of a provider: lower-case letters, digits and dashes, and none of ${RESERVED_PROVIDER_IDS.join(', ')}`,
+    )
+  }
+}
+
+/**
+ * Tries a provider at an address: it must list its models and accept its key. An address without a path is tried with `/v1`
+ * as well. A key that is left out is the stored one, as long as the host stays the same.
+ * @returns the provider as it is to be kept, and the models that it lists.
+ * @throws AppError `invalid` CREDENTIALS_REFUSED, and what a provider throws that cannot be asked.
+ */
+export async function tryCustomProvider(
+  { serviceProviders, openProvider }: TrialDeps,
+  id: string,
+  request: ProviderRequest,
+): Promise<{ kept: KeptProvider; models: ListedProviderModel[] }> {
+  const before = serviceProviders.listCustom().find((one) => one.id === id)
+  const baseUrl = request.baseUrl ?? before?.baseUrl
+  if (baseUrl === undefined) throw new AppError('not_found', 'There is no such provider')
+  const apiKey = request.apiKey ?? storedKey(before, baseUrl)
+  const label = request.label ?? before?.label ?? ''
+  const open = (address: string) => {
+    const provider = openProvider(id, apiKey, address)
+    if (!provider) throw new AppError('not_found', 'There is no such provider')
+    return provider
+  }
+  const found = await listAtEither(open, baseUrl)
+  if (apiKey !== '') await tryKey(found.provider, TRIAL_MS)
+  const kept = { baseUrl: found.baseUrl, ...(apiKey && { apiKey }), ...(label && { label }) }
+  return { kept, models: found.models }
+}
+
+/** Shows the models that a trial found. */
+export function toProviderTest({ kept, models }: Awaited<ReturnType<typeof tryCustomProvider>>): ProviderTest {
+  const names = models.map(({ id }) => id)
+  return { baseUrl: kept.baseUrl, count: names.length, models: names.slice(0, MAX_SHOWN_MODELS) }
+}
+
+/** Looks for an Ollama on this machine; null when none answers. */
+export async function findOllama(openProvider: OpenProvider, baseUrl = OLLAMA_URL) {
+  try {
+    const models = await openProvider('ollama', '', baseUrl)?.listModels(AbortSignal.timeout(PROBE_MS))
+    return models ? { baseUrl, models: models.length } : null
+  } catch {
+    return null
+  }
+}
+
+/** A key must not travel to another host only because the address was edited. */
+function storedKey(before: CustomProvider | undefined, baseUrl: string): string {
+  const isSameHost = before !== undefined && new URL(before.baseUrl).origin === new URL(baseUrl).origin
+  return isSameHost ? (before.apiKey ?? '') : ''
+}
+
+async function listAtEither(open: (baseUrl: string) => AiProvider, baseUrl: string) {
+  const list = async (address: string) => {
+    const provider = open(address)
+    const models = await tryProvider(provider, TRIAL_MS, (signal) => provider.listModels(signal))
+    return { provider, models, baseUrl: address }
+  }
+  if (new URL(baseUrl).pathname !== '/') return list(baseUrl)
+  return list(baseUrl).catch((error) =>
+    list(`${baseUrl}/v1`).catch(() => {
+      throw error
+    }),
+  )
+}

@@ -1,0 +1,86 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Tx } from '../../../db/open.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { deleteAllKeys } from '../../accounts/keys/delete.ts'
+import { endEmailTokens } from '../../accounts/mails/email-tokens.ts'
+import { forgetChannels } from '../../accounts/notices/channels.ts'
+import { endSessions } from '../../accounts/sessions/sessions.ts'
+import { identities, wallets } from '../../accounts/sign-in/tables.ts'
+import { removeTwoFactor } from '../../accounts/two-factor/two-factor.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { endChannels } from '../../agents/channels/people.ts'
+import { endRetiring, replaceTokens } from '../../agents/deployments/rotate-token.ts'
+import { forgetInstallations } from '../../agents/installations/delete.ts'
+import { changeSettings } from '../../agents/registry/config.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { forgetOwnKeys } from '../../ai/own-keys/own-keys.ts'
+import { forgetCredentials } from '../../conversations/agent-messages/credentials.ts'
+import { denyAllApprovals } from '../../conversations/approvals/decide.ts'
+import { switchOffHeartbeat } from '../../conversations/heartbeat/settings.ts'
+import { forgetServers } from '../../conversations/mcp-servers/servers.ts'
+import { switchOffTasks } from '../../conversations/scheduled-tasks/tasks.ts'
+import { cancelAllRuns } from '../../conversations/swarms/start-run.ts'
+import { forgetWebhookChannel } from '../../conversations/webhook-channel/settings.ts'
+import { switchOffSkills } from '../../payments/skills/install.ts'
+import { forgetSplitRules } from '../../payments/splits/create-split.ts'
+import { freezeWallets } from '../../payments/wallets/change-policy.ts'
+import { forgetGitCredentials } from '../../web-tools/browse/git-credentials.ts'
+import { abandonStreams } from '../../web-tools/radio/abandon.ts'
+
+export type TakeOverDeps = { clock: Clock; sealer: Sealer; enqueue: Enqueue }
+
+/** Settings of an agent that let somebody in, or let it speak for somebody. */
+const NOBODYS = {
+  apiKey: null,
+  telegramToken: null,
+  discordBotToken: null,
+  whatsappToken: null,
+  slackBotToken: null,
+  slackAppToken: null,
+  webhookUrl: null,
+  telegramUserId: null,
+  ownerIds: null,
+}
+
+/**
+ * Takes an account away from whoever made it, in the closure that gives it to the one who proved its address. Every way in
+ * ends: password, second factor, sessions, keys, mailed links, providers and wallets, and the tokens and channels of agents.
+ * What acts by itself is switched off, and what was brought along to be used is forgotten. Agents stay, with what they
+ * know.
+ */
+export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
+  const now = deps.clock.now()
+  tx.update(users).set({ passwordHash: null, updatedAt: now }).where(eq(users.id, userId)).run()
+  removeTwoFactor(tx, userId, now)
+  endSessions(tx, userId)
+  endEmailTokens(tx, userId)
+  deleteAllKeys(tx, userId)
+  tx.delete(identities).where(eq(identities.userId, userId)).run()
+  tx.delete(wallets).where(eq(wallets.userId, userId)).run()
+  switchOffTasks(tx, userId, now)
+  switchOffHeartbeat(tx, userId, now)
+  denyAllApprovals(tx, userId, now)
+  cancelAllRuns(tx, userId, now)
+  forgetChannels(tx, userId)
+  forgetOwnKeys(tx, userId)
+  freezeWallets(tx, deps, userId)
+  forgetSplitRules(tx, userId)
+  switchOffSkills(tx, userId)
+  forgetCredentials(tx, userId)
+  forgetInstallations(tx, userId)
+  abandonStreams(tx, deps.enqueue, userId)
+  const owned = tx.select().from(agents).where(eq(agents.ownerId, userId)).all()
+  for (const agent of owned) takeOverAgent(tx, deps, agent)
+}
+
+function takeOverAgent(tx: Tx, deps: TakeOverDeps, agent: AgentRow): void {
+  forgetGitCredentials(tx, agent.id)
+  forgetServers(tx, agent.id)
+  endChannels(tx, agent.id)
+  forgetWebhookChannel(tx, agent.id)
+  const closed = changeSettings(deps, tx, agent, NOBODYS)
+  replaceTokens(deps, tx, closed, { names: ['gateway', 'platform'], requestedBy: 'platform' })
+  endRetiring(tx, agent.id)
+}

@@ -1,0 +1,85 @@
+import { eq, lt } from 'drizzle-orm'
+import { type Clock, toDay } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { TellOwner } from '../../accounts/notices/tell.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { RunningSums } from '../usage/running-sums.ts'
+import type { Breakers } from './breakers.ts'
+import { agentCaps, capAlerts } from './tables.ts'
+
+/** The share of a day's cap at which the owner is warned. */
+const NEAR_PERCENT = 80
+/** Owners want to know while they can still do something about it. */
+const LOOK_MS = 2000
+const NEAR = {
+  kind: 'cap_near',
+  percent: NEAR_PERCENT,
+  text: `It has used ${NEAR_PERCENT} % of what it may use of models in a day. It goes on until the limit; the day ends at midnight UTC.`,
+} as const
+const REACHED = {
+  kind: 'cap_reached',
+  percent: 100,
+  text: 'It has reached its daily limit of model use. Calls that would pass the limit are refused until midnight UTC, or until you raise it.',
+} as const
+
+export type CapAlertDeps = {
+  db: Db
+  clock: Clock
+  tellOwner: TellOwner
+  agentSums: RunningSums
+  breakers: Pick<Breakers, 'takeRefused'>
+}
+
+export function capAlertsJob(deps: CapAlertDeps): RepeatingJob {
+  return { name: 'breakers.alerts', everyMs: LOOK_MS, run: () => sendCapAlerts(deps) }
+}
+
+/**
+ * Notifies the owners of agents that are near their daily limit or have reached it, each once a day. A limit counts as
+ * reached when it is used up and when it refuses a call.
+ */
+export async function sendCapAlerts(deps: CapAlertDeps): Promise<void> {
+  const { db, clock, tellOwner } = deps
+  const day = toDay(clock.now())
+  const news = listReached(deps, day)
+  if (news.length === 0) return
+  await write(db, (tx) => {
+    tx.delete(capAlerts).where(lt(capAlerts.day, day)).run()
+    for (const { agent, userId, alert } of news) {
+      const { kind, percent, text } = alert
+      const row = { agentId: agent.id, day, percent }
+      const isNews = tx.insert(capAlerts).values(row).onConflictDoNothing().run().changes > 0
+      if (isNews) tellOwner(tx, { userId, agent, kind, text })
+    }
+  })
+}
+
+/** Lists what owners have not been notified of today. */
+function listReached({ db, agentSums, breakers }: CapAlertDeps, day: string) {
+  const refused = breakers.takeRefused()
+  const sent = db.select().from(capAlerts).where(eq(capAlerts.day, day)).all()
+  const isSent = new Set(sent.map(({ agentId, percent }) => `${agentId} ${percent}`))
+  return db
+    .select({ caps: agentCaps, userId: agents.ownerId, name: agents.name })
+    .from(agentCaps)
+    .innerJoin(agents, eq(agents.id, agentCaps.agentId))
+    .all()
+    .flatMap(({ caps, userId, name }) => {
+      const id = caps.agentId
+      const percent = refused.has(id) ? REACHED.percent : usedPercent(caps, agentSums.used(id))
+      const alert = [REACHED, NEAR].find((each) => percent >= each.percent)
+      if (!alert || userId === null || isSent.has(`${id} ${alert.percent}`)) return []
+      return [{ agent: { id, name }, userId, alert }]
+    })
+}
+
+function usedPercent(
+  { tokensPerDay, costMicroUsdPerDay }: typeof agentCaps.$inferSelect,
+  used: { tokens: number; costMicroUsd: number },
+): number {
+  const ofTokens = tokensPerDay === null ? 0 : (used.tokens / tokensPerDay) * 100
+  const ofCost = costMicroUsdPerDay === null ? 0 : (used.costMicroUsd / costMicroUsdPerDay) * 100
+  return Math.max(ofTokens, ofCost)
+}

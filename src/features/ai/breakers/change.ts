@@ -1,0 +1,68 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { toMicroUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { type Paused, pauseId } from './breakers.ts'
+import type { ChangeCapsRequest } from './schemas.ts'
+import { agentCaps, pauses } from './tables.ts'
+
+export type ChangeDeps = { db: Db; clock: Clock }
+/** Who asks, and from where. */
+export type Caller = { id: string; address: string | null }
+
+/** Sets what an agent may use in a day; holds from its next call on. */
+export async function changeCaps(
+  { db, clock }: ChangeDeps,
+  caller: Caller,
+  agentId: string,
+  request: ChangeCapsRequest,
+): Promise<void> {
+  const now = clock.now()
+  const detail = toCaps(request)
+  const row = { agentId, ...detail, updatedAt: now }
+  await write(db, (tx) => {
+    tx.insert(agentCaps).values(row).onConflictDoUpdate({ target: agentCaps.agentId, set: row }).run()
+    recordAudit(tx, { actor: caller.id, action: 'agent.caps', target: agentId, detail, address: caller.address }, now)
+  })
+}
+
+/** What is not named stays as it is; null takes a cap away. */
+function toCaps({ tokensPerDay, costUsdPerDay }: ChangeCapsRequest) {
+  return {
+    ...(tokensPerDay !== undefined && { tokensPerDay }),
+    ...(costUsdPerDay !== undefined && {
+      costMicroUsdPerDay: costUsdPerDay === null ? null : toMicroUsd(costUsdPerDay),
+    }),
+  }
+}
+
+/** From now on no model answers; what is under way ends by itself. Pausing what is paused changes the reason. */
+export async function pause({ db, clock }: ChangeDeps, caller: Caller, what: Paused, reason: string): Promise<void> {
+  const now = clock.now()
+  await write(db, (tx) => {
+    tx.insert(pauses)
+      .values({ id: pauseId(what), ...what, reason, createdAt: now })
+      .onConflictDoUpdate({ target: pauses.id, set: { reason } })
+      .run()
+    recordAudit(tx, { ...toLine(caller, what), action: 'agents.pause', detail: { scope: what.scope, reason } }, now)
+  })
+}
+
+export async function resume({ db, clock }: ChangeDeps, caller: Caller, what: Paused): Promise<void> {
+  await write(db, (tx) => {
+    const isPaused =
+      tx
+        .delete(pauses)
+        .where(eq(pauses.id, pauseId(what)))
+        .run().changes > 0
+    if (!isPaused) return
+    const { scope } = what
+    recordAudit(tx, { ...toLine(caller, what), action: 'agents.resume', detail: { scope } }, clock.now())
+  })
+}
+
+function toLine(caller: Caller, what: Paused) {
+  return { actor: caller.id, target: what.scope === 'agent' ? what.agentId : what.scope, address: caller.address }
+}

@@ -1,0 +1,78 @@
+import { ProviderError } from '../../../adapters/models/provider.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { PLANS } from '../../accounts/plans/plans.ts'
+import type { CatalogueModel } from '../gateway/catalogue/catalogue.ts'
+import { type CompleteDeps, type Completed, complete } from '../gateway/complete.ts'
+import type { Budget } from '../usage/quota.ts'
+import { DEMO_USER } from './budget.ts'
+import { DEMO_MODELS } from './models.ts'
+import type { DemoChatRequest } from './schemas.ts'
+
+const DEMO_AGENT = 'demo-chat'
+const DEMO_ENDPOINT = '/api/demo/chat'
+const MAX_OUTPUT_TOKENS = 1024
+const INSTRUCTIONS = 'You are a helpful assistant in a public demonstration. Answer briefly.'
+/** A visitor who leaves does not end the call: what it would have cost could only be guessed then. */
+const NEVER = new AbortController().signal
+
+/** `demoModel` is the id in the demo's list, which may be another name of the model that served. */
+export type DemoAnswer = Completed & { demoModel: string }
+
+export type DemoDeps = CompleteDeps & { log: Log; demoBudget: Budget }
+
+/** Lists the models of the demo; one is available when a provider serves it at a known price. */
+export function listDemoModels({ catalogue }: Pick<CompleteDeps, 'catalogue'>) {
+  return DEMO_MODELS.map((model) => ({ ...model, available: findPriced(catalogue.offers(model.id)) !== null }))
+}
+
+/**
+ * Answers a visitor of the demo (Interface 4.6) within the day's budget.
+ * @throws AppError `unavailable` when no model of the demo is available or the day's budget is spent, `invalid` for a model
+ * outside the demo, `not_found` for one that is not available, `internal` when the model does not answer.
+ */
+export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Promise<DemoAnswer> {
+  const { id, served: model } = findModel(deps, request.model)
+  const said = [...request.conversation, request.message]
+  const messages = [{ role: 'system', content: INSTRUCTIONS }, ...said.map((content) => ({ role: 'user', content }))]
+  const body = { model: model.id, messages, max_tokens: MAX_OUTPUT_TOKENS, stream: false }
+  const caller = {
+    ...{ userId: DEMO_USER, agentId: DEMO_AGENT, plan: PLANS.network, key: null, aiProvider: null },
+    budget: deps.demoBudget,
+  }
+  const json = JSON.stringify(body)
+  const wish = { model: model.id }
+  try {
+    const answer = await complete(deps, { caller, wish, body, json, endpoint: DEMO_ENDPOINT, signal: NEVER })
+    return { ...answer, demoModel: id }
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    deps.log.error({ model: model.id, error: error.message }, 'the demo got no answer')
+    throw new AppError('internal', 'Failed to get response', {}, { cause: error })
+  }
+}
+
+type DemoModel = { id: string; served: CatalogueModel }
+
+function findModel(deps: DemoDeps, requested: string | undefined): DemoModel {
+  const available = listDemoModels(deps).filter((model) => model.available)
+  const [first] = available
+  if (!first) throw unavailable()
+  const models = available.map(({ id }) => id)
+  if (requested !== undefined && !DEMO_MODELS.some(({ id }) => id === requested)) {
+    throw new AppError('invalid', 'Model is not part of the demo', { models })
+  }
+  const id = requested ?? first.id
+  const served = findPriced(deps.catalogue.offers(id))
+  if (!served) throw new AppError('not_found', `Model ${id} is not available at the moment`, { models })
+  return { id, served }
+}
+
+function unavailable(): AppError {
+  return new AppError('unavailable', 'Demo unavailable — service not configured.')
+}
+
+/** Without a price the cost of a call could not count against the day's budget. */
+function findPriced(offers: readonly CatalogueModel[]): CatalogueModel | null {
+  return offers.find(({ price }) => price !== null) ?? null
+}

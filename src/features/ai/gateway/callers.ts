@@ -1,0 +1,257 @@
+import type { Context } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
+import { requireScope } from '../../../core/scopes.ts'
+import { isSameSecret, sha256 } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
+import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
+import { label } from '../../../http/guard-label.ts'
+import { type FindUserById, readBearer, requireKey } from '../../../http/internal-key.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import type { VerifyKey } from '../../accounts/keys/verify.ts'
+import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../../accounts/plans/plans.ts'
+import { type AccountRules, toSignedInUser } from '../../accounts/users/users.ts'
+import type { Breakers } from '../breakers/breakers.ts'
+import type { OwnKeys } from '../own-keys/own-keys.ts'
+import { DIRECT } from '../usage/tables.ts'
+import { createAgentFinder } from './agent-finder.ts'
+import type { Caller } from './requests/completion-request.ts'
+
+export type CallerDeps = {
+  db: Db
+  clock: Clock
+  verifyKey: VerifyKey
+  rules: AccountRules
+  ownKeys: Pick<OwnKeys, 'list'>
+  breakers: Breakers
+  findUser: FindUserById
+  internalApiKey: string | undefined
+  /** An agent that calls is not idle. */
+  touchAgent(agentId: string): void
+}
+export type Headers = (name: string) => string | undefined
+
+/** The first three refuse a key without the scope `models`. Who has no plan, but own keys at providers, gets `NO_PLAN`. */
+export type CallerFinder = {
+  /** The caller of `/api/ai/*`: plan first, then bearer (decisions, 3). */
+  requirePlannedCaller(header: Headers): Caller
+  /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
+  requireBearer(header: Headers): Caller
+  /** The same whatever the plan: nothing is spent behind it. */
+  identify(header: Headers): Caller
+  /** The agent whose own token this is, whatever plan its owner has: what it does here costs nothing. */
+  requireAgentToken(header: Headers): string
+  /** Somebody signed in who asks a model themselves. @throws AppError `payment_required` with neither plan nor own keys. */
+  callerOfUser(user: SignedInUser): Caller
+}
+
+export type CallerEnv = BackendEnv & { Variables: { caller: Caller } }
+export type AgentCallerEnv = BackendEnv & { Variables: { agentId: string } }
+
+/** Guard of `/api/ai/*` routes that cost money: sets `c.var.caller`. */
+export function requirePlannedCaller(callers: CallerFinder) {
+  return label(
+    'planned-bearer',
+    createMiddleware<CallerEnv>(async (c, next) => {
+      enter(
+        c,
+        callers.requirePlannedCaller((name) => c.req.header(name)),
+      )
+      await next()
+    }),
+  )
+}
+
+/** Guard of `/v1/*`: sets `c.var.caller`. */
+export function requireCaller(callers: CallerFinder) {
+  return label(
+    'bearer',
+    createMiddleware<CallerEnv>(async (c, next) => {
+      enter(
+        c,
+        callers.requireBearer((name) => c.req.header(name)),
+      )
+      await next()
+    }),
+  )
+}
+
+/** Guard of what agents do for themselves: sets `c.var.agentId`. */
+export function requireAgent(callers: CallerFinder) {
+  return label(
+    'agent-token',
+    createMiddleware<AgentCallerEnv>(async (c, next) => {
+      const agentId = callers.requireAgentToken((name) => c.req.header(name))
+      c.set('agentId', agentId)
+      c.set('holder', agentId)
+      await next()
+    }),
+  )
+}
+
+/** Guard of routes that ask who calls, but not for a plan: sets `c.var.caller`. */
+export function identifyCaller(callers: CallerFinder) {
+  return label(
+    'any-bearer',
+    createMiddleware<CallerEnv>(async (c, next) => {
+      enter(
+        c,
+        callers.identify((name) => c.req.header(name)),
+      )
+      await next()
+    }),
+  )
+}
+
+function enter(c: Context<CallerEnv>, caller: Caller): void {
+  c.set('caller', caller)
+  c.set('holder', caller.userId)
+}
+
+/**
+ * Holds a caller to the platform's rate for one bearer, and to the key's own where that is lower: all agents of a machine
+ * share an address. Stands behind the guard, so that strangers cannot fill the counters with made-up bearers.
+ */
+export function limitCaller(findLimit: () => number) {
+  const ofKey = (c: Context) => {
+    const caller: Caller | undefined = c.get('caller')
+    return Math.min(caller?.key?.requestsPerMinute ?? Number.POSITIVE_INFINITY, findLimit())
+  }
+  const whoAsks = (c: Context) => {
+    const caller: Caller | undefined = c.get('caller')
+    if (caller?.key) return caller.key.id
+    return caller && caller.agentId !== DIRECT ? caller.agentId : sha256(c.req.header('authorization') ?? '')
+  }
+  return limitRate(ofKey, 'Too many requests, please slow down.', whoAsks)
+}
+
+/** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */
+export function createCallerFinder(deps: CallerDeps): CallerFinder {
+  const findAgent = createAgentFinder(deps)
+
+  const findByAgentToken = (token: string): Found | null => {
+    const agent = findAgent(sha256(token))
+    if (!agent) return null
+    const { agentId } = agent
+    deps.touchAgent(agentId)
+    const aiProvider = toProviderId(agent.aiProvider)
+    // An agent without an owner is the operator's: nobody's plan limits it.
+    if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
+    if (agent.user.disabledAt) throw accountDisabled()
+    const user = toSignedInUser(agent.user, deps.rules)
+    return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider }
+  }
+  const findByToken = (token: string | null): Found | null => {
+    if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
+    if (!token?.startsWith('sk_')) return null
+    const holder = deps.verifyKey(token)
+    if (!holder) return null
+    requireScope(holder.scopes, 'models')
+    const user = toSignedInUser(holder, deps.rules)
+    return { userId: user.id, agentId: DIRECT, planned: planOfUser(deps.db, user), key: holder.key, aiProvider: null }
+  }
+  /** Nobody has to pay us for what they pay somebody else for. Agents are held to their own limits. */
+  const requirePlanOrOwnKeys = (found: Found): Caller => {
+    const { planned, ...caller } = found
+    const budget = caller.agentId === DIRECT ? undefined : deps.breakers.budgetOf(caller.agentId)
+    const held = budget ? { ...caller, budget } : caller
+    if (!(planned instanceof AppError)) return { ...held, plan: planned }
+    if (deps.ownKeys.list(found.userId).length === 0) throw planned
+    return { ...held, plan: NO_PLAN }
+  }
+
+  /** Whom the internal key speaks for, where its headers say nothing of a plan. */
+  const findKnown = (header: Headers): Found | null => {
+    const user = header('x-user-plan') === undefined ? deps.findUser(header('x-user-id') ?? '') : null
+    return user && toDirect(deps.db, user)
+  }
+
+  return {
+    requirePlannedCaller(header) {
+      const known = findByToken(bearerOf(header))
+      if (known) return requirePlanOrOwnKeys(known)
+      // Without the internal key an address would show by 401 or 402 whether it is an administrator's.
+      const { internalApiKey } = deps
+      const isService = internalApiKey !== undefined && isSameSecret(bearerOf(header) ?? '', internalApiKey)
+      const rules = isService ? deps.rules : { ...deps.rules, adminEmails: [] }
+      const caller = requirePlanOrOwnKeys(findByHeaders(header, { db: deps.db, rules }))
+      requireServiceBearer(header, deps.internalApiKey)
+      return caller
+    },
+    requireBearer(header) {
+      const known = findByToken(bearerOf(header))
+      if (known) return requirePlanOrOwnKeys(known)
+      requireServiceBearer(header, deps.internalApiKey)
+      return requirePlanOrOwnKeys(findByHeaders(header, deps))
+    },
+    identify(header) {
+      const known = findByToken(bearerOf(header))
+      if (!known) requireServiceBearer(header, deps.internalApiKey)
+      const { planned, ...caller } = known ?? findKnown(header) ?? findByHeaders(header, deps)
+      return { ...caller, plan: planned instanceof AppError ? NO_PLAN : planned }
+    },
+    requireAgentToken(header) {
+      const token = bearerOf(header)
+      const agent = token?.startsWith(AGENT_TOKEN_PREFIX) ? findAgent(sha256(token)) : null
+      if (!agent) throw new AppError('unauthenticated', 'Unauthorized')
+      if (agent.user?.disabledAt) throw accountDisabled()
+      return agent.agentId
+    },
+    callerOfUser: (user) => requirePlanOrOwnKeys(toDirect(deps.db, user)),
+  }
+}
+
+function toDirect(db: Db, user: SignedInUser): Found {
+  return { userId: user.id, agentId: DIRECT, planned: planOfUser(db, user), key: null, aiProvider: null }
+}
+
+function accountDisabled(): AppError {
+  return new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
+}
+
+/** Somebody with a plan, or with the reason why there is none. */
+type Found = Omit<Caller, 'plan'> & { planned: Plan | AppError }
+
+function findByHeaders(header: Headers, { db, rules }: Pick<CallerDeps, 'db' | 'rules'>): Found {
+  const userId = header('x-user-id') ?? 'anonymous'
+  const isAdmin = rules.adminEmails.includes(header('x-user-email')?.toLowerCase() ?? '')
+  const planned = isAdmin
+    ? PLANS.network
+    : planOrReason(db, header('x-user-plan'), header('x-billing-subscription-id') ?? null)
+  return { userId, agentId: DIRECT, planned, key: null, aiProvider: null }
+}
+
+function planOfUser(db: Db, user: SignedInUser): Plan | AppError {
+  return user.isAdmin ? PLANS.network : planOrReason(db, user.plan, user.subscriptionId)
+}
+
+/** The plan, or `payment_required` PLAN_REQUIRED or SUBSCRIPTION_REQUIRED. */
+function planOrReason(db: Db, name: string | undefined, subscriptionId: string | null): Plan | AppError {
+  const plan = findPlan(db, name)
+  if (!plan) return planRequired()
+  if (subscriptionId) return plan
+  return new AppError('payment_required', 'Active subscription required. Subscribe at /pricing', {
+    success: false,
+    code: 'SUBSCRIPTION_REQUIRED',
+  })
+}
+
+/** Agents may be made for `google`, whose own API is the provider `gemini`. */
+function toProviderId(aiProvider: string): string {
+  return aiProvider === 'google' ? 'gemini' : aiProvider
+}
+
+/** A key or agent token that matches nothing is a wrong credential, not a wrong internal key. */
+function requireServiceBearer(header: Headers, internalApiKey: string | undefined): void {
+  const token = bearerOf(header)
+  if (token === null || token.startsWith('sk_') || token.startsWith(AGENT_TOKEN_PREFIX)) {
+    throw new AppError('unauthenticated', 'Unauthorized')
+  }
+  requireKey(token, internalApiKey)
+}
+
+function bearerOf(header: Headers): string | null {
+  return readBearer(header('authorization'))
+}

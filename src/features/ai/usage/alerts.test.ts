@@ -1,0 +1,84 @@
+import { expect, test } from 'bun:test'
+import { testPlatform } from '../../../../tests/harness/platform.ts'
+import { json } from '../../../../tests/harness/requests.ts'
+import { write } from '../../../db/write.ts'
+import { jobs } from '../../../jobs/tables.ts'
+import { createKey } from '../../accounts/keys/create.ts'
+import { MailRequest } from '../../accounts/mails/send-mail.ts'
+import { PLANS } from '../../accounts/plans/plans.ts'
+import { sendUsageAlerts } from './alerts.ts'
+import { usageKeyMonths, usageMonths } from './tables.ts'
+
+async function installation(environment: Record<string, string> = {}) {
+  const test = testPlatform({ environment })
+  const { platform, clock } = test
+  clock.set(new Date('2100-06-15T12:00:00Z'))
+  const ada = await test.signIn('ada@example.com', 'solo')
+  return {
+    ...test,
+    ada,
+    use: (share: number, month = '2100-06') =>
+      write(platform.db, (tx) => {
+        const tokens = Math.round((PLANS.solo.tokensPerMonth ?? 0) * share)
+        const target = [usageMonths.userId, usageMonths.month]
+        tx.insert(usageMonths)
+          .values({ userId: ada.user.id, month, tokens })
+          .onConflictDoUpdate({ target, set: { tokens } })
+          .run()
+      }),
+    mails: () =>
+      platform.db
+        .select()
+        .from(jobs)
+        .all()
+        .map(({ payload }) => MailRequest.parse(payload).mail),
+  }
+}
+
+test('each share of a month’s tokens is told once, by mail to the owner', async () => {
+  const { platform, use, mails, clock } = await installation()
+  for (const share of [0.49, 0.5, 0.79, 0.8, 0.99, 1, 1.2]) {
+    await use(share)
+    await sendUsageAlerts(platform)
+    await sendUsageAlerts(platform)
+  }
+  expect(mails()).toEqual(['usage-50', 'usage-80', 'usage-100'])
+  clock.set(new Date('2100-07-01T00:00:00Z'))
+  await sendUsageAlerts(platform)
+  await use(0.6, '2100-07')
+  await sendUsageAlerts(platform)
+  expect(mails()).toEqual(['usage-50', 'usage-80', 'usage-100', 'usage-50'])
+})
+
+test('of shares that are passed at once only the highest is told', async () => {
+  const { platform, use, mails } = await installation()
+  await use(1)
+  await sendUsageAlerts(platform)
+  expect(mails()).toEqual(['usage-100'])
+})
+
+test('admins have no limit to be told of, and who switched the mails off gets none', async () => {
+  const admin = await installation({ ADMIN_EMAILS: 'ada@example.com' })
+  await admin.use(1)
+  await sendUsageAlerts(admin.platform)
+  expect(admin.mails()).toEqual([])
+  const quiet = await installation()
+  await quiet.web.request('/api/settings', json('PATCH', { notifications: { usageAlerts: false } }, quiet.ada.cookie))
+  await quiet.use(1)
+  await sendUsageAlerts(quiet.platform)
+  expect(quiet.mails()).toEqual([])
+})
+
+test('a key’s own budget is watched as well', async () => {
+  const { platform, clock, ada, mails } = await installation()
+  const { row } = await createKey({ db: platform.db, clock }, ada.user.id, { name: 'x', monthlyBudgetUsd: 1 })
+  const month = { month: '2100-06', calls: 1, tokens: 10 }
+  await write(platform.db, (tx) =>
+    tx
+      .insert(usageKeyMonths)
+      .values({ ...month, keyId: row.id, costMicroUsd: 810_000 })
+      .run(),
+  )
+  await sendUsageAlerts(platform)
+  expect(mails()).toEqual(['key-usage-80'])
+})

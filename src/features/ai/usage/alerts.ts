@@ -1,0 +1,91 @@
+import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
+import { type Clock, toMonth } from '../../../core/clock.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { apiKeys } from '../../accounts/keys/tables.ts'
+import { enqueueMail } from '../../accounts/mails/send-mail.ts'
+import { findPlan, usedPercentOfPlan } from '../../accounts/plans/plans.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { type AccountRules, isAdmin } from '../../accounts/users/users.ts'
+import { usageAlerts, usageKeyMonths, usageMonths } from './tables.ts'
+
+/** Shares of a month's limit at which its owner is told: before the wall, not at it. */
+const PERCENTS = [50, 80, 100] as const
+type Percent = (typeof PERCENTS)[number]
+
+export type AlertDeps = { db: Db; clock: Clock; enqueue: Enqueue; rules: AccountRules }
+
+/** One limit and how much of it is used. `subject` is a user or a key. */
+type Meter = { subject: string; user: typeof users.$inferSelect; usedPercent: number; what: 'usage' | 'key-usage' }
+
+/** Mails whoever has used 50, 80 or 100 % of what a plan or a key allows this month; each share is told once. */
+export async function sendUsageAlerts(deps: AlertDeps): Promise<void> {
+  const month = toMonth(deps.clock.now())
+  const meters = [...listPlanMeters(deps, month), ...listKeyMeters(deps, month)]
+  const sent = deps.db.select().from(usageAlerts).where(eq(usageAlerts.month, month)).all()
+  const isSent = new Set(sent.map(({ subject, percent }) => `${subject} ${percent}`))
+  const reached = meters.filter(({ subject, usedPercent }) => {
+    const highest = PERCENTS.findLast((percent) => percent <= usedPercent)
+    return highest !== undefined && !isSent.has(`${subject} ${highest}`)
+  })
+  if (reached.length === 0) return
+  await write(deps.db, (tx) => {
+    for (const meter of reached) tellOnce(deps, tx, meter, month)
+  })
+}
+
+/** Of several shares reached since the last look only the highest is told. */
+function tellOnce(deps: AlertDeps, tx: Tx, meter: Meter, month: string): void {
+  const createdAt = deps.clock.now()
+  const news = PERCENTS.filter((percent) => percent <= meter.usedPercent).filter(
+    (percent) =>
+      tx.insert(usageAlerts).values({ subject: meter.subject, month, percent, createdAt }).onConflictDoNothing().run()
+        .changes > 0,
+  )
+  const highest: Percent | undefined = news.at(-1)
+  if (highest === undefined || !wantsMail(meter.user)) return
+  enqueueMail(tx, deps.enqueue, { mail: `${meter.what}-${highest}`, userId: meter.user.id, address: meter.user.email })
+}
+
+function listPlanMeters({ db, rules }: AlertDeps, month: string): Meter[] {
+  return db
+    .select({ user: users, tokens: usageMonths.tokens, costMicroUsd: usageMonths.costMicroUsd })
+    .from(usageMonths)
+    .innerJoin(users, eq(users.id, usageMonths.userId))
+    .where(and(eq(usageMonths.month, month), isNull(users.disabledAt)))
+    .all()
+    .flatMap(({ user, ...used }) => {
+      const plan = isAdmin(user, rules) ? null : findPlan(db, user.plan)
+      return plan
+        ? [{ subject: user.id, user, usedPercent: usedPercentOfPlan(plan, used), what: 'usage' as const }]
+        : []
+    })
+}
+
+function listKeyMeters({ db }: AlertDeps, month: string): Meter[] {
+  const hasLimit = or(isNotNull(apiKeys.tokensPerMonth), isNotNull(apiKeys.budgetMicroUsd))
+  const used = {
+    ofTokens: sql<number>`coalesce(${usageKeyMonths.tokens} * 100.0 / ${apiKeys.tokensPerMonth}, 0)`,
+    ofBudget: sql<number>`coalesce(${usageKeyMonths.costMicroUsd} * 100.0 / ${apiKeys.budgetMicroUsd}, 0)`,
+  }
+  return db
+    .select({ user: users, subject: apiKeys.id, ...used })
+    .from(usageKeyMonths)
+    .innerJoin(apiKeys, eq(apiKeys.id, usageKeyMonths.keyId))
+    .innerJoin(users, eq(users.id, apiKeys.userId))
+    .where(and(eq(usageKeyMonths.month, month), isNull(apiKeys.disabledAt), isNull(users.disabledAt), hasLimit))
+    .all()
+    .map(({ user, subject, ofTokens, ofBudget }) => ({
+      subject,
+      user,
+      usedPercent: Math.max(ofTokens, ofBudget),
+      what: 'key-usage' as const,
+    }))
+}
+
+/** `notifications: {usageAlerts: false}` in the settings switches these mails off. */
+function wantsMail({ notifications }: Meter['user']): boolean {
+  const wishes = notifications !== null && typeof notifications === 'object' ? notifications : {}
+  return !('usageAlerts' in wishes && wishes.usageAlerts === false)
+}

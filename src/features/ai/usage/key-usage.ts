@@ -1,0 +1,64 @@
+import { and, eq, gte, lte, type SQL } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/open.ts'
+import { apiKeys } from '../../accounts/keys/tables.ts'
+import { type CostSum, NO_COST, toShownCost } from './costs.ts'
+import type { KeyDays } from './schemas.ts'
+import { usageKeyDays, usageKeyMonths } from './tables.ts'
+
+export type KeyUsage = { tokens: number; calls: number } & CostSum
+
+/** What a key has used in `month` (`YYYY-MM`, UTC). */
+export function readKeyUsage(db: Db, keyId: string, month: string): KeyUsage {
+  const { tokens, costMicroUsd, calls, unpricedCalls } = usageKeyMonths
+  const row = db
+    .select({ tokens, costMicroUsd, calls, unpricedCalls })
+    .from(usageKeyMonths)
+    .where(isOf(keyId, month))
+    .get()
+  return row ?? { tokens: 0, calls: 0, ...NO_COST }
+}
+
+/** What a key has used of each model on the given days (UTC), oldest first. */
+export function listKeyDays(db: Db, userId: string, keyId: string, days: readonly string[]): KeyDays {
+  const { day, model, calls, tokens, costMicroUsd, unpricedCalls } = usageKeyDays
+  const rows = db
+    .select({ day, model, calls, tokens, costMicroUsd, unpricedCalls })
+    .from(usageKeyDays)
+    .where(
+      and(
+        eq(usageKeyDays.userId, userId),
+        eq(usageKeyDays.keyId, keyId),
+        gte(day, days.at(0) ?? ''),
+        lte(day, days.at(-1) ?? ''),
+      ),
+    )
+    .orderBy(day, model)
+    .all()
+  return { days: [...days], rows: rows.map(toShownCost) }
+}
+
+export type KeyPart = KeyUsage & { day: string; model: string; keyId: string; keyName: string | null }
+
+/** What each key of a user has used of each model on some days; what was deleted has no name. */
+export function listKeyParts(db: Db, userId: string, isInSlice: SQL): KeyPart[] {
+  const { day, model, keyId, calls, tokens, costMicroUsd, unpricedCalls } = usageKeyDays
+  return db
+    .select({ day, model, keyId, keyName: apiKeys.name, calls, tokens, costMicroUsd, unpricedCalls })
+    .from(usageKeyDays)
+    .leftJoin(apiKeys, eq(apiKeys.id, keyId))
+    .where(and(eq(usageKeyDays.userId, userId), isInSlice))
+    .all()
+}
+
+/** A key that replaces another goes on where that one stands, so that rotating resets no limit. */
+export function copyKeyUsage(tx: Tx, from: string, to: string, month: string): void {
+  const usage = readKeyUsage(tx, from, month)
+  if (usage.calls > 0)
+    tx.insert(usageKeyMonths)
+      .values({ ...usage, keyId: to, month })
+      .run()
+}
+
+function isOf(keyId: string, month: string) {
+  return and(eq(usageKeyMonths.keyId, keyId), eq(usageKeyMonths.month, month))
+}

@@ -1,0 +1,38 @@
+import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import { requireTool } from '../agent-tools/settings.ts'
+import { type AskAgentDeps, askAgent, listSiblings } from './agent-messages.ts'
+import { AgentReply, AskAgentRequest, OtherAgentList } from './schemas.ts'
+
+export type AgentTalkBackendDeps = AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
+
+/** Agents of one owner among themselves, each with its own token. */
+export function agentTalkBackend(deps: AgentTalkBackendDeps) {
+  const app = new Hono<AgentCallerEnv>()
+  const agent = requireAgent(deps.callers)
+  const whoAsks = (c: Context) => String(c.get('agentId'))
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+
+  app.get('/v1/agents', answers({ 200: OtherAgentList }, 'not_found'), agent, limit, (c) =>
+    c.json({ agents: listSiblings(deps.db, c.var.agentId) }),
+  )
+
+  app.post(
+    '/v1/agents/:id/messages',
+    answers({ 200: AgentReply }, 'not_found', 'conflict'),
+    agent,
+    limit,
+    validate('json', AskAgentRequest),
+    async (c) => {
+      requireTool(deps.db, c.var.agentId, 'message_agent')
+      c.env.keepOpen?.(c.req.raw)
+      const { message } = c.req.valid('json')
+      return c.json({ reply: await askAgent(deps, c.var.agentId, c.req.param('id'), message, c.req.raw.signal) })
+    },
+  )
+
+  return app
+}

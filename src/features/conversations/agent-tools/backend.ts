@@ -1,0 +1,47 @@
+import { type Context, Hono } from 'hono'
+import { EarlyEnd } from '../../../core/agents/turn-limits.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import type { TellOwner } from '../../accounts/notices/tell.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import type { Catalogue } from '../../ai/gateway/catalogue/catalogue.ts'
+import { OwnTools } from './schemas.ts'
+import { readToolSettings } from './settings.ts'
+import { tellEarlyEnd } from './turn-limits.ts'
+
+export type AgentToolsBackendDeps = {
+  db: Db
+  clock: Clock
+  tellOwner: TellOwner
+  callers: CallerFinder
+  catalogue: Pick<Catalogue, 'findPrice'>
+  requestsPerMinute: { backend: number }
+}
+
+/** Which tools an agent may use, asked at the beginning of each turn, and what became of a turn; with its own token. */
+export function agentToolsBackend(deps: AgentToolsBackendDeps) {
+  const app = new Hono<AgentCallerEnv>()
+  const whoAsks = (c: Context) => String(c.get('agentId'))
+
+  app.get('/v1/tools', answers({ 200: OwnTools }, 'not_found'), requireAgent(deps.callers), (c) =>
+    c.json(readToolSettings(deps, getAgent(deps.db, { kind: 'operator' }, c.var.agentId))),
+  )
+
+  app.post(
+    '/v1/turn-limits',
+    answers({ 204: null }, 'not_found', 'limited'),
+    requireAgent(deps.callers),
+    limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
+    validate('json', EarlyEnd),
+    async (c) => {
+      await tellEarlyEnd(deps, c.var.agentId, c.req.valid('json'))
+      return c.body(null, 204)
+    },
+  )
+
+  return app
+}

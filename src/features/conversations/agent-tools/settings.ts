@@ -1,0 +1,166 @@
+import { eq } from 'drizzle-orm'
+import {
+  AGENT_TOOLS,
+  isInProfile,
+  isToolName,
+  LIMITS,
+  needsConfinement,
+  profileOfPlan,
+  TOOL_NAMES,
+  type ToolName,
+  type ToolSettings,
+} from '../../../core/agents/agent-tools.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { findTimeZone } from '../../accounts/users/users.ts'
+import { requireConfined, whyUnconfined } from '../../agents/registry/confinement.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import type { Catalogue } from '../../ai/gateway/catalogue/catalogue.ts'
+import { denyApprovalsOfTools } from '../approvals/decide.ts'
+import { hasCommands, hasServers } from '../mcp-servers/servers.ts'
+import type { AgentTools, ToolsRequest } from './schemas.ts'
+import { agentToolSettings, type ToolSettingsRow } from './tables.ts'
+
+const MICRO_USD = 1_000_000
+
+type Chosen = Omit<ToolSettingsRow, 'agentId' | 'updatedAt'>
+const USUAL: Chosen = {
+  profile: null,
+  switches: {},
+  httpHosts: [],
+  modelTurns: LIMITS.modelTurns.usual,
+  toolCalls: LIMITS.toolCalls.usual,
+  microUsdPerTurn: null,
+}
+
+/** The tools of an agent as its owner sees them. */
+export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
+  const chosen = readChosen(db, agent.id)
+  return {
+    profile: chosen.profile ?? profileOfPlan(agent.plan),
+    isChosen: chosen.profile !== null,
+    tools: TOOL_NAMES.map((name) => showTool(agent, chosen, name)),
+    httpHosts: chosen.httpHosts,
+    limits: toLimits(chosen),
+  }
+}
+
+function showTool(agent: AgentRow, chosen: Chosen, name: ToolName) {
+  const { profile, approval, where } = AGENT_TOOLS[name]
+  const unavailable = needsConfinement(name) ? whyUnconfined(agent) : null
+  return { name, isOn: isOn(agent, chosen, name), profile, approval, where, unavailable }
+}
+
+/** What an agent may use in the turn that begins. */
+export function readToolSettings(
+  deps: { db: Db; catalogue: Pick<Catalogue, 'findPrice'> },
+  agent: AgentRow,
+): ToolSettings {
+  const chosen = readChosen(deps.db, agent.id)
+  const price = deps.catalogue.findPrice(agent.model)
+  return {
+    tools: TOOL_NAMES.filter((name) => isOn(agent, chosen, name)),
+    hasMcp: hasMcp(agent, chosen) && hasServers(deps.db, agent.id),
+    limits: toLimits(chosen),
+    price: price && {
+      inputUsdPerMillion: price.inputUsdPerMillion,
+      outputUsdPerMillion: price.outputUsdPerMillion,
+    },
+    timeZone: agent.ownerId === null ? null : findTimeZone(deps.db, agent.ownerId),
+  }
+}
+
+/** @throws AppError `forbidden` TOOL_OFF when the owner of an agent has not allowed it this tool. */
+export function requireTool(db: Db | Tx, agentId: string, name: ToolName): void {
+  const agent = getAgent(db, { kind: 'operator' }, agentId)
+  if (isOn(agent, readChosen(db, agentId), name)) return
+  throw new AppError('forbidden', `This agent may not use ${name}`, { code: 'TOOL_OFF' })
+}
+
+/** The same for whatever an agent asks its owner for: a tool of an MCP server is none of these. */
+export function requireToolOn(db: Db | Tx, agentId: string, tool: string): void {
+  if (isToolName(tool)) requireTool(db, agentId, tool)
+}
+
+/**
+ * May programs run beside the built-in agent that are not its own? What an agent is given stands in the environment of its
+ * container, so they can find its token there and call the platform by it.
+ */
+export function runsCommands(db: Db | Tx, agent: AgentRow): boolean {
+  const chosen = readChosen(db, agent.id)
+  return hasCommands(db, agent.id) || TOOL_NAMES.some((name) => needsConfinement(name) && isOn(agent, chosen, name))
+}
+
+/** The hosts that an agent's requests may go to; none until its owner has named some. */
+export function listHttpHosts(db: Db, agentId: string): readonly string[] {
+  return readChosen(db, agentId).httpHosts
+}
+
+/**
+ * Changes what `request` names; it counts from the next turn on. What waits for the owner's approval of a tool that is off
+ * now is denied.
+ * @throws AppError `not_found`; `invalid` NOT_CONFINED for a tool that the agent's runtime is not fit for.
+ */
+export function changeTools(
+  deps: { db: Db; clock: Clock },
+  principal: Principal,
+  id: string,
+  request: ToolsRequest,
+): Promise<AgentTools> {
+  return write(deps.db, (tx) => {
+    const agent = getAgent(tx, principal, id)
+    requireFit(agent, request)
+    const changed = { ...toChanged(readChosen(tx, id), request), updatedAt: deps.clock.now() }
+    tx.insert(agentToolSettings)
+      .values({ agentId: id, ...changed })
+      .onConflictDoUpdate({ target: agentToolSettings.agentId, set: changed })
+      .run()
+    const isOff = (tool: string) => (isToolName(tool) ? !isOn(agent, changed, tool) : !hasMcp(agent, changed))
+    denyApprovalsOfTools(tx, id, isOff, changed.updatedAt)
+    return showTools(tx, agent)
+  })
+}
+
+function requireFit(agent: AgentRow, { switches = {} }: ToolsRequest): void {
+  for (const [name, isWanted] of Object.entries(switches)) {
+    if (isWanted && isToolName(name) && needsConfinement(name)) requireConfined(agent, name)
+  }
+}
+
+function toChanged(
+  before: Chosen,
+  { profile, switches = {}, httpHosts = before.httpHosts, limits = {} }: ToolsRequest,
+): Chosen {
+  const { modelTurns, toolCalls, maxUsd } = limits
+  const switched = Object.entries({ ...before.switches, ...switches })
+  return {
+    profile: profile === undefined ? before.profile : profile,
+    switches: Object.fromEntries(switched.filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean')),
+    httpHosts,
+    modelTurns: modelTurns === undefined ? before.modelTurns : (modelTurns ?? USUAL.modelTurns),
+    toolCalls: toolCalls === undefined ? before.toolCalls : (toolCalls ?? USUAL.toolCalls),
+    microUsdPerTurn:
+      maxUsd === undefined ? before.microUsdPerTurn : maxUsd === null ? null : Math.round(maxUsd * MICRO_USD),
+  }
+}
+
+function readChosen(db: Db | Tx, agentId: string): Chosen {
+  return db.select().from(agentToolSettings).where(eq(agentToolSettings.agentId, agentId)).get() ?? USUAL
+}
+
+function isOn(agent: AgentRow, { profile, switches }: Chosen, name: ToolName): boolean {
+  if (needsConfinement(name) && whyUnconfined(agent) !== null) return false
+  return switches[name] ?? isInProfile(name, profile ?? profileOfPlan(agent.plan))
+}
+
+function hasMcp(agent: AgentRow, { profile }: Chosen): boolean {
+  return (profile ?? profileOfPlan(agent.plan)) !== 'minimal'
+}
+
+function toLimits({ modelTurns, toolCalls, microUsdPerTurn }: Chosen) {
+  return { modelTurns, toolCalls, maxUsd: microUsdPerTurn === null ? null : microUsdPerTurn / MICRO_USD }
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Context, Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import { type AskDeps, askOwner } from './ask.ts'
+import { claimApproval, getAgentApproval } from './decide.ts'
+import { type DecideByChannelDeps, decideByChannel, whyDashboardOnly } from './decide-by-channel.ts'
+import { statusOf } from './list.ts'
+import { ApprovalRequest, ApprovalState, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
+import type { ApprovalRow } from './tables.ts'
+
+const LOOK_MS = 250
+
+export type ApprovalsBackendDeps = AskDeps &
+  DecideByChannelDeps & { callers: CallerFinder; requestsPerMinute: { backend: number }; appUrl: string }
+
+/** How an agent asks its owner, waits for the answer and uses it, with its own token. */
+export function approvalsBackend(deps: ApprovalsBackendDeps) {
+  const app = new Hono<AgentCallerEnv>()
+  const agent = requireAgent(deps.callers)
+  const whoAsks = (c: Context) => String(c.get('agentId'))
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+
+  app.post(
+    '/v1/approvals',
+    answers({ 201: ApprovalState }, 'limited'),
+    agent,
+    limit,
+    validate('json', ApprovalRequest),
+    async (c) => c.json(toAnswer(deps, await askOwner(deps, c.var.agentId, c.req.valid('json'))), 201),
+  )
+
+  app.get(
+    '/v1/approvals/:id',
+    answers({ 200: ApprovalState }, 'not_found'),
+    agent,
+    limit,
+    validate('query', WaitQuery),
+    async (c) => {
+      c.env.keepOpen?.(c.req.raw)
+      const read = () => toAnswer(deps, getAgentApproval(deps.db, c.var.agentId, c.req.param('id')))
+      const endsAt = performance.now() + c.req.valid('query').wait * 1000
+      let answer = read()
+      while (answer.status === 'waiting' && performance.now() < endsAt && !isLeft(c)) {
+        await sleep(LOOK_MS)
+        answer = read()
+      }
+      return c.json(answer)
+    },
+  )
+
+  app.post(
+    '/v1/approvals/:id/use',
+    answers({ 200: ApprovalState }, 'not_found', 'conflict'),
+    agent,
+    limit,
+    validate('json', ApprovalUse),
+    async (c) =>
+      c.json(toAnswer(deps, await claimApproval(deps, c.var.agentId, c.req.param('id'), c.req.valid('json')))),
+  )
+
+  app.post(
+    '/v1/approvals/:id/decision',
+    answers({ 200: ApprovalState }, 'forbidden', 'not_found', 'conflict'),
+    agent,
+    limit,
+    validate('json', ChannelDecision),
+    async (c) =>
+      c.json(toAnswer(deps, await decideByChannel(deps, c.var.agentId, c.req.param('id'), c.req.valid('json')))),
+  )
+
+  return app
+}
+
+function isLeft(c: Context<AgentCallerEnv>): boolean {
+  return c.req.raw.signal.aborted || (c.env.stopping?.aborted ?? false)
+}
+
+function toAnswer(deps: ApprovalsBackendDeps, row: ApprovalRow) {
+  const agent = getAgent(deps.db, { kind: 'operator' }, row.agentId)
+  return {
+    id: row.id,
+    status: statusOf(row, deps.clock.now()),
+    expiresAt: row.expiresAt.toISOString(),
+    page: `${deps.appUrl}/approvals`,
+    dashboardOnly: whyDashboardOnly(deps, agent, row.tool) !== null,
+  }
+}

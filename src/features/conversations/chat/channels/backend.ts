@@ -1,0 +1,31 @@
+import { type Context, Hono } from 'hono'
+import { answers } from '../../../../http/answers.ts'
+import { limitRate } from '../../../../http/rate-limit.ts'
+import { routeTraits } from '../../../../http/route-traits.ts'
+import { validate } from '../../../../http/validate.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../../ai/gateway/callers.ts'
+import { type ReportDeps, storeReport } from './report.ts'
+import { ChannelReport, ChannelReported } from './schemas.ts'
+
+/** One answer of 400,000 characters takes more than the usual 1 MB where they are not ASCII. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024
+
+export type ChannelReportsDeps = ReportDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
+
+/** How an agent reports what was said on its messengers, with its own token. */
+export function channelReportsBackend(deps: ChannelReportsDeps) {
+  const app = new Hono<AgentCallerEnv>()
+  const whoAsks = (c: Context) => String(c.get('agentId'))
+
+  app.post(
+    '/v1/channel-messages',
+    answers({ 200: ChannelReported }, 'not_found', 'limited'),
+    routeTraits({ maxBodyBytes: MAX_BODY_BYTES }),
+    requireAgent(deps.callers),
+    limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
+    validate('json', ChannelReport),
+    async (c) => c.json({ stored: await storeReport(deps, c.var.agentId, c.req.valid('json')) }),
+  )
+
+  return app
+}

@@ -1,0 +1,25 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { users } from '../../accounts/users/tables.ts'
+import { agents } from '../../agents/registry/tables.ts'
+
+/**
+ * How often a user's agents are asked whether anything needs doing. No row: the defaults. `agentId` is null for all
+ * agents; the settings of a single agent go with it. `nextHeartbeatAt` is null while it is off.
+ */
+export const heartbeats = sqliteTable(
+  'heartbeats',
+  {
+    userId: text()
+      .primaryKey()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    agentId: text().references(() => agents.id, { onDelete: 'cascade' }),
+    frequency: text().notNull(),
+    everyMs: integer().notNull(),
+    enabled: integer({ mode: 'boolean' }).notNull(),
+    lastHeartbeatAt: integer({ mode: 'timestamp_ms' }),
+    nextHeartbeatAt: integer({ mode: 'timestamp_ms' }),
+    updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [index('heartbeats_due').on(table.nextHeartbeatAt), index('heartbeats_by_agent').on(table.agentId)],
+)
+export type HeartbeatRow = typeof heartbeats.$inferSelect

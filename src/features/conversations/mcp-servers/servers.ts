@@ -1,0 +1,235 @@
+import { and, asc, count, eq, isNotNull } from 'drizzle-orm'
+import { z } from 'zod'
+import type { McpEndpoint } from '../../../adapters/mcp/client.ts'
+import { toAskedTool } from '../../../core/agents/asked-tool.ts'
+import type { McpCommand } from '../../../core/agents/mcp.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { type RotateTokenDeps, replaceTokens, requireTellable } from '../../agents/deployments/rotate-token.ts'
+import { toRequester } from '../../agents/operations/operations.ts'
+import { requireConfined, whyUnconfined } from '../../agents/registry/confinement.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import { denyApprovalsOfTools } from '../approvals/decide.ts'
+import type { AddServerRequest, ChangeServerRequest, McpServer } from './schemas.ts'
+import { agentMcpServers, type McpServerRow } from './tables.ts'
+
+const MAX_SERVERS = 10
+const COMMAND = 'An MCP server by command'
+const StoredHeaders = z.record(z.string(), z.string())
+
+export type ServersDeps = { db: Db; clock: Clock; sealer: Sealer }
+export type EndServerDeps = ServersDeps & Pick<RotateTokenDeps, 'enqueue' | 'runtimes'>
+
+/** The MCP servers of an agent, the oldest first. */
+export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
+  const ofAgent = eq(agentMcpServers.agentId, agentId)
+  return db
+    .select()
+    .from(agentMcpServers)
+    .where(ofAgent)
+    .orderBy(asc(agentMcpServers.createdAt), asc(agentMcpServers.name))
+    .all()
+}
+
+/** @throws AppError `not_found` for a missing agent or server and for someone else's. */
+export function getServer(db: Db | Tx, principal: Principal, agentId: string, id: string): McpServerRow {
+  getAgent(db, principal, agentId)
+  const isThis = and(eq(agentMcpServers.id, id), eq(agentMcpServers.agentId, agentId))
+  const row = db.select().from(agentMcpServers).where(isThis).get()
+  if (!row) throw new AppError('not_found', 'MCP server not found')
+  return row
+}
+
+/**
+ * @throws AppError `not_found`, `conflict` for a name that is taken, `limited` at 10 servers, `invalid` NOT_CONFINED for a
+ * command where nothing would confine it.
+ */
+export function addServer(
+  deps: ServersDeps,
+  principal: Principal,
+  agentId: string,
+  { bearer, headers, environment, url, command, ...request }: AddServerRequest,
+): Promise<McpServerRow> {
+  return write(deps.db, (tx) => {
+    const agent = getAgent(tx, principal, agentId)
+    if (command !== undefined) requireConfined(agent, COMMAND)
+    const known = listServers(tx, agentId)
+    if (known.some(({ name }) => name === request.name)) {
+      throw new AppError('conflict', 'There is a server of this name already', { code: 'NAME_TAKEN' })
+    }
+    if (known.length >= MAX_SERVERS) {
+      throw new AppError('limited', `MCP server limit reached (max ${MAX_SERVERS})`, { limit: MAX_SERVERS })
+    }
+    const id = newId('mcp')
+    const now = deps.clock.now()
+    const shown = command === undefined ? toHeaders(headers, bearer) : environment
+    const sealedHeaders = sealHeaders(deps.sealer, id, shown)
+    const place = { url: url ?? '', command: command ?? null }
+    const row = { ...request, ...place, id, agentId, sealedHeaders, createdAt: now, updatedAt: now }
+    return tx.insert(agentMcpServers).values(row).returning().get()
+  })
+}
+
+/**
+ * Another program in the place of one that was started by its command ends what that one may have learnt, as its removal does.
+ * @throws AppError `not_found`; `invalid` for what belongs to the other kind of server, and as `addServer`; as `removeServer`.
+ */
+export async function changeServer(
+  deps: EndServerDeps,
+  principal: Principal,
+  { agentId, id }: { agentId: string; id: string },
+  { bearer, headers, environment, ...request }: ChangeServerRequest,
+): Promise<McpServerRow> {
+  const isReplaced = (before: McpServerRow) => before.command !== null && isAnother(before, request)
+  if (isReplaced(getServer(deps.db, principal, agentId, id))) await requireTellableAgent(deps, principal, agentId)
+  return write(deps.db, (tx) => {
+    const before = getServer(tx, principal, agentId, id)
+    requireSameKind(before, { bearer, headers, environment, ...request })
+    if (before.command !== null) requireConfined(getAgent(tx, principal, agentId), COMMAND)
+    const given = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined))
+    const areGiven = headers !== undefined || bearer !== undefined || environment !== undefined
+    const shown = before.command === null ? toHeaders(headers ?? {}, bearer) : (environment ?? {})
+    const isForgotten = areGiven || isAnother(before, request)
+    const sealedHeaders = sealHeaders(deps.sealer, id, shown)
+    const change = { ...given, ...(isForgotten && { sealedHeaders }), updatedAt: deps.clock.now() }
+    if (isReplaced(before)) endKnownToken(deps, tx, principal, before)
+    const changed = tx.update(agentMcpServers).set(change).where(eq(agentMcpServers.id, id)).returning().get()
+    denyWhatIsGone(tx, before, changed)
+    return changed
+  })
+}
+
+function requireSameKind(before: McpServerRow, request: ChangeServerRequest): void {
+  const foreign = before.command === null ? ['command', 'args', 'environment'] : ['url', 'headers', 'bearer']
+  const named = foreign.find((name) =>
+    Object.entries(request).some(([key, value]) => key === name && value !== undefined),
+  )
+  if (named === undefined) return
+  const kind = before.command === null ? 'is reached by its address' : 'is started by its command'
+  throw new AppError('invalid', `This server ${kind}: it has no ${named}`)
+}
+
+/** Is it another program or place that what is sealed would now be shown to? */
+function isAnother(
+  before: McpServerRow,
+  { url, command, args }: Pick<ChangeServerRequest, 'url' | 'command' | 'args'>,
+) {
+  if (before.command === null) return url !== undefined && new URL(url).origin !== new URL(before.url).origin
+  const isOther = command !== undefined && command !== before.command
+  return isOther || (args !== undefined && JSON.stringify(args) !== JSON.stringify(before.args))
+}
+
+/**
+ * One that its agent started may have found the agent's platform token beside it, and kept it: the agent gets another one,
+ * for which it is started anew when it runs, so that nothing of the program is left there either.
+ * @throws AppError `not_found`; what the engine says, and nothing has changed, when that does not answer.
+ */
+export async function removeServer(
+  deps: EndServerDeps,
+  principal: Principal,
+  agentId: string,
+  id: string,
+): Promise<void> {
+  const { command } = getServer(deps.db, principal, agentId, id)
+  if (command !== null) await requireTellableAgent(deps, principal, agentId)
+  await write(deps.db, (tx) => {
+    const server = getServer(tx, principal, agentId, id)
+    tx.delete(agentMcpServers).where(eq(agentMcpServers.id, id)).run()
+    if (server.command !== null) endKnownToken(deps, tx, principal, server)
+    denyWhatIsGone(tx, server, { enabled: false, allowedTools: [], updatedAt: deps.clock.now() })
+  })
+}
+
+/** What waits for the owner's approval of a tool that the agent has no more is denied. */
+function denyWhatIsGone(
+  tx: Tx,
+  { agentId, name }: McpServerRow,
+  { enabled, allowedTools, updatedAt }: Pick<McpServerRow, 'enabled' | 'allowedTools' | 'updatedAt'>,
+): void {
+  const allowed = allowedTools?.map((tool) => toAskedTool(name, tool))
+  const isGone = (tool: string) => tool.startsWith(`${name}/`) && (!enabled || allowed?.includes(tool) === false)
+  denyApprovalsOfTools(tx, agentId, isGone, updatedAt)
+}
+
+function requireTellableAgent(deps: EndServerDeps, principal: Principal, agentId: string): Promise<void> {
+  return requireTellable(deps, getAgent(deps.db, principal, agentId))
+}
+
+function endKnownToken(deps: EndServerDeps, tx: Tx, principal: Principal, { agentId, name }: McpServerRow): void {
+  const requestedBy = toRequester(principal)
+  const rotation = { actor: requestedBy, action: 'agent.rotate-platform-token', target: agentId }
+  recordAudit(tx, { ...rotation, detail: { mcpServer: name } }, deps.clock.now())
+  replaceTokens(deps, tx, getAgent(tx, principal, agentId), { names: ['platform'], requestedBy })
+}
+
+/** Does an agent have a server that is switched on? */
+export function hasServers(db: Db, agentId: string): boolean {
+  const isOn = and(eq(agentMcpServers.agentId, agentId), eq(agentMcpServers.enabled, true))
+  return (db.select({ servers: count() }).from(agentMcpServers).where(isOn).get()?.servers ?? 0) > 0
+}
+
+/** Does an agent have a server that it starts itself, switched on or not? */
+export function hasCommands(db: Db | Tx, agentId: string): boolean {
+  const isCommand = and(eq(agentMcpServers.agentId, agentId), isNotNull(agentMcpServers.command))
+  return db.select({ id: agentMcpServers.id }).from(agentMcpServers).where(isCommand).limit(1).get() !== undefined
+}
+
+/** Forgets the servers of an agent with what is shown to them, in the caller's closure. */
+export function forgetServers(tx: Tx, agentId: string): void {
+  tx.delete(agentMcpServers).where(eq(agentMcpServers.agentId, agentId)).run()
+}
+
+/** Where a server is reached, with what it is shown; null for one that its agent starts itself. */
+export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint | null {
+  return row.command !== null ? null : { url: row.url, headers: unsealHeaders(sealer, row) }
+}
+
+/** The servers that an agent starts itself, with what each is given; none where nothing would confine them. */
+export function listCommands({ db, sealer }: Pick<ServersDeps, 'db' | 'sealer'>, agent: AgentRow): McpCommand[] {
+  if (whyUnconfined(agent) !== null) return []
+  return listServers(db, agent.id).flatMap((row) => {
+    const { name, command, args, allowedTools, trustedTools, enabled } = row
+    if (command === null) return []
+    const environment = unsealHeaders(sealer, row)
+    return [{ name, command, args, environment, allowedTools, trustedTools, enabled }]
+  })
+}
+
+export function toMcpServer(sealer: Sealer, row: McpServerRow): McpServer {
+  const names = Object.keys(unsealHeaders(sealer, row))
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.command === null ? row.url : null,
+    headerNames: row.command === null ? names : [],
+    command: row.command,
+    args: row.args,
+    environmentNames: row.command === null ? [] : names,
+    allowedTools: row.allowedTools,
+    trustedTools: row.trustedTools,
+    enabled: row.enabled,
+    createdAt: row.createdAt.toISOString(),
+  }
+}
+
+function toHeaders(headers: Readonly<Record<string, string>>, bearer: string | undefined) {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  return { ...Object.fromEntries(named), ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) }
+}
+
+function sealHeaders(sealer: Sealer, id: string, headers: Record<string, string>): string | null {
+  if (Object.keys(headers).length === 0) return null
+  return sealer.seal(JSON.stringify(headers), `agent_mcp_servers:${id}`)
+}
+
+function unsealHeaders(sealer: Sealer, { id, sealedHeaders }: McpServerRow): Record<string, string> {
+  if (sealedHeaders === null) return {}
+  return StoredHeaders.parse(JSON.parse(sealer.unseal(sealedHeaders, `agent_mcp_servers:${id}`)))
+}

@@ -1,0 +1,243 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { migrations } from '../../../../migrations/list.ts'
+import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
+import { bearer, json, read } from '../../../../tests/harness/requests.ts'
+import { migrate } from '../../../db/migrate.ts'
+import { openDatabase } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { insertAgent, openTokens } from '../../agents/registry/create.ts'
+import { AgentMemory, Memory } from './schemas.ts'
+import { agentMemory } from './tables.ts'
+
+/** Ada without a plan, her agent, and the token with which it asks. */
+async function openTestHouse(environment: Record<string, string> = {}) {
+  const test = testPlatform({ environment })
+  const { cookie, user } = await test.signIn()
+  const { platform, clock } = test
+  const add = async (ownerId: string | null) => {
+    const kind = { name: 'Bo', model: 'm', plan: 'label', aiProvider: 'openrouter', status: 'running' } as const
+    const agent = await write(platform.db, (tx) =>
+      insertAgent({ clock, sealer: platform.sealer }, tx, { ...kind, ownerId }),
+    )
+    return { id: agent.id, headers: bearer(openTokens(platform.sealer, agent).accessToken) }
+  }
+  const agent = await add(user.id)
+  const ask = (path: string, init: RequestInit = {}, headers = agent.headers) =>
+    test.backend.request(path, { ...init, headers: { ...init.headers, ...headers } })
+  return {
+    ...test,
+    user,
+    agent,
+    add,
+    ask,
+    remember: (key: string, memory: unknown, headers = agent.headers) =>
+      ask('/v1/memory', json('POST', { key, memory }), headers),
+    facts: async (headers = agent.headers) => (await read(AgentMemory, ask('/v1/memory', {}, headers))).facts,
+    /** What the owner sees. */
+    seen: async () =>
+      (await read(Memory, test.web.request(`/api/memory?agentId=${agent.id}`, { headers: cookie }))).memory,
+    save: (body: object) => test.web.request('/api/memory', json('POST', { agentId: agent.id, ...body }, cookie)),
+    forget: (key: string) =>
+      test.web.request(`/api/memory?agentId=${agent.id}&key=${key}`, { method: 'DELETE', headers: cookie }),
+    rows: () => platform.db.select().from(agentMemory).all(),
+  }
+}
+
+test('/v1/memory and /api/memory are one store: each sees at once what the other kept, changed and forgot', async () => {
+  const { remember, facts, seen, save, forget, ask, clock } = await openTestHouse()
+  const saved = clock.now().toISOString()
+  expect(await (await remember('drinks', 'tea')).json()).toEqual({ key: 'drinks', saved })
+  expect(await seen()).toEqual({ drinks: 'tea' })
+  clock.advance(1000)
+  await save({ key: 'pets', memory: { cat: 'Bo' } })
+  const nowhere = { session: null, page: null }
+  const now = clock.now().toISOString()
+  expect(await facts()).toEqual([
+    { key: 'drinks', text: 'tea', isWhole: true, source: 'agent', ...nowhere, createdAt: saved, updatedAt: saved },
+    { key: 'pets', text: '{"cat":"Bo"}', isWhole: true, source: 'user', ...nowhere, createdAt: now, updatedAt: now },
+  ])
+  await save({ key: 'drinks', memory: 'coffee' })
+  expect(await facts()).toMatchObject([{ key: 'drinks', text: 'coffee', source: 'user' }, { key: 'pets' }])
+  await remember('pets', 'none')
+  expect(await seen()).toEqual({ drinks: 'coffee', pets: 'none' })
+  expect((await forget('pets')).status).toBe(200)
+  expect((await facts()).map(({ key }) => key)).toEqual(['drinks'])
+  const forgotten = await ask('/v1/memory?key=drinks', { method: 'DELETE' })
+  expect(await forgotten.json()).toEqual({ key: 'drinks', deleted: true })
+  expect(await seen()).toEqual({})
+})
+
+test('GET /v1/memory: the beginning of a long value, and all of it by its key', async () => {
+  const { save, facts, ask } = await openTestHouse()
+  const long = `${'x'.repeat(499)}😀 and the rest`
+  await save({ memory: { long, list: ['a'.repeat(600)] } })
+  expect(await facts()).toMatchObject([
+    { key: 'list', text: `["${'a'.repeat(498)}`, isWhole: false },
+    { key: 'long', text: `${'x'.repeat(499)}\ufffd`, isWhole: false },
+  ])
+  expect(await (await ask('/v1/memory?key=long')).json()).toEqual({ key: 'long', text: long })
+  const missing = await ask('/v1/memory?key=short')
+  expect([missing.status, await missing.json()]).toEqual([404, { error: 'Memory key not found' }])
+})
+
+test('DELETE /v1/memory: 404 for an unknown key, 400 without one, and everything only when that is said', async () => {
+  const { remember, ask, rows } = await openTestHouse()
+  await remember('a', '1')
+  await remember('b', '2')
+  const remove = async (query: string) => {
+    const response = await ask(`/v1/memory${query}`, { method: 'DELETE' })
+    return [response.status, await response.json()]
+  }
+  expect(await remove('?key=c')).toEqual([404, { error: 'Memory key not found' }])
+  expect(await remove('')).toEqual([400, { error: 'key or all=true required' }])
+  expect(rows()).toHaveLength(2)
+  expect(await remove('?all=true')).toEqual([200, { key: null, deleted: true }])
+  expect(rows()).toEqual([])
+})
+
+test.each<[unknown, string]>([
+  [{ memory: 'x' }, 'key required'],
+  [{ key: '', memory: 'x' }, 'key required'],
+  [{ key: 'k'.repeat(201), memory: 'x' }, 'key must be at most 200 characters'],
+  [{ key: 'a', memory: 7 }, 'memory must be text'],
+  [{ key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
+])('POST /v1/memory: 400 for %j, and nothing is kept', async (body, error) => {
+  const { ask, rows } = await openTestHouse()
+  const response = await ask('/v1/memory', json('POST', body))
+  expect([response.status, await response.json()]).toEqual([400, { error }])
+  expect(rows()).toEqual([])
+})
+
+test('the agent fills at most 100 keys, also when many come at once, and takes no room from its owner', async () => {
+  const { remember, save, rows } = await openTestHouse()
+  for (let index = 0; index < 99; index++) await remember(`fact${index}`, 'x')
+  const rivals = await Promise.all(Array.from({ length: 20 }, (_, index) => remember(`rival${index}`, 'x')))
+  expect(rivals.filter(({ status }) => status === 200)).toHaveLength(1)
+  const refused = await remember('another', 'x')
+  expect([refused.status, await refused.json()]).toEqual([400, { error: 'Too many memory keys (max 100)' }])
+  expect((await remember('fact0', 'changed')).status).toBe(200)
+  const own = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`own${index}`, index]))
+  expect((await save({ memory: own })).status).toBe(200)
+  expect((await save({ key: 'own50', memory: 1 })).status).toBe(400)
+  expect(rows()).toHaveLength(150)
+})
+
+test('two writers of one key leave one value, that of the later one', async () => {
+  const { remember, save, seen } = await openTestHouse()
+  await Promise.all(
+    Array.from({ length: 40 }, (_, index) =>
+      index % 2 ? remember('name', `agent ${index}`) : save({ key: 'name', memory: `user ${index}` }),
+    ),
+  )
+  await save({ key: 'name', memory: 'last' })
+  expect(await seen()).toEqual({ name: 'last' })
+})
+
+test('POST /v1/memory/import: keeps what is not known, with its dates, and changes nothing the second time', async () => {
+  const { ask, save, seen, rows, agent } = await openTestHouse()
+  await save({ key: 'fact-2', memory: 'mine' })
+  const facts = [
+    { key: 'fact-1', text: 'likes tea', at: '2026-01-01T00:00:00.000Z' },
+    { key: 'fact-2', text: 'likes coffee', at: '2026-01-02T00:00:00.000Z' },
+  ]
+  const send = async () => (await ask('/v1/memory/import', json('POST', { facts }))).json()
+  expect([await send(), await send()]).toEqual([{ imported: 1 }, { imported: 0 }])
+  expect(await seen()).toEqual({ 'fact-1': 'likes tea', 'fact-2': 'mine' })
+  expect(rows().find(({ key }) => key === 'fact-1')).toMatchObject({
+    agentId: agent.id,
+    key: 'fact-1',
+    value: '"likes tea"',
+    source: 'agent',
+    updatedAt: new Date('2026-01-01T00:00:00.000Z'),
+  })
+})
+
+test('POST /v1/memory/import: nothing is lost for want of room, and it is no way around the limit', async () => {
+  const { ask, remember, rows } = await openTestHouse()
+  for (let index = 0; index < 60; index++) await remember(`now${index}`, 'x')
+  const send = (from: number) => {
+    const facts = Array.from({ length: 100 }, (_, index) => ({ key: `fact-${from + index}`, text: 'x' }))
+    return ask('/v1/memory/import', json('POST', { facts }))
+  }
+  expect((await send(0)).status).toBe(200)
+  expect(rows()).toHaveLength(160)
+  expect((await send(100)).status).toBe(400)
+  expect(rows()).toHaveLength(160)
+})
+
+test('/v1/memory: 401 for everybody but an agent, whose own memory is all it sees', async () => {
+  const { ask, add, user, facts, remember, signIn } = await openTestHouse()
+  const others = [{}, bearer('agt_wrong'), bearer(INTERNAL_KEY), bearer(`sk_${'a'.repeat(43)}`)]
+  const calls: [string, RequestInit][] = [
+    ['/v1/memory', {}],
+    ['/v1/memory', json('POST', { key: 'a', memory: 'x' })],
+    ['/v1/memory/import', json('POST', { facts: [] })],
+    ['/v1/memory?all=true', { method: 'DELETE' }],
+  ]
+  for (const headers of others)
+    for (const [path, init] of calls) expect((await ask(path, init, headers)).status).toBe(401)
+  await remember('secret', 'mine')
+  const eve = await signIn('eve@example.com')
+  for (const ownerId of [user.id, eve.user.id, null]) {
+    const other = await add(ownerId)
+    expect(await facts(other.headers)).toEqual([])
+    expect((await ask('/v1/memory?key=secret', {}, other.headers)).status).toBe(404)
+    await ask('/v1/memory?all=true', { method: 'DELETE' }, other.headers)
+    // An agent of the operator's has a memory as well.
+    expect((await remember('a', 'x', other.headers)).status).toBe(200)
+    expect(await facts(other.headers)).toHaveLength(1)
+  }
+  expect(await facts()).toMatchObject([{ key: 'secret', text: 'mine' }])
+})
+
+test('/v1/memory: 403 while the account of its owner is disabled, whatever plan it has otherwise', async () => {
+  const { ask, platform, user, clock } = await openTestHouse()
+  expect((await ask('/v1/memory')).status).toBe(200)
+  await write(platform.db, (tx) => tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, user.id)).run())
+  expect((await ask('/v1/memory')).status).toBe(403)
+})
+
+test('/v1/memory: 429 beyond the rate of one agent, whatever others of the same machine do', async () => {
+  const { ask, add, user } = await openTestHouse({ RATE_LIMIT_BACKEND: '2' })
+  const other = await add(user.id)
+  const statuses = []
+  for (let index = 0; index < 3; index++) statuses.push((await ask('/v1/memory')).status)
+  expect(statuses).toEqual([200, 200, 429])
+  expect((await ask('/v1/memory', {}, other.headers)).status).toBe(200)
+})
+
+test('a database of before keeps what users had their agents remember', () => {
+  const index = migrations.findIndex(({ sql }) => sql.includes('__new_agent_memory'))
+  const { sqlite } = openDatabase(':memory:')
+  migrate(sqlite, migrations.slice(0, index))
+  sqlite.pragma('foreign_keys = OFF')
+  const insert = sqlite.prepare('INSERT INTO agent_memory VALUES (?, ?, ?, ?, ?)')
+  insert.run('usr_1', 'agent-1', 'likes', '"coffee"', 2000)
+  insert.run('usr_2', 'agent-1', 'likes', '"tea"', 1000)
+  insert.run('usr_1', 'agent-2', 'name', '"Bo"', 3000)
+  const statements = (migrations[index]?.sql ?? '').split('--> statement-breakpoint')
+  for (const statement of statements) if (statement.includes('agent_memory')) sqlite.exec(statement)
+  expect(sqlite.prepare('SELECT * FROM agent_memory ORDER BY agent_id').all()).toEqual([
+    { agent_id: 'agent-1', key: 'likes', value: '"coffee"', source: 'user', updated_at: 2000 },
+    { agent_id: 'agent-2', key: 'name', value: '"Bo"', source: 'user', updated_at: 3000 },
+  ])
+})
+
+test('a database of before facts had sources keeps them, the oldest first', () => {
+  const index = migrations.findLastIndex(({ sql }) => sql.includes('__new_agent_memory'))
+  const { sqlite } = openDatabase(':memory:')
+  migrate(sqlite, migrations.slice(0, index))
+  sqlite.pragma('foreign_keys = OFF')
+  const insert = sqlite.prepare('INSERT INTO agent_memory VALUES (?, ?, ?, ?, ?)')
+  insert.run('agent-1', 'later', '"coffee"', 'user', 2000)
+  insert.run('agent-1', 'earlier', '"tea"', 'agent', 1000)
+  const statements = (migrations[index]?.sql ?? '').split('--> statement-breakpoint')
+  for (const statement of statements) if (statement.includes('agent_memory')) sqlite.exec(statement)
+  const unknown = { agent_id: 'agent-1', session: null, page: null, created_at: null }
+  expect(sqlite.prepare('SELECT * FROM agent_memory ORDER BY sequence').all()).toEqual([
+    { ...unknown, sequence: 1, key: 'earlier', value: '"tea"', source: 'agent', updated_at: 1000 },
+    { ...unknown, sequence: 2, key: 'later', value: '"coffee"', source: 'user', updated_at: 2000 },
+  ])
+})

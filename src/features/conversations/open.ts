@@ -1,0 +1,27 @@
+import type { Egress } from '../../adapters/egress/egress.ts'
+import type { AgentGateway } from '../../adapters/gateways/gateway.ts'
+import { createMcpClients } from '../../adapters/mcp/client.ts'
+import type { Config } from '../../core/config.ts'
+import type { Base } from '../base.ts'
+import type { Asking } from './agent-messages/agent-messages.ts'
+import { createTurns } from './chat/turns/turns.ts'
+import type { McpListings } from './mcp-servers/use.ts'
+
+type ConversationsSettings = Pick<Config, 'webhooks'>
+
+/** Opens what the rooms of talk share. */
+export function openConversations(
+  base: Base,
+  { webhooks }: ConversationsSettings,
+  { gateway, egress }: { gateway: AgentGateway; egress: Egress },
+) {
+  const asking: Asking = new Map()
+  const mcpListings: McpListings = new Map()
+  return {
+    webhooks,
+    asking,
+    mcpListings,
+    mcpClients: createMcpClients(egress),
+    turns: createTurns({ ...base, gateway }),
+  }
+}

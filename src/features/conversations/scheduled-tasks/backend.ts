@@ -1,0 +1,56 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../../agents/registry/list.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import { requireTool } from '../agent-tools/settings.ts'
+import type { DueDeps } from './due.ts'
+import { CreateOwnTaskRequest, OwnTaskList, Task } from './schemas.ts'
+import { changeTask, createTask, getTask, listTasks } from './tasks.ts'
+import { toTask } from './web.ts'
+
+export type ScheduledTasksBackendDeps = DueDeps & {
+  callers: CallerFinder
+  findUser: (id: string) => SignedInUser | null
+}
+
+/** What an agent has itself reminded of, with its own token; its owner sees and changes the same tasks. */
+export function scheduledTasksBackend(deps: ScheduledTasksBackendDeps) {
+  const app = new Hono<AgentCallerEnv>()
+  const agent = requireAgent(deps.callers)
+  const ownerOf = (agentId: string): SignedInUser => {
+    requireTool(deps.db, agentId, 'schedule')
+    const { ownerId } = getAgent(deps.db, { kind: 'operator' }, agentId)
+    const owner = ownerId === null ? null : deps.findUser(ownerId)
+    if (!owner) throw new AppError('forbidden', 'This agent has no owner for whom it could schedule anything')
+    return owner
+  }
+
+  app.get('/v1/scheduled-tasks', answers({ 200: OwnTaskList }, 'not_found'), agent, (c) => {
+    const { agentId } = c.var
+    return c.json({ tasks: listTasks(deps.db, ownerOf(agentId).id, agentId).map(toTask) })
+  })
+
+  app.post(
+    '/v1/scheduled-tasks',
+    answers({ 201: Task }, 'not_found', 'limited'),
+    agent,
+    validate('json', CreateOwnTaskRequest),
+    async (c) => {
+      const request = { ...c.req.valid('json'), agentId: c.var.agentId, enabled: true }
+      return c.json(toTask(await createTask(deps, ownerOf(c.var.agentId), request)), 201)
+    },
+  )
+
+  // Switched off and not deleted, so that the owner can take back what an agent was talked into.
+  app.post('/v1/scheduled-tasks/:id/cancel', answers({ 200: Task }, 'invalid', 'not_found'), agent, async (c) => {
+    const owner = ownerOf(c.var.agentId)
+    const task = getTask(deps.db, owner.id, c.req.param('id'))
+    if (task.agentId !== c.var.agentId) throw new AppError('not_found', 'Task not found')
+    return c.json(toTask(await changeTask(deps, owner.id, { taskId: task.id, enabled: false })))
+  })
+
+  return app
+}

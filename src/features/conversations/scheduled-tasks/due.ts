@@ -1,0 +1,105 @@
+import { and, asc, eq, gt, isNotNull, isNull, lte } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { findNextRun, isSameSchedule } from './cron.ts'
+import { type AdmitDeps, addRun, admitRuns, skipRun } from './runs.ts'
+import { scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
+
+/** Tasks that one closure starts or plans anew: other writers wait no longer than that takes. */
+const BATCH = 25
+
+export type DueDeps = AdmitDeps & { db: Db }
+
+/**
+ * Starts each task whose time has come, once, however often it came while nobody looked, and plans its next run from now.
+ * A task whose last run goes on is skipped, and its history says so. Those of a closed account wait until it is open.
+ */
+export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const now = deps.clock.now()
+    const due = listDue(deps.db, now)
+    const planned = await findNextRuns(due, now)
+    if (due.length > 0) {
+      await write(deps.db, (tx) => {
+        for (const { task, next } of planned) startIfDue(deps, tx, task, next)
+        admitRuns(deps, tx)
+      })
+    }
+    if (due.length < BATCH || signal.aborted) break
+  }
+  if (isAnyWaiting(deps.db)) await write(deps.db, (tx) => admitRuns(deps, tx))
+}
+
+/** After the clock went back: a task that was planned by the wrong time would wait until then. */
+export async function replanTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
+  let after = ''
+  while (!signal.aborted) {
+    const now = deps.clock.now()
+    const page = listPlanned(deps.db, now, after)
+    if (page.length === 0) return
+    const planned = await findNextRuns(page, now)
+    await write(deps.db, (tx) => {
+      for (const { task, next } of planned) planEarlier(tx, task, next)
+    })
+    after = page.at(-1)?.id ?? ''
+  }
+}
+
+type Planned = { task: TaskRow; next: Date | null }
+
+/** Before the closure that needs them: seldom ones take a while to find. */
+async function findNextRuns(tasks: TaskRow[], now: Date): Promise<Planned[]> {
+  const planned: Planned[] = []
+  for (const task of tasks) planned.push({ task, next: await findNextRun(task, now) })
+  return planned
+}
+
+function listDue(db: Db, now: Date): TaskRow[] {
+  return db
+    .select({ task: scheduledTasks })
+    .from(scheduledTasks)
+    .innerJoin(users, eq(users.id, scheduledTasks.ownerId))
+    .where(and(lte(scheduledTasks.nextRunAt, now), isNull(users.disabledAt)))
+    .orderBy(asc(scheduledTasks.nextRunAt))
+    .limit(BATCH)
+    .all()
+    .map(({ task }) => task)
+}
+
+/** One that was changed since it was found is found again. */
+function startIfDue(deps: DueDeps, tx: Tx, found: TaskRow, next: Date | null): void {
+  const now = deps.clock.now()
+  const isDue = and(eq(scheduledTasks.id, found.id), lte(scheduledTasks.nextRunAt, now))
+  const task = tx.select().from(scheduledTasks).where(isDue).get()
+  if (!task || !isSameSchedule(task, found)) return
+  const { ownerId, agentId } = task
+  const request = { taskId: task.id, ownerId, agentId, trigger: 'schedule', dueAt: task.nextRunAt ?? now } as const
+  const run = addRun(tx, request)
+  if (!run) skipRun(tx, request, now)
+  tx.update(scheduledTasks)
+    .set({ nextRunAt: next, ...(next === null && { enabled: false }), ...(run && { lastRunAt: now }) })
+    .where(eq(scheduledTasks.id, task.id))
+    .run()
+}
+
+function isAnyWaiting(db: Db): boolean {
+  const isQueued = eq(scheduledRuns.status, 'queued')
+  return db.select({ id: scheduledRuns.id }).from(scheduledRuns).where(isQueued).limit(1).get() !== undefined
+}
+
+function listPlanned(db: Db, now: Date, after: string): TaskRow[] {
+  return db
+    .select()
+    .from(scheduledTasks)
+    .where(and(gt(scheduledTasks.id, after), isNotNull(scheduledTasks.nextRunAt), gt(scheduledTasks.nextRunAt, now)))
+    .orderBy(asc(scheduledTasks.id))
+    .limit(BATCH)
+    .all()
+}
+
+function planEarlier(tx: Tx, task: TaskRow, nextRunAt: Date | null): void {
+  if (!nextRunAt || !task.nextRunAt || nextRunAt >= task.nextRunAt) return
+  const isUnchanged = and(eq(scheduledTasks.id, task.id), eq(scheduledTasks.nextRunAt, task.nextRunAt))
+  tx.update(scheduledTasks).set({ nextRunAt }).where(isUnchanged).run()
+}

@@ -1,0 +1,148 @@
+import { and, asc, count, desc, eq, inArray, isNull, notInArray, type SQL, sql } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Clock } from '../../../core/clock.ts'
+import { newId } from '../../../core/ids.ts'
+import { beyondNewest } from '../../../db/beyond-newest.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { jobs } from '../../../jobs/tables.ts'
+import type { TellOwner } from '../../accounts/notices/tell.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
+
+export const RUN_JOB = 'scheduled-tasks.run'
+/** An agent may think for minutes: so many runs go on at once, and so many of one user, that nobody waits for one person's. */
+const MAX_RUNNING = 4
+const MAX_RUNNING_OF_USER = 2
+/** Runs that are kept of each task, and heartbeats of each agent. */
+const RUNS_KEPT = 50
+const UNFINISHED = ['queued', 'running'] as const
+
+export type AdmitDeps = { clock: Clock; enqueue: Enqueue; tellOwner: TellOwner }
+export type RunRequest = Pick<RunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
+
+/** What the durable queue is told: the prompt as it was when the run got its turn. */
+export const RunJob = z.object({
+  runId: z.string(),
+  ownerId: z.string(),
+  agentId: z.string(),
+  prompt: z.string(),
+  topic: z.string(),
+})
+export type RunJob = z.infer<typeof RunJob>
+
+/** Adds a run, which `admitRuns` starts when there is space. Null while the one before it goes on. */
+export function addRun(tx: Tx, request: RunRequest): RunRow | null {
+  return hasUnfinishedRun(tx, request) ? null : insertRun(tx, request, { status: 'queued' })
+}
+
+/** Notes that `request` was due while the run before it went on. */
+export function skipRun(tx: Tx, request: RunRequest, now: Date): void {
+  insertRun(tx, request, { status: 'skipped', finishedAt: now, error: 'The run before it was still going' })
+}
+
+/** Ends a run and gives its place to the next; nothing happens when it has ended already or is gone. */
+export function finishRun(deps: AdmitDeps, tx: Tx, runId: string, error: string | null): void {
+  const ended = tx
+    .update(scheduledRuns)
+    .set({ status: error === null ? 'succeeded' : 'failed', error, finishedAt: deps.clock.now() })
+    .where(and(eq(scheduledRuns.id, runId), inArray(scheduledRuns.status, UNFINISHED)))
+    .returning()
+    .get()
+  if (ended && error !== null) tellOfFailure(deps, tx, ended, error)
+  admitRuns(deps, tx, runId)
+}
+
+function tellOfFailure({ tellOwner }: AdmitDeps, tx: Tx, { ownerId, agentId, trigger }: RunRow, error: string): void {
+  const name = tx.select({ name: agents.name }).from(agents).where(eq(agents.id, agentId)).get()?.name ?? agentId
+  const what = trigger === 'heartbeat' ? 'A heartbeat' : 'A scheduled task'
+  const text = `${what} failed: ${error}`
+  tellOwner(tx, { userId: ownerId, agent: { id: agentId, name }, kind: 'task_failed', text })
+}
+
+/** Gives waiting runs their jobs while there is space, the oldest first. The job of `endedRunId` makes space already. */
+export function admitRuns(deps: AdmitDeps, tx: Tx, endedRunId = ''): void {
+  for (;;) {
+    const owners = listBusyOwners(tx, endedRunId)
+    const isFull = owners.reduce((runs, owner) => runs + owner.runs, 0) >= MAX_RUNNING
+    const next = isFull ? undefined : findNextWaiting(tx, owners)
+    if (!next) return
+    const { run, task } = next
+    tx.update(scheduledRuns)
+      .set({ status: 'running', startedAt: deps.clock.now() })
+      .where(eq(scheduledRuns.id, run.id))
+      .run()
+    deps.enqueue(tx, RUN_JOB, toJob(run, task), { key: run.id, share: run.ownerId })
+  }
+}
+
+export function findRun(db: Db | Tx, id: string): RunRow | undefined {
+  return db.select().from(scheduledRuns).where(eq(scheduledRuns.id, id)).get()
+}
+
+/** The runs of a task that are kept, newest first. */
+export function listRuns(db: Db, taskId: string): RunRow[] {
+  const isOfTask = eq(scheduledRuns.taskId, taskId)
+  return db.select().from(scheduledRuns).where(isOfTask).orderBy(desc(scheduledRuns.sequence)).limit(RUNS_KEPT).all()
+}
+
+type BusyOwner = { ownerId: string; runs: number }
+
+/** Counts jobs, not runs: a run that goes with its task or agent leaves its job under way. */
+function listBusyOwners(tx: Tx, endedRunId: string): BusyOwner[] {
+  const ownerId = sql<string>`json_extract(${jobs.payload}, '$.ownerId')`
+  const isOther = sql`json_extract(${jobs.payload}, '$.runId') <> ${endedRunId}`
+  return tx
+    .select({ ownerId, runs: count() })
+    .from(jobs)
+    .where(and(eq(jobs.kind, RUN_JOB), inArray(jobs.status, UNFINISHED), isOther))
+    .groupBy(ownerId)
+    .all()
+}
+
+function findNextWaiting(tx: Tx, owners: BusyOwner[]): { run: RunRow; task: TaskRow | null } | undefined {
+  const full = owners.filter(({ runs }) => runs >= MAX_RUNNING_OF_USER).map(({ ownerId }) => ownerId)
+  return tx
+    .select({ run: scheduledRuns, task: scheduledTasks })
+    .from(scheduledRuns)
+    .leftJoin(scheduledTasks, eq(scheduledTasks.id, scheduledRuns.taskId))
+    .where(and(eq(scheduledRuns.status, 'queued'), notInArray(scheduledRuns.ownerId, full)))
+    .orderBy(asc(scheduledRuns.sequence))
+    .limit(1)
+    .get()
+}
+
+function toJob(run: RunRow, task: TaskRow | null): RunJob {
+  const { id: runId, ownerId, agentId } = run
+  const prompt = run.prompt ?? task?.prompt ?? ''
+  return { runId, ownerId, agentId, prompt, topic: run.taskId === null ? 'heartbeat' : 'scheduled' }
+}
+
+function insertRun(tx: Tx, request: RunRequest, outcome: Pick<RunRow, 'status'> & Partial<RunRow>): RunRow {
+  const row = tx
+    .insert(scheduledRuns)
+    .values({ ...request, ...outcome, id: newId('run') })
+    .returning()
+    .get()
+  forgetOldRuns(tx, request)
+  return row
+}
+
+function hasUnfinishedRun(tx: Tx, request: RunRequest): boolean {
+  const isUnfinished = and(isOfSame(request), inArray(scheduledRuns.status, UNFINISHED))
+  return tx.select({ id: scheduledRuns.id }).from(scheduledRuns).where(isUnfinished).get() !== undefined
+}
+
+function forgetOldRuns(tx: Tx, request: RunRequest): void {
+  const condition = isOfSame(request)
+  const isOld = beyondNewest(tx, { condition, newest: scheduledRuns.sequence, count: RUNS_KEPT })
+  if (!isOld) return
+  tx.delete(scheduledRuns)
+    .where(and(isOld, notInArray(scheduledRuns.status, [...UNFINISHED])))
+    .run()
+}
+
+function isOfSame({ taskId, agentId }: RunRequest): SQL | undefined {
+  if (taskId !== null) return eq(scheduledRuns.taskId, taskId)
+  return and(isNull(scheduledRuns.taskId), eq(scheduledRuns.agentId, agentId))
+}

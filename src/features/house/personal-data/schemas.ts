@@ -1,9 +1,0 @@
-import { z } from 'zod'
-import { CurrentPassword, emailText } from '../../people/users/schemas.ts'
-
-/** `DELETE /api/settings/account`: `confirm` is the account's own address, typed in. */
-export const DeleteAccountRequest = z.object({
-  confirm: emailText('Type your email address to confirm').max(254, 'Type your email address to confirm'),
-  password: CurrentPassword.optional(),
-})
-export type DeleteAccountRequest = z.infer<typeof DeleteAccountRequest>

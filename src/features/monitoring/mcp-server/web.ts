@@ -1,0 +1,129 @@
+import { type Context, Hono } from 'hono'
+import { except } from 'hono/combine'
+import { createMiddleware } from 'hono/factory'
+import { z } from 'zod'
+import { AppError } from '../../../core/errors.ts'
+import { VERSION } from '../../../core/version.ts'
+import { answers } from '../../../http/answers.ts'
+import { receiveText } from '../../../http/bodies/body.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { readBearer } from '../../../http/internal-key.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import type { VerifyKey } from '../../accounts/keys/verify.ts'
+import { type McpToolDeps, registerTools } from './tools.ts'
+
+export type McpServerDeps = McpToolDeps & {
+  guards: Guards
+  verifyKey: VerifyKey
+  requestsPerMinute: { backend: number; chat: number }
+}
+
+/**
+ * The platform as an MCP server, by streamable HTTP without sessions (MCP 2025-06-18, Transports): each request brings its
+ * key, and each tool takes the scope that its route takes.
+ */
+export function mcpServerWeb(deps: McpServerDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const whoAsks = (c: Context) => String(c.get('holder'))
+  const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
+  // What is said to an agent costs what it costs in the chat, whichever way it comes.
+  const talkLimit = limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.', whoAsks)
+
+  app.post(
+    '/mcp',
+    answers(
+      {
+        200: 'application/json',
+        202: null,
+        404: 'application/json',
+        405: 'application/json',
+        406: 'application/json',
+        415: 'application/json',
+      },
+      'invalid',
+      'not_found',
+      'conflict',
+      'limited',
+      'unavailable',
+    ),
+    routeTraits({ scope: 'any' }),
+    signedIn,
+    limit,
+    readMessage,
+    except((c) => !isTalk(c.get('message')), talkLimit),
+    (c) => answerMcp(deps, c),
+  )
+
+  // There is no stream of the server's own and no session to end.
+  app.get('/mcp', answers({ 405: 'application/json' }), routeTraits({ scope: 'any' }), signedIn, (c) => refuseMethod(c))
+  app.delete('/mcp', answers({ 405: 'application/json' }), routeTraits({ scope: 'any' }), signedIn, (c) =>
+    refuseMethod(c),
+  )
+
+  return app
+}
+
+const TalkCall = z.looseObject({ params: z.looseObject({ name: z.literal('talk_to_agent') }) })
+
+/** What the protocol answers with. */
+const STATUSES = [200, 202, 400, 404, 405, 406, 413, 415] as const
+
+/** The message stands in `message`: what may be said so often and no more is known by it. */
+type MessageEnv = WebEnv & { Variables: { message: string } }
+
+const readMessage = createMiddleware<MessageEnv>(async (c, next) => {
+  c.set('message', await receiveText(c))
+  await next()
+})
+
+/** Is it a message that an agent is to answer? What is no JSON is refused by whoever reads all of it. */
+function isTalk(body: string): boolean {
+  try {
+    return TalkCall.safeParse(JSON.parse(body)).success
+  } catch {
+    return false
+  }
+}
+
+async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<Response> {
+  const body = c.var.message
+  c.env.keepOpen?.(c.req.raw)
+  const scopes = findScopes(deps, readBearer(c.req.header('authorization')))
+  requireOneMessage(body)
+  // Whoever runs no such client pays nothing for it.
+  const { McpServer, WebStandardStreamableHTTPServerTransport } = await import('@modelcontextprotocol/server')
+  const server = new McpServer({ name: 'stead', version: VERSION })
+  registerTools(server, deps, { user: c.var.user, scopes, signal: c.req.raw.signal })
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+  try {
+    await server.connect(transport)
+    const { url, headers } = c.req.raw
+    const response = await transport.handleRequest(new Request(url, { method: 'POST', headers, body }))
+    // A response of its own would go without the headers that the frame of a request has set.
+    for (const [name, value] of response.headers) c.header(name, value)
+    return c.body(await response.text(), STATUSES.find((status) => status === response.status) ?? 500)
+  } finally {
+    await server.close()
+  }
+}
+
+/** None for a session. @throws AppError `unauthenticated` for a key that was revoked while the body came. */
+function findScopes({ verifyKey }: McpServerDeps, key: string | null): readonly string[] {
+  if (!key?.startsWith('sk_')) return []
+  const known = verifyKey(key)
+  if (!known) throw new AppError('unauthenticated', 'Unauthorized')
+  return known.scopes
+}
+
+/** The protocol has no batches any more, and the rate limit counts requests. @throws AppError `invalid`. */
+function requireOneMessage(body: string): void {
+  if (/^\s*\[/.test(body)) throw new AppError('invalid', 'Send one message at a time: batches are not served')
+}
+
+function refuseMethod(c: Context): Response {
+  c.header('allow', 'POST')
+  return c.json({ error: 'Method not allowed' }, 405)
+}

@@ -1,0 +1,118 @@
+import { and, count, desc, eq, gte, sql } from 'drizzle-orm'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import { containerHealth, type HealthDeps } from '../../agents/deployments/health.ts'
+import { findShownStatus } from '../../agents/registry/status.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import { messageDays, messages } from '../../conversations/chat/tables.ts'
+import { formatStats, NOT_MEASURED } from './format.ts'
+
+export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
+
+/** Whoever asks for numbers does not wait for an agent that is starting. */
+const PROBE_MS = 2000
+const HOUR_MS = 3_600_000
+/** Response times are those of the last conversations. */
+const RECENT_LINES = 400
+/** Nobody types faster, so more are not looked at. */
+const MAX_LINES_AN_HOUR = 4000
+
+const NO_USE = {
+  cpu: NOT_MEASURED,
+  memory: NOT_MEASURED,
+  memoryPercent: NOT_MEASURED,
+  network: NOT_MEASURED,
+  pids: NOT_MEASURED,
+}
+
+/** What an agent uses now, as its runtime measures it, and what came of the messages it was sent. */
+export async function findAgentStats(deps: StatsDeps, agent: AgentRow) {
+  const status = await findShownStatus(deps.runtimes, agent)
+  return {
+    agentId: agent.id,
+    ...(await findUse(deps, agent, status)),
+    status,
+    health: await containerHealth(deps, agent, AbortSignal.timeout(PROBE_MS)),
+    ...countMessages(deps, agent),
+    timestamp: deps.clock.now().toISOString(),
+  }
+}
+
+async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRow['status']) {
+  try {
+    const { blockIO: _blockIO, ...use } = formatStats(await runtimes.runtimeOf(agent).stats(agent.id))
+    return use
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    // An agent that does not run has been up for no time; of one that cannot be asked nobody knows.
+    const uptime = status === 'unknown' || status === 'running' ? null : 0
+    return { ...NO_USE, uptime, uptimeFormatted: NOT_MEASURED }
+  }
+}
+
+function countMessages({ db, clock }: StatsDeps, agent: AgentRow) {
+  const { processed, failed } = countQuestions(db, agent.id)
+  return {
+    messagesProcessed: processed,
+    messagesFailed: failed,
+    messagesPerHour: countRecentQuestions(db, agent.id, new Date(clock.now().getTime() - HOUR_MS)),
+    averageResponseTime: averageResponseMs(db, agent) ?? NOT_MEASURED,
+    successRate: processed > 0 ? (((processed - failed) / processed) * 100).toFixed(2) : NOT_MEASURED,
+    errorRate: processed > 0 ? ((failed / processed) * 100).toFixed(2) : NOT_MEASURED,
+  }
+}
+
+/** Questions since the agent was made, and those of them that got no reply: added up from its days. */
+export function countQuestions(db: Db, agentId: string): { processed: number; failed: number } {
+  const sums = {
+    processed: sql<number>`coalesce(sum(${messageDays.asked}), 0)`,
+    failed: sql<number>`coalesce(sum(${messageDays.failed}), 0)`,
+  }
+  return db.select(sums).from(messageDays).where(eq(messageDays.agentId, agentId)).get() ?? { processed: 0, failed: 0 }
+}
+
+function countRecentQuestions(db: Db, agentId: string, since: Date): number {
+  const latest = db
+    .select({ sender: messages.sender, createdAt: messages.createdAt })
+    .from(messages)
+    .where(eq(messages.agentId, agentId))
+    .orderBy(desc(messages.sequence))
+    .limit(MAX_LINES_AN_HOUR)
+    .as('latest')
+  const isRecent = and(eq(latest.sender, 'user'), gte(latest.createdAt, since))
+  return db.select({ rows: count() }).from(latest).where(isRecent).get()?.rows ?? 0
+}
+
+/** From a question to the next line of the agent to the same user, in whole milliseconds; null without such a pair. */
+function averageResponseMs(db: Db, agent: AgentRow): number | null {
+  const times = listResponseTimes(readRecentLines(db, agent.id))
+  return times.length > 0 ? Math.round(times.reduce((sum, time) => sum + time, 0) / times.length) : null
+}
+
+type RecentLine = Pick<typeof messages.$inferSelect, 'userId' | 'sender' | 'createdAt'>
+
+/** The oldest first. */
+function readRecentLines(db: Db, agentId: string): RecentLine[] {
+  const { userId, sender, createdAt } = messages
+  return db
+    .select({ userId, sender, createdAt })
+    .from(messages)
+    .where(eq(messages.agentId, agentId))
+    .orderBy(desc(messages.sequence))
+    .limit(RECENT_LINES)
+    .all()
+    .reverse()
+}
+
+function listResponseTimes(lines: RecentLine[]): number[] {
+  const asked = new Map<string, RecentLine>()
+  return lines.flatMap((line) => {
+    const question = asked.get(line.userId)
+    if (line.sender === 'user') asked.set(line.userId, line)
+    if (line.sender === 'user' || !question) return []
+    asked.delete(line.userId)
+    return line.createdAt.getTime() - question.createdAt.getTime()
+  })
+}

@@ -1,0 +1,69 @@
+import { eq } from 'drizzle-orm'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
+import type { BackendEnv, Principal } from '../../../http/env.ts'
+import { validate } from '../../../http/validate.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { getHistory, type HistoryDeps } from './history.ts'
+import { getPerformance } from './performance.ts'
+import { HistoricalMetrics, HistoricalQuery, MetricsSummary, PerformanceMetrics } from './schemas.ts'
+import { getSummary } from './summary.ts'
+
+export type MetricsBackendDeps = HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }
+
+/** What the agents of one user used and did, behind the internal key (Interface 4.15). */
+export function metricsBackend(deps: MetricsBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey } = deps
+
+  app.get(
+    '/api/metrics/:userId/historical',
+    answers({ 200: HistoricalMetrics }, 'not_found'),
+    internalKey,
+    validate('query', HistoricalQuery),
+    async (c) => {
+      const userId = requireUser(c.var.principal, c.req.param('userId'))
+      const { range } = c.req.valid('query')
+      return c.json(await orFail('Failed to fetch historical metrics', () => getHistory(deps, userId, range)))
+    },
+  )
+
+  app.get(
+    '/api/metrics/:userId/performance',
+    answers({ 200: PerformanceMetrics }, 'not_found'),
+    internalKey,
+    async (c) => {
+      const userId = requireUser(c.var.principal, c.req.param('userId'))
+      return c.json(await orFail('Failed to fetch performance data', async () => getPerformance(deps, userId)))
+    },
+  )
+
+  app.get('/api/metrics/:userId/summary', answers({ 200: MetricsSummary }, 'not_found'), internalKey, async (c) => {
+    const userId = requireUser(c.var.principal, c.req.param('userId'))
+    return c.json(await orFail('Failed to fetch metrics summary', async () => getSummary(deps, userId)))
+  })
+
+  return app
+
+  /** @throws AppError `not_found` for a user who does not exist, and for another one than who asks. */
+  function requireUser(principal: Principal, userId: string): string {
+    const isOther = principal.kind === 'user' && principal.user.id !== userId
+    if (isOther || !hasUser(deps.db, userId)) throw new AppError('not_found', 'User not found')
+    return userId
+  }
+}
+
+function hasUser(db: Db, id: string): boolean {
+  return db.select({ id: users.id }).from(users).where(eq(users.id, id)).get() !== undefined
+}
+
+/** @throws AppError `internal` with `message` for whatever goes wrong. */
+async function orFail<T>(message: string, get: () => Promise<T>): Promise<T> {
+  try {
+    return await get()
+  } catch (cause) {
+    throw new AppError('internal', message, {}, { cause })
+  }
+}

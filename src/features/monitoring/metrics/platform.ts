@@ -1,0 +1,148 @@
+import { and, asc, count, eq, gte, inArray, sql } from 'drizzle-orm'
+import { addDays, type Clock, toDay } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { deploymentHistory } from '../../agents/operations/tables.ts'
+import { shownStatus } from '../../agents/registry/status.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { messageDays } from '../../conversations/chat/tables.ts'
+import type { MeasureDisk } from './disk.ts'
+import { toPercent } from './format.ts'
+import { getPerformance } from './performance.ts'
+import type { PerformanceMetrics, PlatformMetrics } from './schemas.ts'
+import { agentMetricHours, platformHours } from './tables.ts'
+
+export type PlatformMetricsDeps = { db: Db; clock: Clock; measureDisk: MeasureDisk }
+
+type Figures = PlatformMetrics['metrics']
+
+const DAYS = 30
+const MEGABYTE = 1024 * 1024
+
+/** Everything about one's own agents on one page, from stored rows. What was never measured is null. */
+export async function getPlatformMetrics(deps: PlatformMetricsDeps, user: SignedInUser): Promise<PlatformMetrics> {
+  const now = deps.clock.now()
+  return {
+    metrics: {
+      agents: countAgents(deps.db, user.id),
+      messages: countMessages(deps.db, user.id, now),
+      deployments: countDeployments(deps.db, user.id),
+      uptime: readUptime(deps.db, user.id, addDays(now, -DAYS)),
+      performance: toPerformance(getPerformance(deps, user.id)),
+      storage: await readStorage(deps.measureDisk),
+    },
+    timestamp: now.toISOString(),
+    status: 'ok',
+    plan: user.plan === 'free' ? null : user.plan,
+  }
+}
+
+function toPerformance({ responseTime, errorRate, cpu, memory }: PerformanceMetrics): Figures['performance'] {
+  const successRate = errorRate === null ? null : round(100 - errorRate)
+  return { averageResponseTime: responseTime, successRate, errorRate, cpu, memory }
+}
+
+function readUptime(db: Db, userId: string, since: Date): Figures['uptime'] {
+  return {
+    platformUptime: readPlatformUptime(db, since),
+    averageAgentUptime: readAgentUptime(db, userId, since),
+  }
+}
+
+function countAgents(db: Db, ownerId: string): PlatformMetrics['metrics']['agents'] {
+  const rows = db
+    .select({ status: shownStatus, agents: count() })
+    .from(agents)
+    .where(eq(agents.ownerId, ownerId))
+    .groupBy(shownStatus)
+    .all()
+  const sum = (isCounted: (status: string) => boolean) =>
+    rows.filter(({ status }) => isCounted(status)).reduce((total, row) => total + row.agents, 0)
+  const [total, active, failed] = [
+    sum(() => true),
+    // One that sleeps is in service: it wakes when it is needed.
+    sum((status) => status === 'running' || status === 'sleeping'),
+    sum((status) => status === 'error'),
+  ]
+  return { total, active, inactive: total - active - failed, failed }
+}
+
+/** Days, weeks from Monday, and months are of UTC (decisions, 25). Added up from the days of the user's agents. */
+function countMessages(db: Db, userId: string, now: Date): PlatformMetrics['metrics']['messages'] {
+  const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
+  const today = toDay(now)
+  const week = toDay(new Date(Date.UTC(year, month, date - ((now.getUTCDay() + 6) % 7))))
+  const first = toDay(new Date(Date.UTC(year, month, 1)))
+  const lines = sql`${messageDays.asked} + ${messageDays.answered}`
+  const since = (day: string) => sql<number>`coalesce(sum((${lines}) * (${messageDays.day} >= ${day})), 0)`
+  const row = db
+    .select({ today: since(today), thisWeek: since(week), thisMonth: since(first) })
+    .from(messageDays)
+    .innerJoin(agents, eq(agents.id, messageDays.agentId))
+    .where(and(eq(agents.ownerId, userId), gte(messageDays.day, earlier(week, first))))
+    .get()
+  return row ?? { today: 0, thisWeek: 0, thisMonth: 0 }
+}
+
+function earlier(one: string, other: string): string {
+  if (one < other) return one
+  return other
+}
+
+/** Every time that an agent was to be brought up; a repair and a reset are none. */
+function countDeployments(db: Db, ownerId: string): PlatformMetrics['metrics']['deployments'] {
+  const row = db
+    .select({
+      total: count(),
+      successful: sql<number>`coalesce(sum(${deploymentHistory.result} = 'succeeded'), 0)`,
+      failed: sql<number>`coalesce(sum(${deploymentHistory.result} IN ('failed', 'refused', 'rolled-back')), 0)`,
+    })
+    .from(deploymentHistory)
+    .innerJoin(agents, eq(agents.id, deploymentHistory.agentId))
+    .where(and(eq(agents.ownerId, ownerId), inArray(deploymentHistory.kind, ['deploy', 'start', 'restart', 'update'])))
+    .get()
+  return row ?? { total: 0, successful: 0, failed: 0 }
+}
+
+/** Of the time between the first and the last sample, how much the platform was up. */
+function readPlatformUptime(db: Db, since: Date): number | null {
+  const hours = db
+    .select()
+    .from(platformHours)
+    .where(gte(platformHours.hour, since))
+    .orderBy(asc(platformHours.hour))
+    .all()
+  const [first, last] = [hours[0], hours.at(-1)]
+  const spanMs = first && last ? last.lastAt.getTime() - first.firstAt.getTime() : 0
+  if (!first || spanMs === 0) return null
+  const upMs = hours.reduce((sum, hour) => sum + hour.upMs, 0)
+  return round(Math.min(100, toPercent(upMs, spanMs)), 2)
+}
+
+/** Of the samples of agents that should run, how many found them running. */
+function readAgentUptime(db: Db, ownerId: string, since: Date): number | null {
+  const row = db
+    .select({
+      samples: sql<number>`coalesce(sum(${agentMetricHours.samples}), 0)`,
+      measured: sql<number>`coalesce(sum(${agentMetricHours.measured}), 0)`,
+    })
+    .from(agentMetricHours)
+    .innerJoin(agents, eq(agents.id, agentMetricHours.agentId))
+    .where(and(eq(agents.ownerId, ownerId), gte(agentMetricHours.hour, since)))
+    .get()
+  return row && row.samples > 0 ? round(toPercent(row.measured, row.samples), 2) : null
+}
+
+async function readStorage(measureDisk: MeasureDisk): Promise<PlatformMetrics['metrics']['storage']> {
+  const { usedBytes, totalBytes } = await measureDisk()
+  return {
+    used: Math.round(usedBytes / MEGABYTE),
+    total: Math.round(totalBytes / MEGABYTE),
+    percentUsed: round(toPercent(usedBytes, totalBytes)),
+  }
+}
+
+function round(value: number, places = 1): number {
+  const factor = 10 ** places
+  return Math.round(value * factor) / factor
+}

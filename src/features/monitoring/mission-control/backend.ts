@@ -1,0 +1,177 @@
+import { and, desc, eq, or, type SQL } from 'drizzle-orm'
+import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import { formatMicroUsd, toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
+import type { BackendEnv, Principal } from '../../../http/env.ts'
+import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
+import { validate } from '../../../http/validate.ts'
+import { toBackendStatus } from '../../agents/registry/status.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { toCostUsd } from '../../ai/usage/costs.ts'
+import { wholeSpan } from '../../ai/usage/day-slices.ts'
+import { sumCostByAgent } from '../../ai/usage/queries.ts'
+import type { UsageRecorder } from '../../ai/usage/recording/record.ts'
+import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import { listTeams } from '../../conversations/swarms/teams.ts'
+import { bookings, events } from '../../payments/underground/tables.ts'
+import { listEdges } from './graph.ts'
+import { BackendBookings, BackendCosts, BackendGraph, BackendTraces, FleetQuery } from './schemas.ts'
+
+const MAX_NODES = 1000
+const MAX_TRACES = 50
+const MAX_BOOKINGS = 50
+
+export type MissionControlBackendDeps = {
+  db: Db
+  clock: Clock
+  internalKey: InternalKeyGuard
+  usage: Pick<UsageRecorder, 'flush'>
+}
+
+/** The fleet as services see it: of one user, or, for the operator, of all. A wrong key is 401 here (decisions, 1). */
+export function missionControlBackend(deps: MissionControlBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { db } = deps
+  const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
+  const query = validate('query', FleetQuery)
+
+  app.get('/api/mission-control/fleet/graph', answers({ 200: BackendGraph }, 'unauthenticated'), guard, query, (c) =>
+    c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
+  )
+
+  app.get(
+    '/api/mission-control/fleet/traces',
+    answers({ 200: BackendTraces }, 'unauthenticated'),
+    guard,
+    query,
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(listCalls(db, c.var.principal, c.req.valid('query').userId))
+    },
+  )
+
+  app.get(
+    '/api/mission-control/fleet/costs',
+    answers({ 200: BackendCosts }, 'unauthenticated'),
+    guard,
+    query,
+    async (c) => {
+      await deps.usage.flush()
+      return c.json(await listCosts(deps, rowsOf(usageDays.userId, c.var.principal, c.req.valid('query').userId)))
+    },
+  )
+
+  app.get(
+    '/api/mission-control/fleet/bookings',
+    answers({ 200: BackendBookings }, 'unauthenticated'),
+    guard,
+    query,
+    (c) => c.json(listBookings(db, c.var.principal, c.req.valid('query').userId)),
+  )
+
+  return app
+}
+
+/** Rows of the named user; a user who asks never leaves their own. */
+function rowsOf(column: AnySQLiteColumn, principal: Principal, userId: string | undefined): SQL | undefined {
+  return and(
+    principal.kind === 'user' ? eq(column, principal.user.id) : undefined,
+    userId === undefined ? undefined : eq(column, userId),
+  )
+}
+
+function getGraph(db: Db, principal: Principal, userId: string | undefined) {
+  const rows = db
+    .select()
+    .from(agents)
+    .where(rowsOf(agents.ownerId, principal, userId))
+    .orderBy(desc(agents.createdAt), desc(agents.id))
+    .limit(MAX_NODES)
+    .all()
+  const teams = listTeams(db, principal.kind === 'user' ? principal.user.id : (userId ?? null))
+  return {
+    nodes: rows.map(toNode),
+    edges: listEdges(rows, teams).map(({ id, from, to }) => ({ id, source: from, target: to, label: 'swarm' })),
+  }
+}
+
+function toNode({ id, name, status, model, plan, createdAt }: AgentRow) {
+  const metadata = { model, plan, createdAt: createdAt.toISOString() }
+  return { id, name, type: 'agent' as const, status: toBackendStatus(status), metadata }
+}
+
+function listCalls(db: Db, principal: Principal, userId: string | undefined) {
+  const condition = rowsOf(usageLogs.userId, principal, userId)
+  // Each in the order of the index that leads there.
+  const newestFirst = condition ? [desc(usageLogs.createdAt), desc(usageLogs.id)] : [desc(usageLogs.id)]
+  const rows = db
+    .select()
+    .from(usageLogs)
+    .where(condition)
+    .orderBy(...newestFirst)
+    .limit(MAX_TRACES)
+    .all()
+  return rows.map(toTrace)
+}
+
+function toTrace(call: typeof usageLogs.$inferSelect) {
+  return {
+    id: call.id,
+    user_id: call.userId,
+    agent_id: call.agentId,
+    model: call.model,
+    provider: call.provider,
+    input_tokens: call.inputTokens,
+    output_tokens: call.outputTokens,
+    cost_usd: call.isUnpriced ? null : toUsd(call.costMicroUsd),
+    latency_ms: call.latencyMs,
+    success: call.success,
+    created_at: call.createdAt.toISOString(),
+  }
+}
+
+async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL | undefined) {
+  const spent = await sumCostByAgent(db, wholeSpan(db, condition, clock.now()), condition)
+  return [...spent]
+    .sort(([, one], [, other]) => other.costMicroUsd - one.costMicroUsd)
+    .map(([agentId, cost]) => ({
+      agent_id: agentId,
+      total_spend: toCostUsd(cost),
+      ...(cost.unpricedCalls > 0 && { unpriced_calls: cost.unpricedCalls }),
+      category: 'ai',
+    }))
+}
+
+/** What agents have booked of each other, newest first, each with the name of its event or else of whom it is about. */
+function listBookings(db: Db, principal: Principal, userId: string | undefined) {
+  const isParty = (id: string | undefined) =>
+    id === undefined ? undefined : or(eq(bookings.payerId, id), eq(bookings.payeeId, id))
+  const rows = db
+    .select({ booking: bookings, eventName: events.name })
+    .from(bookings)
+    .leftJoin(events, eq(events.id, bookings.eventId))
+    .where(and(isParty(principal.kind === 'user' ? principal.user.id : undefined), isParty(userId)))
+    .orderBy(desc(bookings.createdAt), desc(bookings.id))
+    .limit(MAX_BOOKINGS)
+    .all()
+  return rows.map(({ booking, eventName }) => toBooking(booking, eventName))
+}
+
+function toBooking(booking: typeof bookings.$inferSelect, eventName: string | null) {
+  const price = formatMicroUsd(booking.guaranteeMicroUsd, 2)
+  return {
+    id: booking.id,
+    user_id: booking.payerId,
+    agent_id: booking.offeringAgentId,
+    talent_agent_id: booking.talentAgentId,
+    event_id: booking.eventId,
+    event_name: eventName ?? booking.talentName,
+    status: booking.status,
+    proposed_price_usdc: price,
+    final_price_usdc: booking.status === 'confirmed' ? price : null,
+    created_at: booking.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,42 @@
+import { createDockerPing } from '../../adapters/runtimes/engine/engine.ts'
+import type { Config } from '../../core/config.ts'
+import type { openAgents } from '../agents/open.ts'
+import type { Base } from '../base.ts'
+import type { openConversations } from '../conversations/open.ts'
+import { createFaultFinder } from './health/faults.ts'
+import { createHostProbe } from './health/host.ts'
+import { createReadiness } from './health/readiness.ts'
+import { createDiskProbe } from './metrics/disk.ts'
+import { createDatabaseProbe } from './tracing/database-size.ts'
+import { type ExpositionDeps, openExposition } from './tracing/exposition.ts'
+
+type MonitoringSettings = Pick<Config, 'agents' | 'dataDir' | 'databaseFile' | 'metricsToken'>
+
+type ViewsParts = Pick<ReturnType<typeof openAgents>, 'diskFloor' | 'runtimes'> &
+  Pick<ReturnType<typeof openConversations>, 'turns'>
+
+/** Opens what the rooms of views share. `countUnderWay` is of the listeners. */
+export function openMonitoring(
+  { db, clock }: Base,
+  { agents, dataDir, databaseFile, metricsToken }: MonitoringSettings,
+  { diskFloor, runtimes, turns }: ViewsParts,
+  countUnderWay: ExpositionDeps['countUnderWay'],
+) {
+  const measureDatabase = createDatabaseProbe(databaseFile)
+  return {
+    metricsToken,
+    measureDatabase,
+    exposition: openExposition({
+      db,
+      measureDatabase,
+      measureFreeDisk: diskFloor.measure,
+      countUnderWay,
+      countTurns: turns.count,
+    }),
+    findFailing: createReadiness({ db, clock, runtimes, diskFloor }),
+    findFaults: createFaultFinder({ db, clock, diskFloor }),
+    isDockerAvailable: createDockerPing(agents.dockerHost),
+    measureDisk: createDiskProbe(dataDir),
+    probeHost: createHostProbe(),
+  }
+}

@@ -1,0 +1,91 @@
+import { Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { answers } from '../../../http/answers.ts'
+import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import type { SignUp } from '../../accounts/accounts/register.ts'
+import { isPlanName, type PlanName } from '../../accounts/plans/plans.ts'
+import {
+  type CheckoutDeps,
+  changePlan,
+  openPortal,
+  setEnding,
+  startCreditCheckout,
+  startPlanCheckout,
+} from '../cards/checkout.ts'
+import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
+import { Billing, BillingOutcome, BillingRequest, PlanList } from './schemas.ts'
+import { listPlans, type ShowBillingDeps, showBilling, toUsage } from './show.ts'
+
+export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards; signUp: SignUp }
+
+/** Plan, use, cards and own provider keys of the signed-in user (Interface 4.15). */
+export function billingWeb(deps: BillingWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { withSession, signedIn } = deps.guards
+
+  app.get('/api/billing', answers({ 200: Billing }), signedIn, (c) => c.json(showBilling(deps, c.var.user)))
+
+  app.get('/api/plans', answers({ 200: PlanList }), (c) => c.json(listPlans(deps)))
+
+  app.post(
+    '/api/billing',
+    answers(
+      { 200: BillingOutcome },
+      ...(['not_found', 'conflict', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'] as const),
+    ),
+    routeTraits({ worksOnFullDisk: true }),
+    withSession,
+    validate('json', BillingRequest),
+    async (c) => c.json(await runBillingAction(deps, c.var.user, c.req.valid('json'))),
+  )
+
+  return app
+}
+
+/** What is ordered here takes effect when the card service says that it happened. */
+const ASKED = 'It takes effect as soon as the card service confirms it.'
+
+async function runBillingAction(deps: BillingWebDeps, user: SignedInUser, request: BillingRequest) {
+  switch (request.action) {
+    case 'enable-byok': {
+      const { provider } = request
+      await deps.ownKeys.enable(user.id, provider, request.apiKey)
+      return done(`BYOK enabled with ${provider}. You'll pay ${provider} directly for AI usage.`)
+    }
+    case 'disable-byok':
+      await deps.ownKeys.disable(user.id)
+      return done('BYOK disabled. Using platform credits.')
+    case 'get-usage':
+      return toUsage(deps, user)
+    case 'create-checkout':
+      return { url: await startPlanCheckout(deps, user, requirePlan(request.plan)) }
+    case 'buy-credits': {
+      const pack = requireCreditPack(request.pack ?? request.amount)
+      const { credits, priceUsd } = CREDIT_PACKS[pack]
+      return { success: true, url: await startCreditCheckout(deps, user, pack), credits, price: `$${priceUsd}` }
+    }
+    case 'change-plan':
+      await changePlan(deps, user.id, requirePlan(request.plan))
+      return done(`Your plan changes. ${ASKED}`)
+    case 'open-portal':
+      return { url: await openPortal(deps, user.id) }
+    case 'cancel':
+      await setEnding(deps, user.id, request.subscriptionId, true)
+      return done(`Your subscription ends with the period that is paid. ${ASKED}`)
+    case 'restore':
+      await setEnding(deps, user.id, request.subscriptionId, false)
+      return done(`Your subscription goes on. ${ASKED}`)
+  }
+}
+
+function done(message: string) {
+  return { success: true, message }
+}
+
+function requirePlan(plan: string): PlanName {
+  if (!isPlanName(plan)) throw new AppError('invalid', 'Invalid plan')
+  return plan
+}

@@ -1,0 +1,227 @@
+import { and, desc, eq, inArray, isNotNull, lte, ne } from 'drizzle-orm'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { enqueueMail } from '../../accounts/mails/send-mail.ts'
+import { PLANS } from '../../accounts/plans/plans.ts'
+import { type UserRow, users } from '../../accounts/users/tables.ts'
+import { setGrantedStorage } from '../../agents/storage/grant.ts'
+import { replaceDuplicates } from './duplicates.ts'
+import type { SubscriptionEvent } from './event-schemas.ts'
+import { findPlanByPrice, STORAGE_UPGRADE } from './prices.ts'
+import { type CardSubscriptionRow, cardCustomers, cardSubscriptions } from './tables.ts'
+
+export type SubscriptionDeps = { db: Db; clock: Clock; enqueue: Enqueue; cardGraceDays: number }
+
+const HOUR_MS = 3_600_000
+/** How the card service calls the states that count as paid, and the one in which it still tries to be paid. */
+const PAID = ['active', 'trialing']
+const PAST_DUE = 'past_due'
+/** Nothing was paid yet: there is nothing to take note of. */
+const NOT_BEGUN = ['incomplete', 'incomplete_expired']
+
+/**
+ * Takes note of what an event says of a subscription, and gives its user what follows from it. Events come in any order: one
+ * that is older than what is known, and any about what has ended, changes nothing.
+ * @returns what it did, for the list of events.
+ */
+export function applySubscription(
+  tx: Tx,
+  deps: SubscriptionDeps,
+  event: SubscriptionEvent,
+  { type, at }: { type: string; at: Date },
+): string {
+  const known = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, event.id)).get()
+  const userId = known?.userId ?? event.metadata.userId
+  const user = userId === undefined ? undefined : tx.select().from(users).where(eq(users.id, userId)).get()
+  if (!user) return 'nobody here'
+  const state = type.endsWith('.deleted') ? 'ended' : toState(event.status)
+  if (state === null) return 'not begun'
+  if (known && (known.state === 'ended' || isOlder(known, state, { type, at }))) return 'older than what is known'
+  const terms = toTerms(event, known)
+  if (terms === null) return 'not a price of ours'
+  const grace = toGrace(deps, known, state, at)
+  saveSubscription(tx, deps, event, { ...terms, ...grace, state, userId: user.id, toldAt: at })
+  replaceDuplicates(tx, deps, user)
+  if (isKept(tx, event.id)) saveCustomer(tx, user.id, event.customer, deps.clock.now())
+  // Whoever had two plans was told when the second one was paid.
+  if (!known?.replacedBy) mailAboutChange(tx, deps, user, { before: known?.state, after: state })
+  settleRights(tx, deps, user)
+  return state
+}
+
+/** Times of events are whole seconds: of those in one, the beginning comes first. The end is the end whenever it comes. */
+function isOlder(
+  { toldAt }: CardSubscriptionRow,
+  state: CardSubscriptionRow['state'],
+  { type, at }: { type: string; at: Date },
+): boolean {
+  if (state === 'ended') return false
+  return at < toldAt || (at.getTime() === toldAt.getTime() && type.endsWith('.created'))
+}
+
+function toState(status: string): CardSubscriptionRow['state'] | null {
+  if (PAID.includes(status)) return 'active'
+  if (status === PAST_DUE) return 'past_due'
+  return NOT_BEGUN.includes(status) ? null : 'ended'
+}
+
+/** What was bought: what is charged decides on the plan. A price that was changed elsewhere leaves a known one as it is. */
+function toTerms({ metadata, currency, minorUnits }: SubscriptionEvent, known: CardSubscriptionRow | undefined) {
+  if (known?.purpose === 'storage' || metadata.purpose === 'storage') return { purpose: 'storage' as const, plan: null }
+  const plan = findPlanByPrice(currency, minorUnits) ?? known?.plan ?? null
+  return plan === null ? null : { purpose: 'plan' as const, plan }
+}
+
+function toGrace(
+  { cardGraceDays }: SubscriptionDeps,
+  known: CardSubscriptionRow | undefined,
+  state: CardSubscriptionRow['state'],
+  at: Date,
+) {
+  if (state !== 'past_due') return { pastDueSince: null, graceEndsAt: null }
+  // A grace that is over is not begun again by the next attempt to be paid.
+  if (known?.state === 'past_due') return { pastDueSince: known.pastDueSince, graceEndsAt: known.graceEndsAt }
+  return { pastDueSince: at, graceEndsAt: addDays(at, cardGraceDays) }
+}
+
+type Applied = Pick<
+  CardSubscriptionRow,
+  'purpose' | 'plan' | 'pastDueSince' | 'graceEndsAt' | 'state' | 'userId' | 'toldAt'
+>
+
+function saveSubscription(tx: Tx, { clock }: SubscriptionDeps, event: SubscriptionEvent, applied: Applied): void {
+  const { userId, ...columns } = applied
+  const row = {
+    ...columns,
+    isEnding: event.cancel_at_period_end === true || (event.cancel_at ?? null) !== null,
+    paidUntil: event.paidUntil,
+  }
+  tx.insert(cardSubscriptions)
+    .values({ ...row, id: event.id, userId, createdAt: clock.now() })
+    .onConflictDoUpdate({ target: cardSubscriptions.id, set: row })
+    .run()
+}
+
+/** The customer of what goes on is the one whose card and invoices its user wants to see. */
+function isKept(tx: Tx, id: string): boolean {
+  const row = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, id)).get()
+  return row !== undefined && row.state !== 'ended' && row.replacedBy === null
+}
+
+export function saveCustomer(tx: Tx, userId: string, customerId: string, createdAt: Date): void {
+  tx.insert(cardCustomers)
+    .values({ userId, customerId, createdAt })
+    .onConflictDoUpdate({ target: cardCustomers.userId, set: { customerId } })
+    .run()
+}
+
+function mailAboutChange(
+  tx: Tx,
+  { enqueue }: SubscriptionDeps,
+  user: UserRow,
+  { before, after }: { before: CardSubscriptionRow['state'] | undefined; after: CardSubscriptionRow['state'] },
+): void {
+  const address = { userId: user.id, address: user.email }
+  if (after === 'past_due' && before !== 'past_due') enqueueMail(tx, enqueue, { mail: 'payment-failed', ...address })
+  if (after === 'active' && before === 'past_due') enqueueMail(tx, enqueue, { mail: 'payment-made-good', ...address })
+  if (after === 'ended' && before !== undefined && before !== 'ended') {
+    enqueueMail(tx, enqueue, { mail: 'subscription-ended', ...address })
+  }
+}
+
+/**
+ * Gives a user the largest plan and all the storage that cards pay for now. A plan that came from elsewhere, an administrator
+ * or the command line, is left alone by subscriptions that do not pay.
+ */
+function settleRights(tx: Tx, { clock }: Pick<SubscriptionDeps, 'clock'>, user: UserRow): void {
+  const now = clock.now()
+  const all = tx
+    .select()
+    .from(cardSubscriptions)
+    .where(eq(cardSubscriptions.userId, user.id))
+    .orderBy(desc(cardSubscriptions.createdAt))
+    .all()
+  const paying = all.filter((row) => isPaying(row, now))
+  const storages = paying.filter(({ purpose }) => purpose === 'storage').length
+  setGrantedStorage(tx, user.id, storages * STORAGE_UPGRADE.bytes)
+  const due = findLargestPlan(paying) ?? findPlanUnpaid(user, all)
+  if (due) setPlan(tx, user, due, now)
+}
+
+function findLargestPlan(paying: CardSubscriptionRow[]): PlanColumns | null {
+  const best = paying
+    .flatMap(({ id, plan }) => (plan === null ? [] : [{ id, plan, priceGbp: PLANS[plan].priceGbp }]))
+    .sort((one, other) => other.priceGbp - one.priceGbp)[0]
+  return best ? { plan: best.plan, subscriptionStatus: 'active', subscriptionId: best.id } : null
+}
+
+/** The plan of a user for whom no subscription pays; null when theirs came from none. */
+function findPlanUnpaid(user: UserRow, all: CardSubscriptionRow[]): PlanColumns | null {
+  const last = all.find(({ id }) => id === user.subscriptionId)
+  if (!last) return null
+  if (last.state === 'past_due') return { plan: user.plan, subscriptionStatus: 'past_due' }
+  return { plan: 'free', subscriptionStatus: 'canceled', subscriptionId: null }
+}
+
+/** Is it paid for, or still within its grace? */
+function isPaying({ state, graceEndsAt }: CardSubscriptionRow, now: Date): boolean {
+  return state === 'active' || (state === 'past_due' && graceEndsAt !== null && graceEndsAt > now)
+}
+
+type PlanColumns = Pick<UserRow, 'plan' | 'subscriptionStatus'> & Partial<Pick<UserRow, 'subscriptionId'>>
+
+function setPlan(tx: Tx, before: UserRow, after: PlanColumns, now: Date): void {
+  if (Object.entries(after).every(([name, value]) => before[name as keyof PlanColumns] === value)) return
+  tx.update(users)
+    .set({ ...after, updatedAt: now })
+    .where(eq(users.id, before.id))
+    .run()
+  const detail = {
+    plan: [before.plan, after.plan],
+    subscriptionStatus: [before.subscriptionStatus, after.subscriptionStatus],
+  }
+  recordAudit(tx, { actor: 'cards', action: 'account.change', target: before.id, detail }, now)
+}
+
+/** Subscriptions of a user that have not ended, newest first. */
+export function listSubscriptions(db: Db, userId: string): CardSubscriptionRow[] {
+  return db
+    .select()
+    .from(cardSubscriptions)
+    .where(and(eq(cardSubscriptions.userId, userId), ne(cardSubscriptions.state, 'ended')))
+    .orderBy(desc(cardSubscriptions.createdAt), desc(cardSubscriptions.id))
+    .all()
+}
+
+/** Takes plan and storage from whoever did not pay within the grace, and says so by mail. */
+export function cardGraceJob(deps: SubscriptionDeps): RepeatingJob {
+  return { name: 'cards.grace', everyMs: HOUR_MS, run: () => endGraces(deps) }
+}
+
+export async function endGraces(deps: SubscriptionDeps): Promise<void> {
+  const isOver = and(isNotNull(cardSubscriptions.graceEndsAt), lte(cardSubscriptions.graceEndsAt, deps.clock.now()))
+  const over = deps.db.select({ id: cardSubscriptions.id }).from(cardSubscriptions).where(isOver).all()
+  if (over.length === 0) return
+  await write(deps.db, (tx) => {
+    const ids = over.map(({ id }) => id)
+    const rows = tx
+      .select()
+      .from(cardSubscriptions)
+      .where(and(inArray(cardSubscriptions.id, ids), isOver))
+      .all()
+    for (const row of rows) endGrace(tx, deps, row)
+  })
+}
+
+function endGrace(tx: Tx, deps: SubscriptionDeps, { id, userId }: CardSubscriptionRow): void {
+  // That it is past due stays; that there is something to wait for does not.
+  tx.update(cardSubscriptions).set({ graceEndsAt: null }).where(eq(cardSubscriptions.id, id)).run()
+  const user = tx.select().from(users).where(eq(users.id, userId)).get()
+  if (!user) return
+  enqueueMail(tx, deps.enqueue, { mail: 'grace-ended', userId: user.id, address: user.email })
+  settleRights(tx, deps, user)
+}

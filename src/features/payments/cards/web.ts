@@ -1,0 +1,92 @@
+import { type Context, Hono } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { answers, Received } from '../../../http/answers.ts'
+import { receiveBytes } from '../../../http/bodies/body.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { findPlan, isPlanName } from '../../accounts/plans/plans.ts'
+import { type CheckoutDeps, startCreditCheckout, startPlanCheckout, startStorageCheckout } from './checkout.ts'
+import { receiveCardEvent } from './events.ts'
+import { requireCreditPack } from './prices.ts'
+import { PaymentPage } from './schemas.ts'
+import type { SubscriptionDeps } from './subscriptions.ts'
+
+export type CardsWebDeps = CheckoutDeps & SubscriptionDeps & { log: Log; guards: Guards }
+
+/** Ways to the pages of the card service, and what it tells us (Interface 4.15). Prices are ours, never the caller's. */
+export function cardsWeb(deps: CardsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const leadsToPay = routeTraits({ scope: 'payments' })
+
+  app.get(
+    '/api/payments/checkout',
+    answers({ 303: null }, 'invalid', 'conflict', 'upstream_failed', 'unavailable'),
+    leadsToPay,
+    signedIn,
+    (c) =>
+      lead(c, '/pricing', async () => {
+        const plan = c.req.query('plan')
+        if (!isPlanName(plan)) throw new AppError('invalid', 'Invalid plan', { code: 'INVALID_PLAN' })
+        // An administrator has the largest plan already (Interface 2).
+        if (c.var.user.isAdmin) return `/billing?plan=${plan}&admin=1`
+        return startPlanCheckout(deps, c.var.user, plan)
+      }),
+  )
+
+  app.get('/api/payments/credits', answers({ 303: null }, 'invalid', 'unavailable'), leadsToPay, signedIn, (c) =>
+    lead(c, '/billing', () => startCreditCheckout(deps, c.var.user, requireCreditPack(c.req.query('price')))),
+  )
+
+  // Whoever has no space left buys some.
+  const onFullDisk = routeTraits({ scope: 'payments', worksOnFullDisk: true })
+  app.post(
+    '/api/payments/storage-upgrade',
+    answers({ 200: PaymentPage }, 'payment_required', 'unavailable'),
+    onFullDisk,
+    signedIn,
+    async (c) => {
+      if (!findPlan(deps.db, c.var.user.plan))
+        throw new AppError('payment_required', 'Choose a plan first', { code: 'PLAN_REQUIRED' })
+      return c.json({ url: await startStorageCheckout(deps, c.var.user) })
+    },
+  )
+
+  app.post(
+    '/api/webhooks/stripe',
+    answers({ 200: Received }, 'invalid', 'payment_required', 'not_found', 'conflict', 'unavailable'),
+    routeTraits({ worksOnFullDisk: true }),
+    async (c) => {
+      const event = await deps.cards.readEvent(await receiveBytes(c), c.req.header('stripe-signature'))
+      const outcome = await receiveCardEvent(deps, event)
+      deps.log.info({ event: event.id, type: event.type, outcome }, 'an event of the card service')
+      return c.json({ received: true })
+    },
+  )
+
+  return app
+}
+
+/** Words for what went wrong that older pages know. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  INVALID_PLAN: 'invalid_plan',
+  NOT_CONFIGURED: 'stripe_not_configured',
+  ALREADY_SUBSCRIBED: 'already_subscribed',
+}
+
+/**
+ * Leads a browser to where `find` says, or back to the page `from` with what went wrong; any other client is told it.
+ * @throws AppError as `find`, for clients that are no browser.
+ */
+async function lead(c: Context<WebEnv>, from: string, find: () => Promise<string>): Promise<Response> {
+  try {
+    return c.redirect(await find(), 303)
+  } catch (error) {
+    if (!(error instanceof AppError) || !c.req.header('accept')?.includes('text/html')) throw error
+    const code = String(error.extra.code ?? '')
+    const problem = PROBLEMS[code] ?? (error.kind === 'invalid' ? 'invalid_price' : 'checkout_failed')
+    return c.redirect(`${from}?error=${problem}`, 303)
+  }
+}

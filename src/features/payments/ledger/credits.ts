@@ -1,0 +1,37 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { GrantCredits } from '../../accounts/referrals/referrals.ts'
+import { creditsOf, houseAccount, MICRO_USD_PER_CREDIT } from './accounts.ts'
+import { post, readBalance } from './post.ts'
+
+/** Whole credits that a user has: what is left of a started one is not counted. */
+export function readCredits(db: Db, userId: string): number {
+  return Math.floor(readBalance(db, creditsOf(userId)) / MICRO_USD_PER_CREDIT)
+}
+
+/** Credits that the operator gives, once for each cause. */
+export function createGrantCredits(deps: { clock: Clock }): GrantCredits {
+  return (tx, { userId, credits, ...entry }) => {
+    const amount = credits * MICRO_USD_PER_CREDIT
+    const lines = [
+      { account: creditsOf(userId), amount },
+      { account: houseAccount('grants', 'USD'), amount: -amount },
+    ]
+    post(tx, deps, { ...entry, lines })
+  }
+}
+
+/** Gives or takes so much that exactly `credits` are there; nothing when they are. `cause` is used once. */
+export function setCredits(
+  tx: Tx,
+  deps: { clock: Clock },
+  change: { userId: string; credits: number; cause: string; memo: string },
+): void {
+  const amount = change.credits * MICRO_USD_PER_CREDIT - readBalance(tx, creditsOf(change.userId))
+  if (amount === 0) return
+  const lines = [
+    { account: creditsOf(change.userId), amount },
+    { account: houseAccount('grants', 'USD'), amount: -amount },
+  ]
+  post(tx, deps, { cause: change.cause, memo: change.memo, lines })
+}

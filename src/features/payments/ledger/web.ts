@@ -1,0 +1,55 @@
+import { eq } from 'drizzle-orm'
+import { Hono } from 'hono'
+import { type Clock, toDay } from '../../../core/clock.ts'
+import type { Log } from '../../../core/log.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
+import { countRows } from '../../../db/count-rows.ts'
+import type { Db } from '../../../db/open.ts'
+import { answers } from '../../../http/answers.ts'
+import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { type Exports, sendExport } from '../../../http/streams/exports.ts'
+import { validate } from '../../../http/validate.ts'
+import { referrals, users } from '../../accounts/users/tables.ts'
+import { creditsOf } from './accounts.ts'
+import { readCredits } from './credits.ts'
+import { exportLedgerCsv } from './export-csv.ts'
+import { listLedger } from './list.ts'
+import { readBalance } from './post.ts'
+import { Credits, LedgerPage, LedgerQuery } from './schemas.ts'
+
+export type LedgerWebDeps = { db: Db; clock: Clock; log: Log; guards: Guards; exports: Exports }
+
+/** What the signed-in user has paid ahead, and every movement of it (Interface 4.15). */
+export function ledgerWeb(deps: LedgerWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get('/api/credits', answers({ 200: Credits }), signedIn, (c) => c.json(toCredits(deps.db, c.var.user)))
+
+  app.get('/api/ledger', answers({ 200: LedgerPage }), signedIn, validate('query', LedgerQuery), (c) =>
+    c.json(listLedger(deps.db, c.var.user.id, c.req.valid('query'))),
+  )
+
+  app.get('/api/ledger/export', answers({ 200: 'text/csv' }, 'limited'), signedIn, (c) =>
+    sendExport(c, deps, () => ({
+      name: `ledger-${toDay(deps.clock.now())}.csv`,
+      type: 'text/csv; charset=utf-8; header=present',
+      pieces: exportLedgerCsv(deps.db, c.var.user.id),
+    })),
+  )
+
+  return app
+}
+
+function toCredits(db: Db, { id, plan }: SignedInUser): Credits {
+  const row = db.select({ referralCode: users.referralCode }).from(users).where(eq(users.id, id)).get()
+  const referralCount = countRows(db, referrals, eq(referrals.referrerId, id))
+  return {
+    credits: readCredits(db, id),
+    referralCode: row?.referralCode ?? null,
+    referralCount,
+    plan,
+    balanceUsd: formatMicroUsd(readBalance(db, creditsOf(id)), 2),
+  }
+}

@@ -1,0 +1,52 @@
+import { createColonyUpstream } from '../../adapters/colony/upstream.ts'
+import { createCards } from '../../adapters/payments/cards.ts'
+import { createChainCharges } from '../../adapters/payments/chain-charges.ts'
+import type { Config } from '../../core/config.ts'
+import type { Base } from '../base.ts'
+import { settleAuthorization } from './paid-calls/settle.ts'
+import { openWallets, type WalletSettings } from './wallets/open.ts'
+import type { PaymentRow } from './wallets/tables.ts'
+import { createColony, createTiers } from './x402/colony.ts'
+import type { CountQuestions } from './x402/deeds.ts'
+import { createUpstreamReads } from './x402/gateway.ts'
+import { settleUpstream } from './x402/upstream-payment.ts'
+
+type PaymentsSettings = Pick<Config, 'mode' | 'x402GatewayUrl' | 'cards' | 'paidGateway'> &
+  WalletSettings & { appUrl: string }
+
+/** Opens what the rooms of money share. At home nobody pays for a plan. */
+export function openPayments(
+  base: Base,
+  settings: PaymentsSettings,
+  above: { countQuestions: CountQuestions; standsBack: boolean },
+) {
+  const { appUrl, mode, x402GatewayUrl } = settings
+  const colonyUpstream = x402GatewayUrl === undefined ? null : createColonyUpstream(x402GatewayUrl, base)
+  const wallets = openWallets(settings)
+  return {
+    plansArePaid: mode !== 'home',
+    ...wallets,
+    cards: createCards(settings.cards, base),
+    cardGraceDays: settings.cards.graceDays,
+    chainCharges: openChainCharges(base, settings),
+    colonyUpstream,
+    colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
+    // Another gateway has its own tiers, and takes its own prices.
+    findTier: colonyUpstream ? () => 'new' as const : createTiers({ ...base, ...above }),
+    settleElsewhere: createSettlement({ ...base, ...wallets, ...above, colonyUpstream }),
+  }
+}
+
+/** What is paid with the request itself. Its challenges are sealed with a key of their own. */
+function openChainCharges(base: Base, settings: PaymentsSettings) {
+  const { paidGateway, baseRpcUrl, siweChainId, usdcAddress, appUrl } = settings
+  const secretKey = Buffer.from(base.sealer.deriveKey('gateway-challenges')).toString('base64')
+  const chain = { rpcUrl: baseRpcUrl, chainId: siweChainId, token: usdcAddress }
+  return createChainCharges({ ...paidGateway, ...chain, secretKey, appUrl }, base)
+}
+
+/** What became of payments that leave by other ways than a transaction of ours. */
+function createSettlement(deps: Parameters<typeof settleUpstream>[0] & Parameters<typeof settleAuthorization>[0]) {
+  return (payment: PaymentRow) =>
+    payment.kind === 'authorization' ? settleAuthorization(deps, payment) : settleUpstream(deps, payment)
+}

@@ -1,0 +1,117 @@
+import { and, asc, eq, inArray } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import { VERSION } from '../../../core/version.ts'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { planInForce } from '../../accounts/plans/plans.ts'
+import { BUILT_IN, isFeatured } from './built-in.ts'
+import { countEnabledSkills } from './limit.ts'
+import { hasActions } from './runners/runners.ts'
+import type { Marketplace, Skill, SkillDetail, SkillQuery } from './schemas.ts'
+import { parseSkillText, type SkillText } from './skill-text.ts'
+import { installedSkills, ownSkills, skillFigures } from './tables.ts'
+
+/** A skill that somebody can install. `version` is the program's for those that come with it. */
+export type OfferedSkill = { text: SkillText; source: Skill['source']; version: string }
+
+/** What there is to install: for everybody the skills of the program, for `user` their own as well. Featured ones first. */
+export function listMarketplace(db: Db, user: SignedInUser | null, query: SkillQuery): Marketplace {
+  const all = listOffered(db, user).map((offered) => toSkill(offered, 0))
+  const downloads = readDownloads(
+    db,
+    all.map(({ id }) => id),
+  )
+  const skills = all.map((skill) => ({ ...skill, downloads: downloads.get(skill.id) ?? 0 })).sort(byRank)
+  const installed = user ? listInstalled(db, user.id, query.agentId) : null
+  return {
+    skills: skills.filter((skill) => matches(skill, query)),
+    categories: [...new Set(skills.map(({ category }) => category))].sort(),
+    featured: skills.filter(({ featured }) => featured),
+    installedSkillIds: [...new Set(installed?.map(({ skillId }) => skillId))],
+    installed,
+    limit: user && { used: countEnabledSkills(db, user.id), allowed: planInForce(db, user).skills },
+  }
+}
+
+/** One of the program's skills, or one of the user's own. @throws AppError `not_found`. */
+export function getOffered(db: Db, userId: string | null, name: string): OfferedSkill {
+  const builtIn = BUILT_IN.get(name)
+  if (builtIn) return { text: builtIn, source: 'built-in', version: VERSION }
+  const isOwn = and(eq(ownSkills.userId, userId ?? ''), eq(ownSkills.name, name))
+  const row = db.select().from(ownSkills).where(isOwn).get()
+  if (!row) throw new AppError('not_found', 'Skill not found')
+  return toOffered(row)
+}
+
+/** With its whole file. @throws AppError `not_found`. */
+export function getSkillDetail(db: Db, userId: string | null, name: string): SkillDetail {
+  const offered = getOffered(db, userId, name)
+  const skill = toSkill(offered, readDownloads(db, [name]).get(name) ?? 0)
+  return { ...skill, skill: name, content: offered.text.content }
+}
+
+export function toSkill({ text, source, version }: OfferedSkill, downloads: number): Skill {
+  return {
+    id: text.name,
+    name: text.title,
+    description: text.description,
+    category: text.category,
+    author: source === 'built-in' ? 'Stead' : 'you',
+    source,
+    version,
+    checksum: text.checksum,
+    downloads,
+    rating: null,
+    featured: source === 'built-in' && isFeatured(text.name),
+    hasActions: source === 'built-in' && hasActions(text.name),
+    mcpEnabled: false,
+    mcpConfig: null,
+  }
+}
+
+export function toOffered(row: typeof ownSkills.$inferSelect): OfferedSkill {
+  return { text: parseSkillText(row.content), source: 'own', version: String(row.version) }
+}
+
+function listOffered(db: Db, user: SignedInUser | null): OfferedSkill[] {
+  const builtIn = [...BUILT_IN.values()].map((text): OfferedSkill => ({ text, source: 'built-in', version: VERSION }))
+  if (!user) return builtIn
+  const own = db.select().from(ownSkills).where(eq(ownSkills.userId, user.id)).orderBy(asc(ownSkills.name)).all()
+  return [...builtIn, ...own.map(toOffered)]
+}
+
+/** Counted for skills of the program alone. */
+function readDownloads(db: Db, names: string[]): Map<string, number> {
+  const rows = db.select().from(skillFigures).where(inArray(skillFigures.skillId, names)).all()
+  return new Map(rows.map(({ skillId, downloads }) => [skillId, downloads]))
+}
+
+function listInstalled(db: Db, userId: string, agentId: string | undefined) {
+  const isTheirs = and(
+    eq(installedSkills.userId, userId),
+    agentId === undefined ? undefined : eq(installedSkills.agentId, agentId),
+  )
+  const rows = db.select().from(installedSkills).where(isTheirs).orderBy(asc(installedSkills.id)).all()
+  return rows.map(({ agentId, skillId, enabled, createdAt }) => ({
+    agentId,
+    skillId,
+    enabled,
+    createdAt: createdAt.toISOString(),
+  }))
+}
+
+function matches(skill: Skill, { category, featured, search }: SkillQuery): boolean {
+  if (category && skill.category !== category) return false
+  if (featured === 'true' && !skill.featured) return false
+  const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+  const text = `${skill.id} ${skill.name} ${skill.description} ${skill.category}`.toLowerCase()
+  return words.every((word) => text.includes(word))
+}
+
+function byRank(one: Skill, other: Skill): number {
+  return (
+    Number(other.featured) - Number(one.featured) ||
+    other.downloads - one.downloads ||
+    one.name.localeCompare(other.name, 'en')
+  )
+}

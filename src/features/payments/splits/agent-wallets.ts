@@ -1,0 +1,51 @@
+import { and, eq } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
+import type { Principal } from '../../../http/env.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { readBalance, type TokenChains } from '../wallets/balance.ts'
+import { type CreateWalletDeps, createWallet } from '../wallets/create.ts'
+import { managedWallets, type WalletRow } from '../wallets/tables.ts'
+import type { CreateAgentWalletRequest } from './schemas.ts'
+import { houseWallets } from './tables.ts'
+
+/**
+ * Returns the wallet of a user's agent, and creates it when there is none (Interface 4.8).
+ * @throws AppError `not_found` for a user that is missing or not the principal, and for an agent that is not the user's.
+ */
+export async function createAgentWallet(
+  deps: CreateWalletDeps,
+  principal: Principal,
+  { userId, agentId }: CreateAgentWalletRequest,
+): Promise<WalletRow> {
+  requireUser(deps.db, principal, userId)
+  return (await createWallet(deps, { userId, agentId })).wallet
+}
+
+/** @throws AppError `not_found` for a user that is missing, and for any but the principal itself, who is no operator. */
+export function requireUser(db: Db, principal: Principal, userId: string): void {
+  const isAllowed = principal.kind === 'operator' || principal.user.id === userId
+  const user = isAllowed && db.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
+  if (!user) throw new AppError('not_found', 'User not found')
+}
+
+/** Micro-dollars in USDC on a wallet of the named user. @throws AppError `not_found`, `unavailable` without a chain. */
+export async function readAgentBalance(
+  deps: { db: Db; tokenChains: TokenChains },
+  principal: Principal,
+  { userId, address }: { userId: string; address: string },
+): Promise<bigint> {
+  const isTheirs = principal.kind === 'operator' || principal.user.id === userId
+  const wallet = isTheirs ? findSplitWallet(deps.db, userId, address) : null
+  if (!wallet) throw new AppError('not_found', 'Wallet not found')
+  return readBalance(deps.tokenChains, 'USDC', wallet.address)
+}
+
+/** A wallet by its address in any case: of the user, or of the house under the user's name. */
+export function findSplitWallet(db: Db, userId: string, address: string): WalletRow | null {
+  const wallet = db.select().from(managedWallets).where(eq(managedWallets.address, address.toLowerCase())).get()
+  if (!wallet) return null
+  if (wallet.userId !== null) return wallet.userId === userId ? wallet : null
+  const isNamed = and(eq(houseWallets.walletId, wallet.id), eq(houseWallets.userId, userId))
+  return db.select().from(houseWallets).where(isNamed).get() ? wallet : null
+}

@@ -1,0 +1,50 @@
+import { Hono } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import { validate } from '../../../http/validate.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import { OwnMessage, SendRequest, SentMessage } from './schemas.ts'
+import { createMessageSender, type SendDeps } from './send-message.ts'
+import { sendOwnMessage } from './send-own-message.ts'
+
+/** The bus between agents: a message is its own proof, whoever brings it (Interface 4.8). */
+export function busBackend(
+  deps: Omit<SendDeps, 'agentsDomain'> & { addresses: { agentsDomain: string }; callers: CallerFinder },
+) {
+  const app = new Hono<AgentCallerEnv>()
+  const send = createMessageSender({ ...deps, agentsDomain: deps.addresses.agentsDomain })
+
+  app.post(
+    '/api/underground/bus/send',
+    answers(
+      { 200: SentMessage },
+      'unauthenticated',
+      'payment_required',
+      'not_found',
+      'conflict',
+      'limited',
+      'internal',
+    ),
+    validate('json', SendRequest),
+    async (c) => {
+      // A webhook may take longer than a listener keeps a silent connection.
+      c.env.keepOpen?.(c.req.raw)
+      const message = c.req.valid('json')
+      await send(message)
+      return c.json({ success: true, messageId: message.messageId })
+    },
+  )
+
+  app.post(
+    '/v1/bus/send',
+    answers({ 200: SentMessage }, 'payment_required', 'not_found', 'conflict', 'limited', 'internal'),
+    requireAgent(deps.callers),
+    validate('json', OwnMessage),
+    async (c) => {
+      c.env.keepOpen?.(c.req.raw)
+      const own = { ...deps, agentsDomain: deps.addresses.agentsDomain }
+      return c.json({ success: true, ...(await sendOwnMessage(own, send, c.var.agentId, c.req.valid('json'))) })
+    },
+  )
+
+  return app
+}

@@ -1,0 +1,131 @@
+import { and, eq, gte } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
+import type { Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { PLANS, planInForce, planRequired } from '../../accounts/plans/plans.ts'
+import { findAgentRow } from '../../agents/registry/list.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import { applyAmplification } from './amplification.ts'
+import { DELIVER_JOB, type DeliverDeps, deliverMessage, undelivered } from './deliver-message.ts'
+import type { Exchange } from './exchange.ts'
+import { applyBooking } from './negotiation.ts'
+import { Recipient, type SendRequest } from './schemas.ts'
+import { type BusMessageRow, busMessages } from './tables.ts'
+import { type VerifyDeps, verifyMessage } from './verify-message.ts'
+
+export type SendDeps = VerifyDeps &
+  DeliverDeps & { enqueue: Enqueue; findUser: (id: string) => SignedInUser | null; agentsDomain: string }
+
+/** The first attempt is made by the request itself; the queue makes the next, and this one when the process dies. */
+const SECOND_ATTEMPT_MS = 20_000
+
+/** Takes a signed message; settles when it was delivered. */
+export type SendMessage = (message: SendRequest) => Promise<void>
+
+/** A message that was taken, and whether it was just now. */
+type Taken = { row: BusMessageRow; isNew: boolean }
+
+/**
+ * The verb that takes a signed message, does what its action says, and delivers it to the webhook of its recipient. A message
+ * that came before is not taken again: its answer is what has become of it.
+ * @throws AppError `unauthenticated` for a signature that does not hold; `limited` {current, limit} at the plan's messages of a
+ * day, `payment_required` without a plan; `conflict` for another message of the same id; what the action refuses; and
+ * `undelivered` when the first attempt fails: the message is kept and tried again.
+ */
+export function createMessageSender(deps: SendDeps): SendMessage {
+  const firstAttempts = new Map<number, Promise<void>>()
+  return async (message) => {
+    const { row, isNew } = await takeMessage(deps, message)
+    if (isNew) {
+      const attempt = deliverMessage(deps, row.id).finally(() => firstAttempts.delete(row.id))
+      firstAttempts.set(row.id, attempt)
+    }
+    const attempt = firstAttempts.get(row.id)
+    if (attempt) return attempt
+    if (!isDelivered(deps, row.id)) throw undelivered(row.lastError ?? 'it is under way')
+  }
+}
+
+async function takeMessage(deps: SendDeps, message: SendRequest): Promise<Taken> {
+  const { agent: sender, version } = await verifyMessage(deps, message)
+  const recipient = findRecipient(deps, message)
+  return write(deps.db, (tx) => {
+    const earlier = findEarlier(tx, sender, message)
+    if (earlier) return { row: earlier, isNew: false }
+    const now = deps.clock.now()
+    requireMessageQuota(deps, tx, sender, now)
+    applyBooking(tx, { message, sender, recipient, now })
+    applyAmplification(tx, { message, sender, recipient, now })
+    const row = insertMessage(tx, { message, sender, recipient, now }, version)
+    deps.enqueue(tx, DELIVER_JOB, { id: row.id }, { delayMs: SECOND_ATTEMPT_MS, share: row.ownerId })
+    return { row, isNew: true }
+  })
+}
+
+function isDelivered({ db }: SendDeps, id: number): boolean {
+  const row = db.select({ status: busMessages.status }).from(busMessages).where(eq(busMessages.id, id)).get()
+  return row?.status === 'delivered'
+}
+
+/** By its id, or by the name under which it is reached. @throws AppError `undelivered`. */
+function findRecipient({ db, agentsDomain }: SendDeps, message: SendRequest): AgentRow {
+  const parsed = Recipient.safeParse(message.to)
+  const name = parsed.data?.agentId.toLowerCase() ?? ''
+  const suffix = `.${agentsDomain}`
+  const id = name.endsWith(suffix) ? name.slice(0, -suffix.length) : (parsed.data?.agentId ?? '')
+  const agent = findAgentRow(db, id)
+  if (!agent) throw undelivered('there is no such agent')
+  return agent
+}
+
+function findEarlier(tx: Tx, sender: AgentRow, message: SendRequest): BusMessageRow | undefined {
+  const isThis = and(eq(busMessages.fromAgentId, sender.id), eq(busMessages.messageId, message.messageId))
+  const earlier = tx.select().from(busMessages).where(isThis).get()
+  if (earlier && earlier.contentHash !== hashOf(message)) {
+    throw new AppError('conflict', 'This messageId was used for another message')
+  }
+  return earlier
+}
+
+/** Days are UTC. Agents of the operator have the largest plan. */
+function requireMessageQuota(deps: SendDeps, tx: Tx, sender: AgentRow, now: Date): void {
+  const owner = sender.ownerId === null ? null : deps.findUser(sender.ownerId)
+  if (sender.ownerId !== null && !owner) throw new AppError('unauthenticated', 'Invalid message signature')
+  const limit = (owner ? planInForce(tx, owner) : PLANS.network).messagesPerDay
+  if (limit === null) return
+  if (limit === 0) throw planRequired()
+  const today = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()))
+  const whose = owner ? eq(busMessages.ownerId, owner.id) : eq(busMessages.fromAgentId, sender.id)
+  const current = countRows(tx, busMessages, and(whose, gte(busMessages.createdAt, today)))
+  requireQuota({ current, limit, message: 'Limit of agent messages a day reached' })
+}
+
+function insertMessage(tx: Tx, { message, sender, recipient, now }: Exchange, version: string): BusMessageRow {
+  const { messageId, action } = message
+  return tx
+    .insert(busMessages)
+    .values({
+      ownerId: sender.ownerId,
+      fromAgentId: sender.id,
+      toAgentId: recipient.id,
+      messageId,
+      action,
+      version,
+      body: JSON.stringify(message),
+      contentHash: hashOf(message),
+      status: 'pending',
+      createdAt: now,
+    })
+    .returning()
+    .get()
+}
+
+/** Of what is signed: the order of the other keys says nothing. */
+function hashOf({ version, timestamp, to, action, payload }: SendRequest): string {
+  return sha256(JSON.stringify([version, timestamp, to, action, payload]))
+}

@@ -1,0 +1,105 @@
+import { and, asc, desc, eq } from 'drizzle-orm'
+import type { Hex } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { managedWallets, type WalletRow } from './tables.ts'
+
+export type CreateWalletDeps = { db: Db; clock: Clock; sealer: Sealer }
+
+/** Whose wallet: a user's own without `agentId`, else that of an agent of theirs. */
+export type WalletOwner = { userId: string; agentId: string | null }
+
+/**
+ * Makes the wallet of a user or of one of their agents, once: a second call gives the same one. The key is drawn here,
+ * sealed, and told to nobody.
+ * @throws AppError `not_found` for an agent that is missing or somebody else's.
+ */
+export async function createWallet(
+  deps: CreateWalletDeps,
+  owner: WalletOwner,
+): Promise<{ wallet: WalletRow; isNew: boolean }> {
+  const { key, address } = await drawKey()
+  return write(deps.db, (tx) => {
+    requireOwnAgent(tx, owner)
+    const existing = findWallet(tx, owner)
+    if (existing) return { wallet: existing, isNew: false }
+    return { wallet: insertWallet(tx, deps, owner, { key, address }), isNew: true }
+  })
+}
+
+async function drawKey(): Promise<{ key: Hex; address: string }> {
+  const { generatePrivateKey, privateKeyToAccount } = await import('viem/accounts')
+  const key = generatePrivateKey()
+  return { key, address: privateKeyToAccount(key).address.toLowerCase() }
+}
+
+function insertWallet(
+  tx: Tx,
+  { clock, sealer }: CreateWalletDeps,
+  { userId, agentId }: WalletOwner,
+  { key, address }: { key: Hex; address: string },
+): WalletRow {
+  const id = newId('wal')
+  const createdAt = clock.now()
+  recordAudit(tx, { actor: userId, action: 'wallet.created', target: id, detail: { address, agentId } }, createdAt)
+  const sealedKey = sealer.seal(key, `managed_wallets:${id}`)
+  const kind = agentId === null ? 'user' : 'agent'
+  return tx
+    .insert(managedWallets)
+    .values({ id, kind, userId, agentId, address, sealedKey, createdAt })
+    .returning()
+    .get()
+}
+
+function requireOwnAgent(db: Db, { userId, agentId }: WalletOwner): void {
+  if (agentId === null) return
+  const isOwn = and(eq(agents.id, agentId), eq(agents.ownerId, userId))
+  const agent = db.select({ id: agents.id }).from(agents).where(isOwn).get()
+  if (!agent) throw new AppError('not_found', 'Agent not found')
+}
+
+/** Null when none was made. */
+export function findWallet(db: Db, { userId, agentId }: WalletOwner): WalletRow | null {
+  const isThis =
+    agentId === null
+      ? and(eq(managedWallets.userId, userId), eq(managedWallets.kind, 'user'))
+      : and(eq(managedWallets.userId, userId), eq(managedWallets.agentId, agentId))
+  return db.select().from(managedWallets).where(isThis).get() ?? null
+}
+
+/** @throws AppError `not_found` when none was made, and for somebody else's agent. */
+export function getWallet(db: Db, owner: WalletOwner): WalletRow {
+  const wallet = findWallet(db, owner)
+  if (!wallet) throw new AppError('not_found', 'Wallet not found')
+  return wallet
+}
+
+/** The account that signs for a wallet. It never leaves the process. */
+export async function openAccount({ sealer }: { sealer: Sealer }, wallet: WalletRow): Promise<PrivateKeyAccount> {
+  const { privateKeyToAccount } = await import('viem/accounts')
+  return privateKeyToAccount(openKey(sealer, wallet))
+}
+
+/** The key itself: for the export on the command line alone. */
+export function openKey(sealer: Sealer, wallet: WalletRow): Hex {
+  return `0x${sealer.unseal(wallet.sealedKey, `managed_wallets:${wallet.id}`).slice(2)}`
+}
+
+/** A user's own wallet first, then those of their agents, also of agents that are gone. */
+export function listWallets(db: Db, userId: string): WalletRow[] {
+  const isTheirs = eq(managedWallets.userId, userId)
+  const order = [desc(managedWallets.kind), asc(managedWallets.createdAt)]
+  return db
+    .select()
+    .from(managedWallets)
+    .where(isTheirs)
+    .orderBy(...order)
+    .all()
+}

@@ -1,0 +1,120 @@
+import { and, eq, gt } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newOrderedId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { enqueueMail } from '../../accounts/mails/send-mail.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { copyPaysNothing, requireWithinPolicy } from './policy.ts'
+import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
+
+export type OrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
+
+/**
+ * A payment as a spender wants it. `reference` names it among all payments, such as `split:12:3`: ordering it again is the
+ * same payment. `wallet` is null for what another gateway pays by its own means. `keepsTrying` is for what nobody waits for.
+ */
+export type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' | 'reference' | 'recipient'> & {
+  wallet: WalletRow | null
+  currency: string
+  chainId: number | null
+  amountMicroUsd: number
+  keepsTrying?: boolean
+  requestHash?: string
+  detail?: Record<string, unknown>
+}
+
+/**
+ * Writes a payment down, in the closure of its cause: nothing leaves before that is durable. It counts against the limits of
+ * the wallet from now on. The owner is mailed that one waits for them.
+ * @returns the payment, `created` or `awaiting_approval`; or the one that this reference names already.
+ * @throws AppError `unavailable` in a copy of an installation, `forbidden` as `requireWithinPolicy`; `conflict` when the reference names another payment.
+ */
+export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): PaymentRow {
+  const { clock, approvalExpiryMinutes, standsBack } = deps
+  if (standsBack) throw copyPaysNothing()
+  const existing = findByReference(tx, order.reference)
+  if (existing) return requireSame(existing, order)
+  const now = clock.now()
+  const { wallet } = order
+  const { needsApproval } = wallet ? requireWithinPolicy(tx, wallet, order, now) : { needsApproval: false }
+  if (needsApproval) tellOwner(tx, deps, order.userId)
+  const approvalExpiresAt = needsApproval ? new Date(now.getTime() + approvalExpiryMinutes * 60_000) : null
+  const row = insertPayment(tx, order, approvalExpiresAt, now)
+  recordOrder(tx, row, now)
+  return row
+}
+
+/** With `approvalExpiresAt` it waits for its owner until then. */
+function insertPayment(
+  tx: Tx,
+  { wallet, ...columns }: PaymentOrder,
+  approvalExpiresAt: Date | null,
+  now: Date,
+): PaymentRow {
+  return tx
+    .insert(walletPayments)
+    .values({
+      ...columns,
+      id: newOrderedId('pay'),
+      walletId: wallet?.id ?? null,
+      fromAddress: wallet?.address ?? null,
+      status: approvalExpiresAt ? 'awaiting_approval' : 'created',
+      approvalExpiresAt,
+      // Whoever orders it takes it on at once; after a crash the job does.
+      checkAt: approvalExpiresAt ?? new Date(now.getTime() + TAKE_OVER_MS),
+      createdAt: now,
+    })
+    .returning()
+    .get()
+}
+
+function recordOrder(tx: Tx, row: PaymentRow, now: Date): void {
+  const { purpose, recipient, currency, amountMicroUsd } = row
+  const detail = { paymentId: row.id, purpose, recipient, currency, amountMicroUsd, status: row.status }
+  recordAudit(
+    tx,
+    { actor: row.userId ?? 'system', action: 'wallet.payment', target: row.walletId ?? row.id, detail },
+    now,
+  )
+}
+
+/** Further payments that begin to wait within this time go without a mail of their own. */
+const MAIL_PAUSE_MS = 10 * 60_000
+
+function tellOwner(tx: Tx, { clock, enqueue }: OrderDeps, userId: string | null): void {
+  const owner = tx
+    .select({ id: users.id, email: users.email })
+    .from(users)
+    .where(eq(users.id, userId ?? ''))
+    .get()
+  if (!owner) return
+  const since = new Date(clock.now().getTime() - MAIL_PAUSE_MS)
+  const wasTold = and(
+    eq(walletPayments.userId, owner.id),
+    eq(walletPayments.status, 'awaiting_approval'),
+    gt(walletPayments.createdAt, since),
+  )
+  if (tx.select({ id: walletPayments.id }).from(walletPayments).where(wasTold).limit(1).get()) return
+  enqueueMail(tx, enqueue, { mail: 'payment-approval-wanted', userId: owner.id, address: owner.email })
+}
+
+/** How long an order is left to whoever made it before the job looks after it. */
+const TAKE_OVER_MS = 10_000
+
+/** The payment that `reference` names, if any. */
+export function findByReference(db: Db, reference: string): PaymentRow | null {
+  return db.select().from(walletPayments).where(eq(walletPayments.reference, reference)).get() ?? null
+}
+
+function requireSame(existing: PaymentRow, order: PaymentOrder): PaymentRow {
+  const isSame =
+    existing.recipient === order.recipient &&
+    existing.amountMicroUsd === order.amountMicroUsd &&
+    existing.currency === order.currency &&
+    existing.walletId === (order.wallet?.id ?? null)
+  if (isSame) return existing
+  throw new AppError('conflict', 'This reference names another payment', { code: 'PAYMENT_MISMATCH' })
+}

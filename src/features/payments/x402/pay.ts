@@ -1,0 +1,158 @@
+import { and, desc, eq, gt, isNull } from 'drizzle-orm'
+import { CURRENCIES, type Currency } from '../../../adapters/chain/token-chain.ts'
+import type { ColonyUpstream } from '../../../adapters/colony/upstream.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Once, SignedInUser } from '../../../http/env.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { findWallet } from '../wallets/create.ts'
+import { orderPayment } from '../wallets/order.ts'
+import { getPayment } from '../wallets/payments.ts'
+import { requireSucceeded, type SendDeps } from '../wallets/send.ts'
+import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
+import { advanceUntilSettled } from '../wallets/transfer.ts'
+import { type PayRequest, toUpstreamOrder } from './pay-request.ts'
+import { payUpstream, readGatewayAnswer } from './upstream-payment.ts'
+
+/** `colonyUpstream` is null where the platform pays itself. */
+export type PayDeps = SendDeps & { colonyUpstream: ColonyUpstream | null }
+
+type Attempt = { user: SignedInUser; request: PayRequest; once: Once; address: string | null; hasKey: boolean }
+
+/** The same payment asked for again within this time, without a key to tell two apart, is the first one. */
+const REPEAT_MS = 60_000
+const WAIT_MS = 15_000
+
+/**
+ * Pays, once: every attempt is in the audit log before anything leaves, also one that the policy of the wallet refuses.
+ * @returns what the answer says. @throws AppError for whatever is not paid: a failed payment is never a success.
+ */
+export async function pay(
+  deps: PayDeps,
+  attempt: Attempt,
+): Promise<{ body: Record<string, unknown>; isWaiting: boolean }> {
+  const ordered = await orderOnce(deps, attempt)
+  const payment = requireSucceeded(await carryOut(deps, ordered))
+  const isWaiting = payment.status === 'awaiting_approval'
+  return { body: toAnswer(deps, payment), isWaiting }
+}
+
+async function orderOnce(deps: PayDeps, attempt: Attempt): Promise<PaymentRow> {
+  const { once } = attempt
+  const made = once.made === null ? null : getPayment(deps.db, once.made)
+  // A first attempt that never left is made up for.
+  if (made && !(made.status === 'failed' && made.sentAt === null)) return made
+  const outcome = await write(deps.db, (tx) => {
+    const decided = withRefusal(() => decide(deps, tx, attempt))
+    audit(tx, attempt, decided, deps.clock.now())
+    if (!(decided instanceof AppError)) once.note(tx, decided.id)
+    return decided
+  })
+  if (outcome instanceof AppError) throw outcome
+  return outcome
+}
+
+/** A refusal is a result here, so that the line of the audit log is written all the same. */
+function withRefusal<T>(task: () => T): T | AppError {
+  try {
+    return task()
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+/** @throws AppError for what cannot be paid here, and as `orderPayment`. */
+function decide(deps: PayDeps, tx: Tx, { user, request, hasKey }: Attempt): PaymentRow {
+  const way = describeWay(deps, request)
+  const requestHash = hashOf(request)
+  const repeated = hasKey || request.identifier ? null : findRecent(tx, user.id, requestHash, deps.clock.now())
+  if (repeated) return repeated
+  const { agentId, amountMicroUsd, currency } = request
+  const wallet = findWallet(tx, { userId: user.id, agentId })
+  if (way.kind === 'transfer' && !wallet) {
+    throw new AppError('payment_required', 'This agent has no wallet to pay from', { code: 'NO_WALLET' })
+  }
+  return orderPayment(tx, deps, {
+    ...way,
+    wallet,
+    userId: user.id,
+    agentId: hasAgent(wallet, agentId) ? agentId : null,
+    purpose: 'x402.pay',
+    reference: request.identifier ? `x402:${user.id}:${request.identifier}` : newId('x402'),
+    requestHash,
+    amountMicroUsd,
+    currency,
+    detail: { order: toUpstreamOrder(request) },
+  })
+}
+
+/** Only agents of the platform have a row to refer to. */
+function hasAgent(wallet: WalletRow | null, agentId: string): boolean {
+  return wallet?.agentId === agentId
+}
+
+/** @throws AppError `invalid` for what cannot be paid here, `unavailable` NOT_CONFIGURED without a chain. */
+function describeWay({ colonyUpstream, tokenChains }: PayDeps, { currency, recipient }: PayRequest) {
+  if (colonyUpstream) return { kind: 'upstream', chainId: null, recipient } as const
+  if (!isCurrency(currency)) throw new AppError('invalid', `Currency must be ${CURRENCIES.join(' or ')}`)
+  const chain = tokenChains[currency]
+  if (!recipient.startsWith('0x')) {
+    throw new AppError(
+      'invalid',
+      `Invalid recipient address: ${currency} is paid to addresses of ${chain.terms.network}`,
+    )
+  }
+  chain.requireConfigured()
+  return { kind: 'transfer', chainId: chain.terms.chainId, recipient: recipient.toLowerCase() } as const
+}
+
+function carryOut(deps: PayDeps, payment: PaymentRow): Promise<PaymentRow> {
+  if (payment.kind === 'transfer') return advanceUntilSettled(deps, payment.id, WAIT_MS)
+  return payUpstream(deps, payment.id)
+}
+
+function findRecent(db: Db, userId: string, requestHash: string, now: Date): PaymentRow | null {
+  const isSame = and(
+    eq(walletPayments.userId, userId),
+    gt(walletPayments.createdAt, new Date(now.getTime() - REPEAT_MS)),
+    eq(walletPayments.requestHash, requestHash),
+    isNull(walletPayments.decidedBy),
+  )
+  const order = desc(walletPayments.createdAt)
+  const row = db.select().from(walletPayments).where(isSame).orderBy(order).limit(1).get() ?? null
+  // What certainly moved nothing may be tried again at once.
+  return row?.status === 'failed' || row?.status === 'denied' ? null : row
+}
+
+function hashOf({ identifier: _identifier, ...request }: PayRequest): string {
+  return sha256(JSON.stringify(Object.entries(request).sort(([one], [other]) => one.localeCompare(other))))
+}
+
+/** Interface 4.7: e-mail, amount, currency, recipient and method of every attempt. */
+function audit(tx: Tx, { user, request, address }: Attempt, decided: PaymentRow | AppError, now: Date): void {
+  const outcome =
+    decided instanceof AppError ? { refused: decided.message } : { paymentId: decided.id, status: decided.status }
+  const { amountMicroUsd, currency, recipient, method, endpoint, agentId } = request
+  const detail = { email: user.email, agentId, amountMicroUsd, currency, recipient, method, endpoint, ...outcome }
+  recordAudit(tx, { actor: user.id, action: 'x402.pay', target: agentId, detail, address }, now)
+}
+
+function toAnswer({ tokenChains }: PayDeps, payment: PaymentRow): Record<string, unknown> {
+  const chain = Object.values(tokenChains).find(({ terms }) => terms.chainId === payment.chainId)
+  return {
+    ...readGatewayAnswer(payment),
+    ...(payment.detail.order ?? {}),
+    success: true,
+    paymentId: payment.id,
+    status: payment.status,
+    ...(chain && { network: chain.terms.network, transactionHash: payment.transactionHash }),
+  }
+}
+
+function isCurrency(text: string): text is Currency {
+  return CURRENCIES.some((currency) => currency === text)
+}

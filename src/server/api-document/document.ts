@@ -1,0 +1,208 @@
+import { setImmediate } from 'node:timers/promises'
+import { z } from 'zod'
+import type { ErrorKind } from '../../core/errors.ts'
+import { VERSION } from '../../core/version.ts'
+import { type Answer, type CheckedPart, partsOfAnswer } from '../../http/answers.ts'
+import type { Face } from '../../http/env.ts'
+import { statusOf } from '../../http/errors.ts'
+import { SESSION_COOKIE } from '../../http/sessions/cookie.ts'
+import { DOMAINS, describeOperation } from './operations/operations.ts'
+import { errorKindsOf, securityOf } from './refusals.ts'
+import type { DeclaredRoute } from './routes.ts'
+
+/** JSON Schema, as zod writes it and OpenAPI 3.1 takes it. */
+export type Schema = Record<string, unknown>
+export type Content = Record<string, { schema?: Schema; examples?: Record<string, { value: unknown }> }>
+export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
+export type Operation = {
+  operationId: string
+  summary: string
+  tags: string[]
+  security: Record<string, string[]>[]
+  'x-required-scope'?: string
+  parameters?: Parameter[]
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, { description: string; content?: Content }>
+}
+export type ApiDocument = {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string }
+  tags: { name: string; description: string }[]
+  /** Wings of the house, as pages that show the document group its tags. */
+  'x-tagGroups': { name: string; tags: string[] }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Schema> }
+}
+
+const ROUTES_AT_ONCE = 10
+
+/** What every error looks like; `/v1` speaks as the OpenAI interface does, with an object. */
+const ApiError = z.looseObject({
+  error: z.union([z.string(), z.looseObject({ message: z.string() })]),
+  code: z.string().optional(),
+})
+
+const SECURITY_SCHEMES: Record<string, Schema> = {
+  session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'The cookie of a signed-in browser.' },
+  apiKey: { type: 'http', scheme: 'bearer', description: "A user's key, sk_…; its scopes may limit it." },
+  internalKey: { type: 'http', scheme: 'bearer', description: 'INTERNAL_API_KEY of the operator.' },
+  metricsToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'METRICS_TOKEN; while it is not set, callers on the same machine need none.',
+  },
+  agentToken: { type: 'http', scheme: 'bearer', description: 'The platform token of an agent.' },
+}
+
+const DESCRIPTIONS: Readonly<Record<Face, string>> = {
+  web: 'What the dashboard and users call: a session, or a key of their own.',
+  backend: 'What services and agents call: the key of the operator, keys of users, tokens of agents.',
+  summarizer: 'Pages as text.',
+}
+
+/**
+ * The OpenAPI 3.1 document of one face, made of what its routes declare: the schemas that check requests, and those of
+ * `answers`. What belongs to the dashboard (`/*`) is no part of it. It is written in pieces: schemas take long, and other
+ * requests are answered in between.
+ */
+export async function writeApiDocument(routes: readonly DeclaredRoute[], face: Face): Promise<ApiDocument> {
+  const schemas: Record<string, Schema> = {}
+  const paths: ApiDocument['paths'] = {}
+  const toSchema = (schema: z.ZodType, io: 'input' | 'output') => liftDefinitions(schema, io, schemas)
+  schemas.Error = toSchema(ApiError, 'output')
+  for (const [index, route] of routes.entries()) {
+    if (index % ROUTES_AT_ONCE === 0) await setImmediate()
+    if (route.face !== face || route.path.includes('*')) continue
+    const path = route.path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, path, toSchema) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: `Stead, ${face}`, version: VERSION, description: DESCRIPTIONS[face] },
+    ...toTags(paths),
+    paths,
+    components: { schemas, securitySchemes: SECURITY_SCHEMES },
+  }
+}
+
+type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema
+
+function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Operation {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
+  const { tag, summary } = describeOperation(route.method, route.path, route.face)
+  const bodyType = route.traits.find((trait) => trait.bodyType)?.bodyType
+  const scope = route.traits.find((trait) => trait.scope)?.scope
+  const parameters = [...toPathParameters(path), ...route.parts.flatMap((part) => toQueryParameters(part, toSchema))]
+  const body = route.parts.find(({ target }) => target === 'json')
+  return {
+    operationId: [route.method.toLowerCase(), ...words.map(capitalize)].join(''),
+    summary,
+    tags: [tag],
+    security: securityOf(route),
+    ...(scope && { 'x-required-scope': scope }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: !body.isOptional, content: toBody(body.schema, toSchema) } }),
+    ...(bodyType && { requestBody: { required: true, content: { [bodyType]: {} } } }),
+    responses: toResponses(route, toSchema),
+  }
+}
+
+/** The tags that the paths have, in the order of the wings. */
+function toTags(paths: ApiDocument['paths']): Pick<ApiDocument, 'tags' | 'x-tagGroups'> {
+  const used = new Set(Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)))
+  const domains = Object.entries(DOMAINS).map(([name, domain]) => ({
+    name,
+    features: Object.entries(domain).filter(([tag]) => used.has(tag)),
+  }))
+  return {
+    tags: domains.flatMap(({ features }) => features.map(([name, { about }]) => ({ name, description: about }))),
+    'x-tagGroups': domains
+      .filter(({ features }) => features.length > 0)
+      .map(({ name, features }) => ({ name, tags: features.map(([tag]) => tag) })),
+  }
+}
+
+/** Examples stand beside the schema: zod leaves them out of one that changes what it is given. */
+function toBody(body: z.ZodType, toSchema: ToSchema): Content {
+  const { examples: _examples, ...schema } = toSchema(body, 'input')
+  const examples = examplesOf(body).map((value, index) => [`example${index + 1}`, { value }] as const)
+  return {
+    'application/json': { schema, ...(examples.length > 0 && { examples: Object.fromEntries(examples) }) },
+  }
+}
+
+/** The examples that a schema is given by `.meta({ examples: [] })`. */
+export function examplesOf(schema: z.ZodType): readonly unknown[] {
+  const examples = schema.meta()?.examples
+  return Array.isArray(examples) ? examples : []
+}
+
+function toResponses(route: DeclaredRoute, toSchema: ToSchema): Operation['responses'] {
+  const kinds = Map.groupBy(errorKindsOf(route), statusOf)
+  const errors = [...kinds].map(([status, names]) => [
+    status,
+    {
+      description: names.map(toWords).join(', '),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    },
+  ])
+  const declared = Object.entries(route.answers?.bodies ?? {}).map(([status, answer]) => [
+    status,
+    { description: describeStatus(Number(status), kinds), ...toContent(answer, toSchema) },
+  ])
+  return Object.fromEntries([...errors, ...declared])
+}
+
+function describeStatus(status: number, kinds: ReadonlyMap<number, ErrorKind[]>): string {
+  if (status < 300) return 'Done'
+  return status < 400 ? 'Leads elsewhere' : (kinds.get(status)?.map(toWords).join(', ') ?? 'Refused')
+}
+
+function toContent(answer: Answer, toSchema: ToSchema): { content?: Content } {
+  const { schema, types } = partsOfAnswer(answer)
+  const content: Content = Object.fromEntries(types.map((type) => [type, {}]))
+  if (schema) content['application/json'] = { schema: toSchema(schema, 'output') }
+  return Object.keys(content).length > 0 ? { content } : {}
+}
+
+function toPathParameters(path: string): Parameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+}
+
+function toQueryParameters(part: CheckedPart, toSchema: ToSchema): Parameter[] {
+  if (part.target !== 'query') return []
+  const schema = z.object({ properties: z.record(z.string(), z.record(z.string(), z.unknown())).default({}) })
+  const written = toSchema(part.schema, 'input')
+  const required = new Set(Array.isArray(written.required) ? written.required : [])
+  return Object.entries(schema.parse(written).properties).map(([name, property]) => ({
+    name,
+    in: 'query',
+    required: required.has(name),
+    schema: property,
+  }))
+}
+
+/** Named parts of a schema stand among the components: a reference counts from the root of the whole document. */
+function liftDefinitions(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Schema>): Schema {
+  const { $schema, $defs, ...written } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  const isLifted = $defs !== undefined
+  if (isLifted) Object.assign(schemas, toReferences($defs))
+  return isLifted ? toReferences(written) : written
+}
+
+function toReferences(value: object): Schema {
+  return JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'))
+}
+
+function capitalize(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+}
+
+function toWords(kind: ErrorKind): string {
+  return kind.replaceAll('_', ' ')
+}

@@ -1,0 +1,63 @@
+import { Hono } from 'hono'
+import type { Router } from 'hono/router'
+import type { H, RouterRoute } from 'hono/types'
+import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
+import { getPath } from 'hono/utils/url'
+import { boundBodies, receivingChunks } from '../http/bodies/body.ts'
+import type { BaseEnv } from '../http/env.ts'
+import { errorHandler, notFound } from '../http/errors.ts'
+import { FixedPathRouter } from '../http/fixed-path-router.ts'
+import { frame } from '../http/frame.ts'
+import { createApiDocuments } from './api-document/served.ts'
+import { mountBackend } from './backend.ts'
+import type { Dashboard } from './dashboard.ts'
+import type { Platform } from './platform.ts'
+import { mountSummarizer } from './summarizer.ts'
+import { mountWeb } from './web.ts'
+
+export type App = ReturnType<typeof createApp>
+
+/** The one app of the three listeners: each calls it with its face, which stands before the path inside. */
+export function createApp(platform: Platform, dashboard: Dashboard) {
+  const { bodies, log, isHttps } = platform.accounts
+  const { noteRequest } = platform.monitoring.exposition
+  const app = new Hono<BaseEnv>({
+    // Fixed paths stand beside parameters here, which Hono's faster router does not take: it would be tried at each start.
+    router: receiveFirst(new FixedPathRouter()),
+    getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)),
+  })
+  app.use(frame(log, { isHttps, noteRequest }))
+  app.use(boundBodies(bodies))
+  const documents = createApiDocuments(() => app.routes)
+  // Each face stands in this app itself: one of its own would make every route twice.
+  mountWeb(app, platform, dashboard, documents)
+  mountBackend(app, platform, documents)
+  mountSummarizer(app, platform, documents)
+  app.onError(errorHandler(log))
+  app.notFound(receivingChunks(notFound))
+  return app
+}
+
+type Route = [H, RouterRoute]
+
+/** Receives chunked bodies in the handler, not in the middleware before it. */
+function receiveFirst(router: Router<Route>): Router<Route> {
+  return {
+    name: router.name,
+    add(method, path, [handler, route]) {
+      const isLast = !isMiddleware(findTargetHandler(handler))
+      router.add(method, path, [isLast ? receivingChunks(handler) : handler, route])
+    },
+    match: (method, path) => router.match(method, path),
+  }
+}
+
+/** Hono knows the root of a mounted app without a slash at its end. */
+function withFace(face: string, path: string): string {
+  return path === '/' ? `/${face}` : `/${face}${path}`
+}
+
+/** Hono types the environment as unknown here; every listener passes `Bindings`. */
+function faceOf(env: unknown): string {
+  return typeof env === 'object' && env !== null && 'face' in env ? String(env.face) : 'web'
+}

@@ -1,0 +1,110 @@
+import type { Hono } from 'hono'
+import { invitesBackend } from '../features/accounts/invites/backend.ts'
+import { keysBackend } from '../features/accounts/keys/backend.ts'
+import { agentsBackend } from '../features/agents/agents/backend.ts'
+import { agentConfigRoutes } from '../features/agents/agents/config-routes.ts'
+import { deploymentsBackend } from '../features/agents/deployments/backend.ts'
+import { lifecycleBackend } from '../features/agents/deployments/lifecycle-routes.ts'
+import { installationsBackend } from '../features/agents/installations/backend.ts'
+import { logRoutes } from '../features/agents/logs/routes.ts'
+import { provisioningBackend } from '../features/agents/provisioning/backend.ts'
+import { refuseWritesOnFullDisk } from '../features/agents/storage/disk-guard.ts'
+import { verificationRoutes } from '../features/agents/verification/routes.ts'
+import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
+import { aiBackend } from '../features/ai/gateway/backend.ts'
+import { openAiBackend } from '../features/ai/gateway/openai-backend.ts'
+import { usageBackend } from '../features/ai/usage/backend.ts'
+import { agentTalkBackend } from '../features/conversations/agent-messages/backend.ts'
+import { agentToolsBackend } from '../features/conversations/agent-tools/backend.ts'
+import { requireToolOn, runsCommands } from '../features/conversations/agent-tools/settings.ts'
+import { approvalsBackend } from '../features/conversations/approvals/backend.ts'
+import { agentMessagesRoutes } from '../features/conversations/chat/agent-messages-routes.ts'
+import { channelReportsBackend } from '../features/conversations/chat/channels/backend.ts'
+import { mcpServersBackend } from '../features/conversations/mcp-servers/backend.ts'
+import { memoryBackend } from '../features/conversations/memory/backend.ts'
+import { scheduledTasksBackend } from '../features/conversations/scheduled-tasks/backend.ts'
+import { healthBackend } from '../features/monitoring/health/backend.ts'
+import { probes } from '../features/monitoring/health/probes.ts'
+import { infraMcpBackend } from '../features/monitoring/infra-mcp/backend.ts'
+import { agentStatsRoutes } from '../features/monitoring/metrics/agent-stats-routes.ts'
+import { metricsBackend } from '../features/monitoring/metrics/backend.ts'
+import { missionControlBackend } from '../features/monitoring/mission-control/backend.ts'
+import { runtimeBackend } from '../features/monitoring/runtime/backend.ts'
+import { watchingBackend } from '../features/monitoring/tracing/backend.ts'
+import { billingBackend } from '../features/payments/billing/backend.ts'
+import { paidCallsBackend } from '../features/payments/paid-calls/backend.ts'
+import { skillsBackend } from '../features/payments/skills/backend.ts'
+import { agentWalletsBackend, splitsRoutes } from '../features/payments/splits/routes.ts'
+import { busBackend } from '../features/payments/underground/backend.ts'
+import { undergroundRoutes } from '../features/payments/underground/routes.ts'
+import { agentWebBackend } from '../features/web-tools/agent-web/backend.ts'
+import { browseBackend } from '../features/web-tools/browse/backend.ts'
+import type { BaseEnv } from '../http/env.ts'
+import { isWrongBearer, refuseWrongKeyAsUnauthorized } from '../http/internal-key.ts'
+import { limitRate, limitWrongCredentials } from '../http/rate-limit.ts'
+import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
+import type { Platform } from './platform.ts'
+
+const WRONG_BEARERS_PER_MINUTE = 60
+
+/** The backend face: what services and agents call. One line a room. */
+export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents: ApiDocuments) {
+  const app = root.basePath('/backend')
+  const { accounts, agents, ai, payments, conversations, webTools, monitoring } = platform
+  const { internalKey, requestsPerMinute } = accounts
+  const { checkModel, modelChoice: catalogue } = ai
+  app.use(
+    '/api/*',
+    limitRate(() => requestsPerMinute.backend, 'Too many requests, please slow down.'),
+  )
+  app.use('/v1/*', limitWrongCredentials(WRONG_BEARERS_PER_MINUTE, isWrongBearer))
+  app.use(refuseWritesOnFullDisk(agents))
+  app.route('/', probes(monitoring))
+  app.route('/', apiDocumentRoutes(documents, 'backend'))
+  app.route('/', healthBackend(monitoring))
+  app.route('/', watchingBackend(monitoring))
+  app.route('/', keysBackend(accounts))
+  app.route('/', installationsBackend(agents))
+  app.route('/', invitesBackend(accounts))
+  app.route('/', infraMcpBackend(monitoring))
+  app.route('/', deploymentsBackend({ ...agents, checkModel }))
+  app.route('/', lifecycleBackend(agents))
+  app.route('/', agentsBackend({ ...agents, checkModel }))
+  app.route('/', logRoutes(agents, internalKey))
+  app.route('/', metricsBackend(monitoring))
+  app.route('/', runtimeBackend(monitoring))
+  app.route('/', agentConfigRoutes({ ...agents, checkModel }, internalKey))
+  app.route('/', agentMessagesRoutes(conversations, internalKey))
+  app.route('/', agentStatsRoutes(monitoring, internalKey))
+  app.route('/', verificationRoutes(agents, internalKey))
+  app.route('/', provisioningBackend({ ...agents, catalogue, checkModel }))
+  app.route('/', watchdogRoutes(agents, internalKey))
+  app.route('/', usageBackend(ai))
+  app.route('/', billingBackend(payments))
+  app.route('/', missionControlBackend(monitoring))
+  app.route('/', skillsBackend(payments))
+  app.route('/', paidCallsBackend(payments))
+  app.route('/', busBackend(payments))
+  const underground = refuseWrongKeyAsUnauthorized(internalKey)
+  app.route('/', undergroundRoutes(payments, underground))
+  app.route('/', agentWalletsBackend(payments, underground))
+  app.route('/', splitsRoutes(payments, underground))
+  app.route('/', browseBackend(webTools))
+  app.route('/', aiBackend(ai))
+  app.route('/', openAiBackend(ai))
+  app.route('/', memoryBackend(conversations))
+  app.route(
+    '/',
+    approvalsBackend({
+      ...conversations,
+      requireToolOn,
+      runsCommands: (agent) => runsCommands(conversations.db, agent),
+    }),
+  )
+  app.route('/', agentToolsBackend(conversations))
+  app.route('/', channelReportsBackend(conversations))
+  app.route('/', agentTalkBackend(conversations))
+  app.route('/', mcpServersBackend(conversations))
+  app.route('/', scheduledTasksBackend(conversations))
+  app.route('/', agentWebBackend(webTools))
+}

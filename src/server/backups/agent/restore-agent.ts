@@ -1,0 +1,249 @@
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { migrations } from '../../../../migrations/list.ts'
+import { writeSnapshot } from '../../../adapters/runtimes/process/snapshot.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { giveToOwnerOf } from '../../../core/files/ownership.ts'
+import { createSealer, type Sealer } from '../../../core/secrets.ts'
+import { migrate } from '../../../db/migrate.ts'
+import { type Connection, openDatabase, type Tx } from '../../../db/open.ts'
+import { openWriteQueue, write } from '../../../db/write.ts'
+import { recordAudit } from '../../../features/accounts/audit/audit.ts'
+import { sealAgain } from '../../../features/accounts/encryption/places.ts'
+import { users } from '../../../features/accounts/users/tables.ts'
+import { findUnfinished, isBeingRemoved } from '../../../features/agents/operations/operations.ts'
+import { newAccessToken, newGatewayToken } from '../../../features/agents/registry/create.ts'
+import { findAgentRow } from '../../../features/agents/registry/list.ts'
+import { type AgentRow, agents } from '../../../features/agents/registry/tables.ts'
+import { toRestoredStates } from '../../restored-states.ts'
+import { flush } from '../archive.ts'
+import type { Report } from '../create.ts'
+import { extractBackup, readKey } from '../extract.ts'
+import { type BackupAgent, type Manifest, toAgentPath } from '../manifest.ts'
+import { AGENT_STAGING } from '../sweep.ts'
+import { requireBackup } from '../verify.ts'
+import { type BroughtRows, bringRows, planRows, type RowPlan, removeRows } from './rows.ts'
+
+/** `key` is what the installation seals with. */
+export type AgentRestoreDeps = { connection: Connection; dataDir: string; key: string; clock: Clock }
+/** `replaces`: the agent may be there, stopped, and becomes what it was. `givenKey` is for backups without a key. */
+export type AgentRestoreOrder = {
+  file: string
+  agentId: string
+  replaces: boolean
+  givenKey: string | null
+  /** For one that is sealed. */
+  passphrase?: string | null
+}
+
+/** What came back. `missing` says in words what did not. */
+export type RestoredAgent = {
+  agent: Pick<BackupAgent, 'id' | 'name' | 'runtime' | 'state'>
+  createdAt: string
+  replaced: boolean
+  rows: BroughtRows[]
+  missing: string[]
+}
+
+/** All of a backup that is of one agent, in a folder that goes in the end. */
+type Source = { folder: string; manifest: Manifest; agent: BackupAgent; row: AgentRow; database: string }
+
+/**
+ * Brings one agent back from a backup: its row, settings, memory, conversations and tasks, and what it has stored, which it
+ * gets when it is started next. It is stopped then, and has new tokens. The platform may run meanwhile. A crash leaves all
+ * of it or nothing.
+ * @throws AppError `invalid` for a backup that is not whole, `not_found` when the agent is not in it, `conflict` when an
+ * agent of this id is there that may not be replaced, is not stopped, or belongs to somebody else, and when its owner's
+ * account is not there.
+ */
+export async function restoreAgent(
+  deps: AgentRestoreDeps,
+  order: AgentRestoreOrder,
+  report: Report,
+): Promise<RestoredAgent> {
+  await requireBackup(order.file)
+  const folder = await mkdtemp(join(deps.dataDir, AGENT_STAGING))
+  try {
+    report('unpacking and proving the backup')
+    const source = await openSource(deps, order, folder)
+    report('bringing the agent back')
+    const stateFile = await placeState(deps, order, source)
+    return await bring(deps, order, source, stateFile)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function openSource(deps: AgentRestoreDeps, order: AgentRestoreOrder, folder: string): Promise<Source> {
+  const { manifest, problems } = await extractBackup(order.file, folder, order.givenKey, order.passphrase ?? null)
+  if (manifest === null || problems.length > 0) {
+    throw new AppError('invalid', `restore: ${order.file} is not whole: ${problems.join('; ')}`)
+  }
+  const agent = manifest.agents.find(({ id }) => id === order.agentId)
+  if (!agent) throw new AppError('not_found', `restore: there is no agent ${order.agentId} in ${order.file}`)
+  const database = join(folder, 'stead.db')
+  const formerKey = await readKey(folder, manifest, order.givenKey)
+  const row = await modernize(database, agent.id, createSealer(deps.key), formerKey)
+  return { folder, manifest, agent, row, database }
+}
+
+/**
+ * The copy gets the schema of today, and secrets that the key of this installation opens. @returns the row of the agent then.
+ * @throws AppError `not_found` without one.
+ */
+async function modernize(
+  database: string,
+  agentId: string,
+  sealer: Sealer,
+  formerKey: string | null,
+): Promise<AgentRow> {
+  const copy = openDatabase(database)
+  try {
+    migrate(copy.sqlite, migrations)
+    openWriteQueue(copy)
+    if (formerKey !== null && !isSameKey(formerKey, sealer)) {
+      await write(copy.db, (tx) => sealAgain(tx, createSealer(formerKey), sealer))
+    }
+    const row = findAgentRow(copy.db, agentId)
+    if (!row) throw new AppError('not_found', `restore: there is no agent ${agentId} in the backup`)
+    return row
+  } finally {
+    copy.close()
+  }
+}
+
+function isSameKey(key: string, sealer: Sealer): boolean {
+  return createSealer(key).deriveKey('key-check').equals(sealer.deriveKey('key-check'))
+}
+
+/**
+ * Puts what the agent had stored where it waits, under a name that nobody knows until a row does. @returns the name; null
+ * when the backup has nothing of it.
+ */
+async function placeState(
+  { dataDir, clock }: AgentRestoreDeps,
+  { agentId, replaces }: AgentRestoreOrder,
+  { folder, agent }: Source,
+): Promise<string | null> {
+  const packed = join(folder, toAgentPath(agentId))
+  if (agent.state === 'missing' || (agent.state === 'none' && !replaces)) return null
+  // What the one that is there has stored must go, also when the backup knows of nothing.
+  if (agent.state === 'none') await writeSnapshot({ state: join(folder, 'nothing') }, packed)
+  const name = `${agentId}@${clock.now().toISOString().replace(/[:.]/g, '-')}.tar.gz`
+  const waiting = toRestoredStates(dataDir)
+  await mkdir(waiting, { recursive: true, mode: 0o700 })
+  const part = join(waiting, `${name}.part`)
+  await copyFile(packed, part)
+  await flush(part)
+  giveToOwnerOf(dataDir, waiting, part)
+  await rename(part, join(waiting, name))
+  await flush(waiting)
+  return name
+}
+
+async function bring(
+  deps: AgentRestoreDeps,
+  order: AgentRestoreOrder,
+  source: Source,
+  stateFile: string | null,
+): Promise<RestoredAgent> {
+  const { connection, dataDir } = deps
+  const { agent, manifest } = source
+  const toFile = (name: string) => join(toRestoredStates(dataDir), name)
+  connection.sqlite.prepare('ATTACH ? AS backup').run(source.database)
+  try {
+    const plans = planRows(connection.sqlite)
+    const { before, rows } = await write(connection.db, (tx) =>
+      bringInto(deps, tx, { order, plans, stateFile, source }),
+    )
+    if (before?.restoredState) await rm(toFile(before.restoredState), { force: true })
+    const { id, name, runtime, state } = agent
+    const missing = describeMissing(agent, rows)
+    return {
+      agent: { id, name, runtime, state },
+      createdAt: manifest.createdAt,
+      replaced: before !== null,
+      rows,
+      missing,
+    }
+  } catch (error) {
+    if (stateFile) await rm(toFile(stateFile), { force: true })
+    throw error
+  } finally {
+    connection.sqlite.exec('DETACH backup')
+  }
+}
+
+type Bringing = { order: AgentRestoreOrder; plans: RowPlan[]; stateFile: string | null; source: Source }
+
+function bringInto(deps: AgentRestoreDeps, tx: Tx, { order, plans, stateFile, source }: Bringing) {
+  const { agentId, replaces } = order
+  const wanted = source.row
+  const before = findAgentRow(tx, agentId) ?? null
+  if (isBeingRemoved(tx, agentId)) throw refuse(`${agentId} is still being deleted: try again`)
+  requireOwner(tx, wanted)
+  if (before) requireReplaceable(tx, before, wanted, replaces)
+  const now = deps.clock.now()
+  const sealer = createSealer(deps.key)
+  const row = {
+    ...wanted,
+    ...newGatewayToken(sealer, agentId),
+    ...newAccessToken(sealer, agentId),
+    ...toStopped(before, wanted),
+    restoredState: stateFile ?? before?.restoredState ?? null,
+    updatedAt: now,
+  }
+  if (before) {
+    removeRows(tx, plans, agentId)
+    tx.update(agents).set(row).where(eq(agents.id, agentId)).run()
+  } else tx.insert(agents).values(row).run()
+  const rows = bringRows(deps.connection, plans, agentId)
+  const detail = { backup: source.manifest.createdAt, replaced: before !== null }
+  recordAudit(tx, { actor: 'cli', action: 'agent.restore', target: agentId, detail }, now)
+  return { before, rows }
+}
+
+/** Nothing runs for it. One that is there keeps its place: its port, its machine and what it runs in. */
+function toStopped(before: AgentRow | null, wanted: AgentRow) {
+  return {
+    status: 'stopped',
+    port: before?.port ?? null,
+    host: before?.host ?? null,
+    runtime: before?.runtime ?? wanted.runtime,
+    retiringTokenHash: null,
+    tokensChangedAt: null,
+    startedAt: null,
+    downAt: null,
+    lastError: null,
+  } as const
+}
+
+function requireOwner(tx: Tx, { ownerId }: AgentRow): void {
+  if (ownerId === null || tx.select({ id: users.id }).from(users).where(eq(users.id, ownerId)).get()) return
+  throw refuse(`the account of its owner, ${ownerId}, is not here`)
+}
+
+function requireReplaceable(tx: Tx, before: AgentRow, wanted: AgentRow, replaces: boolean): void {
+  const { id } = before
+  if (before.ownerId !== wanted.ownerId) throw refuse(`an agent ${id} is here that belongs to somebody else`)
+  if (!replaces) throw refuse(`an agent ${id} is here: with --replace it becomes what it was`)
+  if (before.status !== 'stopped' || findUnfinished(tx, id)) throw refuse(`${id} is ${before.status}: stop it first`)
+}
+
+function refuse(message: string): AppError {
+  return new AppError('conflict', `restore: ${message}`)
+}
+
+function describeMissing({ state, reason }: BackupAgent, rows: readonly BroughtRows[]): string[] {
+  const stored = state === 'missing' ? [`what it had stored is not in the backup: ${reason}`] : []
+  const left = rows.filter(({ brought, inBackup }) => brought < inBackup)
+  return [
+    ...stored,
+    ...left.map(
+      ({ table, brought, inBackup }) =>
+        `${inBackup - brought} of ${inBackup} rows of ${table}: they were under way, or what they belong to is gone`,
+    ),
+  ]
+}

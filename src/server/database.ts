@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { migrations } from '../../migrations/list.ts'
+import { keepFigures } from '../db/kept-figures.ts'
+import { migrate, requireKnownSchema } from '../db/migrate.ts'
+import { type Connection, openDatabase } from '../db/open.ts'
+import { openWriteQueue } from '../db/write.ts'
+import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
+import { MESSAGE_FIGURES } from '../features/conversations/chat/message-figures.ts'
+import { MESSAGE_WORDS } from '../features/conversations/chat/message-search.ts'
+import { FACT_WORDS } from '../features/conversations/memory/fact-words.ts'
+import { WATCHING_FIGURES } from '../features/monitoring/tracing/figures.ts'
+import { LEDGER_FIGURES } from '../features/payments/ledger/figures.ts'
+import { requireFinished } from './backups/unfinished.ts'
+
+const ALL_FIGURES = [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES, LEDGER_FIGURES, WATCHING_FIGURES]
+
+/**
+ * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.
+ * @throws StartupError when it cannot be opened or migrated, or is half restored.
+ */
+export function openMigrated(file: string, dataDir: string): { connection: Connection; applied: string[] } {
+  requireFinished(dataDir)
+  requireKnownSchema(file, migrations)
+  const connection = openDatabase(file)
+  try {
+    const applied = migrate(connection.sqlite, migrations, { backupDir: join(dataDir, 'backups') })
+    for (const figures of ALL_FIGURES) keepFigures(connection.sqlite, figures)
+    openWriteQueue(connection)
+    return { connection, applied }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}

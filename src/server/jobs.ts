@@ -1,0 +1,141 @@
+import { tellAuditJob } from '../features/accounts/audit/tell-audit.ts'
+import { throttlesJob } from '../features/accounts/lockout/jobs.ts'
+import { emailTokensJob, mailJob } from '../features/accounts/mails/jobs.ts'
+import { noticeJob, oldNoticesJob, remindersJob } from '../features/accounts/notices/jobs.ts'
+import { deliveriesJob, notifyJob } from '../features/accounts/notifications/jobs.ts'
+import { securityEventJob } from '../features/accounts/security-events/jobs.ts'
+import { sessionsJob } from '../features/accounts/sessions/jobs.ts'
+import { signInsJob } from '../features/accounts/sign-in/jobs.ts'
+import { backupsJob } from '../features/admin/backups/jobs.ts'
+import { backupTaskJob } from '../features/admin/backups/order.ts'
+import { forgetJob } from '../features/admin/personal-data/jobs.ts'
+import { retentionJob } from '../features/admin/retention/jobs.ts'
+import { releaseFeedJob } from '../features/admin/updates/release-feed.ts'
+import { followClonePaymentsJob } from '../features/agents/cloning/follow-payments.ts'
+import { deployJob, removeJob } from '../features/agents/deployments/jobs.ts'
+import { installationsJob } from '../features/agents/installations/jobs.ts'
+import { followLogsJob, forgetLogsJob } from '../features/agents/logs/jobs.ts'
+import { idempotencyJob } from '../features/agents/provisioning/jobs.ts'
+import { followDownsJob, reconcileJob, watchJob } from '../features/agents/reconciliation/jobs.ts'
+import { sleepJob } from '../features/agents/sleep/jobs.ts'
+import { emptyTrashJob, trashJob } from '../features/agents/snapshots/jobs.ts'
+import { measureStorageJob } from '../features/agents/storage/measure.ts'
+import { watchDiskJob } from '../features/agents/storage/watch-disk.ts'
+import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents/watchdog/jobs.ts'
+import { capAlertsJob } from '../features/ai/breakers/alerts.ts'
+import { catalogueJob } from '../features/ai/gateway/jobs.ts'
+import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/ai/usage/jobs.ts'
+import { expireApprovalsJob } from '../features/conversations/approvals/decide.ts'
+import { resumeJob } from '../features/conversations/approvals/resume.ts'
+import { heartbeatJob } from '../features/conversations/heartbeat/due.ts'
+import { answerMailJob, codeMailJob, welcomeMailJob } from '../features/conversations/inbox/answer.ts'
+import { deliverMailJob } from '../features/conversations/inbox/jobs.ts'
+import { scheduledRunJob, scheduledTasksJob } from '../features/conversations/scheduled-tasks/jobs.ts'
+import { askJob, summarizeJob } from '../features/conversations/swarms/jobs.ts'
+import {
+  answerByWebhookJob,
+  askByWebhookJob,
+  webhookDeliveriesJob,
+} from '../features/conversations/webhook-channel/jobs.ts'
+import { sampleJob } from '../features/monitoring/metrics/jobs.ts'
+import { endDuplicateJob } from '../features/payments/cards/duplicates.ts'
+import { endSubscriptionJob } from '../features/payments/cards/end.ts'
+import { cardEventsJob } from '../features/payments/cards/events.ts'
+import { cardGraceJob } from '../features/payments/cards/subscriptions.ts'
+import { gatewayRefundsJob } from '../features/payments/paid-gateway/payments.ts'
+import { gatewaySettlementsJob } from '../features/payments/paid-gateway/settle.ts'
+import { followSplitsJob, startSplitJob } from '../features/payments/splits/jobs.ts'
+import { deliverMessageJob } from '../features/payments/underground/deliver-message.ts'
+import { forgetMessagesJob } from '../features/payments/underground/jobs.ts'
+import { settlePaymentsJob } from '../features/payments/wallets/jobs.ts'
+import { abandonStreamJob } from '../features/web-tools/radio/abandon.ts'
+import { videoFilesJob, videoJob } from '../features/web-tools/video/jobs.ts'
+import { webhookEventsJob } from '../features/web-tools/webhooks/receive.ts'
+import { cleanUpJob } from '../jobs/clean-up.ts'
+import type { JobKind } from '../jobs/queue.ts'
+import type { RepeatingJob } from '../jobs/runner.ts'
+import type { Platform } from './platform.ts'
+
+/** Every kind of durable work. One line a kind. */
+export function jobKinds({ accounts, agents, payments, conversations, webTools, admin }: Platform): JobKind[] {
+  return [
+    deployJob(agents),
+    removeJob(agents),
+    emptyTrashJob(agents),
+    mailJob(accounts),
+    forgetJob(admin),
+    securityEventJob(accounts),
+    notifyJob(accounts),
+    noticeJob(accounts),
+    endAgentJob(agents),
+    endSubscriptionJob(payments),
+    endDuplicateJob(payments),
+    deliverMailJob(conversations),
+    answerMailJob(conversations),
+    codeMailJob(conversations),
+    welcomeMailJob(conversations),
+    askByWebhookJob(conversations),
+    answerByWebhookJob(conversations),
+    resumeJob(conversations),
+    videoJob(webTools),
+    abandonStreamJob(webTools),
+    scheduledRunJob(conversations),
+    askJob(conversations),
+    summarizeJob(conversations),
+    deliverMessageJob(payments),
+    startSplitJob(payments),
+    backupTaskJob(admin),
+  ]
+}
+
+/** Everything that repeats. One line a timer. */
+export function repeatingJobs(platform: Platform): RepeatingJob[] {
+  const { accounts, agents, ai, payments, conversations, webTools, monitoring, admin } = platform
+  return [
+    reconcileJob(agents),
+    followDownsJob(agents),
+    trashJob(agents),
+    followLogsJob(agents),
+    forgetLogsJob(agents),
+    sampleJob(monitoring),
+    watchJob(agents),
+    sleepJob(agents),
+    sessionsJob(accounts),
+    emailTokensJob(accounts),
+    remindersJob(accounts),
+    oldNoticesJob(accounts),
+    throttlesJob(accounts),
+    signInsJob(accounts),
+    idempotencyJob(agents),
+    catalogueJob(ai),
+    installationsJob(agents),
+    usageSpoolJob(ai),
+    underWayJob(ai),
+    usageAlertsJob(ai),
+    capAlertsJob(ai),
+    followClonePaymentsJob(agents),
+    settlePaymentsJob(payments),
+    followSplitsJob(payments),
+    cardGraceJob(payments),
+    gatewaySettlementsJob(payments),
+    gatewayRefundsJob(payments),
+    cardEventsJob(payments),
+    scheduledTasksJob(conversations),
+    heartbeatJob(conversations),
+    expireApprovalsJob(conversations),
+    webhookEventsJob(webTools),
+    webhookDeliveriesJob(conversations),
+    videoFilesJob(webTools),
+    cleanUpJob(accounts),
+    retentionJob(admin),
+    backupsJob(admin),
+    releaseFeedJob(admin),
+    watchDiskJob(agents),
+    measureStorageJob(agents),
+    watchdogJob(agents),
+    watchdogHistoryJob(agents),
+    deliveriesJob(accounts),
+    tellAuditJob(accounts),
+    forgetMessagesJob(payments),
+  ]
+}

@@ -1,0 +1,106 @@
+import { expect, onTestFinished, test } from 'bun:test'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { INTERNAL_KEY, testPlatform } from '../../../tests/harness/platform.ts'
+import { findFreePorts } from '../../../tests/harness/ports.ts'
+import { bearer } from '../../../tests/harness/requests.ts'
+import { tempFolder } from '../../../tests/harness/temp-folder.ts'
+import { createLog } from '../../core/log.ts'
+import { createReach } from '../agent-proxy.ts'
+import { createAgentDoor } from './agent-listener.ts'
+import { hostRuleOf } from './hosts.ts'
+import { listen } from './listen.ts'
+
+/** An address of this machine which the listeners do not have, as a network of containers has one. */
+const ELSEWHERE = '127.0.0.2'
+const PORTS = { web: 0, backend: 0, summarizer: 0 }
+
+function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
+  const { platform, app, config: settings } = testPlatform()
+  const installation = { app, reach: createReach(platform) }
+  const listeners = listen(() => installation, {
+    host,
+    ports: PORTS,
+    trustedProxies: [],
+    judgeHost: hostRuleOf(settings),
+    noteMisdirected: () => undefined,
+    log: createLog('info', { write: () => undefined }),
+  })
+  const folder = tempFolder()
+  onTestFinished(() => folder[Symbol.dispose]())
+  const config = { host, dataDir: folder.path }
+  const enter = createAgentDoor({ config, listeners })
+  const door = (host = platformHost) => enter({ platformHost: async () => host })
+  return { listeners, door, config, [Symbol.asyncDispose]: () => listeners.stop() }
+}
+
+test('agents elsewhere find /v1 and nothing else, however it is spelled', async () => {
+  await using installation = openTestHouse()
+  const url = await installation.door()
+  expect(url).toBe(`http://${ELSEWHERE}:${installation.listeners.ports.backend}`)
+  expect((await fetch(`${url}/v1/models`)).status).toBe(401)
+  const headers = bearer(INTERNAL_KEY)
+  expect((await fetch(`${installation.listeners.localUrls.backend}/api/agents`, { headers })).status).toBe(200)
+  const others = [
+    '/',
+    '/health',
+    '/api/agents',
+    '/v1/../api/agents',
+    '/v1/%2e%2e/api/agents',
+    '//api/agents',
+    '/v1%2f../api/agents',
+  ]
+  for (const path of others) expect([path, (await fetch(`${url}${path}`, { headers })).status]).toEqual([path, 404])
+})
+
+test('the door is opened once, and at the same port after a restart', async () => {
+  await using installation = openTestHouse()
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(installation.listeners.ports.backend, ELSEWHERE, resolve))
+  const urls = await Promise.all([installation.door(), installation.door()])
+  expect(new Set(urls).size).toBe(1)
+  expect(urls[0]).not.toBe(`http://${ELSEWHERE}:${installation.listeners.ports.backend}`)
+  await installation.listeners.stop()
+  await new Promise((resolve) => holder.close(resolve))
+
+  await using again = openTestHouse()
+  const door = createAgentDoor({ config: installation.config, listeners: again.listeners })
+  expect(await door({ platformHost: async () => ELSEWHERE })).toBe(urls[0] ?? '')
+})
+
+test('each of two doors is at its own port again after a restart', async () => {
+  const other = '127.0.0.3'
+  await using installation = openTestHouse()
+  const first = await installation.door()
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(installation.listeners.ports.backend, other, resolve))
+  const second = await installation.door(other)
+  expect(new URL(second).port).not.toBe(new URL(first).port)
+  await installation.listeners.stop()
+  await new Promise((resolve) => holder.close(resolve))
+
+  await using again = openTestHouse()
+  const door = createAgentDoor({ config: installation.config, listeners: again.listeners })
+  expect(await door({ platformHost: async () => other })).toBe(second)
+  expect(await door({ platformHost: async () => ELSEWHERE })).toBe(first)
+})
+
+test('a port that was remembered when there was one door is that of the first', async () => {
+  await using installation = openTestHouse()
+  const [free] = await findFreePorts(1)
+  await Bun.write(join(installation.config.dataDir, 'agents.port'), String(free))
+  expect(await installation.door()).toBe(`http://${ELSEWHERE}:${free}`)
+})
+
+test('no door is opened where a listener is reached anyway', async () => {
+  await using near = openTestHouse('127.0.0.1', '127.0.0.1')
+  expect(await near.door()).toBe(near.listeners.localUrls.backend)
+  await using wide = openTestHouse('0.0.0.0')
+  expect(await wide.door()).toBe(`http://${ELSEWHERE}:${wide.listeners.ports.backend}`)
+})
+
+test('an address that is not of this machine is told, and tried again the next time', async () => {
+  await using installation = openTestHouse('127.0.0.1', '192.0.2.1')
+  for (let attempt = 0; attempt < 2; attempt++)
+    await expect(installation.door()).rejects.toMatchObject({ kind: 'internal' })
+})

@@ -1,0 +1,221 @@
+import { getPath } from 'hono/utils/url'
+import type { ProxyClient } from '../../adapters/gateways/proxy-headers.ts'
+import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { toListenError } from '../../core/listen-error.ts'
+import type { Log } from '../../core/log.ts'
+import type { UnderWay } from '../../features/monitoring/tracing/exposition.ts'
+import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
+import { MAX_LARGE_BODY_BYTES } from '../../http/bodies/body.ts'
+import type { Face } from '../../http/env.ts'
+import type { HostRule, HostVerdict } from '../../http/hosts.ts'
+import { createTunnels, type Reach } from '../agent-proxy.ts'
+import type { App } from '../app.ts'
+import { type Door, openDoor } from './listener.ts'
+import { turnNewcomersAway } from './newcomers.ts'
+
+export type ListenOptions = {
+  host: string
+  ports: Record<Face, number>
+  trustedProxies: readonly string[]
+  /** Which Host headers are served, on every door. */
+  judgeHost: HostRule
+  /** Is told the Host header of each request that was refused for it. */
+  noteMisdirected: (host: string) => void
+  log: Log
+}
+
+/** What answers: the app, and on the web port the agents by their Host. */
+export type ServedApps = { app: App; reach: Reach }
+
+export type Listeners = {
+  ports: Record<Face, number>
+  /** As people write them; `localUrls` always lead to this machine. */
+  urls: Record<Face, string>
+  localUrls: Record<Face, string>
+  /**
+   * Opens one more door at `host`, the first of `ports` that is free there, which leads to `/v1/` of the backend and to
+   * nothing else: agents in containers cannot come through the others. @throws AppError `internal` when that is impossible.
+   */
+  listenForAgents(host: string, ports: readonly number[]): number
+  /** Of the three ports; agents that come by a door of their own are callers of the backend and not counted. */
+  countUnderWay(): Record<Face, UnderWay>
+  /** Refuses new connections and waits for requests under way, at most 10 s. */
+  stop(): Promise<void>
+}
+
+const FACES = ['web', 'backend', 'summarizer'] as const
+/** The app answers 413 by itself; this bound is for what never reaches it. */
+const MAX_BODY_BYTES = MAX_LARGE_BODY_BYTES + 64 * 1024
+/** For headers and bodies that trickle in. Handlers get longer. */
+const IDLE_SECONDS = 10
+const HANDLER_SECONDS = 180
+const DRAIN_MS = 10_000
+
+/**
+ * Binds the three ports. Until `getHouse` has one, requests get 503: a taken port is found before anything is started.
+ * @throws StartupError naming the setting of a port that is taken.
+ */
+export function listen(getHouse: () => ServedApps | null, options: ListenOptions): Listeners {
+  const stopping = new AbortController()
+  const agentDoors: Door[] = []
+  const doors: Partial<Record<Face, Door>> = {}
+  const allDoors = () => [...Object.values(doors), ...agentDoors]
+  try {
+    for (const face of FACES) {
+      const place = { face, host: options.host }
+      doors[face] = openDoor(listenOn(getHouse, { ...place, port: options.ports[face] }, options, stopping.signal))
+    }
+  } catch (error) {
+    for (const door of allDoors()) void door.end()
+    throw error
+  }
+  const ports = mapFaces((face) => doors[face]?.port ?? 0)
+  const turnAway = (places: readonly number[]) =>
+    turnNewcomersAway(places).catch((error) =>
+      options.log.warn({ error: errorMessage(error) }, 'who connects while the ports are shut may be cut off'),
+    )
+  const shownHost =
+    options.host === '127.0.0.1' || options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host
+  const localHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host
+  return {
+    ports,
+    urls: mapFaces((face) => `http://${shownHost}:${ports[face]}`),
+    localUrls: mapFaces((face) => `http://${localHost}:${ports[face]}`),
+    listenForAgents(host, wantedPorts) {
+      const place = { face: 'backend', host, onlyBelow: '/v1/' } as const
+      const listenAt = (port: number) =>
+        listenOn(getHouse, { ...place, port }, { ...options, trustedProxies: [] }, stopping.signal)
+      const door = openDoor(firstFree(wantedPorts, listenAt))
+      agentDoors.push(door)
+      return door.port
+    },
+    countUnderWay: () => mapFaces((face) => doors[face]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
+    async stop() {
+      stopping.abort()
+      const publicPorts = [doors.web, doors.summarizer].flatMap((door) => door?.port ?? [])
+      await turnAway(publicPorts)
+      // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
+      const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(async () => {
+        const others = [...(doors.backend ? [doors.backend] : []), ...agentDoors]
+        await turnAway(others.map(({ port }) => port))
+        await Promise.all(others.map((door) => door.stop()))
+      })
+      await Promise.race([drained, Bun.sleep(DRAIN_MS)])
+      await Promise.all(allDoors().map((door) => door.end()))
+    },
+  }
+}
+
+/** `onlyBelow` is a path: every other one is not found. */
+type Place = { face: Face; host: string; port: number; onlyBelow?: string }
+
+function listenOn(
+  getHouse: () => ServedApps | null,
+  { face, host, port, onlyBelow }: Place,
+  { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports' | 'log'>,
+  stopping: AbortSignal,
+): Bun.Server<Tunnel> {
+  const trusted = parseRanges(trustedProxies)
+  const addressOf = (request: Request, server: Bun.Server<Tunnel>) => {
+    const socketAddress = server.requestIP(request)?.address ?? null
+    const forwardedFor = trusted.length > 0 ? request.headers.get('x-forwarded-for') : null
+    return socketAddress && clientAddress(socketAddress, forwardedFor, trusted)
+  }
+  const toProxyClient = (request: Request, server: Bun.Server<Tunnel>): ProxyClient => {
+    const isProxied = isIn(server.requestIP(request)?.address ?? '', trusted)
+    const isHttps = isProxied && request.headers.get('x-forwarded-proto') === 'https'
+    return { address: addressOf(request, server), proto: isHttps ? 'https' : 'http' }
+  }
+  try {
+    return Bun.serve({
+      hostname: host,
+      port,
+      idleTimeout: IDLE_SECONDS,
+      maxRequestBodySize: MAX_BODY_BYTES,
+      // Otherwise the server shows stacks: in its own error page, and on stderr whenever an agent breaks an answer off.
+      development: false,
+      // Without development the server would share a taken port without a word.
+      reusePort: false,
+      websocket: createTunnels(stopping),
+      fetch(received, server) {
+        const hostHeader = received.headers.get('host')
+        const verdict = judgeHost(hostHeader)
+        if (verdict !== 'served') return refuseHost(verdict, hostHeader, noteMisdirected)
+        const request = hostHeader === null ? named(received) : received
+        const installation = getHouse()
+        if (!installation) return answerWhileStarting(request)
+        // Read as the app reads it, so that no spelling leads elsewhere.
+        if (onlyBelow !== undefined && !getPath(request).startsWith(onlyBelow))
+          return Response.json({ error: 'Not found' }, { status: 404 })
+        const agent = face === 'web' ? installation.reach.agentOf(hostHeader) : null
+        if (agent) {
+          const reached = installation.reach.answer(request, agent, {
+            server,
+            client: toProxyClient(request, server),
+            stopping,
+          })
+          return stopping.aborted ? reached.then((answer) => answer && asLast(answer)) : reached
+        }
+        if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
+        const answer = installation.app.fetch(request, {
+          face,
+          // Few requests ask, and finding it out costs as much as routing.
+          get address() {
+            return addressOf(received, server)
+          },
+          keepOpen: (_request: Request, stalledSeconds = 0) => server.timeout(received, stalledSeconds),
+          stopping,
+        })
+        return stopping.aborted ? asLast(answer) : answer
+      },
+    })
+  } catch (error) {
+    throw toListenError(error, host, port, `${face.toUpperCase()}_PORT`)
+  }
+}
+
+/** The connection is not to be used again: the next request on it would find nobody. */
+async function asLast(answer: Response | Promise<Response>): Promise<Response> {
+  const { status, statusText, headers, body } = await answer
+  const kept = new Headers(headers)
+  kept.set('connection', 'close')
+  return new Response(body, { status, statusText, headers: kept })
+}
+
+/** The process lives: only what waits for that is told so. */
+function answerWhileStarting(request: Request): Response {
+  if (getPath(request) === '/healthz') return Response.json({ status: 'ok' })
+  return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
+}
+
+/** HTTP/1.0 may name no host, and then the server has nothing but a path for a URL. */
+function named(request: Request): Request {
+  const path = request.url.startsWith('/') ? request.url : '/'
+  const { method, headers, body, signal } = request
+  return new Request(`http://localhost${path}`, { method, headers, body, signal })
+}
+
+/** Decisions, 47. Nothing here says what would have been served. */
+function refuseHost(verdict: HostVerdict, host: string | null, note: (host: string) => void): Response {
+  const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+  if (verdict === 'doubled') return Response.json({ error: 'More than one Host header' }, { status: 400, headers })
+  note(host ?? '')
+  return Response.json({ error: 'Misdirected request' }, { status: 421, headers })
+}
+
+function firstFree<T>(ports: readonly number[], listenOn: (port: number) => T): T {
+  let cause: unknown
+  for (const port of ports) {
+    try {
+      return listenOn(port)
+    } catch (error) {
+      cause = error
+    }
+  }
+  throw new AppError('internal', 'Agents have no way to reach the platform', {}, { cause })
+}
+
+function mapFaces<T>(toValue: (face: Face) => T): Record<Face, T> {
+  return { web: toValue('web'), backend: toValue('backend'), summarizer: toValue('summarizer') }
+}

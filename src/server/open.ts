@@ -1,0 +1,219 @@
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { createHttpProvider } from '../adapters/models/http-provider.ts'
+import type { AiProvider } from '../adapters/models/provider.ts'
+import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
+import { createEngine, hasContainer } from '../adapters/runtimes/engine/engine.ts'
+import { readPlace } from '../adapters/runtimes/process/place.ts'
+import { createProcessTable } from '../adapters/runtimes/process/table.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { errorMessage } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { createSealer } from '../core/secrets.ts'
+import { countRows } from '../db/count-rows.ts'
+import type { Db } from '../db/open.ts'
+import { startCheckpoints } from '../db/wal/checkpoints.ts'
+import { write } from '../db/write.ts'
+import { noteKey } from '../features/accounts/encryption/check-key.ts'
+import { readKeptKey } from '../features/accounts/encryption/kept-keys.ts'
+import { requireDefaultPlan, takePlansOfFile } from '../features/accounts/own-plans/own-plans.ts'
+import { PASSWORD_COST } from '../features/accounts/passwords/passwords.ts'
+import { issueSetupLink, type SetupLink } from '../features/accounts/setup/link.ts'
+import { createConfiguredOwner } from '../features/accounts/setup/set-up.ts'
+import { assignRuntimes, isAssigned } from '../features/agents/deployments/assign.ts'
+import { findOriginal } from '../features/agents/ownership/find-original.ts'
+import { hasRunContainers } from '../features/agents/ownership/ran-containers.ts'
+import { findObjection, findResidence, type Here, setResidence, settle } from '../features/agents/ownership/settle.ts'
+import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
+import { agents } from '../features/agents/registry/tables.ts'
+import { catalogueJob } from '../features/ai/gateway/jobs.ts'
+import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
+import { freeLeases } from '../jobs/queue.ts'
+import { startRunner } from '../jobs/runner.ts'
+import { createReach } from './agent-proxy.ts'
+import { createApp } from './app.ts'
+import { sweepBackups } from './backups/sweep.ts'
+import { openDashboard } from './dashboard.ts'
+import { readOrCreateInstance } from './data-dir.ts'
+import { openMigrated } from './database.ts'
+import { jobKinds, repeatingJobs } from './jobs.ts'
+import type { ServedApps } from './listeners/listen.ts'
+import { openPlatform, type Platform } from './platform.ts'
+import type { PlatformParts } from './platform-parts.ts'
+import { createFindWaiting, sweepRestoredStates, toRestoredStates } from './restored-states.ts'
+import { openRuntimes } from './runtime.ts'
+import { leaveAlone } from './standby.ts'
+
+/** So long may providers take to list their models after the settings have changed; the next round asks them again. */
+const CATALOGUE_MS = 10_000
+
+/** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
+export type ServerParts = Pick<
+  PlatformParts,
+  'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings' | 'logTail' | 'traceGateway'
+> & {
+  config: Config
+  log: Log
+  agent: { command: readonly [string, ...string[]]; path: string; lang: string }
+  /** Lets whoever watches see the calls of a provider that is opened later. */
+  trace: (provider: AiProvider) => AiProvider
+}
+
+/** Everything behind the listeners. `runtimeName` is what new agents get. */
+export type OpenServer = ServedApps & {
+  runtimeName: RuntimeName
+  /** By which the first account is made; null when there is one. */
+  setupLink: SetupLink | null
+  standsBack: boolean
+  /** Who is asked for models, by id. */
+  listProviders(): string[]
+  /** Asks the providers that the settings name now. */
+  reload(): void
+  /** Returns how many agents run now. */
+  countRunning(): number
+  /** Has somebody said, since it was opened, that the agents belong here after all? */
+  wasAdopted(): boolean
+  close(options?: { stopAgents?: boolean }): Promise<void>
+}
+
+/**
+ * Opens the database, the runtimes and what stands on both, and starts the jobs. A copy of an installation that lives
+ * elsewhere is opened without runtimes and jobs: it shows everything and touches no agent (decisions, 42).
+ * @throws StartupError when the database cannot be opened or migrated.
+ */
+export async function openServer(parts: ServerParts): Promise<OpenServer> {
+  const { config, log, encryptionKey } = parts
+  const { connection } = openMigrated(config.databaseFile, config.dataDir)
+  const { db } = connection
+  await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
+  await preparePlans(db, parts)
+  await sweepBackups(config).catch((error) => log.warn({ error: errorMessage(error) }, 'backups cannot be swept'))
+  const here = toHere(config)
+  const objection = await settleHere(db, config, here)
+  if (objection !== null) log.warn(`Agents are left alone: ${objection}.`)
+  const runtimes = objection === null ? await openOwnRuntimes(parts, db, here.instance) : leaveAlone(config.agents)
+  const platform = openPlatform({
+    ...parts,
+    clock: systemClock,
+    fetch,
+    connection,
+    passwordCost: PASSWORD_COST,
+    runtimes,
+    standsBack: objection !== null,
+    openProvider: (id, apiKey, baseUrl) => {
+      const provider = openProviderOf(config, id, apiKey, baseUrl)
+      return provider && parts.trace(provider)
+    },
+  })
+  const checkpoints = startCheckpoints({ sqlite: connection.sqlite, file: config.databaseFile, log })
+  const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)
+  return {
+    app: createApp(platform, openDashboard()),
+    reach: createReach(platform.agents),
+    runtimeName: await runtimes.choose(),
+    setupLink: objection === null ? await prepareFirstAccount(platform, config) : null,
+    standsBack: objection !== null,
+    listProviders: () => platform.ai.serviceProviders.all.map(({ id }) => id),
+    reload() {
+      platform.ai.serviceProviders.reload()
+      platform.ai.catalogue.rebuild()
+      void platform.ai.catalogue.refresh(AbortSignal.timeout(CATALOGUE_MS))
+    },
+    countRunning: () => countRows(db, agents, eq(agents.status, 'running')),
+    wasAdopted: () => objection !== null && findObjection(db, here) === null,
+    async close(options) {
+      await jobs.stop()
+      await platform.conversations.turns.close()
+      await platform.ai.spendings.endAll()
+      await runtimes.close(options)
+      await checkpoints.stop()
+      platform.close()
+    },
+  }
+}
+
+/** @throws StartupError when `DEFAULT_PLAN` names no plan. */
+async function preparePlans(db: Db, { config: { plans }, log }: ServerParts): Promise<void> {
+  for (const plan of await takePlansOfFile({ db, clock: systemClock, plans })) {
+    log.warn({ plan }, 'a plan left PLANS_FILE and accounts have it: it stays, and the dashboard can change it')
+  }
+  requireDefaultPlan(db, plans.byDefault)
+}
+
+/** The account that the settings name is made; without one, and without any account, a link by which it can be. */
+async function prepareFirstAccount({ accounts }: Platform, { firstAdmin }: Config): Promise<SetupLink | null> {
+  if (firstAdmin) await createConfiguredOwner(accounts, firstAdmin)
+  return issueSetupLink(accounts)
+}
+
+/** Where the installation of these settings is. @throws StartupError when its folder cannot be used. */
+export function toHere({ dataDir, databaseFile }: Pick<Config, 'dataDir' | 'databaseFile'>): Here {
+  return { place: readPlace(dataDir), databaseFile, instance: readOrCreateInstance(dataDir) }
+}
+
+async function settleHere(db: Db, { dataDir }: Config, here: Here): Promise<string | null> {
+  const original = findResidence(db) ? null : await findOriginal(join(dataDir, 'agents'), createProcessTable())
+  if (original !== null) {
+    const home = { place: readPlace(original), databaseFile: join(original, 'stead.db') }
+    await write(db, (tx) => setResidence(tx, home, null))
+  }
+  return settle(db, here)
+}
+
+async function openOwnRuntimes({ config, log, encryptionKey, agent }: ServerParts, db: Db, instance: string) {
+  const dir = join(config.dataDir, 'agents')
+  const restoredStates = toRestoredStates(config.dataDir)
+  await sweepRestoredStates(db, restoredStates)
+  await assignRuntimes(db, {
+    configured: config.agents.runtime,
+    processes: dir,
+    table: createProcessTable(),
+    hasContainer: (id) => hasContainer(createEngine(config.agents.dockerHost), instance, id),
+  })
+  return openRuntimes({
+    config: config.agents,
+    instance,
+    digestKey: readKeptKey(db, createSealer(encryptionKey), 'spec-digest').toString('hex'),
+    clock: systemClock,
+    log,
+    restoredStates,
+    findWaiting: createFindWaiting(db),
+    hasRunContainers: () => hasRunContainers(db),
+    process: { dir, ...agent, mayStart: (id) => isAssigned(db, id, 'process') },
+  })
+}
+
+async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }> {
+  const { agents, ai, queue } = platform
+  const { db, clock, log } = agents
+  await freeLeases(db, clock)
+  await ai.usageSpool.recover().catch((error) => log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
+  // Before any request: whoever joins a turn finds it.
+  platform.conversations.turns.resume()
+  queue.start(jobKinds(platform))
+  const stopRunner = startRunner(repeatingJobs(platform), log)
+  const first = new AbortController()
+  const atStart = Promise.all([reconcileAgents(agents, first.signal), ai.catalogue.refresh(first.signal)]).catch(
+    (error) => {
+      if (!first.signal.aborted) log.error({ error: errorMessage(error) }, 'start-up work failed')
+    },
+  )
+  return {
+    async stop() {
+      first.abort()
+      await Promise.all([queue.stop(), stopRunner(), atStart])
+    },
+  }
+}
+
+/** What the original does must not be done twice: no mail, no payment, no scheduled prompt. */
+function startIdleJobs({ ai }: Platform): { stop(): Promise<void> } {
+  return { stop: startRunner([catalogueJob(ai)], ai.log) }
+}
+
+/** A provider at the given address, or one of the configurable ones; null for another. */
+function openProviderOf({ ai }: Config, ...[id, apiKey, given]: Parameters<OpenProvider>): AiProvider | null {
+  const baseUrl = given ?? ai.providers.find((provider) => provider.id === id)?.baseUrl
+  return baseUrl ? createHttpProvider({ id, baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch }) : null
+}

@@ -1,0 +1,77 @@
+import type { AgentGateway } from '../adapters/gateways/gateway.ts'
+import type { AiProvider } from '../adapters/models/provider.ts'
+import type { TokenCounter } from '../adapters/models/token-counter.ts'
+import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
+import type { Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
+import type { Config } from '../core/config.ts'
+import type { ShownSetting } from '../core/settings/show.ts'
+import type { Connection, Tx } from '../db/open.ts'
+import type { PasswordCost } from '../features/accounts/passwords/passwords.ts'
+import type { RunStead } from '../features/admin/backups/run-backup.ts'
+import type { LogTail } from '../features/admin/logs/log-tail.ts'
+import { takeOver } from '../features/admin/take-over/take-over.ts'
+import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
+import { copyKeyUsage } from '../features/ai/usage/key-usage.ts'
+import type { Base } from '../features/base.ts'
+import { clearMemory } from '../features/conversations/memory/forget.ts'
+import { createMemoryInstruction } from '../features/conversations/memory/instruct.ts'
+import type { UnderWay } from '../features/monitoring/tracing/exposition.ts'
+import { createClonePaymentBooks } from '../features/payments/ledger/clone-payments.ts'
+import { createGrantCredits } from '../features/payments/ledger/credits.ts'
+import { createWallet } from '../features/payments/wallets/create.ts'
+import type { Face } from '../http/env.ts'
+import { gatewayOf } from './standby.ts'
+
+/** What differs between a server, a test and a command line: everything else is made here. */
+export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
+  config: Config
+  connection: Connection
+  encryptionKey: string
+  /** Tests alone hand in less than `PASSWORD_COST`. */
+  passwordCost: PasswordCost
+  runtimes: Runtimes
+  /** A copy speaks to no agent, asks nothing to be done to one, and provisions none. */
+  standsBack: boolean
+  providers: AiProvider[]
+  /** Where the listeners are; `urlForAgents` leads to the backend from wherever the agents of a runtime are. */
+  bound: {
+    webUrl: string
+    webPort: number
+    urlForAgents: (runtime: Runtime) => Promise<string>
+    countUnderWay: () => Record<Face, UnderWay>
+  }
+  /** Opens a provider with a user's own key. */
+  openProvider: OpenProvider
+  /** Lets whoever watches see the turns of agents. */
+  traceGateway?: ((gateway: AgentGateway) => AgentGateway) | null
+  /** Runs this program beside this process; nothing does in tests. */
+  runStead?: RunStead | null
+  /** The settings in effect, as admins see them. */
+  shownSettings?: readonly ShownSetting[]
+  /** The last lines of the log, for administrators; empty unless it is given. */
+  logTail?: LogTail
+  /** Counts tokens in place of the platform's own counter. */
+  tokens?: TokenCounter
+}
+
+/** What lower wings set off in higher ones, which they do not know: handed to them as functions. */
+export function connectUpwards(base: Base, parts: PlatformParts) {
+  const accounts = {
+    takeOver: (tx: Tx, userId: string) => takeOver(tx, base, userId),
+    copyKeyUsage,
+    grantCredits: createGrantCredits(base),
+  }
+  const agents = {
+    ...parts,
+    ...parts.bound,
+    gateway: parts.traceGateway?.(gatewayOf(parts)) ?? gatewayOf(parts),
+    clearMemory,
+    bookClonePayment: createClonePaymentBooks(base),
+    openAgentWallet: async (userId: string, agentId: string) => {
+      const { wallet } = await createWallet(base, { userId, agentId })
+      return wallet.address
+    },
+  }
+  const ai = { ...parts, instruct: createMemoryInstruction(base.db) }
+  return { accounts, agents, ai }
+}

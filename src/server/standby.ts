@@ -1,0 +1,45 @@
+import { type AgentGateway, createAgentGateway } from '../adapters/gateways/gateway.ts'
+import { createNoGateway } from '../adapters/gateways/no-gateway.ts'
+import { createNoRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
+import type { Config } from '../core/config.ts'
+import { AppError } from '../core/errors.ts'
+import { DEPLOY_JOB, REMOVE_JOB } from '../features/agents/operations/operations.ts'
+import type { Base } from '../features/base.ts'
+import { DELIVER_JOB } from '../features/conversations/inbox/receive.ts'
+import { RUN_JOB } from '../features/conversations/scheduled-tasks/runs.ts'
+import { SUMMARIZE_JOB } from '../features/conversations/swarms/ask.ts'
+import { ASK_JOB } from '../features/conversations/swarms/start-run.ts'
+import { ASK_JOB as WEBHOOK_ASK_JOB } from '../features/conversations/webhook-channel/receive.ts'
+import type { Enqueue } from '../jobs/queue.ts'
+
+/** What callers are told in a copy. Where the original is, is the operator's business. */
+export const STANDS_BACK = 'This is a copy of another installation: agents are left alone here'
+
+/** Work that is done to agents or with them. */
+const OF_AGENTS: ReadonlySet<string> = new Set([
+  DEPLOY_JOB,
+  REMOVE_JOB,
+  RUN_JOB,
+  ASK_JOB,
+  SUMMARIZE_JOB,
+  DELIVER_JOB,
+  WEBHOOK_ASK_JOB,
+])
+
+/** Runtimes that touch no agent (decisions, 42). */
+export function leaveAlone({ runtime }: Config['agents']): Runtimes {
+  return createNoRuntimes(runtime === 'auto' ? 'process' : runtime, STANDS_BACK)
+}
+
+/** What speaks to agents; a copy speaks to none. */
+export function gatewayOf({ standsBack, fetch }: Pick<Base, 'fetch'> & { standsBack: boolean }): AgentGateway {
+  return standsBack ? createNoGateway(STANDS_BACK) : createAgentGateway({ fetch })
+}
+
+/** Nothing may be asked of an agent that would be done at the adoption, or never. */
+export function refuseAgentJobs(enqueue: Enqueue): Enqueue {
+  return (tx, kind, payload, options) => {
+    if (OF_AGENTS.has(kind)) throw new AppError('unavailable', STANDS_BACK)
+    enqueue(tx, kind, payload, options)
+  }
+}

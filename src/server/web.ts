@@ -1,0 +1,203 @@
+import type { Hono } from 'hono'
+import type { BlankSchema } from 'hono/types'
+import { settingsWeb } from '../features/accounts/accounts/settings-web.ts'
+import { accountsWeb } from '../features/accounts/accounts/web.ts'
+import { invitesWeb } from '../features/accounts/invites/web.ts'
+import { keysWeb } from '../features/accounts/keys/web.ts'
+import { noticesWeb } from '../features/accounts/notices/web.ts'
+import { notificationsWeb } from '../features/accounts/notifications/web.ts'
+import { plansWeb } from '../features/accounts/own-plans/web.ts'
+import { passwordWeb } from '../features/accounts/passwords/web.ts'
+import { securityEventsWeb } from '../features/accounts/security-events/web.ts'
+import { sessionsWeb } from '../features/accounts/sessions/web.ts'
+import { setupWeb } from '../features/accounts/setup/web.ts'
+import { signInWeb } from '../features/accounts/sign-in/web.ts'
+import { socialIdentityWeb } from '../features/accounts/social-identity/web.ts'
+import { twoFactorWeb } from '../features/accounts/two-factor/web.ts'
+import { administrationWeb } from '../features/admin/accounts/web.ts'
+import { backupsWeb } from '../features/admin/backups/web.ts'
+import { logsWeb } from '../features/admin/logs/web.ts'
+import { oversightWeb } from '../features/admin/oversight/web.ts'
+import { overviewWeb } from '../features/admin/overview/web.ts'
+import { personalDataWeb } from '../features/admin/personal-data/web.ts'
+import { servicesWeb } from '../features/admin/services/web.ts'
+import { updatesWeb } from '../features/admin/updates/web.ts'
+import { agentConfigRoutes } from '../features/agents/agents/config-routes.ts'
+import { agentsWeb } from '../features/agents/agents/web.ts'
+import { channelsWeb } from '../features/agents/channels/web.ts'
+import { cloningWeb } from '../features/agents/cloning/web.ts'
+import { lifecycleWeb } from '../features/agents/deployments/lifecycle-routes.ts'
+import { deploymentsWeb } from '../features/agents/deployments/web.ts'
+import { installationsWeb } from '../features/agents/installations/web.ts'
+import { labelsWeb } from '../features/agents/labels/web.ts'
+import { logRoutes } from '../features/agents/logs/routes.ts'
+import { provisioningWeb } from '../features/agents/provisioning/web.ts'
+import { reachWeb } from '../features/agents/proxy/web.ts'
+import { refuseWritesOnFullDisk } from '../features/agents/storage/disk-guard.ts'
+import { verificationRoutes } from '../features/agents/verification/routes.ts'
+import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
+import { breakersWeb } from '../features/ai/breakers/web.ts'
+import { demoWeb } from '../features/ai/demo/web.ts'
+import { aiWeb } from '../features/ai/gateway/web.ts'
+import { pricesWeb } from '../features/ai/prices/web.ts'
+import { usageWeb } from '../features/ai/usage/web.ts'
+import { agentTalkWeb } from '../features/conversations/agent-messages/web.ts'
+import { agentToolsWeb } from '../features/conversations/agent-tools/web.ts'
+import { approvalsWeb } from '../features/conversations/approvals/web.ts'
+import { agentMessagesRoutes } from '../features/conversations/chat/agent-messages-routes.ts'
+import { conversationsWeb } from '../features/conversations/chat/channels/web.ts'
+import { chatSessionsWeb } from '../features/conversations/chat/sessions-web.ts'
+import { turnsWeb } from '../features/conversations/chat/turns/web.ts'
+import { chatWeb } from '../features/conversations/chat/web.ts'
+import { heartbeatWeb } from '../features/conversations/heartbeat/web.ts'
+import { inboxWeb } from '../features/conversations/inbox/web.ts'
+import { mcpServersWeb } from '../features/conversations/mcp-servers/web.ts'
+import { memoryWeb } from '../features/conversations/memory/web.ts'
+import { scheduledTasksWeb } from '../features/conversations/scheduled-tasks/web.ts'
+import { swarmsWeb } from '../features/conversations/swarms/web.ts'
+import { webhookChannelWeb } from '../features/conversations/webhook-channel/web.ts'
+import { colonyWeb } from '../features/monitoring/colony/web.ts'
+import { fleetWeb } from '../features/monitoring/fleet/web.ts'
+import { probes } from '../features/monitoring/health/probes.ts'
+import { healthWeb } from '../features/monitoring/health/web.ts'
+import { instancesWeb } from '../features/monitoring/instances/web.ts'
+import { mcpServerWeb } from '../features/monitoring/mcp-server/web.ts'
+import { agentStatsRoutes } from '../features/monitoring/metrics/agent-stats-routes.ts'
+import { metricsWeb } from '../features/monitoring/metrics/web.ts'
+import { missionControlWeb } from '../features/monitoring/mission-control/web.ts'
+import { billingWeb } from '../features/payments/billing/web.ts'
+import { cardsWeb } from '../features/payments/cards/web.ts'
+import { ledgerWeb } from '../features/payments/ledger/web.ts'
+import { paidCallsWeb } from '../features/payments/paid-calls/web.ts'
+import { paidGatewayWeb } from '../features/payments/paid-gateway/web.ts'
+import { receiptsWeb } from '../features/payments/receipts/web.ts'
+import { skillsWeb } from '../features/payments/skills/web.ts'
+import { splitsRoutes } from '../features/payments/splits/routes.ts'
+import { undergroundRoutes } from '../features/payments/underground/routes.ts'
+import { busWeb } from '../features/payments/underground/web.ts'
+import { paymentsWeb } from '../features/payments/wallets/payments-web.ts'
+import { walletsWeb } from '../features/payments/wallets/web.ts'
+import { x402Web } from '../features/payments/x402/web.ts'
+import { attachmentsWeb } from '../features/web-tools/attachments/web.ts'
+import { browseWeb } from '../features/web-tools/browse/web.ts'
+import { feedsWeb } from '../features/web-tools/feeds/web.ts'
+import { radioWeb } from '../features/web-tools/radio/web.ts'
+import { videoWeb } from '../features/web-tools/video/web.ts'
+import { webhooksWeb } from '../features/web-tools/webhooks/web.ts'
+import type { BaseEnv } from '../http/env.ts'
+import { notFound } from '../http/errors.ts'
+import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
+import { type Dashboard, dashboardWeb } from './dashboard.ts'
+import { gatewayPlugins } from './gateway-plugins.ts'
+import type { Platform } from './platform.ts'
+
+type WebFace = Hono<BaseEnv, BlankSchema, '/web'>
+
+/** The web face: the public API and, behind it, the dashboard. One line a room. */
+export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Dashboard, documents: ApiDocuments) {
+  const app = root.basePath('/web')
+  const { accounts, agents, ai, conversations, webTools, monitoring, admin } = platform
+  const { owner } = accounts.guards
+  const { checkModel, modelChoice: catalogue } = ai
+  app.use(accounts.csrf.check)
+  app.use(refuseWritesOnFullDisk(agents))
+  app.route('/', probes(monitoring))
+  app.route('/', apiDocumentRoutes(documents, 'web'))
+  app.route('/', healthWeb(monitoring))
+  app.route('/', accountsWeb(accounts))
+  app.route('/', setupWeb(accounts))
+  app.route('/', signInWeb(accounts))
+  app.route('/', settingsWeb({ ...accounts, storage: agents.storage }))
+  app.route('/', personalDataWeb(admin))
+  app.route('/', passwordWeb(accounts))
+  app.route('/', sessionsWeb(accounts))
+  app.route('/', twoFactorWeb(accounts))
+  mountAdmin(app, platform)
+  app.route('/', securityEventsWeb(accounts))
+  app.route('/', invitesWeb(accounts))
+  app.route('/', plansWeb(accounts))
+  app.route('/', socialIdentityWeb(accounts))
+  app.route('/', keysWeb(accounts))
+  app.route('/', installationsWeb(agents))
+  // Before agents, where `clone` would be the id of one.
+  app.route('/', cloningWeb(agents))
+  // Before deployments, whose routes lie below it and share its rate.
+  app.route('/', agentsWeb({ ...agents, catalogue, checkModel }))
+  app.route('/', agentConfigRoutes({ ...agents, checkModel }, owner))
+  app.route('/', agentMessagesRoutes(conversations, owner))
+  app.route('/', agentStatsRoutes(monitoring, owner))
+  app.route('/', verificationRoutes(agents, owner))
+  app.route('/', provisioningWeb({ ...agents, catalogue, checkModel }))
+  app.route('/', deploymentsWeb(agents))
+  app.route('/', channelsWeb(agents))
+  app.route('/', reachWeb(agents))
+  app.route('/', labelsWeb(agents))
+  app.route('/', lifecycleWeb(agents))
+  app.route('/', instancesWeb(monitoring))
+  app.route('/', watchdogRoutes(agents, owner))
+  app.route('/', notificationsWeb(accounts))
+  app.route('/', noticesWeb(accounts))
+  app.route('/', chatWeb(conversations))
+  app.route('/', turnsWeb(conversations))
+  app.route('/', attachmentsWeb(webTools))
+  app.route('/', chatSessionsWeb(conversations))
+  app.route('/', conversationsWeb(conversations))
+  app.route('/', approvalsWeb(conversations))
+  app.route('/', agentToolsWeb(conversations, owner))
+  app.route('/', mcpServersWeb(conversations, owner))
+  app.route('/', logRoutes(agents, owner))
+  app.route('/', metricsWeb(monitoring))
+  app.route('/', fleetWeb(monitoring))
+  app.route('/', agentTalkWeb(conversations))
+  app.route('/', memoryWeb(conversations))
+  app.route('/', inboxWeb(conversations))
+  app.route('/', webhookChannelWeb(conversations))
+  app.route('/', webhooksWeb(webTools))
+  app.route('/', radioWeb(webTools))
+  app.route('/', videoWeb(webTools))
+  app.route('/', aiWeb(ai))
+  app.route('/', demoWeb(ai))
+  app.route('/', breakersWeb(ai))
+  mountMoney(app, platform)
+  app.route('/', usageWeb(ai))
+  app.route('/', browseWeb(webTools))
+  app.route('/', swarmsWeb(conversations))
+  app.route('/', missionControlWeb(monitoring))
+  app.route('/', colonyWeb(monitoring))
+  app.route('/', scheduledTasksWeb(conversations))
+  app.route('/', heartbeatWeb(conversations))
+  app.route('/', feedsWeb(webTools))
+  app.route('/', mcpServerWeb(monitoring))
+  app.all('/api/*', notFound)
+  app.route('/', dashboardWeb(dashboard))
+}
+
+/** Mounts administration and the overview. */
+function mountAdmin(app: WebFace, { admin, ai }: Platform): void {
+  app.route('/', administrationWeb(admin))
+  app.route('/', oversightWeb(admin))
+  app.route('/', logsWeb(admin))
+  app.route('/', updatesWeb(admin))
+  app.route('/', servicesWeb(admin))
+  app.route('/', pricesWeb(ai))
+  app.route('/', backupsWeb(admin))
+  app.route('/', overviewWeb(admin))
+}
+
+/** The rooms of money, a line each as above. */
+function mountMoney(app: WebFace, { accounts, payments, conversations, webTools }: Platform): void {
+  const { owner } = accounts.guards
+  app.route('/', billingWeb(payments))
+  app.route('/', cardsWeb(payments))
+  app.route('/', receiptsWeb(payments))
+  app.route('/', paidGatewayWeb(payments, gatewayPlugins({ ...conversations, ...webTools })))
+  app.route('/', ledgerWeb(payments))
+  app.route('/', walletsWeb(payments))
+  app.route('/', paymentsWeb(payments))
+  app.route('/', paidCallsWeb(payments))
+  app.route('/', undergroundRoutes(payments, owner))
+  app.route('/', splitsRoutes(payments, owner))
+  app.route('/', busWeb(payments))
+  app.route('/', skillsWeb(payments))
+  app.route('/', x402Web(payments))
+}

@@ -1,0 +1,228 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Page } from 'playwright-core'
+import { AdminUserList } from '../../../src/features/admin/accounts/schemas.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../../harness/browser.ts'
+import { createAgent, PASSWORD, signIn, signUp } from '../../harness/client.ts'
+import { startMailServer } from '../../harness/doubles/mail-server.ts'
+import { startProvider } from '../../harness/doubles/provider.ts'
+import { read } from '../../harness/requests.ts'
+import { openInstallation } from '../../harness/server.ts'
+import { withProvider } from '../../integration/journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const PHONE = { width: 360, height: 740 }
+const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000cafe'
+const ROOT = 'root@example.com'
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+/** Work that was given up: a mail that nobody gets, so that it succeeds when it is tried again. */
+function addDeadJobs(dataDir: string): void {
+  const database = new Database(join(dataDir, 'stead.db'))
+  const now = Date.now()
+  const insert =
+    database.prepare(`INSERT INTO jobs (id, kind, payload, status, attempts, run_at, last_error, created_at,
+    finished_at) VALUES (?, ?, ?, 'dead', 24, ?, 'connection refused', ?, ?)`)
+  insert.run('job_mail', 'accounts.mail', JSON.stringify({ mail: 'verify-email', userId: null }), now, now, now)
+  insert.run('job_video', 'video.generate', JSON.stringify({ id: 'none' }), now, now, now)
+  database.close()
+}
+
+const widthOf = (page: Page) => page.evaluate('document.documentElement.scrollWidth')
+
+test.skipIf(!hasBrowser())(
+  'an administrator finds anybody’s agent and stops it, sees it in the audit log in a sentence, and is told when the server fails',
+  async () => {
+    await using provider = await startProvider()
+    await using installation = await openInstallation({ environment: withProvider(provider) })
+    const { web } = (await installation.start()).urls
+    const root = await signUp(web, ROOT)
+    await signUp(web, 'ada@example.com')
+    const { users } = await read(AdminUserList, root.get('/api/admin/users?search=ada'))
+    const plan = { method: 'PATCH', headers: { ...root.cookie, 'content-type': 'application/json' } }
+    await fetch(`${web}/api/admin/users/${users[0]?.id}`, { ...plan, body: JSON.stringify({ plan: 'solo' }) })
+    await createAgent(await signIn(web, 'ada@example.com'), { name: 'Lovelace' })
+    await createAgent(root, { name: 'Warden' })
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await signInBrowser(page, web, ROOT)
+
+    await page.goto(`${web}/admin`)
+    await page.getByRole('navigation', { name: 'Admin' }).getByRole('link', { name: 'Agents' }).click()
+    const rows = page.getByRole('list', { name: 'Agents' }).getByRole('listitem')
+    await rows.nth(1).waitFor()
+    await page.getByLabel('Search by agent or owner').fill('ada@')
+    await rows.nth(1).waitFor({ state: 'detached' })
+    expect(page.url()).toContain('search=ada')
+    expect(await rows.first().textContent()).toMatch(/Lovelace.*Running.*ada@example\.com/)
+    await page.reload()
+    await page.getByRole('button', { name: 'Stop Lovelace' }).click()
+    await page.getByText('The audit log says that you did it.').waitFor()
+    await page.getByRole('button', { name: 'Stop agent' }).click()
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    await rows.first().getByText('Stopped').waitFor()
+    expect(await page.getByRole('button', { name: 'Stop Lovelace' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: /^Stopped/ }).click()
+    await page.getByRole('button', { name: 'Stopped 1', pressed: true }).waitFor()
+    await resizePage(page, PHONE)
+    expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
+    await page.getByLabel('Search by agent or owner').fill('nobody')
+    await page.getByText('No agent in the status stopped with “nobody”').waitFor()
+
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    await page.getByText(`${ROOT} stopped Lovelace`).waitFor()
+    await page.getByText(`${ROOT} changed ada@example.com`).waitFor()
+    expect(complaints).toEqual([])
+
+    await page.route('**/api/admin/agents?*', (route) =>
+      route.fulfill({ status: 500, headers: { 'x-request-id': REQUEST_ID }, json: { error: 'Internal error' } }),
+    )
+    await page.goto(`${web}/admin/agents`)
+    await page.getByText('The agents could not be loaded').waitFor()
+    await page.getByText(REQUEST_ID).waitFor()
+    await page.unroute('**/api/admin/agents?*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await rows.nth(1).waitFor()
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'jobs that were given up are seen with why and tried again; a lost connection is said and waited for',
+  async () => {
+    await using installation = await openInstallation()
+    const { web } = (await installation.start()).urls
+    await signUp(web, ROOT)
+    addDeadJobs(installation.dataDir)
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signInBrowser(page, web, ROOT)
+    await page.goto(`${web}/admin/jobs`)
+    const rows = page.getByRole('list', { name: 'Jobs' }).getByRole('listitem')
+    await rows.nth(1).waitFor()
+    await page.getByText('Whoever waited for it was told').waitFor()
+    await page.getByRole('button', { name: 'Given up 2', pressed: true }).waitFor()
+    const again = page.getByRole('button', { name: 'Try accounts.mail again' })
+    await page.context().setOffline(true)
+    await again.click()
+    await page.getByText('cannot be reached').first().waitFor()
+    await page.context().setOffline(false)
+    await again.click()
+    await rows.nth(1).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /^Done/ }).click()
+    await page.getByText('accounts.mail').first().waitFor()
+    expect(page.url()).toEndWith('?state=done')
+    await resizePage(page, PHONE)
+    expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'health says how the server is and tries its mail; settings in effect tell where each comes from and no secret; a frozen server is said to be slow',
+  async () => {
+    await using mail = await startMailServer()
+    await using installation = await openInstallation({
+      environment: { SMTP_URL: mail.url, OPENROUTER_API_KEY: 'secret-canary' },
+    })
+    const { web } = (await installation.start()).urls
+    await signUp(web, ROOT)
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await signInBrowser(page, web, ROOT)
+    await page.goto(`${web}/admin/health`)
+    await page.getByText('0 of 0 run').waitFor()
+    await page.getByRole('button', { name: 'Send me a test mail' }).click()
+    await page.getByText(`look into the inbox of ${ROOT}`).waitFor()
+    expect(mail.received.some(({ subject }) => subject === 'Mail of this server arrives')).toBe(true)
+    mail.refuse('greylisted')
+    await page.getByRole('button', { name: 'Send me a test mail' }).click()
+    await page.getByText('The mail server did not take it').waitFor()
+    await page.getByText('greylisted').waitFor()
+
+    await page.getByRole('navigation', { name: 'Admin' }).getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('heading', { name: 'Settings in effect' }).waitFor()
+    await page.getByLabel('Search settings').fill('OPENROUTER')
+    await page.getByText('set, and kept secret').first().waitFor()
+    expect(await page.content()).not.toContain('secret-canary')
+    const row = page.getByRole('listitem').filter({ hasText: 'OPENROUTER_API_KEY' })
+    expect(await row.textContent()).toContain('environment')
+    await page.getByLabel('Search settings').fill('no such thing')
+    await page.getByText('No such setting has “no such thing” in it.').waitFor()
+    await resizePage(page, PHONE)
+    await page.goto(`${web}/admin/settings?show=given`)
+    await page.getByRole('button', { name: /^Set by you/, pressed: true }).waitFor()
+    expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
+    expect(complaints).toEqual([])
+
+    let isHeld = true
+    await page.route('**/api/admin/health', (route) => (isHeld ? undefined : route.continue()))
+    await page.goto(`${web}/admin/health`)
+    await page.getByText('The server is slow to answer.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).waitFor()
+    isHeld = false
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'Machine' }).waitFor()
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'an invitation is a link that opens one account and can be taken back; whoever is signed out meanwhile comes back to the page',
+  async () => {
+    await using installation = await openInstallation({ environment: { SIGN_UP: 'invite' } })
+    const first = await installation.start({ SIGN_UP: 'open' })
+    await signUp(first.urls.web, ROOT)
+    await first.stop()
+    const { web } = (await installation.start()).urls
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await signInBrowser(page, web, ROOT)
+    await page.goto(`${web}/admin/invites`)
+    await page.getByText('Nobody is invited yet').waitFor()
+    await page.getByRole('button', { name: 'Create invitation' }).click()
+    const link = await page.locator('code', { hasText: '/signup?invite=' }).textContent()
+    await page.getByText('It is shown this once').waitFor()
+    const rows = page.getByRole('list', { name: 'Invitations' }).getByRole('listitem')
+    await rows.getByText('Open').waitFor()
+    await joinAndLeave(page, link ?? '')
+    await signInBrowser(page, web, ROOT)
+    await page.goto(`${web}/admin/invites`)
+    await rows.getByText('Used', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Create invitation' }).click()
+    await page.getByRole('button', { name: /^Take back/ }).click()
+    await page.getByRole('button', { name: 'Take back', exact: true }).click()
+    await rows.nth(1).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: 'Create invitation' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByLabel('Email').fill(ROOT)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL(`${web}/admin/invites`)
+  },
+  LIMIT_MS,
+)
+
+/** Somebody who follows the link opens an account by it, deletes that account, and is told so. */
+async function joinAndLeave(page: Page, link: string): Promise<void> {
+  await page.context().clearCookies()
+  await page.goto(link)
+  expect(await page.getByLabel('Invite code').inputValue()).toBe(new URL(link).searchParams.get('invite') ?? '')
+  await page.getByLabel('Name').fill('Bo')
+  await page.getByLabel('Email').fill('bo@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await page.goto(new URL('/settings/account', link).href)
+  await page.getByRole('button', { name: 'Delete my account' }).click()
+  await page.getByLabel('Type your email to confirm').fill('bo@example.com')
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Delete my account for good' }).click()
+  await page.getByText('Your account is deleted').waitFor()
+}

@@ -1,0 +1,126 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { agentFolder } from '../../src/adapters/runtimes/process/files.ts'
+import { buildDashboard, hasBrowser, openBrowser, resizePage } from '../harness/browser.ts'
+import { createAgent, PASSWORD, signUp } from '../harness/client.ts'
+import { startMcpServer } from '../harness/doubles/mcp-server.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { openInstallation } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from '../integration/journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const PHONE = { width: 360, height: 740 }
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'an agent asks before it deletes and its owner decides on a phone; its tools and MCP servers are set on its page',
+  async () => {
+    await using provider = await startProvider()
+    await using mcp = startMcpServer()
+    provider.answerWith(({ body }) => {
+      const isTold = JSON.stringify(body).includes('"role":"tool"')
+      return isTold
+        ? { text: 'It is done.' }
+        : { toolCalls: [{ name: 'delete_file', arguments: { path: 'notes.md' } }] }
+    })
+    const environment = { ...withProvider(provider), SUMMARIZER_ALLOW_PRIVATE: 'true' }
+    await using installation = await openInstallation({ environment })
+    const { web } = (await installation.start()).urls
+    const owner = await signUp(web)
+    const agentId = await createAgent(owner, { model: 'openai/gpt-4o-mini' })
+    const workspace = join(agentFolder(join(installation.dataDir, 'agents'), agentId).state, 'workspace')
+    mkdirSync(workspace, { recursive: true })
+    writeFileSync(join(workspace, 'notes.md'), 'precious')
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await page.goto(`${web}/login`)
+    await page.getByLabel('Email').fill(owner.email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+
+    await resizePage(page, PHONE)
+    await page.goto(`${web}/approvals`)
+    await page.getByText('No agent has asked for anything yet').waitFor()
+    const reply = owner.post('/api/chat', { message: 'Delete my notes', agentId })
+    await page.getByText('{"path":"notes.md"}').waitFor()
+    const account = page.getByRole('button', { name: /^Account/ })
+    await account.getByText('1 waiting').waitFor()
+    expect(existsSync(join(workspace, 'notes.md'))).toBe(true)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    await page.getByRole('button', { name: 'Approve delete_file of Ada' }).click()
+    await page.getByText('Approved and done').waitFor()
+    await account.getByText('waiting').waitFor({ state: 'detached' })
+    expect(JSON.stringify(await (await reply).json())).toContain('It is done.')
+    expect(existsSync(join(workspace, 'notes.md'))).toBe(false)
+
+    await decideInChat(page, `${web}/agents/${agentId}`)
+
+    await page.goto(`${web}/agents/${agentId}/settings`)
+    await page.getByLabel('Profile').selectOption('minimal')
+    const listFiles = page.getByLabel('list_files')
+    await until('the tools of the profile', async () => !(await listFiles.isChecked()))
+    await listFiles.click()
+    const tools = async () => JSON.stringify(await (await owner.get(`/api/agents/${agentId}/tools`)).json())
+    await until('the choice of tools', async () => (await tools()).includes('"name":"list_files","isOn":true'))
+    // It runs as a process, which nothing confines.
+    expect(await page.getByLabel('run_shell').isDisabled()).toBe(true)
+    expect(await page.getByText('that takes a container').count()).toBe(2)
+    await page.getByText('Start a server by its command').click()
+    await page.getByLabel('Name of the command').fill('notes')
+    await page.getByLabel('Program').fill('bun')
+    await page.getByLabel('Environment, NAME=value a line').fill('no equals sign')
+    await page.getByRole('button', { name: 'Add command' }).click()
+    await page.getByText('Each line is NAME=value').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    await page.getByLabel('Name of the server').fill('weather')
+    await page.getByLabel('Address of the server').fill(mcp.url)
+    await page.getByLabel('Bearer token').fill('very-secret')
+    await page.getByRole('button', { name: 'Add server' }).click()
+    await page.getByRole('button', { name: 'Show tools' }).click()
+    await page.getByLabel('forecast').click()
+    const servers = async () => JSON.stringify(await (await owner.get(`/api/agents/${agentId}/mcp-servers`)).json())
+    await until('the tool that is trusted', async () => (await servers()).includes('"trustedTools":["forecast"]'))
+    expect(mcp.shown).toContain('Bearer very-secret')
+    await tryTool(page)
+    expect(mcp.calls).toEqual([{ tool: 'forecast', input: { city: 'Berlin' } }])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    await page.getByRole('button', { name: 'Remove weather' }).click()
+    await until('no server any more', async () => (await servers()).includes('"servers":[]'))
+    expect(complaints.filter((complaint) => !complaint.includes('ERR_FAILED'))).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+/** Whoever waits for the answer is shown what it waits for. */
+async function decideInChat(page: Page, chat: string): Promise<void> {
+  await page.goto(chat)
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Delete them again')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  const asked = page.getByRole('list', { name: 'Waiting for your approval' })
+  await asked.getByText('{"path":"notes.md"}').waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+  await asked.getByRole('button', { name: 'Deny delete_file of Ada' }).click()
+  await asked.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+}
+
+/** A tool is tried with what it wants; what is missing and a server that is away are told where it was tried. */
+async function tryTool(page: Page): Promise<void> {
+  await page.getByRole('combobox', { name: 'Try a tool' }).selectOption('forecast')
+  const use = page.getByRole('button', { name: 'Use it now' })
+  await use.click()
+  await page.getByText('Please fill in this field.').waitFor()
+  await page.getByRole('textbox', { name: 'city' }).fill('Berlin')
+  await page.route('**/try', (route) => route.abort())
+  await use.click()
+  await page.getByText('The tool could not be used').waitFor()
+  await page.unroute('**/try')
+  await use.click()
+  await page.getByText('It is sunny').waitFor()
+}

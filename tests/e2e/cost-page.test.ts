@@ -1,0 +1,96 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { CallList } from '../../src/features/ai/usage/schemas.ts'
+import { buildDashboard, hasBrowser } from '../harness/browser.ts'
+import { openDashboard } from '../harness/browsers/dashboard.ts'
+import { createAgent, type Person } from '../harness/client.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { json, read } from '../harness/requests.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from '../integration/journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'a press on an agent looks at it alone in every figure and request, a request tells all of it, and what fails comes back',
+  async () => {
+    await using provider = await startProvider()
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { web, ada, page, complaints } = dashboard
+    const lovelace = await createAgent(ada, { name: 'Lovelace', model: 'openai/gpt-4o-mini' })
+    const babbage = await createAgent(ada, { name: 'Babbage', model: 'openai/gpt-4o' })
+    for (const agentId of [lovelace, lovelace, babbage]) await ada.post('/api/chat', { agentId, message: 'Hello' })
+    const calls = async () => (await read(CallList, ada.get('/api/usage/calls'))).calls
+    await until('the calls to be booked', async () => (await calls()).length === 3)
+    await page.goto(`${web}/cost`)
+    await chooseAgent(page, lovelace)
+    await seeCap(page, ada, lovelace)
+    await seeRequest(page)
+    expect(complaints).toEqual([])
+    await failAndComeBack(page)
+  },
+  LIMIT_MS,
+)
+
+async function chooseAgent(page: Page, agentId: string): Promise<void> {
+  const colours = page.getByRole('list', { name: 'Colours' })
+  await colours.getByText('Babbage').waitFor()
+  await until('the requests of all', async () => (await requestCount(page)) === 3)
+  await page.getByRole('button', { name: 'By model', exact: true }).click()
+  await colours.getByText('openai/gpt-4o-mini').waitFor()
+  await page.getByRole('group', { name: 'Cost by agent' }).getByRole('button', { name: 'Lovelace' }).click()
+  await page.waitForURL((url) => url.searchParams.get('agent') === agentId)
+  // Twice 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million.
+  await page.getByTitle('$0.0009', { exact: true }).waitFor()
+  await until('its requests alone', async () => (await requestCount(page)) === 2)
+  expect(await colours.getByRole('listitem').allTextContents()).toEqual(['openai/gpt-4o-mini'])
+  await page.reload()
+  await until('the same after a reload', async () => (await requestCount(page)) === 2)
+  await page.getByRole('button', { name: /^Lovelace.*look at all again$/ }).click()
+  await until('all requests', async () => (await requestCount(page)) === 3)
+}
+
+/** The daily limit of an agent is a line in its own figures, and in nobody else's. */
+async function seeCap(page: Page, ada: Person, agentId: string): Promise<void> {
+  const capped = json('PUT', { costUsdPerDay: 0.25 }, ada.cookie)
+  expect((await fetch(`${ada.web}/api/agents/${agentId}/breaker`, capped)).status).toBe(200)
+  const line = page.getByRole('list', { name: 'Colours' }).getByText('The agent’s limit of a day: $0.25')
+  const address = new URL(page.url())
+  expect(await line.count()).toBe(0)
+  address.searchParams.set('agent', agentId)
+  await page.goto(address.href)
+  await line.waitFor()
+  address.searchParams.delete('agent')
+  await page.goto(address.href)
+  await page.getByRole('list', { name: 'Colours' }).getByText('Babbage').waitFor()
+  expect(await line.count()).toBe(0)
+}
+
+async function seeRequest(page: Page): Promise<void> {
+  await page.getByRole('group', { name: 'Requests' }).getByRole('button').first().click()
+  const sheet = page.getByRole('dialog', { name: 'Request' })
+  await sheet.getByText('openai/gpt-4o at openrouter').waitFor()
+  await sheet.getByText('1,000 read, 500 written').waitFor()
+  await sheet.getByText('The provider reported the tokens.').waitFor()
+  await sheet.getByText('One: the first that was asked').waitFor()
+  await page.keyboard.press('Escape')
+  await sheet.waitFor({ state: 'detached' })
+  await page.getByRole('combobox', { name: 'Result' }).selectOption('failed')
+  await page.getByText('No request is like that.').waitFor()
+}
+
+async function failAndComeBack(page: Page): Promise<void> {
+  await page.route('**/api/usage/**', (route) => route.abort())
+  await page.reload()
+  await page.getByText('The days could not be loaded').waitFor()
+  await page.unroute('**/api/usage/**')
+  await page.getByRole('button', { name: 'Try again' }).first().click()
+  await until('the requests', async () => (await requestCount(page)) === 3)
+}
+
+async function requestCount(page: Page): Promise<number> {
+  return page.getByRole('group', { name: 'Requests' }).getByRole('button').count()
+}

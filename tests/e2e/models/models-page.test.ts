@@ -1,0 +1,103 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { buildDashboard, hasBrowser } from '../../harness/browser.ts'
+import { openDashboard } from '../../harness/browsers/dashboard.ts'
+import { type ProviderDouble, startProvider } from '../../harness/doubles/provider.ts'
+import { until } from '../../harness/until.ts'
+import { withProvider } from '../../integration/journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const MINI = 'openai/gpt-4o-mini'
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'models are searched and sorted in the address, two are tried side by side with what each took, and what fails says so',
+  async () => {
+    await using provider = await startProvider(({ body }) => ({ text: `I am ${body.model}.` }))
+    await using dashboard = await openDashboard({ environment: withProvider(provider) })
+    const { page, complaints } = dashboard
+    await page.getByRole('link', { name: 'Models', exact: true }).click()
+    await findModels(page)
+    await tryTwo(page)
+    expect(complaints).toEqual([])
+    await failAndComeBack(page, provider)
+  },
+  LIMIT_MS,
+)
+
+async function findModels(page: Page): Promise<void> {
+  const rows = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /^Try / }) })
+  await rows.filter({ hasText: MINI }).waitFor()
+  await page.getByRole('button', { name: /^openrouter \d+ answers$/ }).waitFor()
+  const priced = rows.filter({ hasText: MINI })
+  expect(await priced.getByRole('definition').allTextContents()).toEqual(['$0.15', '$0.60', '128K'])
+  await page.getByRole('searchbox', { name: 'Search models' }).fill('gpt-4o')
+  await page.waitForURL((url) => url.searchParams.get('search') === 'gpt-4o')
+  await until('the two', async () => (await rows.count()) === 2)
+  await page.getByRole('combobox', { name: 'Sort by' }).selectOption('context')
+  await page.waitForURL((url) => url.searchParams.get('sort') === 'context')
+  await until('the larger first', async () => (await rows.first().textContent())?.includes('Sees and speaks.') === true)
+  await page.getByRole('combobox', { name: 'What it can do' }).selectOption('vision')
+  await until('the one that sees', async () => (await rows.count()) === 1)
+  await page.reload()
+  await until('the same after a reload', async () => (await rows.count()) === 1)
+}
+
+async function tryTwo(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Try OpenAI: GPT-4o' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Try models' })
+  await dialog.getByRole('combobox', { name: 'Side by side with' }).selectOption(MINI)
+  await page.waitForURL((url) => url.searchParams.get('against') === MINI)
+  await dialog.getByRole('textbox', { name: 'Question' }).fill('Who are you?')
+  await dialog.getByRole('button', { name: 'Ask both' }).click()
+  const large = dialog.getByRole('region', { name: 'Answer of openai/gpt-4o', exact: true })
+  const small = dialog.getByRole('region', { name: `Answer of ${MINI}`, exact: true })
+  await large.getByText('I am openai/gpt-4o.').waitFor()
+  await small.getByText(`I am ${MINI}.`).waitFor()
+  // 1000 tokens in and 500 out, at 2.5 and 10 dollars a million, and at 0.15 and 0.60.
+  for (const [answer, cost] of [[large, '$0.0075'] as const, [small, '$0.00045'] as const]) {
+    await answer.getByText('1,000 read, 500 written').waitFor()
+    await answer.getByText(cost, { exact: true }).waitFor()
+    expect(await answer.getByText(/^\d+\.\d+ s$/).count()).toBe(2)
+  }
+}
+
+async function failAndComeBack(page: Page, provider: ProviderDouble): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: 'Try models' })
+  const small = dialog.getByRole('region', { name: `Answer of ${MINI}`, exact: true })
+  provider.answerWith(({ body }) => (body.model === MINI ? { fault: { status: 400 } } : { text: 'Here.' }))
+  await dialog.getByRole('button', { name: 'Ask both' }).click()
+  await small.getByText(/the provider says 400/).waitFor()
+  await dialog.getByText('Here.').waitFor()
+  provider.answerWith({ text: 'One two three four.', fault: { hangAfterEvents: 1 } })
+  await dialog.getByRole('button', { name: 'Ask both' }).click()
+  await small.getByText('One two three four.').waitFor()
+  await dialog.getByRole('button', { name: 'Stop' }).click()
+  await small.getByText('Stopped.').waitFor()
+  await small.getByText('One two three four.').waitFor()
+  // A server that is frozen is waited for as long as somebody wants to.
+  await page.route('**/api/ai/chat', () => undefined)
+  await dialog.getByRole('button', { name: 'Ask both' }).click()
+  await small.getByText('Waiting for its first word…').waitFor()
+  await small.getByText('It takes its time. Stop ends the waiting.').waitFor()
+  await dialog.getByRole('button', { name: 'Stop' }).click()
+  await small.getByText('Stopped.').waitFor()
+  await page.unroute('**/api/ai/chat')
+  await page.route('**/api/ai/**', (route) => route.abort())
+  await dialog.getByRole('button', { name: 'Ask both' }).click()
+  await small.getByText('The Stead server cannot be reached.').waitFor()
+  await page.reload()
+  await page.getByText('The models could not be loaded').waitFor()
+  await page.unroute('**/api/ai/**')
+  await page.getByRole('button', { name: 'Try again' }).first().click()
+  await dialog.waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('button', { name: 'Try OpenAI: GPT-4o' }).click()
+  const ask = dialog.getByRole('button', { name: 'Ask', exact: true })
+  await ask.waitFor()
+  await page.context().clearCookies()
+  await ask.click()
+  await page.waitForURL((url) => url.pathname === '/login' && url.search.includes('models'))
+}

@@ -1,0 +1,92 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
+import { startMailServer } from '../harness/doubles/mail-server.ts'
+import { startReceiver } from '../harness/doubles/receivers.ts'
+import { openInstallation } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+const PHONE = { width: 360, height: 740 }
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'a channel of notices is tried before it is kept, wishes are saved, and agents are limited and paused',
+  async () => {
+    await using receiver = await startReceiver()
+    await using mail = await startMailServer()
+    await using installation = await openInstallation({
+      environment: { SUMMARIZER_ALLOW_PRIVATE: 'true', SMTP_URL: mail.url },
+    })
+    const { web } = (await installation.start()).urls
+    const id = await createAgent(await signUp(web))
+    await using browser = await openBrowser(web)
+    const { page } = browser
+    await signInBrowser(page, web)
+
+    await page.goto(`${web}/settings/notices`)
+    await page.getByText('No channel yet beside mail.').waitFor()
+    await page.getByLabel('Where').selectOption('discord')
+    await page.getByLabel('Webhook address').fill(`${receiver.url}/api/webhooks/1/secret`)
+    receiver.failWith({ status: 404, body: { message: 'Unknown Webhook', code: 10015 } })
+    await page.getByRole('button', { name: 'Try and add' }).click()
+    await page.getByText('Discord answered 404 (Unknown Webhook): nothing was saved').waitFor()
+    await page.getByRole('button', { name: 'Try and add' }).click()
+    await page.getByText('A first message got through').waitFor()
+    await page.getByRole('button', { name: 'Test discord' }).click()
+    await page.getByText('The test got through.').waitFor()
+    receiver.failWith({ status: 401, body: { message: 'Invalid Webhook Token' } })
+    await page.getByRole('button', { name: 'Test discord' }).click()
+    await page.getByText('The test failed: it answered 401 (Invalid Webhook Token).').waitFor()
+
+    await page.getByRole('button', { name: 'Send me a test mail' }).click()
+    await page.getByText('Confirm your address first').waitFor()
+    await until('the mail that confirms the address', () => mail.received.length > 0)
+    await page.goto(mail.linkTo('ada@example.com').href)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.goto(`${web}/settings/notices`)
+    mail.refuse('The disk of the mail server is full')
+    await page.getByRole('button', { name: 'Send me a test mail' }).click()
+    await page.getByText('The disk of the mail server is full').waitFor()
+    mail.refuse(null)
+    await page.getByRole('button', { name: 'Send me a test mail' }).click()
+    await page.getByText('look into your inbox').waitFor()
+    expect(mail.received.at(-1)?.subject).toBe('Notices arrive here')
+
+    await page.getByLabel('From').fill('22:00')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Quiet hours are two times such as 22:00').waitFor()
+    await page.getByLabel('To', { exact: true }).fill('07:00')
+    await page.getByLabel('Time zone').fill('Europe/Berlin')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Your wishes are saved.').waitFor()
+    await page.reload()
+    expect(await page.getByLabel('From').inputValue()).toBe('22:00')
+    await page.getByRole('button', { name: 'Pause all' }).click()
+    await page.getByRole('button', { name: 'Resume all' }).waitFor()
+    await resizePage(page, PHONE)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+
+    await page.goto(`${web}/agents/${id}/settings`)
+    await page.getByText('All your agents are paused').waitFor()
+    await page.getByLabel('Tokens a day').fill('a lot')
+    await page.getByRole('button', { name: 'Save limits' }).click()
+    await page.getByText('tokensPerDay must be a whole number').waitFor()
+    await page.getByLabel('Tokens a day').fill('20000')
+    await page.getByRole('button', { name: 'Save limits' }).click()
+    await page.getByText('The limits are saved.').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
+    await page.reload()
+    expect(await page.getByLabel('Tokens a day').inputValue()).toBe('20000')
+
+    await page.goto(`${web}/settings/notices`)
+    await page.getByRole('button', { name: 'Remove discord' }).click()
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText('No channel yet beside mail.').waitFor()
+    // Two refusals were asked for; the browser tells of each.
+    expect(browser.complaints.filter((line) => !line.includes('status of 400'))).toEqual([])
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,89 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildDashboard, hasBrowser, openBrowser, resizePage, signInBrowser } from '../harness/browser.ts'
+import { createAgent, signUp } from '../harness/client.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { openInstallation } from '../harness/server.ts'
+import { withProvider } from '../integration/journeys/main-job.ts'
+
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 600_000
+
+beforeAll(buildDashboard, LIMIT_MS)
+
+test.skipIf(!hasBrowser())(
+  'a stranger reads what Stead is, is told plainly that there is nothing to try, and finds the way in',
+  async () => {
+    await using installation = await openInstallation({ environment: { OPENROUTER_API_KEY: '' } })
+    const { web } = (await installation.start()).urls
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await resizePage(page, { width: 360, height: 740 })
+    await page.goto(web)
+    await page.getByRole('heading', { name: 'AI agents with a home of their own' }).waitFor()
+    await page.getByText('The demonstration is not set up on this server.').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
+    // Nobody can pay here, so nothing is sold.
+    expect(await page.getByRole('heading', { name: 'Plans' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'Create an account' }).click()
+    await page.getByRole('heading', { name: 'Create your account' }).waitFor()
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'a stranger talks to a real model where one is set up, and sees the plans where they are sold',
+  async () => {
+    await using provider = await startProvider({ text: 'The tide turns at noon.' })
+    const cards = { STRIPE_SECRET_KEY: 'sk_test_0', STRIPE_WEBHOOK_SECRET: 'whsec_0' }
+    await using installation = await openInstallation({ environment: { ...withProvider(provider), ...cards } })
+    const { web } = (await installation.start()).urls
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await page.goto(web)
+    await page.getByRole('textbox', { name: 'Message' }).fill('When does the tide turn?')
+    await page.getByRole('button', { name: 'Send' }).click()
+    const log = page.getByRole('log', { name: 'Conversation' })
+    await log.getByText('The tide turns at noon.').waitFor()
+    await log.getByText('1,500 tokens').waitFor()
+    const plans = page.getByRole('region', { name: 'Plans' })
+    await plans.getByText('£29').waitFor()
+    await plans.getByRole('link', { name: 'Choose Network' }).waitFor()
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)
+
+test.skipIf(!hasBrowser())(
+  'the first steps tick themselves off: a key that is tried in its place, an agent, a hello; and they can be put away',
+  async () => {
+    await using provider = await startProvider({ text: 'Good morning.' })
+    await using installation = await openInstallation({
+      environment: { OPENROUTER_BASE_URL: provider.baseUrl, OPENROUTER_API_KEY: '' },
+    })
+    const { web } = (await installation.start()).urls
+    const ada = await signUp(web)
+    await using browser = await openBrowser(web)
+    const { page, complaints } = browser
+    await signInBrowser(page, web)
+    const steps = page.getByRole('region', { name: /^First steps/ })
+    await steps.getByText('1 of 6').waitFor()
+    await steps.getByLabel('API key').fill('sk-or-of-ada')
+    await steps.getByRole('button', { name: 'Use this key' }).click()
+    await steps.getByText('2 of 6').waitFor()
+    await steps.getByRole('link', { name: 'Create agent' }).waitFor()
+    const agentId = await createAgent(ada, { name: 'Lovelace', model: 'openai/gpt-4o-mini' })
+    await ada.post('/api/chat', { agentId, message: 'Hello' })
+    await page.reload()
+    await steps.getByText('4 of 6').waitFor()
+    await page.getByText('Nothing needs you now.').waitFor()
+    await page.getByRole('link', { name: /Lovelace.*Good morning/ }).waitFor()
+    await steps.getByRole('button', { name: 'Dismiss' }).click()
+    await steps.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('heading', { name: 'What was said last' }).waitFor()
+    expect(await steps.count()).toBe(0)
+    expect(complaints).toEqual([])
+  },
+  LIMIT_MS,
+)

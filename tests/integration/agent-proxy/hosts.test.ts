@@ -1,0 +1,99 @@
+import { expect, test } from 'bun:test'
+import { createAgentDoor } from '../../../src/server/listeners/agent-listener.ts'
+import { startServer } from '../../harness/server.ts'
+import { tempFolder } from '../../harness/temp-folder.ts'
+import { askRaw } from '../../harness/wires/raw-http.ts'
+import { openReach, startAgentDouble } from './open-reach.ts'
+
+const SETTINGS = { DOMAIN: 'stead.example', APP_URL: 'https://app.stead.example', ALLOWED_HOSTS: 'nas.lan, Stead-1' }
+const HEALTH = { web: '/api/health', backend: '/health', summarizer: '/health' } as const
+
+const ask = (url: string, path: string, ...hosts: string[]) =>
+  askRaw(url, [`GET ${path} HTTP/1.1`, ...hosts.map((host) => `Host: ${host}`)])
+
+test('each port serves the hosts of the settings and addresses, and answers 421 to any other', async () => {
+  await using server = await startServer(SETTINGS)
+  for (const face of ['web', 'backend', 'summarizer'] as const) {
+    const statusOf = async (host: string) => (await ask(server.urls[face], HEALTH[face], host)).status
+    const ours = [
+      'app.stead.example',
+      'APP.stead.example.:443',
+      'stead.example',
+      'localhost:3000',
+      '192.168.1.7:3000',
+      '[::1]:3000',
+      'nas.lan',
+      'stead-1:3001',
+      'host.docker.internal:3001',
+    ]
+    for (const host of ours) expect([face, host, await statusOf(host)]).toEqual([face, host, 200])
+    for (const host of ['evil.example', 'evil.example:3000', 'localhost.evil.example', '127.0.0.1.nip.io', '']) {
+      const answer = await ask(server.urls[face], HEALTH[face], host)
+      expect([face, host, answer.status]).toEqual([face, host, 421])
+      expect(JSON.parse(answer.body)).toEqual({ error: 'Misdirected request' })
+    }
+  }
+})
+
+test('two Host headers are 400 on each port, whatever they say; none at all is 400 but in HTTP/1.0', async () => {
+  await using server = await startServer(SETTINGS)
+  for (const face of ['web', 'backend', 'summarizer'] as const) {
+    const url = server.urls[face]
+    expect((await ask(url, HEALTH[face], 'localhost', 'localhost')).status).toBe(400)
+    expect((await ask(url, HEALTH[face], 'localhost', 'evil.example')).status).toBe(400)
+    expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.1`, 'host: localhost', 'HOST: nas.lan'])).status).toBe(400)
+    expect((await ask(url, HEALTH[face])).status).toBe(400)
+    expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.0`])).status).toBe(200)
+    expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.0`, 'Host: evil.example'])).status).toBe(421)
+    expect((await askRaw(url, [`GET /x:aaa${HEALTH[face]} HTTP/1.0`])).status).toBe(404)
+    expect((await askRaw(url, ['CONNECT evil.example:99999 HTTP/1.0'])).status).toBe(404)
+  }
+})
+
+test('a target with a host of its own does not get around the Host header', async () => {
+  await using server = await startServer(SETTINGS)
+  const { web } = server.urls
+  const target = 'http://localhost/api/health'
+  expect((await askRaw(web, [`GET ${target} HTTP/1.1`, 'Host: evil.example'])).status).toBe(421)
+  expect((await askRaw(web, [`GET ${target} HTTP/1.1`, 'Host: localhost'])).status).toBe(200)
+  expect((await askRaw(web, ['GET //evil.example/api/health HTTP/1.1', 'Host: evil.example'])).status).toBe(421)
+  expect((await askRaw(web, ['CONNECT evil.example:443 HTTP/1.1', 'Host: evil.example'])).status).toBe(421)
+})
+
+test('the operator is told once of a name that is not served, and nothing is served to its WebSockets either', async () => {
+  await using server = await startServer(SETTINGS)
+  for (const path of ['/', '/api/health', '/api/agents']) await ask(server.urls.web, path, 'stead.lan')
+  const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13']
+  expect((await askRaw(server.urls.web, ['GET / HTTP/1.1', 'Host: stead.lan', ...upgrade])).status).toBe(421)
+  const lines = server.logLines.filter((line) => line.includes('ALLOWED_HOSTS'))
+  expect(lines.map((line) => JSON.parse(line))).toEqual([expect.objectContaining({ level: 40, host: 'stead.lan' })])
+})
+
+test('the door of agents in containers has the same hosts: the address they call, the machine’s names, no other', async () => {
+  await using reach = await openReach({ environment: SETTINGS, domain: 'stead.example' })
+  using folder = tempFolder()
+  const door = createAgentDoor({
+    config: { host: '127.0.0.1', dataDir: folder.path },
+    listeners: reach.listeners,
+  })
+  const url = await door({ platformHost: async () => '127.0.0.2' })
+  expect((await fetch(`${url}/v1/models`)).status).toBe(401)
+  const statusOf = async (...hosts: string[]) =>
+    (await askRaw(url, ['GET /v1/models HTTP/1.1', ...hosts.map((host) => `Host: ${host}`)], '', '127.0.0.2')).status
+  expect(await statusOf('host.docker.internal:3001')).toBe(401)
+  expect(await statusOf('evil.example')).toBe(421)
+  expect(await statusOf('127.0.0.2', '127.0.0.2')).toBe(400)
+})
+
+test('AGENTS_DOMAIN: agents answer below a domain of their own, and no longer below DOMAIN', async () => {
+  using agent = startAgentDouble(() => new Response('agent'))
+  await using reach = await openReach({
+    domain: 'stead.example',
+    environment: { ...SETTINGS, AGENTS_DOMAIN: 'Stead-Pages.Example' },
+  })
+  await reach.add('ada', agent.port)
+  expect((await ask(reach.web, '/', 'ada.stead-pages.example')).body).toBe('agent')
+  expect((await ask(reach.web, '/', 'bo.stead-pages.example')).status).toBe(404)
+  expect((await ask(reach.web, '/api/health', 'ada.agents.stead.example')).status).toBe(421)
+  expect((await ask(reach.web, '/api/health', 'stead-pages.example')).status).toBe(421)
+})

@@ -1,0 +1,155 @@
+import { expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { openObjectStore } from '../../../src/adapters/objects/s3.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { createRemoteBackup, withLocalBackup } from '../../../src/server/backups/remote.ts'
+import { restoreBackup } from '../../../src/server/backups/restore.ts'
+import { type RunConfig, runBackup } from '../../../src/server/backups/run.ts'
+import { createShelf } from '../../../src/server/backups/store.ts'
+import { refuse, startS3 } from '../../harness/objects/s3-server.ts'
+import { STEAD } from '../../harness/server.ts'
+import { tempFolder } from '../../harness/temp-folder.ts'
+import { fillInstallation, readTree } from './installation.ts'
+
+const LIMIT_MS = 120_000
+const PASSPHRASE = 'correct horse battery'
+const NOW = new Date('2026-11-22T12:00:00Z')
+const at = (days: number) => ({ now: () => new Date(NOW.getTime() + days * 86_400_000) })
+
+async function openStored() {
+  const folder = tempFolder()
+  const s3 = await startS3()
+  const installation = await fillInstallation(folder.file('data'))
+  const backups = {
+    ...{ schedule: undefined, drillSchedule: undefined, keep: { days: 2, weeks: 0, months: 0 }, to: s3.address },
+    ...{ passphrase: undefined, s3: s3.settings },
+  }
+  const config: RunConfig = { ...installation, backups, minFreeDiskBytes: 0 }
+  const shelf = createShelf(backups)
+  return {
+    ...{ folder, s3, config, backups, shelf },
+    list: async () => (await shelf.list()).map(({ name }) => name),
+    /** What is left beside the data of a backup that was made there. */
+    leftovers: () => readdirSync(config.dataDir).filter((name) => name.startsWith('.stead-backup-')),
+    async [Symbol.asyncDispose]() {
+      await s3[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+test(
+  's3://: a run stores a backup, compares it, deletes what is not kept and nothing of others; it is restored whole from there',
+  async () => {
+    await using stored = await openStored()
+    const { config, backups, s3, list, folder, leftovers } = stored
+    const first = await runBackup({ config, clock: at(0) })
+    expect(first.file).toBe(`${s3.address}/stead-2026-11-22T12-00-00-000Z.abcdefghijkl.tar`)
+    const other = await fillInstallation(folder.file('other'))
+    writeFileSync(join(other.dataDir, 'instance.id'), 'zyxwvutsrqpo')
+    const foreign = await createRemoteBackup({ config: { ...other, backups }, clock: at(-9) }, s3.address, () => {})
+    await runBackup({ config, clock: at(1) })
+    const third = await runBackup({ config, clock: at(2) })
+    expect(third.removed).toEqual([first.file])
+    expect(await list()).toEqual([
+      'stead-2026-11-24T12-00-00-000Z.abcdefghijkl.tar',
+      'stead-2026-11-23T12-00-00-000Z.abcdefghijkl.tar',
+      foreign.file.slice(s3.address.length + 1),
+    ])
+    expect(leftovers()).toEqual([])
+    const dataDir = folder.file('restored')
+    const order = { dataDir, isInPlace: false, givenKey: null }
+    await withLocalBackup(third.file, backups, (file) =>
+      restoreBackup({ clock: systemClock }, { ...order, file }, () => {}),
+    )
+    const state = (root: string) => readTree(join(root, 'agents/ada-1/state'))['sessions/today.jsonl']
+    expect(state(dataDir)).toBe(state(config.dataDir))
+  },
+  LIMIT_MS,
+)
+
+test(
+  's3://: a sealed one is sealed there, and the command line makes one, and verifies, tries and lists what stands there',
+  async () => {
+    await using stored = await openStored()
+    const { config, s3, folder } = stored
+    writeFileSync(folder.file('passphrase'), PASSPHRASE, { mode: 0o600 })
+    const run = async (...args: string[]) => {
+      const child = Bun.spawn([...STEAD, ...args], {
+        env: {
+          ...{ PATH: process.env.PATH ?? '', HOME: folder.path, DATA_DIR: config.dataDir, BACKUP_TO: s3.address },
+          ...{ S3_ENDPOINT: s3.settings.endpoint, S3_ACCESS_KEY_ID: 'S3RVER', S3_SECRET_ACCESS_KEY: 'S3RVER' },
+          BACKUP_PASSPHRASE_FILE: folder.file('passphrase'),
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+      return { exitCode: await child.exited, stdout, stderr }
+    }
+    // As far as age stretches a passphrase takes a second each time, which tests/integration/backups/sealed.test.ts shows.
+    const sealing = { passphrase: PASSPHRASE, scryptWorkFactor: 10 }
+    const { file } = await runBackup({
+      config: { ...config, backups: { ...stored.backups, ...sealing } },
+      clock: at(0),
+    })
+    expect(file).toMatch(/\.abcdefghijkl\.tar\.age$/)
+    const [name = ''] = await stored.list()
+    expect(await new Response(stored.shelf.read(name)).text()).toStartWith('age-encryption.org/v1')
+    expect(await run('backup', 'verify', file)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(JSON.parse((await run('backup', 'drill', '--json')).stdout)).toMatchObject({ file, ok: true, agents: 2 })
+    expect(JSON.parse((await run('backup', 'list', '--json')).stdout).backups).toMatchObject([{ file, problem: null }])
+    expect(await run('backup', 'verify', `${s3.address}/nothing.tar`)).toMatchObject({ exitCode: 1 })
+
+    const made = await run('backup', 'run', '--json')
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' })
+    const own = z
+      .object({ file: z.string() })
+      .parse(JSON.parse(made.stdout))
+      .file.slice(s3.address.length + 1)
+    expect(own).toMatch(/\.abcdefghijkl\.tar\.age$/)
+    expect(await stored.list()).toContain(own)
+    expect(await new Response(stored.shelf.read(own)).text()).toMatch(/^age-encryption\.org\/v1\n-> scrypt \S+ 18\n/)
+  },
+  LIMIT_MS,
+)
+
+test(
+  's3://: a refusal (403), one in the middle of an upload (500) and a broken connection leave no backup of that name, and the words of the server',
+  async () => {
+    await using stored = await openStored()
+    const { config, s3, folder, list, leftovers } = stored
+    await runBackup({ config, clock: at(0) })
+    const before = await list()
+    s3.setFault(() => refuse(403, 'AccessDenied'))
+    await expect(runBackup({ config, clock: at(1) })).rejects.toThrow('AccessDenied')
+    await expect(createShelf(config.backups).list()).rejects.toThrow('AccessDenied')
+    s3.setFault(() => null)
+
+    const store = openObjectStore(s3.address, s3.settings)
+    // Three parts.
+    writeFileSync(folder.file('large'), randomBytes(17_000_000))
+    const isPart = ({ method, url }: Request) => method === 'PUT' && /partNumber=2\b/.test(url)
+    s3.setFault((request) => (isPart(request) ? refuse(500, 'InternalError') : null))
+    await expect(store.put('large.tar', folder.file('large'))).rejects.toThrow('InternalError')
+    let refusals = 2
+    s3.setFault((request) => (isPart(request) && refusals-- > 0 ? refuse(500, 'InternalError') : null))
+    await store.put('again.tar', folder.file('large'))
+    s3.setFault((request) => (isPart(request) ? 'reset' : null))
+    await expect(store.put('broken.tar', folder.file('large'))).rejects.toThrow('s3://backups/house/broken.tar')
+    expect(leftovers()).toEqual([])
+    const afterwards = openObjectStore(s3.address, s3.behind)
+    expect((await afterwards.list()).map(({ name }) => name).sort()).toEqual([...before, 'again.tar'].sort())
+  },
+  LIMIT_MS,
+)
+
+test('s3://: what is stored otherwise than it was sent is no backup and goes again', async () => {
+  await using stored = await openStored()
+  const { config, s3, list } = stored
+  s3.setFault(({ method, url }) => (method === 'GET' && url.includes('.tar') ? new Response('something else') : null))
+  await expect(runBackup({ config, clock: at(0) })).rejects.toThrow('is not what was sent')
+  expect(await list()).toEqual([])
+})

@@ -1,0 +1,158 @@
+import { expect, test } from 'bun:test'
+import { describeRoutes } from '../../../scripts/routes.ts'
+import type { Face } from '../../../src/http/env.ts'
+import { createApp } from '../../../src/server/app.ts'
+import { watchLoop } from '../../harness/speed/loop-hold.ts'
+import { measureSlowness } from '../../harness/speed/machine-speed.ts'
+import { type Caller, listCallers } from '../../matrix/callers.ts'
+import { ROUTES, toRequest } from '../../matrix/routes.ts'
+import { startRuntimeDouble } from '../../matrix/runtime-double.ts'
+import { openWorld, type World } from '../../matrix/world.ts'
+
+const LIMIT_MS = 50
+const MEGABYTE = 1024 * 1024
+/** Room for the rest of a body. */
+const SPARE_BYTES = 8192
+const TRIES = 3
+/** What waits for somebody is not waited for: the body has been read by then. */
+const WAIT_MS = 3000
+const NEVER_MS = 600_000
+
+/** Who may send the body at all: what a stranger sends where nobody is known is read as this caller's is. */
+const SENDERS: Readonly<Record<string, string>> = {
+  admin: 'admin',
+  'internal-key': 'internal key for the owner',
+  installer: 'internal key',
+  bearer: 'owner’s key',
+  'planned-bearer': 'owner’s key',
+  'any-bearer': 'owner’s key',
+  'agent-token': 'owner’s agent',
+}
+
+type Plain = Readonly<Record<string, unknown>>
+type Measured = { what: string; ms: number; status: number; isUsual: boolean }
+type Route = { key: string; method: string; path: string; face: Face; guard: string; maxBytes: number }
+
+/**
+ * Bodies as large as is allowed, of what parsers and checks are slow with, as JSON: to make them of objects would take longer
+ * than to have them read.
+ */
+const LARGE: Readonly<Record<string, (plain: Plain, bytes: number) => string>> = {
+  'each text is a URL of names without end': (plain, bytes) => swell(plain, bytes, 'string', urlOf('ä.')),
+  'each text is one word': (plain, bytes) => swell(plain, bytes, 'string', (size) => `"${'a@'.repeat(size / 2)}"`),
+  'each list is endless': (plain, bytes) =>
+    swell(plain, bytes, 'object', (size) => `[${'{},'.repeat(Math.max(0, Math.floor(size / 3) - 1))}{}]`),
+  'more fields than can be read': (plain, bytes) => toJson(plain, {}, manyFields(Math.floor(bytes / 13))),
+  'as many fields as can be read': (plain) => toJson(plain, {}, manyFields(19_000)),
+}
+
+test(
+  `no body holds the event loop for more than ${LIMIT_MS} ms, whatever is in it`,
+  async () => {
+    using double = startRuntimeDouble()
+    await using world = await openWorld(double.runtime, await double.runForPeople())
+    const measured: Measured[] = []
+    for (const route of listRoutes(world)) {
+      for (const [what, toBody] of Object.entries(LARGE)) {
+        const { ms, status } = await measure(world, route, toBody)
+        const isUsual = status === ROUTES[route.key]?.status
+        measured.push({ what: `${route.key}: ${what}`, ms: Math.round(ms), status, isUsual })
+      }
+    }
+    const longest = measured.toSorted((one, other) => other.ms - one.ms)
+    console.log(`longest of ${measured.length} bodies: ${JSON.stringify(longest.slice(0, 4))}`)
+    expect(measured.length).toBeGreaterThan(500)
+    expect(longest.filter(({ ms }) => ms > LIMIT_MS)).toEqual([])
+    expect(measured.filter(({ status, isUsual }) => status === 500 && !isUsual)).toEqual([])
+  },
+  NEVER_MS,
+)
+
+function listRoutes({ platform }: World): Route[] {
+  return describeRoutes(createApp(platform, new Map()).routes).flatMap((line) => {
+    const [method = '', path = '', port = '', guard = ''] = line.split(' ')
+    const face = port === 'backend' || port === 'summarizer' ? port : 'web'
+    const maxBytes = Number(/maxBodyBytes=(\d+)/.exec(line)?.[1] ?? MEGABYTE)
+    return ['POST', 'PUT', 'PATCH'].includes(method)
+      ? [{ key: `${method} ${path} ${port}`, method, path, face, guard, maxBytes }]
+      : []
+  })
+}
+
+async function measure(
+  world: World,
+  route: Route,
+  toBody: (plain: Plain, bytes: number) => string,
+): Promise<{ ms: number; status: number }> {
+  const name = SENDERS[route.guard] ?? 'owner'
+  const caller = listCallers(world).find((one) => one.name === name)
+  if (!caller) throw new Error(`Nobody is called ${name}`)
+  const expectation = ROUTES[route.key] ?? { status: 0 }
+  const person = caller.user ?? world.people.owner
+  const id = expectation.names?.idOf(person) ?? ''
+  const path = (expectation.path ?? ((named: string) => route.path.replace(/:id|:agentId|:userId/, named)))(id)
+  const usual = expectation.body?.({ id, owner: person, caller })
+  const plain = isPlain(usual) ? usual : {}
+  const body = new TextEncoder().encode(toBody(plain, route.maxBytes - SPARE_BYTES))
+  let best = { ms: Number.POSITIVE_INFINITY, status: 0 }
+  for (let attempt = 0; attempt < TRIES && best.ms > LIMIT_MS; attempt++) {
+    const { headers, ...init } = toRequest(route.method, plain)
+    const all = { ...Object.fromEntries(new Headers(headers)), ...(await freshHeaders(world, caller)) }
+    const watch = watchLoop()
+    const status = await sendBriefly(world, route.face, path, { ...init, body, headers: all })
+    const { workMs } = watch.stop()
+    const ms = workMs > LIMIT_MS ? workMs / measureSlowness() : workMs
+    if (ms < best.ms) best = { ms, status }
+  }
+  return best
+}
+
+/** @returns the status, 0 for an answer that does not come soon. */
+async function sendBriefly(world: World, face: Face, path: string, init: RequestInit): Promise<number> {
+  const leaving = new AbortController()
+  const response = await Promise.race([world.send(face, path, { ...init, signal: leaving.signal }), Bun.sleep(WAIT_MS)])
+  leaving.abort()
+  await response?.body?.cancel().catch(() => undefined)
+  return response?.status ?? 0
+}
+
+/** Sessions end by some of the calls. */
+async function freshHeaders({ platform }: World, { user, headers }: Caller): Promise<Record<string, string>> {
+  if (!user || headers.cookie === undefined) return headers
+  return { ...headers, cookie: `service-session=${await platform.sessions.create(user.id)}` }
+}
+
+function isPlain(body: unknown): body is Plain {
+  return typeof body === 'object' && body !== null && !Array.isArray(body) && !(body instanceof FormData)
+}
+
+/** Puts the JSON of `fill` in the place of each field of this kind; together they take `bytes`. */
+function swell(plain: Plain, bytes: number, kind: 'string' | 'object', fill: (size: number) => string): string {
+  const names = Object.keys(plain).filter((name) => typeof plain[name] === kind)
+  const size = Math.floor(bytes / Math.max(1, names.length))
+  return toJson(plain, Object.fromEntries(names.map((name) => [name, fill(size)])))
+}
+
+/** `plain` with other values, which are JSON, and `more` fields after it. */
+function toJson(plain: Plain, values: Readonly<Record<string, string>>, more?: string): string {
+  const fields = Object.entries(plain).flatMap(([name, value]) => {
+    const text = values[name] ?? JSON.stringify(value)
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`]
+  })
+  return `{${[...fields, ...(more === undefined ? [] : [more])].join(',')}}`
+}
+
+function urlOf(piece: string): (size: number) => string {
+  const pieceBytes = Buffer.byteLength(piece)
+  return (size) => `"https://${piece.repeat(Math.max(1, Math.floor((size - 20) / pieceBytes)))}"`
+}
+
+const fieldsByCount = new Map<number, string>()
+
+function manyFields(count: number): string {
+  const known = fieldsByCount.get(count)
+  if (known !== undefined) return known
+  const fields = Array.from({ length: count }, (_, index) => `"field${index}":1`).join(',')
+  fieldsByCount.set(count, fields)
+  return fields
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'bun:test'
+import { startProvider } from '../../harness/doubles/provider.ts'
+import { findFreePorts } from '../../harness/ports.ts'
+import { openInstallation } from '../../harness/server.ts'
+import { answerLikeAModel, doMainJob, withProvider } from './main-job.ts'
+
+test('from an empty folder to an agent that works, costs, and is still there after a restart', async () => {
+  await using provider = await startProvider(answerLikeAModel)
+  await using installation = await openInstallation({ environment: withProvider(provider) })
+  await doMainJob(installation, provider)
+}, 300_000)
+
+test.each(['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT'])(
+  'serve: 75 and one line naming %s when another program has that port',
+  async (name) => {
+    using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('mine') })
+    await using installation = await openInstallation({ environment: { [name]: String(other.port) } })
+    const { exitCode, stdout, stderr } = await installation.run(['serve'])
+    expect(stderr).toBe(`stead: ${name}: 127.0.0.1:${other.port} is taken by another program\n`)
+    expect({ exitCode, stdout }).toEqual({ exitCode: 75, stdout: '' })
+  },
+)
+
+test('serve: 78 and one line when the data folder cannot be made', async () => {
+  await using installation = await openInstallation({ environment: { DATA_DIR: '/proc/nowhere' } })
+  const { exitCode, stdout, stderr } = await installation.run(['serve'])
+  expect(stderr).toMatch(/^stead: DATA_DIR: \/proc\/nowhere cannot be written \([^\n]+\)\n$/)
+  expect({ exitCode, stdout }).toEqual({ exitCode: 78, stdout: '' })
+})
+
+test('serve: 75 and one line when another Stead runs on the same folder, which is not disturbed', async () => {
+  await using installation = await openInstallation()
+  const program = await installation.start()
+  const [web, backend, summarizer] = await findFreePorts(3)
+  const environment = {
+    WEB_PORT: String(web),
+    BACKEND_PORT: String(backend),
+    SUMMARIZER_PORT: String(summarizer),
+  }
+  const { exitCode, stderr } = await installation.run(['serve'], { environment })
+  expect(stderr).toBe(`stead: DATA_DIR: another Stead is already running on ${installation.dataDir}\n`)
+  expect(exitCode).toBe(75)
+  expect((await fetch(`${program.urls.web}/api/health`)).status).toBe(200)
+  expect((await program.stop()).exitCode).toBe(0)
+})

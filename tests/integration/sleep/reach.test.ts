@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test'
+import { openTokens } from '../../../src/features/agents/registry/create.ts'
+import { findAgentRow } from '../../../src/features/agents/registry/list.ts'
+import { until } from '../../harness/until.ts'
+import { openReach, startAgentDouble, startSocketDouble } from '../agent-proxy/open-reach.ts'
+
+type Reach = Awaited<ReturnType<typeof openReach>>
+
+function rowOf({ platform }: Reach) {
+  const row = findAgentRow(platform.db, 'ada')
+  if (!row) throw new Error('The agent is gone')
+  return row
+}
+
+function tokenOf(reach: Reach): string {
+  return openTokens(reach.platform.sealer, rowOf(reach)).gatewayToken
+}
+
+/** Does anybody need the agent now, whenever that began? */
+function isHeld({ platform }: Reach): boolean {
+  return platform.activity.isUsedSince('ada', new Date(8.64e15))
+}
+
+test('a stranger at a sleeping agent gets 401 and does not wake it; who has its token is told why it does not wake', async () => {
+  await using reach = await openReach()
+  await reach.add('ada', 20_001, 'sleeping')
+  for (const headers of [{}, { authorization: 'Bearer gw_wrong' }]) {
+    const response = await reach.ask('ada', '/healthz', { headers })
+    expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
+  }
+  // There is no runtime here that could wake it.
+  const response = await reach.ask('ada', '/healthz', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
+  expect(response.status).toBe(503)
+  expect(await response.text()).toContain('The agent could not be woken')
+  expect(rowOf(reach).status).toBe('sleeping')
+})
+
+test('an answer that goes on keeps the agent awake until it ends, for who has its token', async () => {
+  const ending = Promise.withResolvers<void>()
+  using agent = startAgentDouble(
+    () =>
+      new Response(
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(new TextEncoder().encode('first'))
+            await ending.promise
+            controller.close()
+          },
+        }),
+      ),
+  )
+  await using reach = await openReach()
+  await reach.add('ada', agent.port)
+  const stranger = await reach.ask('ada', '/stream')
+  expect(isHeld(reach)).toBe(false)
+  const response = await reach.ask('ada', '/stream', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
+  expect(isHeld(reach)).toBe(true)
+  ending.resolve()
+  expect(await response.text()).toBe('first')
+  await until('nobody to need it', () => !isHeld(reach))
+  await stranger.text()
+})
+
+test('an open WebSocket keeps the agent awake until it is closed', async () => {
+  using agent = startSocketDouble({})
+  await using reach = await openReach()
+  await reach.add('ada', agent.port)
+  const socket = reach.connect('ada', '/', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
+  await until('the WebSocket', () => socket.readyState === WebSocket.OPEN)
+  expect(isHeld(reach)).toBe(true)
+  socket.close()
+  await until('nobody to need it', () => !isHeld(reach))
+})
+
+test('a request that nobody answers does not keep the agent awake', async () => {
+  await using reach = await openReach()
+  await reach.add('ada', 1)
+  const response = await reach.ask('ada', '/', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
+  expect(response.status).toBe(502)
+  expect(isHeld(reach)).toBe(false)
+})

@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { AppError } from '../../../src/core/errors.ts'
+import { write } from '../../../src/db/write.ts'
+import { reconcileAgents } from '../../../src/features/agents/reconciliation/reconcile.ts'
+import { changeSettings } from '../../../src/features/agents/registry/config.ts'
+import { findAgentRow } from '../../../src/features/agents/registry/list.ts'
+import { agents } from '../../../src/features/agents/registry/tables.ts'
+import { sleepJob } from '../../../src/features/agents/sleep/jobs.ts'
+import { watchdogs } from '../../../src/features/agents/watchdog/tables.ts'
+import { watchAgents } from '../../../src/features/agents/watchdog/watch.ts'
+import { json } from '../../harness/requests.ts'
+import { until } from '../../harness/until.ts'
+import { signalsOf, sleepyPlatform } from './sleepy-platform.ts'
+
+const HALF_AN_HOUR = 30 * 60_000
+
+describe('an idle agent', () => {
+  test('sleeps after AGENT_SLEEP_MINUTES, and nothing runs for it', async () => {
+    await using world = await sleepyPlatform()
+    world.clock.advance(HALF_AN_HOUR - 1)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+    world.clock.advance(1)
+    await world.letSleep()
+    expect(world.status()).toBe('sleeping')
+    expect(world.calls).toEqual(['deploy', 'stop'])
+  })
+
+  test('is shown as sleeping by GET /api/agents/:id on both faces, and sends nobody a notice', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    const shown = await world.web.request(`/api/agents/${world.id}`, { headers: world.cookie })
+    expect(await shown.json()).toMatchObject({ agent: { status: 'sleeping', lastError: null } })
+    const told = await world.backend.request(`/api/agents/${world.id}`, { headers: world.operator })
+    expect(await told.json()).toMatchObject({ status: 'sleeping' })
+    expect(world.countNotices()).toBe(0)
+  })
+
+  test('never sleeps with AGENT_SLEEP_MINUTES=0', async () => {
+    await using world = await sleepyPlatform({ AGENT_SLEEP_MINUTES: '0' })
+    world.clock.advance(1000 * HALF_AN_HOUR)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+  })
+
+  test.each(['telegramToken', 'discordBotToken', 'whatsappToken', 'slackBotToken', 'slackAppToken'] as const)(
+    'does not sleep with a %s: it listens there',
+    async (name) => {
+      await using world = await sleepyPlatform()
+      await write(world.platform.db, (tx) =>
+        changeSettings(world.platform, tx, world.row(), { [name]: '1:a-token-of-a-messenger' }),
+      )
+      world.clock.advance(HALF_AN_HOUR)
+      await world.letSleep()
+      expect(world.status()).toBe('running')
+    },
+  )
+
+  test('PUT /api/agents/:id/config: with neverSleeps it runs on, and one that sleeps is woken; without, it sleeps again', async () => {
+    await using world = await sleepyPlatform()
+    const set = (neverSleeps: unknown) =>
+      world.web.request(`/api/agents/${world.id}/config`, json('PUT', { neverSleeps }, world.cookie))
+    await world.fallAsleep()
+    expect(await (await set(true)).json()).toMatchObject({ config: { neverSleeps: true } })
+    await until('the agent to run', () => world.status() === 'running')
+    world.clock.advance(100 * HALF_AN_HOUR)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+    const calls = world.calls.length
+    expect((await set('yes')).status).toBe(400)
+    expect((await set(null)).status).toBe(200)
+    expect([world.status(), world.calls.length]).toEqual(['running', calls])
+    await world.letSleep()
+    expect(world.status()).toBe('sleeping')
+  })
+
+  test('does not sleep when it is OpenClaw, which has a clock and channels of its own', async () => {
+    await using world = await sleepyPlatform()
+    await world.set({ kind: 'openclaw' })
+    world.clock.advance(HALF_AN_HOUR)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+  })
+
+  test('is not idle while somebody talks to it, nor when it asked for a model since', async () => {
+    await using world = await sleepyPlatform()
+    world.clock.advance(HALF_AN_HOUR)
+    const release = world.platform.activity.hold(world.id)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+    release()
+    world.clock.advance(HALF_AN_HOUR - 1)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+
+    const asked = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }
+    await world.backend.request('/v1/chat/completions', json('POST', asked, world.asAgent))
+    world.clock.advance(1)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+  })
+
+  test('runs on when it cannot be ended', async () => {
+    await using world = await sleepyPlatform()
+    world.failStop(new AppError('internal', 'The container engine does not answer'))
+    world.clock.advance(HALF_AN_HOUR)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+    expect(world.logLines.join('')).toContain('an idle agent could not be ended')
+  })
+})
+
+describe('a sleeping agent', () => {
+  test('POST /api/chat wakes it and gets its answer', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    expect(await world.chat()).toMatchObject({ reply: world.reply })
+    expect(world.status()).toBe('running')
+    expect(world.calls).toEqual(['deploy', 'stop', 'deploy'])
+    // The time since then counts anew.
+    world.clock.advance(HALF_AN_HOUR - 1)
+    await world.letSleep()
+    expect(world.status()).toBe('running')
+  })
+
+  test('50 callers at once start it once, and each gets an answer', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    const answers = await Promise.all(Array.from({ length: 50 }, () => world.ask()))
+    expect(answers).toEqual(Array.from({ length: 50 }, () => world.reply))
+    expect(world.calls).toEqual(['deploy', 'stop', 'deploy'])
+  })
+
+  test('whoever asks while it falls asleep waits, and gets an answer', async () => {
+    await using world = await sleepyPlatform()
+    const { letEnd } = world.holdStop()
+    world.clock.advance(HALF_AN_HOUR)
+    const sleeping = world.letSleep()
+    await signalsOf(world, 'stop')
+    const answers = Promise.all([world.ask(), world.ask()])
+    letEnd()
+    await sleeping
+    expect(await answers).toEqual([world.reply, world.reply])
+    expect(world.calls).toEqual(['deploy', 'stop', 'deploy'])
+    expect(world.status()).toBe('running')
+  })
+
+  test('does not fall asleep between the look at it and the question that arrives', async () => {
+    await using world = await sleepyPlatform()
+    for (let round = 0; round < 30; round++) {
+      world.clock.advance(HALF_AN_HOUR)
+      const [, answer] = await Promise.all([world.letSleep(), world.ask()])
+      expect(answer).toBe(world.reply)
+    }
+  })
+
+  test('that does not wake says why, and is from then on an agent that is down', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    world.failDeploy(new AppError('internal', 'The agent process could not be started'))
+    const failed = 'The agent could not be woken: The agent process could not be started'
+    await expect(world.ask()).rejects.toThrow(failed)
+    const down = { status: 'running', downAt: world.clock.now(), lastError: 'The agent process could not be started' }
+    expect(world.row()).toMatchObject(down)
+    const shown = await world.web.request(`/api/agents/${world.id}`, { headers: world.cookie })
+    expect(await shown.json()).toMatchObject({ agent: { status: 'error', lastError: down.lastError } })
+  })
+
+  test('sleeps on while its engine does not answer, and a caller is told', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    world.setAvailable(false)
+    await expect(world.ask()).rejects.toThrow('The agent could not be woken')
+    expect(world.status()).toBe('sleeping')
+  })
+
+  test('POST /api/agents/:id/stop: stops it, and then nobody wakes it', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    expect(await world.post('stop')).toMatchObject({ status: 'stopped' })
+    await expect(world.ask()).rejects.toThrow('Agent is not running')
+    expect(world.calls).toEqual(['deploy', 'stop'])
+  })
+
+  test.each(['start', 'restart'])('POST /api/agents/:id/%s: brings it up', async (verb) => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    expect(await world.post(verb)).toMatchObject({ status: 'running' })
+    expect(world.status()).toBe('running')
+  })
+
+  test('POST /api/agents/:id/token/rotate: it wakes with its new token', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    expect(await world.post('token/rotate')).toMatchObject({ status: 'sleeping' })
+    expect(await world.ask()).toBe(world.reply)
+    expect(world.row().tokensChangedAt).toBeNull()
+  })
+
+  test('DELETE /api/agents/:id: removes it', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    const gone = await world.web.request(`/api/agents/${world.id}`, { method: 'DELETE', headers: world.cookie })
+    expect(gone.status).toBe(200)
+    expect(findAgentRow(world.platform.db, world.id)).toBeNull()
+  })
+
+  test('is left asleep when the platform starts again, and what a crash left running is ended', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    await reconcileAgents(world.platform)
+    expect(world.calls).toEqual(['deploy', 'stop'])
+    await world.startBehindItsBack()
+    await reconcileAgents(world.platform)
+    expect(world.calls).toEqual(['deploy', 'stop', 'stop'])
+    expect(world.status()).toBe('sleeping')
+  })
+
+  test('GET /api/agents/:id/watchdog: sleep is wanted, and costs no uptime', async () => {
+    await using world = await sleepyPlatform({ WATCHDOG_DEGRADED_CHECK_INTERVAL: '0.1' })
+    const stopping = new AbortController()
+    const repairAgent = async () => true
+    const watching = watchAgents({ ...world.platform, repairAgent }, stopping.signal)
+    await world.watchdogIs('running')
+    await world.fallAsleep()
+    await world.watchdogIs('sleeping')
+    const shown = await world.web.request(`/api/agents/${world.id}/watchdog`, { headers: world.cookie })
+    expect(await shown.json()).toMatchObject({ state: 'sleeping', uptime: { day: 100 } })
+    await world.ask()
+    await world.watchdogIs('running')
+    stopping.abort()
+    await watching
+    expect(world.countNotices()).toBe(0)
+    const row = world.platform.db.select().from(watchdogs).where(eq(watchdogs.agentId, world.id)).get()
+    expect(row).toMatchObject({ attempts: 0, crashes: [] })
+  })
+
+  test('GET /api/agents/:id/channels: it has none, and is not woken to say so', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    const shown = await world.web.request(`/api/agents/${world.id}/channels`, { headers: world.cookie })
+    expect(await shown.json()).toEqual({ channels: [], untold: null })
+    expect(world.status()).toBe('sleeping')
+  })
+
+  test('a caller who leaves does not keep others from getting their answer', async () => {
+    await using world = await sleepyPlatform()
+    await world.fallAsleep()
+    const leaving = new AbortController()
+    const left = world.ask(leaving.signal)
+    const stays = world.ask()
+    leaving.abort(new Error('The caller left'))
+    await expect(left).rejects.toThrow('The caller left')
+    expect(await stays).toBe(world.reply)
+  })
+})
+
+test('agents are looked for four times in the time after which they sleep, at most every 30 s', async () => {
+  await using world = await sleepyPlatform()
+  expect(sleepJob(world.platform).everyMs).toBe(30_000)
+  expect(sleepJob({ ...world.platform, sleepAfterMs: 1200 }).everyMs).toBe(300)
+  expect(agents.status.enumValues).toContain('sleeping')
+})

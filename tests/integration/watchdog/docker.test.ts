@@ -1,0 +1,90 @@
+import { afterAll, expect, test } from 'bun:test'
+import { Readable } from 'node:stream'
+import type Docker from 'dockerode'
+import { pack } from 'tar-stream'
+import { orNull } from '../../../src/adapters/runtimes/engine/engine.ts'
+import { AgentWatchdog } from '../../../src/features/agents/watchdog/schemas.ts'
+import { createAgent, signUp } from '../../harness/client.ts'
+import { startReceiver } from '../../harness/doubles/receivers.ts'
+import { findEngine } from '../../harness/engines/engine.ts'
+import { read } from '../../harness/requests.ts'
+import { startServer } from '../../harness/server.ts'
+import { until } from '../../harness/until.ts'
+
+const engine = await findEngine()
+const live = engine && (await makeLiveImage(engine.docker, engine.image))
+
+afterAll(async () => {
+  if (engine && live) await orNull(engine.docker.getImage(live).remove({ force: true }))
+})
+
+test.skipIf(!engine)(
+  'a container that somebody kills is repaired and notified',
+  async () => {
+    if (!engine || !live) return
+    await using webhook = await startReceiver()
+    await using server = await startServer({
+      AGENT_RUNTIME: 'docker',
+      DOCKER_HOST: engine.dockerHost,
+      AGENT_IMAGE: live,
+      WATCHDOG_CHECK_INTERVAL: '1',
+      WATCHDOG_DEGRADED_CHECK_INTERVAL: '0.5',
+      WATCHDOG_KILL_WAIT: '0.5',
+      WATCHDOG_WEBHOOK_URL: webhook.url,
+    })
+    const person = await signUp(server.urls.web)
+    const agentId = await createAgent(person)
+    const watchdog = () => read(AgentWatchdog, person.get(`/api/agents/${agentId}/watchdog`))
+    try {
+      await until('a healthy agent', async () => (await watchdog()).state === 'running')
+      await (await findContainer(engine.docker, agentId)).kill({ signal: 'SIGKILL' })
+      const repaired = await until('the repair', async () => {
+        const now = await watchdog()
+        return now.state === 'running' && now.events.some(({ kind }) => kind === 'repaired') ? now : null
+      })
+      expect(repaired).toMatchObject({ attempts: 1, crashes: 1, exitCode: 137, lastProbe: { healthy: true } })
+      await until('the notifications', () => webhook.taken().length >= 4)
+      const kinds = webhook.taken().map((body) => String(JSON.parse(body).type))
+      expect(kinds.sort()).toEqual([
+        'watchdog.crash',
+        'watchdog.degraded',
+        'watchdog.repair_started',
+        'watchdog.repaired',
+      ])
+    } finally {
+      await person.delete(`/api/agents/${agentId}`)
+      await until('its removal', async () => !(await hasContainer(engine.docker, agentId)))
+    }
+  },
+  300_000,
+)
+
+/** The agent of the engine tests, which answers as one that is alive. */
+async function makeLiveImage(docker: Docker, image: string): Promise<string> {
+  const container = await docker.createContainer({ Image: image })
+  try {
+    const archive = pack()
+    archive.entry({ name: 'healthz' }, '{"ok":true,"status":"live"}')
+    archive.finalize()
+    await container.putArchive(Readable.from(archive), { path: '/www' })
+    const name = { repo: 'stead-test-watchdog', tag: `t${process.pid}` }
+    await container.commit(name)
+    return `${name.repo}:${name.tag}`
+  } finally {
+    await container.remove({ force: true, v: true })
+  }
+}
+
+async function listContainers(docker: Docker, agentId: string) {
+  return docker.listContainers({ all: true, filters: { label: [`stead.agent=${agentId}`] } })
+}
+
+async function hasContainer(docker: Docker, agentId: string): Promise<boolean> {
+  return (await listContainers(docker, agentId)).length > 0
+}
+
+async function findContainer(docker: Docker, agentId: string) {
+  const [container] = await listContainers(docker, agentId)
+  if (!container) throw new Error(`No container of ${agentId}`)
+  return docker.getContainer(container.Id)
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { signUp } from '../harness/client.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { json, read } from '../harness/requests.ts'
+import { roundsOf } from '../harness/rounds.ts'
+import { openInstallation } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from '../integration/journeys/main-job.ts'
+
+/** Callers at once of each kind. */
+const LANES = 8
+const ROUNDS = roundsOf('DRAIN_ROUNDS', 2)
+const SLOW_MS = 400
+const PROMISED_MS = 10_000
+const NEVER_MS = 300_000
+
+const Key = z.object({ key: z.string() })
+
+type Outcome = 'answered' | 'refused' | 'failed'
+type Asked = { url: string; init: RequestInit; isKept?: true }
+
+/** On a connection of its own, or on one that is kept for the next request: both must end without a loss. */
+async function outcomeOf({ url, init, isKept }: Asked): Promise<Outcome> {
+  const closing = { headers: { ...init.headers, connection: 'close' }, keepalive: false }
+  try {
+    const response = await fetch(url, { ...init, ...(!isKept && closing) })
+    await response.text()
+    return response.status === 200 ? 'answered' : 'failed'
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    return /REFUSED|ConnectionRefused/.test(code) ? 'refused' : 'failed'
+  }
+}
+
+test(
+  'SIGTERM under load: every request is answered or, once the ports are shut, refused: none is cut off, and it ends within 10 s with 0',
+  async () => {
+    await using provider = await startProvider(async () => {
+      await Bun.sleep(SLOW_MS)
+      return { text: 'Late, but whole.' }
+    })
+    await using installation = await openInstallation({ environment: withProvider(provider) })
+    for (let round = 0; round < ROUNDS; round++) {
+      const program = await installation.start()
+      const person = await signUp(program.urls.web, `ada${round}@example.com`)
+      await installation.run(['user', 'set-plan', person.email, 'network'])
+      const { key } = await read(Key, person.post('/api/keys', { name: 'load' }))
+      const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }
+      const asked = json('POST', body, { authorization: `Bearer ${key}` })
+      const kinds = {
+        session: { url: `${program.urls.web}/api/auth/session`, init: { headers: person.cookie } },
+        kept: { url: `${program.urls.web}/api/auth/session`, init: { headers: person.cookie }, isKept: true },
+        settings: { url: `${program.urls.web}/api/settings`, init: json('PATCH', { name: 'Ada' }, person.cookie) },
+        completion: { url: `${program.urls.backend}/v1/chat/completions`, init: asked },
+      } as const satisfies Record<string, Asked>
+      const counts = new Map<string, number>()
+      const countOf = (kind: string, outcome: Outcome) => counts.get(`${kind} ${outcome}`) ?? 0
+      const lane = async ([kind, toAsk]: [string, Asked]) => {
+        for (let outcome: Outcome = 'answered'; outcome !== 'refused'; ) {
+          outcome = await outcomeOf(toAsk)
+          counts.set(`${kind} ${outcome}`, countOf(kind, outcome) + 1)
+        }
+      }
+      const before = provider.chats.length
+      const lanes = Object.entries(kinds).flatMap((kind) => Array.from({ length: LANES }, () => lane(kind)))
+      await until('the load', () => Object.keys(kinds).every((kind) => countOf(kind, 'answered') > LANES))
+      const startedAt = performance.now()
+      const { exitCode } = await program.stop()
+      const tookMs = performance.now() - startedAt
+      await Promise.all(lanes)
+      console.log(
+        `drain: ${JSON.stringify(Object.fromEntries(counts))} in ${Math.round(tookMs)} ms, at the provider ${provider.chats.length - before}`,
+      )
+      expect([exitCode, provider.chats.length - before]).toEqual([0, countOf('completion', 'answered')])
+      for (const kind of Object.keys(kinds)) {
+        expect([kind, countOf(kind, 'failed'), countOf(kind, 'refused')]).toEqual([kind, 0, LANES])
+      }
+      expect(tookMs).toBeLessThan(PROMISED_MS)
+    }
+  },
+  NEVER_MS,
+)

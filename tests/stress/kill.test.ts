@@ -1,0 +1,127 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { randomText } from '../../src/core/ids.ts'
+import { sha256 } from '../../src/core/secrets.ts'
+import { CreatedKey, KeyList } from '../../src/features/accounts/keys/schemas.ts'
+import { SentMessage } from '../../src/features/conversations/chat/schemas.ts'
+import { SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
+import { createAgent, type Person, signUp, toPerson } from '../harness/client.ts'
+import { startProvider } from '../harness/doubles/provider.ts'
+import { read } from '../harness/requests.ts'
+import { roundsOf } from '../harness/rounds.ts'
+import { openInstallation, type Program } from '../harness/server.ts'
+import { withProvider } from '../integration/journeys/main-job.ts'
+
+const KILLS = roundsOf('WRITE_KILLS', 2)
+const WRITERS = 64
+/** Below the 25 keys that a user may have. */
+const MAX_KEYS = 20
+
+test(`${KILLS} times killed in the middle of ${WRITERS} writers: what was acknowledged holds, and the agents never noticed`, async () => {
+  await using provider = await startProvider()
+  await using installation = await openInstallation({ environment: withProvider(provider) })
+  let program = await installation.start()
+  const { web } = program.urls
+  const owner = await signUp(web)
+  const agentId = await createAgent(owner, { model: 'openai/gpt-4o-mini' })
+  const pids = await installation.agentPids()
+  const writers = addPeople(join(installation.dataDir, 'stead.db'), web, WRITERS).map(newWriter)
+
+  for (let round = 0; round < KILLS; round++) {
+    await writeUntilKilled(program, writers, 1 + ((round * 37) % 400))
+    program = await installation.start()
+    await Promise.all(writers.map(expectAcknowledged))
+  }
+
+  expect(await installation.agentPids()).toEqual(pids)
+  const sent = await read(SentMessage, owner.post('/api/chat', { agentId, message: 'Are you still there?' }))
+  expect(sent.reply).toBe('Hello.')
+  expect((await program.stop()).exitCode).toBe(0)
+  expect(checkIntegrity(join(installation.dataDir, 'stead.db'))).toEqual(['ok'])
+}, 300_000)
+
+/** What one client was told: keys that must be there, and keys that must not. A deletion without an answer is in neither. */
+type Writer = { person: Person; present: Set<string>; gone: Set<string> }
+
+/** Accounts that are signed in already: to register and sign in takes a second of hashing for each dozen. */
+function addPeople(file: string, web: string, count: number): Person[] {
+  const database = new Database(file)
+  const addUser = database.prepare(
+    "INSERT INTO users (id, email, name, plan, created_at, updated_at) VALUES (@id, @email, 'Writer', 'network', @now, @now)",
+  )
+  const addSession = database.prepare(
+    'INSERT INTO sessions (token_hash, user_id, created_at, expires_at) VALUES (@hash, @id, @now, @now + 86400000)',
+  )
+  const add = database.transaction(() =>
+    Array.from({ length: count }, (_, index) => {
+      const [id, email, token] = [`usr_writer_${index}`, `writer-${index}@example.com`, randomText(43)]
+      addUser.run({ id, email, now: Date.now() })
+      addSession.run({ id, hash: sha256(token), now: Date.now() })
+      return toPerson(web, email, `${SESSION_COOKIE}=${token}`)
+    }),
+  )
+  try {
+    return add.immediate()
+  } finally {
+    database.close()
+  }
+}
+
+function newWriter(person: Person): Writer {
+  return { person, present: new Set(), gone: new Set() }
+}
+
+/** All write at once and without a pause; the service is killed when it has acknowledged `count` writes. */
+async function writeUntilKilled(program: Program, writers: Writer[], count: number): Promise<void> {
+  let acknowledged = 0
+  let killing: Promise<void> | undefined
+  const writeOn = async (writer: Writer) => {
+    while (await writeOnce(writer)) {
+      acknowledged++
+      if (acknowledged >= count) killing ??= program.kill()
+    }
+  }
+  await Promise.all(writers.map(writeOn))
+  await killing
+}
+
+/** False when the service does not answer any more. */
+async function writeOnce({ person, present, gone }: Writer): Promise<boolean> {
+  const oldest = present.size >= MAX_KEYS ? present.values().next().value : undefined
+  if (oldest !== undefined) present.delete(oldest)
+  try {
+    const response = oldest ? await person.delete(`/api/keys/${oldest}`) : await person.post('/api/keys', { name: 'k' })
+    const body: unknown = await response.json()
+    expect({ status: response.status, body }).toMatchObject({ status: oldest ? 200 : 201 })
+    if (oldest) gone.add(oldest)
+    else present.add(CreatedKey.parse(body).id)
+    return true
+  } catch (error) {
+    if (isConnectionError(error)) return false
+    throw error
+  }
+}
+
+function isConnectionError(error: unknown): boolean {
+  return error instanceof Error && ('code' in error || error instanceof SyntaxError || error.name === 'TypeError')
+}
+
+async function expectAcknowledged({ person, present, gone }: Writer): Promise<void> {
+  const { keys } = await read(KeyList, person.get('/api/keys'))
+  const kept = new Set(keys.map(({ id }) => id))
+  expect([...present].filter((id) => !kept.has(id))).toEqual([])
+  expect([...gone].filter((id) => kept.has(id))).toEqual([])
+  // What was written without an answer counts from here on, so that the client stays below its limit.
+  for (const id of kept) present.add(id)
+}
+
+function checkIntegrity(file: string): unknown[] {
+  const database = new Database(file, { readonly: true })
+  try {
+    const rows = database.prepare<[], { integrity_check: string }>('PRAGMA integrity_check').all()
+    return rows.map((row) => row.integrity_check)
+  } finally {
+    database.close()
+  }
+}

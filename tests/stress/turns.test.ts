@@ -1,0 +1,150 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { ChatTurn } from '../../src/features/conversations/chat/schemas.ts'
+import { createAgent, type Person, signIn, signUp } from '../harness/client.ts'
+import { type ProviderDouble, startProvider } from '../harness/doubles/provider.ts'
+import { json } from '../harness/requests.ts'
+import { type Installation, openInstallation, type Program } from '../harness/server.ts'
+import { until } from '../harness/until.ts'
+import { withProvider } from '../integration/journeys/main-job.ts'
+
+/** How often each is killed; `bun run torture turns` does it as often as it is promised. */
+const KILLS = Number(process.env.TURN_KILLS ?? 2)
+/** A guard against waiting for ever, nothing else. */
+const LIMIT_MS = 300_000 + KILLS * 60_000
+/** A model begins after so long at most, so that kills come before, in and after its answer. */
+const MAX_THINKING_MS = 400
+const MAX_KILL_MS = 900
+
+const OneTurn = z.object({ turn: ChatTurn })
+const History = z.object({
+  messages: z.array(
+    z.object({
+      sender: z.enum(['user', 'agent']),
+      content: z.string(),
+      status: z.string(),
+      turn: z.object({ restarts: z.number() }).nullish(),
+    }),
+  ),
+})
+
+const questionOf = (round: number) => `Question ${round}!`
+const answerOf = (round: number) => `This is the whole answer to question ${round}.`
+
+/** A model that takes its time and tells in its answer what it was asked. */
+async function startThinkingProvider(killed: ReadonlySet<number>): Promise<ProviderDouble> {
+  return startProvider(async ({ body }) => {
+    await Bun.sleep(Math.random() * MAX_THINKING_MS)
+    const round = Number(/Question (\d+)!/.exec(JSON.stringify(body.messages.at(-1)))?.[1])
+    const text = answerOf(round).split(/(?<= )/)
+    // Every second answer stops in the middle until the kill, so that one is cut short for certain.
+    return round % 2 === 0 || killed.has(round) ? { text } : { text, fault: { hangAfterEvents: 3 } }
+  })
+}
+
+/** Asks until the platform has taken the question: the same key, so the same turn. */
+async function ask(person: () => Promise<Person>, agentId: string, round: number): Promise<string> {
+  const body = { agentId, message: questionOf(round) }
+  const taken = await until(`question ${round} to be taken`, async () => {
+    const { web, cookie } = await person()
+    const headers = { ...cookie, 'idempotency-key': `round-${round}`, prefer: 'respond-async' }
+    const response = await fetch(`${web}/api/chat`, json('POST', body, headers)).catch(() => null)
+    if (response?.status !== 202) return null
+    return OneTurn.parse(await response.json())
+  })
+  return taken.turn.id
+}
+
+async function endOf(person: Person, id: string): Promise<ChatTurn> {
+  return until(`the end of ${id}`, async () => {
+    const response = await person.get(`/api/chat/turns/${id}`)
+    const { turn } = OneTurn.parse(await response.json())
+    return turn.state === 'running' ? null : turn
+  })
+}
+
+/** Checks that every question exists once and has one whole answer, also those that were cut short. */
+async function expectWhole(person: Person, provider: ProviderDouble, rounds: number): Promise<string> {
+  const { messages } = History.parse(await (await person.get('/api/chat?limit=100')).json())
+  const tally = { answered: 0, askedAgain: 0 }
+  for (let round = 1; round <= rounds; round++) {
+    const at = messages.flatMap(({ content }, index) => (content === questionOf(round) ? [index] : []))
+    expect([round, at.length]).toEqual([round, 1])
+    const asked = messages[at[0] ?? 0]
+    const next = messages[(at[0] ?? 0) + 1]
+    const reply = next?.sender === 'agent' ? next : undefined
+    expect(asked?.status).toBe('sent')
+    expect(reply).toMatchObject({ content: answerOf(round), status: 'sent' })
+    const restarts = reply?.turn?.restarts ?? 0
+    tally[restarts > 0 ? 'askedAgain' : 'answered']++
+    const calls = provider.chats.filter(({ body }) => JSON.stringify(body.messages.at(-1)).includes(questionOf(round)))
+    // A turn that was cut short is asked again, and says so.
+    expect(calls.length).toBeLessThanOrEqual(1 + restarts)
+  }
+  expect(messages.filter(({ sender }) => sender === 'user')).toHaveLength(rounds)
+  return JSON.stringify(tally)
+}
+
+async function openTestHouse(
+  provider: ProviderDouble,
+): Promise<{ installation: Installation; program: Program; agentId: string }> {
+  const installation = await openInstallation({ environment: withProvider(provider) })
+  const program = await installation.start()
+  const agentId = await createAgent(await signUp(program.urls.web), { model: 'openai/gpt-4o-mini' })
+  return { installation, program, agentId }
+}
+
+test(
+  `the platform is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
+  async () => {
+    const killed = new Set<number>()
+    await using provider = await startThinkingProvider(killed)
+    const opened = await openTestHouse(provider)
+    await using installation = opened.installation
+    let { program } = opened
+    for (let round = 1; round <= KILLS; round++) {
+      const before = await signIn(program.urls.web)
+      const asking = ask(async () => before, opened.agentId, round).catch(() => null)
+      await Bun.sleep(Math.random() * MAX_KILL_MS)
+      killed.add(round)
+      await program.kill()
+      program = await installation.start()
+      const person = await signIn(program.urls.web)
+      const id = (await Promise.race([asking, null])) ?? (await ask(async () => person, opened.agentId, round))
+      expect(['done', 'failed']).toContain((await endOf(person, id)).state)
+    }
+    console.info(
+      `platform killed ${KILLS} times: ${await expectWhole(await signIn(program.urls.web), provider, KILLS)}`,
+    )
+  },
+  LIMIT_MS,
+)
+
+test(
+  `the agent is killed ${KILLS} times in the middle of a turn: none is lost, none is answered twice`,
+  async () => {
+    const killed = new Set<number>()
+    await using provider = await startThinkingProvider(killed)
+    const { installation: opened, program, agentId } = await openTestHouse(provider)
+    await using installation = opened
+    const person = await signIn(program.urls.web)
+    for (let round = 1; round <= KILLS; round++) {
+      const id = await ask(async () => person, agentId, round)
+      await Bun.sleep(Math.random() * MAX_KILL_MS)
+      const pid = (await installation.agentPids()).get(agentId)
+      if (pid === undefined) throw new Error('The agent has no process')
+      killed.add(round)
+      process.kill(pid, 'SIGKILL')
+      await person.post(`/api/agents/${agentId}/restart`, {})
+      expect(['done', 'failed']).toContain((await endOf(person, id)).state)
+      await until('the agent', async () => {
+        const { agent } = z
+          .object({ agent: z.object({ status: z.string() }) })
+          .parse(await (await person.get(`/api/agents/${agentId}`)).json())
+        return agent.status === 'running'
+      })
+    }
+    console.info(`agent killed ${KILLS} times: ${await expectWhole(person, provider, KILLS)}`)
+  },
+  LIMIT_MS,
+)
