@@ -20,7 +20,7 @@ export function writeApiChapter(documents: ReadonlyMap<string, ApiDocument>): st
   })
   return [
     '# API reference',
-    'Every route of the three ports, made of the schemas that check its requests and answers. The same as OpenAPI 3.1: `GET /openapi.json` on each port, or `stead openapi web`, `backend`, `summarizer`. What the routes mean, and why, is told by the chapter [Interface](interface.md). An error is `{ error: string, code?: string }`; on `/v1` it is `{ error: { message, … } }`.',
+    'Every route of the three ports, made of the schemas that check its requests and answers. The same as OpenAPI 3.1: `GET /openapi.json` on each port, or `stead openapi web`, `backend`, `summarizer`. What the routes mean, and why, is told by the chapter [Interface](http-api.md). An error is `{ error: string, code?: string }`; on `/v1` it is `{ error: { message, … } }`.',
     ...ports,
   ].join('\n\n')
 }

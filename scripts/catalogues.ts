@@ -74,7 +74,7 @@ const EVENTS = [
   },
   {
     title: 'To the operator',
-    intro: 'The address of `WATCHDOG_WEBHOOK_URL` ([settings](settings.md)) is sent what the watchdog sees.',
+    intro: 'The address of `WATCHDOG_WEBHOOK_URL` ([settings](configuration.md)) is sent what the watchdog sees.',
     schema: WatchdogEvent,
   },
 ]

@@ -146,6 +146,6 @@ export const ACCESS_CODES = {
   NOT_CONFIGURED: {
     kinds: ['unavailable'],
     means: 'The operator has not set what this takes; the message names the settings.',
-    remedy: 'Set them ([settings](settings.md)) and start again.',
+    remedy: 'Set them ([settings](configuration.md)) and start again.',
   },
 } as const satisfies ErrorCodes

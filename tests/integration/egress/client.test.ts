@@ -356,7 +356,7 @@ test('refused, unknown and silent look alike to the caller; the log is told whic
 
 test('proxies of the environment are not asked', async () => {
   const { serverPort } = await openInternet({})
-  const module = import.meta.resolve('../../src/adapters/egress/egress.ts')
+  const module = import.meta.resolve('../../../src/adapters/egress/egress.ts')
   const script = `const { createEgress } = await import(${JSON.stringify(module)})
     const response = await createEgress({ allowPrivate: true }).request('http://127.0.0.1:${serverPort}/', { timeoutMs: 5000 })
     console.log(new TextDecoder().decode(await response.bytes()))`

@@ -7,7 +7,7 @@ import { startProvider } from './harness/doubles/provider.ts'
 import { openInstallation } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
 
-const CHAPTER = join(import.meta.dir, '..', 'web', 'docs', 'calling.md')
+const CHAPTER = join(import.meta.dir, '..', 'web', 'docs', 'ai-gateway.md')
 /** How the examples of each language are run. */
 const PROGRAMS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   bash: ['bash', '-euo', 'pipefail'],
