@@ -107,7 +107,7 @@ test.each([
     expect(await say('ask-second')).toBeLessThan(300)
     await until('an answer after a restart', () => answersTo('ask-second').length === 1)
     // A kill before the platform records the delivery makes it send the answer again.
-    using witness = openWitness(house.dataDir)
+    using witness = openWitness(installation.dataDir)
     await witness.expectIdle()
 
     expect(await say('ask-slowly')).toBeLessThan(300)
