@@ -26,7 +26,8 @@ async function expectNoSidewaysScrolling(page: Page): Promise<void> {
 test.skipIf(!hasBrowser())(
   'the page of billing without cards: it says what an operator does, and offers and thanks for nothing',
   async () => {
-    await using server = await startServer()
+    // The guest has no plan.
+    await using server = await startServer({ DEFAULT_PLAN: 'free' })
     const { web } = server.urls
     await using browser = await openBrowser(web)
     const { page } = browser

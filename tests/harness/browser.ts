@@ -1,3 +1,4 @@
+import { afterAll } from 'bun:test'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContext, type Browser as Chromium, chromium, errors, type Page } from 'playwright-core'
@@ -8,8 +9,8 @@ import { tempFolder } from './temp-folder.ts'
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path))
 const ROOT = join(import.meta.dir, '..', '..')
 const BUILD_MS = 300_000
-/** A guard against waiting for ever, nothing else. */
-const WAIT_MS = 300_000
+/** The longest wait for an element. Generous, because several browsers and engines may share two cores. */
+const WAIT_MS = 60_000
 const DRAWN_MS = 15_000
 /** One expression: what Playwright waits for by itself it evaluates in the page, whose policy does not let it. */
 const DRAWN = `new Promise((drawn) => {
@@ -83,8 +84,16 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
   }
 }
 
-/** It ends with the process. */
 let shared: Promise<Chromium> | undefined
+
+// `bun test --parallel` runs several files in one process. Scripts that use this module outside `bun test` have no afterAll.
+if (process.env.NODE_ENV === 'test') {
+  afterAll(async () => {
+    const browser = await shared
+    shared = undefined
+    await browser?.close()
+  })
+}
 
 function shareChromium(): Promise<Chromium> {
   shared ??= launchChromium([])

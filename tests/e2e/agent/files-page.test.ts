@@ -157,10 +157,10 @@ async function meetConflict(world: World): Promise<void> {
   await notice.getByRole('button', { name: 'Compare' }).click()
   const patch = page.getByRole('group', { name: 'What is not saved' })
   await patch.getByText('-# Tea at five').waitFor()
-  await patch.getByText('+# Tea at four, mine').waitFor()
+  await patch.getByText('+# Tea at four, with cake, mine').waitFor()
   await notice.getByRole('button', { name: 'Save mine over it' }).click()
   await notice.waitFor({ state: 'detached' })
-  expect(await contentOf(world)).toBe('# Tea at four, mine')
+  expect(await contentOf(world)).toBe('# Tea at four, with cake, mine')
   await page.getByRole('button', { name: 'Compare' }).click()
 }
 
@@ -177,7 +177,7 @@ async function loseConnection(world: World): Promise<void> {
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('Not saved', { exact: true }).waitFor({ state: 'detached' })
   expect(await problem.count()).toBe(0)
-  expect(await contentOf(world)).toBe('# Tea at four, mine and kept')
+  expect(await contentOf(world)).toBe('# Tea at four, with cake, mine and kept')
   await page.route('**/api/browse/tree*', (route) => route.fulfill({ status: 500, json: { error: 'It broke' } }))
   await page.reload()
   await page.getByText('The files could not be loaded').waitFor()

@@ -1,5 +1,5 @@
+import { afterAll } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import Docker from 'dockerode'
@@ -59,7 +59,14 @@ export type TestEngine = { dockerHost: string; engine: Engine; docker: Docker; i
 /** A daemon that the tests may do anything to. `pid` is that of the daemon which runs now. */
 export type PrivateEngine = TestEngine & AsyncDisposable & { pid(): number; start(): Promise<void> }
 
-let shared: Promise<TestEngine | null> | undefined
+let shared: Promise<TestEngine | PrivateEngine | null> | undefined
+
+// `bun test --parallel` runs several files in one process.
+afterAll(async () => {
+  const engine = await shared
+  shared = undefined
+  if (engine && Symbol.asyncDispose in engine) await engine[Symbol.asyncDispose]()
+}, 2 * END_MS)
 
 /**
  * The engine at `DOCKER_HOST`, or one that is started for these tests. Null without either, and a line says so: the tests
@@ -165,7 +172,7 @@ async function openShared(): Promise<TestEngine | null> {
   if (BUSYBOX && (await isAnswering(socketPath))) {
     return { dockerHost, engine: createEngine(dockerHost, PATIENT), docker, image: await importAgent(docker) }
   }
-  const reason = canStartEngines() ? await startEngineForAll().catch(errorMessage) : 'no dockerd or no static busybox'
+  const reason = canStartEngines() ? await startEngine().catch(errorMessage) : 'no dockerd or no static busybox'
   if (typeof reason !== 'string') return reason
   console.warn(`No container engine here (${reason}; scripts/test-peers): container tests are skipped.`)
   return null
@@ -179,15 +186,6 @@ export async function removeAll(docker: Docker, instance: string): Promise<void>
   }
   for (const { Name } of (await docker.listVolumes({ filters })).Volumes) await docker.getVolume(Name).remove()
   for (const { Id } of await docker.listNetworks({ filters })) await docker.getNetwork(Id).remove()
-}
-
-/** It goes when this process does, and a process that outlives both takes its data away. */
-async function startEngineForAll(): Promise<TestEngine> {
-  const engine = await startEngine()
-  const folder = dirname(engine.dockerHost.replace(/^unix:\/\//, ''))
-  const wait = `cat >/dev/null; while kill -0 ${engine.pid()} 2>/dev/null; do sleep 0.1; done; ${CLEAN_UP}`
-  Bun.spawn(['sh', '-c', wait, folder], { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore', detached: true }).unref()
-  return engine
 }
 
 /** Gives an engine the image of the agent, under the name that is answered. */
