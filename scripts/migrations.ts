@@ -1,23 +1,39 @@
 /**
- * `bun run migrations`: writes what the tables changed as a new SQL file and lists all files for embedding; `--check` only
- * says whether it is up to date.
+ * `bun run migrations`: writes the tables' changes as a new SQL file and lists all files for embedding. With `--check` it
+ * changes nothing and fails when a file would change.
  */
 import { readdirSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkMigrations } from './gate/migrations.ts'
 
 const folder = join(import.meta.dir, '..', 'migrations')
 
 const options = process.argv.slice(2)
-if (options.includes('--check')) {
-  const { isOk, output } = await checkMigrations(join(folder, '..'), async () => {
-    await writeMigrations([])
-    return { isOk: true, output: '' }
-  })
-  if (!isOk) console.error(output)
-  process.exit(isOk ? 0 : 1)
+if (options.includes('--check')) await check()
+else await writeMigrations(options)
+
+/** Writes the migrations, takes every change back, and exits with 1 when there was one. */
+async function check(): Promise<never> {
+  const before = await readFolder()
+  await writeMigrations([])
+  const after = await readFolder()
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (path) => before.get(path) !== after.get(path),
+  )
+  for (const path of changed) {
+    const text = before.get(path)
+    await (text === undefined ? rm(path) : Bun.write(path, text))
+  }
+  if (changed.length > 0) console.error(`Run \`bun run migrations\`: it changes ${changed.sort().join(', ')}`)
+  process.exit(changed.length > 0 ? 1 : 0)
 }
-await writeMigrations(options)
+
+/** Returns the text of every file below the folder by its path. */
+async function readFolder(): Promise<Map<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  return new Map(await Promise.all(paths.map(async (path) => [path, await Bun.file(path).text()] as const)))
+}
 
 async function writeMigrations(asked: readonly string[]): Promise<void> {
   await generate(asked)

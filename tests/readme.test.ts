@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { findMissingPaths } from '../scripts/readme-paths.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { Environment } from '../src/core/settings/environment.ts'
 
@@ -61,11 +62,18 @@ test('README.md: each setting is one', () => {
   const given = CODE.flatMap((text) =>
     [...text.matchAll(/\b([A-Z][A-Z0-9]+_[A-Z0-9_]+)=?/g)].map(([, name = '']) => name),
   )
-  expect([...new Set(given)].filter((name) => !settings.includes(name))).toEqual(['STEAD_DOWNLOAD_URL'])
+  expect([...new Set(given)].filter((name) => !settings.includes(name))).toEqual([
+    'STEAD_DOWNLOAD_URL',
+    'TEST_PARALLEL',
+  ])
 })
 
 test('README.md: each link within the repository leads somewhere', () => {
   const links = [...README.matchAll(/\]\((?!https?:)([^)#]+)(?:#([^)]+))?\)/g)]
   expect(links.length).toBeGreaterThan(8)
   expect(links.flatMap(([, path = '']) => (existsSync(join(ROOT, path)) ? [] : [path]))).toEqual([])
+})
+
+test('README.md: each path in backticks exists', () => {
+  expect(findMissingPaths(README, ROOT)).toEqual([])
 })

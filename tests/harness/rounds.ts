@@ -1,4 +1,4 @@
-/** How often a test does something: `ordinary` times in the gate, as often as the variable `name` says in `bun run torture`. */
+/** Returns a test's number of rounds: the environment variable `name`, which `bun run stress` sets, or `ordinary`. */
 export function roundsOf(name: string, ordinary: number): number {
   return Number(process.env[name] ?? ordinary)
 }

@@ -12,7 +12,7 @@ import { json } from '../harness/requests.ts'
 import { openInstallation } from '../harness/server.ts'
 import { until } from '../harness/until.ts'
 
-/** How often the service is killed; the torture kills it more often. */
+/** Number of kills of the service; `bun run stress payments` raises it. */
 const KILLS = Number(process.env.PAYMENT_KILLS ?? 2)
 const AT_ONCE = 10
 const LIMIT_MS = 120_000 + KILLS * 60_000

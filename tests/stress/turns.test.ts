@@ -8,7 +8,7 @@ import { type Installation, openInstallation, type Program } from '../harness/se
 import { until } from '../harness/until.ts'
 import { withProvider } from '../integration/journeys/main-job.ts'
 
-/** How often each is killed; `bun run torture turns` does it as often as it is promised. */
+/** Number of kills of each; `bun run stress turns` raises it. */
 const KILLS = Number(process.env.TURN_KILLS ?? 2)
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 300_000 + KILLS * 60_000

@@ -4,7 +4,7 @@ import { until } from '../../harness/until.ts'
 import { openRaw } from '../../harness/wires/raw-http.ts'
 import { openReach, startAgentDouble } from '../agent-proxy/open-reach.ts'
 
-/** The real times take most of a minute: `bun run torture bodies` waits for them. */
+/** The real timeouts take most of a minute; only `bun run stress bodies` waits for them. */
 const HAS_TIME = process.env.BODY_STRICT === '1'
 const BYTE_MS = 3000
 /** 30 s for a body, 40 s for what comes after an answer, and what the machine adds. */

@@ -48,7 +48,7 @@ test('over a thousand hostile URLs and redirects to them lead to no connection i
   expect(internet.canaryHits()).toBe(0)
 }, 300_000)
 
-/** Each of the answers a hundred times in the gate, a thousand times in `bun run torture hostile`. */
+/** Each answer comes a hundred times, a thousand times in `bun run stress hostile`. */
 const REBINDS = roundsOf('REBINDS', 600)
 
 test(`${REBINDS} answers of a name server that changes its mind lead to no connection inside`, async () => {

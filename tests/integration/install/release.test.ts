@@ -17,7 +17,7 @@ const Bill = z.object({
   ),
 })
 
-/** Bun's part of an executable for elsewhere is fetched; `ALL_TARGETS=1`, as `bun run torture release` sets it, builds each. */
+/** Other targets download their Bun runtime, so they are built only with `ALL_TARGETS=1`, which `bun run stress release` sets. */
 const targets: readonly Target[] = process.env.ALL_TARGETS === '1' ? RELEASED : [ownTarget()]
 
 async function build(cwd: string, ...args: string[]): Promise<void> {

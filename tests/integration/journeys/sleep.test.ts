@@ -13,7 +13,7 @@ import { withProvider } from './main-job.ts'
 const LIMIT_MS = 300_000
 /** 1.2 s. */
 const SLEEPY = { AGENT_SLEEP_MINUTES: '0.02' }
-/** `SLEEP_KILLS` says how often the platform is killed, as `bun run torture sleep` does. */
+/** `SLEEP_KILLS` sets how often the platform is killed: 30 in `bun run stress sleep`. */
 const ROUNDS = roundsOf('SLEEP_KILLS', 1)
 const NEVER = { AGENT_SLEEP_MINUTES: '0' }
 

@@ -1,55 +1,57 @@
-/** `times` is how often each file is run, once unless it is given: for what has no rounds of its own. */
 export type Case = {
-  promise: string
+  description: string
+  /** Parts of the paths of its test files. */
   files: readonly string[]
+  /** Repeats each file, for tests that read no count from the environment. */
   times?: number
+  /** Counts that the tests read by `roundsOf`. */
   environment?: Readonly<Record<string, string>>
 }
 
-/** One line a case, in the order in which they run: quick ones first. */
+/** The stress tests in the order in which they run, quick ones first. */
 export const CASES: Readonly<Record<string, Case>> = {
   watchdog: {
-    promise: '100,000 random histories: the watchdog and its model agree',
+    description: 'The watchdog and its model agree on 100,000 random histories',
     files: ['tests/integration/watchdog/model'],
     environment: { WATCHDOG_MODEL_RUNS: '100000' },
   },
   profile: {
-    promise: '5,000 specs of containers: none leaves the profile',
+    description: '5,000 container specs stay within the security profile',
     files: ['src/adapters/runtimes/engine/container.test.ts'],
     environment: { SPEC_RUNS: '5000' },
   },
   races: {
-    promise: '200 at once, 50 times: one winner each, no limit passed',
+    description: '200 concurrent requests, 50 times: one wins, no limit is exceeded',
     files: ['tests/integration/races/', 'tests/stress/ports'],
     environment: { RACE_ROUNDS: '50', PORT_AGENTS: '100' },
   },
   providers: {
-    promise: 'any fault of providers while one is healthy: a whole answer',
+    description: 'A request is answered in full under any provider fault while one provider is healthy',
     files: ['tests/integration/gateway/'],
     environment: { FAULT_RUNS: '1000' },
   },
   hostile: {
-    promise: 'hostile addresses, pages, paths and repositories reach nothing',
+    description: 'Hostile URLs, pages, paths and repositories reach nothing internal',
     files: ['tests/integration/egress/', 'tests/integration/browse/'],
     environment: { REBINDS: '6000', SWAPS: '50000', GIT_KILLS: '12', BROWSE_OPERATIONS: '20000' },
   },
   flood: {
-    promise: 'floods of logins and of hostile pages leave health routes answering',
+    description: 'Health routes answer during floods of logins and hostile pages',
     files: ['tests/integration/overload/', 'tests/integration/summarizer/hostile'],
     environment: { FLOOD_SECONDS: '30', HOSTILE_BODIES: '500' },
   },
   bodies: {
-    promise: 'bodies that come slowly or by the dozen hold neither memory nor connections',
+    description: 'Slow and concurrent request bodies hold neither memory nor connections',
     files: ['bodies/'],
     environment: { BODY_STRICT: '1' },
   },
   commits: {
-    promise: 'killed in the middle of commits: the repository is whole',
+    description: 'Repositories stay valid when the server is killed during commits',
     files: ['tests/integration/browse/git-crash'],
     environment: { GIT_KILLS: '200' },
   },
   abandoned: {
-    promise: '4,000 visitors and many callers who leave: what was sent is booked, no budget is passed',
+    description: '4,000 clients disconnect early: delivered tokens are recorded, no budget is exceeded',
     files: [
       'src/features/ai/gateway/abandoned',
       'src/features/ai/gateway/abort',
@@ -60,30 +62,28 @@ export const CASES: Readonly<Record<string, Case>> = {
     environment: { LEAVING_VISITORS: '400' },
   },
   cookies: {
-    promise: 'pages of agents plant and throw cookies: no session is taken over, nobody is locked out',
+    description: 'Cookies set by agent pages take over no session and lock out no user',
     files: ['tests/e2e/cookies', 'tests/e2e/networks', 'src/server/listeners/head-room'],
     times: 10,
   },
   images: {
-    promise: 'owners name images of any kind: the engine is sent nowhere, no agent stops',
+    description: 'Owners set arbitrary image names: the engine contacts no registry and no agent stops',
     files: ['src/features/agents/operations/images'],
     times: 20,
   },
   payments: {
-    promise:
-      'killed among payments on a chain and through a hostile gateway: none doubled, none unaudited, none left open',
+    description: 'No payment is doubled, unaudited or left open when the server is killed during payments',
     files: ['tests/stress/payments', 'tests/stress/paid-calls'],
     environment: { PAYMENT_KILLS: '100' },
   },
   economy: {
-    promise:
-      '200 at once on keys, signatures, escrows, tickets, splits and events of cards, chains that take back: one effect',
+    description: '200 concurrent uses of a key, signature, escrow, ticket, split or card event have one effect',
     files: ['src/features/payments/', 'tests/integration/economy/'],
     times: 20,
     environment: { SPLIT_RECIPIENTS: '40' },
   },
   keys: {
-    promise: 'keys act within their scopes and limits, bodies name each control once, tokens and keys are replaced',
+    description: 'API keys act within scopes and limits, and tokens and keys are rotated safely',
     files: [
       ...[
         'src/features/accounts/keys/',
@@ -100,38 +100,37 @@ export const CASES: Readonly<Record<string, Case>> = {
     environment: { EVERY_STEP: '1', ROTATIONS: '10' },
   },
   storage: {
-    promise: 'quotas, retention, the log of writes and a full disk: what is promised to be kept is, and no more',
+    description: 'Quotas, retention, the WAL and a full disk keep the promised data and no more',
     files: ['src/features/agents/storage/', 'src/features/admin/retention/', 'src/db/'],
     times: 5,
   },
   backups: {
-    promise: '100 backups under 500 rows a second, 100 kills of each command: 0 differences, nothing half',
+    description: '100 backups under 500 rows a second and 100 kills of each command: no difference, nothing partial',
     files: ['tests/integration/backups/', 'tests/integration/journeys/backup'],
     environment: { BACKUPS: '100', BACKUP_KILLS: '100' },
   },
   release: {
-    promise: 'an executable of each target with its own SQLite, and the same bytes wherever it is built',
+    description: 'Executables for every target include SQLite and are reproducible',
     files: ['tests/integration/install/release'],
     environment: { ALL_TARGETS: '1' },
   },
   pages: {
-    promise:
-      'each page of the dashboard fails by a status and by a lost connection, and goes on; no view of it jumps or shuts out',
+    description: 'Every dashboard page recovers from error statuses and lost connections, without layout shift',
     files: ['tests/e2e/every-page'],
     environment: { EVERY_FAULT: '1' },
   },
   hosts: {
-    promise: 'names that are not served, told in any way on any port, reach nothing',
+    description: 'Unserved host names reach nothing, on any port and in any form',
     files: ['tests/integration/agent-proxy/hosts', 'tests/integration/agent-proxy/http'],
     times: 10,
   },
   lockout: {
-    promise: 'strangers guess passwords, codes and links: owners get in from devices that are known',
+    description: 'Owners sign in from known devices while strangers guess passwords, codes and links',
     files: ['src/features/accounts/lockout/', 'src/features/accounts/two-factor/', 'src/features/admin/take-over/'],
     times: 10,
   },
   operation: {
-    promise: 'callers who leave, clocks that jump, writes that fail, signals sent twice: told truthfully, and over',
+    description: 'Disconnecting clients, clock jumps, failed writes and repeated signals are reported and end',
     files: [
       ...['src/server/', 'src/core/', 'src/features/monitoring/health/', 'src/features/ai/usage/'],
       ...['src/features/accounts/passwords/change-password', 'tests/stress/signals', 'tests/integration/watchdog/'],
@@ -139,53 +138,53 @@ export const CASES: Readonly<Record<string, Case>> = {
     times: 3,
   },
   loop: {
-    promise: 'a million rows of usage and 300,000 messages: no request holds the event loop for more than 50 ms',
+    description: 'With a million usage rows and 300,000 messages no request blocks the event loop for more than 50 ms',
     files: ['tests/integration/event-loop/'],
     environment: { LOOP_PART: '1' },
   },
   writes: {
-    promise: '50 times killed in the middle of 64 writers: what was acknowledged holds',
+    description: 'Acknowledged writes survive 50 kills during 64 concurrent writers',
     files: ['tests/stress/kill'],
     environment: { WRITE_KILLS: '50' },
   },
   turns: {
-    promise: '50 kills of the platform and 50 of the agent in the middle of a turn: none lost, none answered twice',
+    description: 'No chat turn is lost or answered twice over 50 kills of the platform and 50 of the agent',
     files: ['tests/stress/turns'],
     environment: { TURN_KILLS: '50' },
   },
   sleep: {
-    promise: '30 kills while agents fall asleep and wake: rows and processes agree, and nobody is woken by a start',
+    description: 'Rows and processes agree after 30 kills while agents fall asleep and wake',
     files: ['tests/integration/journeys/sleep'],
     environment: { SLEEP_KILLS: '30' },
   },
   events: {
-    promise: 'killed right after security events were taken: each is acted on once',
+    description: 'Each security event is applied once when the server is killed right after receiving it',
     files: ['src/features/accounts/security-events/crash'],
     environment: { EVENT_KILLS: '10' },
   },
   fuzz: {
-    promise: '20,000 requests whatever: no fault, no insides told',
+    description: '20,000 random requests cause no internal error and leak no internals',
     files: ['tests/integration/fuzz/'],
     environment: { FUZZ_REQUESTS: '20000', FUZZ_WIRE_REQUESTS: '2000' },
   },
   logs: {
-    promise: 'a viewer that is cut off again and again gets every line once',
+    description: 'A log viewer that reconnects again and again receives every line once',
     files: ['tests/stress/logs'],
     environment: { LOG_ROUNDS: '18' },
   },
-  confinement: { promise: 'a hostile container slows nobody down', files: ['tests/stress/hostile'] },
+  confinement: { description: 'A hostile container does not slow down others', files: ['tests/stress/hostile'] },
   engine: {
-    promise: 'an engine stopped, killed, frozen and emptied: no status is guessed',
+    description: 'Agent status stays correct while the engine is stopped, killed, frozen and emptied',
     files: ['tests/stress/engine', 'tests/stress/swarm', 'tests/stress/restart'],
     environment: { ENGINE_ROUNDS: '17' },
   },
   processes: {
-    promise: 'the platform killed at every step of a change to a process: no orphan, no ghost',
+    description: 'Killing the platform at every step of a process change leaves no orphan and no stale row',
     files: ['tests/stress/deploy.test', 'src/adapters/runtimes/process/process.test'],
     environment: { CHAOS_ROUNDS: '20', PROCESS_KILLS: '20' },
   },
   containers: {
-    promise: 'the platform killed at every step of a change to a container: no orphan, no ghost',
+    description: 'Killing the platform at every step of a container change leaves no orphan and no stale row',
     files: ['tests/stress/deploy-docker'],
     environment: { CHAOS_ROUNDS: '20' },
   },
