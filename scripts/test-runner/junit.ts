@@ -1,5 +1,13 @@
 import { DOMParser } from 'linkedom'
 
+/** The part of linkedom's element used here: linkedom's types need the DOM library, which this program is compiled without. */
+type XmlElement = {
+  textContent: string | null
+  parentElement: XmlElement | null
+  getAttribute(name: string): string | null
+  querySelectorAll(selector: string): Iterable<XmlElement>
+}
+
 export type FileReport = {
   path: string
   seconds: number
@@ -14,12 +22,13 @@ export type FileReport = {
  * not be loaded, has no tests, or was never started.
  */
 export function readJUnit(xml: string, paths: readonly string[]): FileReport[] {
-  const suites = new DOMParser().parseFromString(xml, 'text/xml').querySelectorAll('testsuites > testsuite')
-  const reports = new Map([...suites].map((suite) => [suite.getAttribute('file'), toReport(suite)]))
+  const root: unknown = new DOMParser().parseFromString(xml, 'text/xml')
+  const suites = [...(root as XmlElement).querySelectorAll('testsuites > testsuite')]
+  const reports = new Map(suites.map((suite) => [suite.getAttribute('file'), toReport(suite)]))
   return paths.map((path) => reports.get(path) ?? reportMissing(path))
 }
 
-function toReport(suite: Element): FileReport {
+function toReport(suite: XmlElement): FileReport {
   const read = (name: string) => Number(suite.getAttribute(name))
   const [failed, skipped] = [read('failures'), read('skipped')]
   return {

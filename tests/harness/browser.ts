@@ -1,8 +1,8 @@
-import { afterAll } from 'bun:test'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContext, type Browser as Chromium, chromium, errors, type Page } from 'playwright-core'
 import { PASSWORD } from './client.ts'
+import { endAfterFile } from './teardown.ts'
 import { tempFolder } from './temp-folder.ts'
 
 /** The first that is there: the shell is the same browser without a window, and takes half of the processor time. */
@@ -86,17 +86,15 @@ export async function openBrowser(origin: string, { tlsPort }: { tlsPort?: numbe
 
 let shared: Promise<Chromium> | undefined
 
-// `bun test --parallel` runs several files in one process. Scripts that use this module outside `bun test` have no afterAll.
-if (process.env.NODE_ENV === 'test') {
-  afterAll(async () => {
-    const browser = await shared
-    shared = undefined
-    await browser?.close()
-  })
-}
-
 function shareChromium(): Promise<Chromium> {
-  shared ??= launchChromium([])
+  if (shared === undefined) {
+    shared = launchChromium([])
+    endAfterFile(async () => {
+      const browser = await shared
+      shared = undefined
+      await browser?.close()
+    })
+  }
   return shared
 }
 

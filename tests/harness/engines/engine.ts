@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -7,6 +6,7 @@ import { pack } from 'tar-stream'
 import { createEngine, type Engine, orNull } from '../../../src/adapters/runtimes/engine/engine.ts'
 import { errorMessage } from '../../../src/core/errors.ts'
 import { takeSlot } from '../ports.ts'
+import { endAfterFile } from '../teardown.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { until } from '../until.ts'
 
@@ -59,14 +59,7 @@ export type TestEngine = { dockerHost: string; engine: Engine; docker: Docker; i
 /** A daemon that the tests may do anything to. `pid` is that of the daemon which runs now. */
 export type PrivateEngine = TestEngine & AsyncDisposable & { pid(): number; start(): Promise<void> }
 
-let shared: Promise<TestEngine | PrivateEngine | null> | undefined
-
-// `bun test --parallel` runs several files in one process.
-afterAll(async () => {
-  const engine = await shared
-  shared = undefined
-  if (engine && Symbol.asyncDispose in engine) await engine[Symbol.asyncDispose]()
-}, 2 * END_MS)
+let shared: Promise<TestEngine | null> | undefined
 
 /**
  * The engine at `DOCKER_HOST`, or one that is started for these tests. Null without either, and a line says so: the tests
@@ -172,7 +165,7 @@ async function openShared(): Promise<TestEngine | null> {
   if (BUSYBOX && (await isAnswering(socketPath))) {
     return { dockerHost, engine: createEngine(dockerHost, PATIENT), docker, image: await importAgent(docker) }
   }
-  const reason = canStartEngines() ? await startEngine().catch(errorMessage) : 'no dockerd or no static busybox'
+  const reason = canStartEngines() ? await startSharedEngine().catch(errorMessage) : 'no dockerd or no static busybox'
   if (typeof reason !== 'string') return reason
   console.warn(`No container engine here (${reason}; scripts/test-peers): container tests are skipped.`)
   return null
@@ -186,6 +179,15 @@ export async function removeAll(docker: Docker, instance: string): Promise<void>
   }
   for (const { Name } of (await docker.listVolumes({ filters })).Volumes) await docker.getVolume(Name).remove()
   for (const { Id } of await docker.listNetworks({ filters })) await docker.getNetwork(Id).remove()
+}
+
+async function startSharedEngine(): Promise<TestEngine> {
+  const engine = await startEngine()
+  endAfterFile(() => {
+    shared = undefined
+    return engine[Symbol.asyncDispose]()
+  })
+  return engine
 }
 
 /** Gives an engine the image of the agent, under the name that is answered. */
