@@ -433,7 +433,12 @@ test('stead user: plans of PLANS_FILE are given, listed and counted', async () =
   await addMigratedDatabase(home.dataDir)
   await Bun.write(file, JSON.stringify([{ name: 'family', agents: 2, usdPerMonth: 5, storageGb: 2 }]))
   // At home the first account, the administrator's, has the plan network whatever the default is.
-  using own = installation({ DATA_DIR: home.dataDir, DEPLOYMENT_MODE: 'cloud', PLANS_FILE: file, DEFAULT_PLAN: 'family' })
+  using own = installation({
+    DATA_DIR: home.dataDir,
+    DEPLOYMENT_MODE: 'cloud',
+    PLANS_FILE: file,
+    DEFAULT_PLAN: 'family',
+  })
   const created = await own.run(['user', 'create', 'ada@example.com', '--password-stdin'], 'a long password\n')
   expect(created.stdout).toContain('plan family')
   expect((await own.user('set-plan', 'ada@example.com', 'solo')).exitCode).toBe(0)
