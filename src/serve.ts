@@ -85,7 +85,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
     trustedProxies: config.trustedProxies,
     judgeHost: hostRuleOf(config),
     noteMisdirected: createMisdirectedNote(log),
-    log,
   })
   const forgetAddress = noteServerAddress(config.dataDir, listeners.localUrls)
   const traces = config.traces && (await openTraces(config.traces, log))

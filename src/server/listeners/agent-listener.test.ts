@@ -5,7 +5,6 @@ import { INTERNAL_KEY, testPlatform } from '../../../tests/harness/platform.ts'
 import { findFreePorts } from '../../../tests/harness/ports.ts'
 import { bearer } from '../../../tests/harness/requests.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
-import { createLog } from '../../core/log.ts'
 import { createReach } from '../agent-proxy.ts'
 import { createAgentDoor } from './agent-listener.ts'
 import { hostRuleOf } from './hosts.ts'
@@ -24,7 +23,6 @@ function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
     trustedProxies: [],
     judgeHost: hostRuleOf(settings),
     noteMisdirected: () => undefined,
-    log: createLog('info', { write: () => undefined }),
   })
   const folder = tempFolder()
   onTestFinished(() => folder[Symbol.dispose]())

@@ -1,7 +1,11 @@
 import { expect, test } from 'bun:test'
+import { testPlatform } from '../../../tests/harness/platform.ts'
 import { bearer, json } from '../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
-import { createLog } from '../../core/log.ts'
+import { until } from '../../../tests/harness/until.ts'
+import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
+import { createReach } from '../agent-proxy.ts'
+import { hostRuleOf } from './hosts.ts'
 import { listen } from './listen.ts'
 
 test.each([
@@ -43,8 +47,7 @@ test('a body of 1 MB and a byte is refused, told in its length or sent in chunks
 })
 
 test('while the service starts it lives, and serves nothing', async () => {
-  const log = createLog('info', { write: () => undefined })
-  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [], log }
+  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
   const listeners = listen(() => null, { ...settings, judgeHost: () => 'served', noteMisdirected: () => undefined })
   try {
     for (const url of Object.values(listeners.localUrls)) {
@@ -55,6 +58,26 @@ test('while the service starts it lives, and serves nothing', async () => {
   } finally {
     await listeners.stop()
   }
+})
+
+test('listeners.stop answers a request under way with connection: close and refuses new connections', async () => {
+  const { platform, app, config } = testPlatform()
+  const house = { app, reach: createReach(platform) }
+  const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
+  const rules = { judgeHost: hostRuleOf(config), noteMisdirected: () => undefined }
+  const listeners = listen(() => house, { ...settings, ...rules })
+  const { web } = listeners.localUrls
+  const body = JSON.stringify({ email: 'ada@example.com', password: 'no such account' })
+  using underWay = await openRaw(web)
+  const head = ['POST /api/auth/login HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
+  await underWay.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 1)}`)
+  await until('the request', () => listeners.countUnderWay().web.requests === 1)
+  const stopped = listeners.stop()
+  await expect(fetch(`${web}/healthz`, { keepalive: false })).rejects.toThrow()
+  await underWay.write(body.slice(1))
+  const { status, headers } = await underWay.answer()
+  expect([status, headers.get('connection')]).toEqual([401, 'close'])
+  await stopped
 })
 
 test('every port is asked for its health without a password, by GET and HEAD', async () => {

@@ -1,9 +1,8 @@
 import { getPath } from 'hono/utils/url'
 import type { ProxyClient } from '../../adapters/gateways/proxy-headers.ts'
 import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
-import { AppError, errorMessage } from '../../core/errors.ts'
+import { AppError } from '../../core/errors.ts'
 import { toListenError } from '../../core/listen-error.ts'
-import type { Log } from '../../core/log.ts'
 import type { UnderWay } from '../../features/monitoring/tracing/exposition.ts'
 import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
 import { MAX_LARGE_BODY_BYTES } from '../../http/bodies/body.ts'
@@ -12,7 +11,6 @@ import type { HostRule, HostVerdict } from '../../http/hosts.ts'
 import { createTunnels, type Reach } from '../agent-proxy.ts'
 import type { App } from '../app.ts'
 import { type Door, openDoor } from './listener.ts'
-import { turnNewcomersAway } from './newcomers.ts'
 
 export type ListenOptions = {
   host: string
@@ -22,7 +20,6 @@ export type ListenOptions = {
   judgeHost: HostRule
   /** Is told the Host header of each request that was refused for it. */
   noteMisdirected: (host: string) => void
-  log: Log
 }
 
 /** What answers: the app, and on the web port the agents by their Host. */
@@ -71,10 +68,6 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
     throw error
   }
   const ports = mapFaces((face) => doors[face]?.port ?? 0)
-  const turnAway = (places: readonly number[]) =>
-    turnNewcomersAway(places).catch((error) =>
-      options.log.warn({ error: errorMessage(error) }, 'who connects while the ports are shut may be cut off'),
-    )
   const shownHost =
     options.host === '127.0.0.1' || options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host
   const localHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host
@@ -93,13 +86,9 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
     countUnderWay: () => mapFaces((face) => doors[face]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
     async stop() {
       stopping.abort()
-      const publicPorts = [doors.web, doors.summarizer].flatMap((door) => door?.port ?? [])
-      await turnAway(publicPorts)
       // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
       const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(async () => {
-        const others = [...(doors.backend ? [doors.backend] : []), ...agentDoors]
-        await turnAway(others.map(({ port }) => port))
-        await Promise.all(others.map((door) => door.stop()))
+        await Promise.all([doors.backend?.stop(), ...agentDoors.map((door) => door.stop())])
       })
       await Promise.race([drained, Bun.sleep(DRAIN_MS)])
       await Promise.all(allDoors().map((door) => door.end()))
@@ -113,7 +102,7 @@ type Place = { face: Face; host: string; port: number; onlyBelow?: string }
 function listenOn(
   getHouse: () => ServedApps | null,
   { face, host, port, onlyBelow }: Place,
-  { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports' | 'log'>,
+  { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
   stopping: AbortSignal,
 ): Bun.Server<Tunnel> {
   const trusted = parseRanges(trustedProxies)
@@ -155,7 +144,7 @@ function listenOn(
             client: toProxyClient(request, server),
             stopping,
           })
-          return stopping.aborted ? reached.then((answer) => answer && asLast(answer)) : reached
+          return reached.then((answer) => answer && closeWhenStopping(answer, stopping))
         }
         if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
         const answer = installation.app.fetch(request, {
@@ -167,7 +156,9 @@ function listenOn(
           keepOpen: (_request: Request, stalledSeconds = 0) => server.timeout(received, stalledSeconds),
           stopping,
         })
-        return stopping.aborted ? asLast(answer) : answer
+        return answer instanceof Response
+          ? closeWhenStopping(answer, stopping)
+          : answer.then((response) => closeWhenStopping(response, stopping))
       },
     })
   } catch (error) {
@@ -175,12 +166,13 @@ function listenOn(
   }
 }
 
-/** The connection is not to be used again: the next request on it would find nobody. */
-async function asLast(answer: Response | Promise<Response>): Promise<Response> {
-  const { status, statusText, headers, body } = await answer
-  const kept = new Headers(headers)
-  kept.set('connection', 'close')
-  return new Response(body, { status, statusText, headers: kept })
+/** Adds `connection: close` while the server stops, so that the client opens a new connection for its next request. */
+function closeWhenStopping(answer: Response, stopping: AbortSignal): Response {
+  if (!stopping.aborted) return answer
+  const { status, statusText, body } = answer
+  const headers = new Headers(answer.headers)
+  headers.set('connection', 'close')
+  return new Response(body, { status, statusText, headers })
 }
 
 /** The process lives: only what waits for that is told so. */

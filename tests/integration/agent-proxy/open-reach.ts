@@ -26,7 +26,6 @@ export async function openReach(
     trustedProxies: options.trustedProxies ?? [],
     judgeHost: hostRuleOf(config),
     noteMisdirected: createMisdirectedNote(platform.log),
-    log: platform.log,
   })
   const host = (id: string) => `${id}.${config.agentsDomain}`
   return {
