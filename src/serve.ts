@@ -20,7 +20,6 @@ import { requireWhole } from './server/damage.ts'
 import { openKey } from './server/keys/encryption-key.ts'
 import { startDatabaseCheck } from './server/later-check.ts'
 import { createAgentDoor } from './server/listeners/agent-listener.ts'
-import { openHeadRoom } from './server/listeners/head-room.ts'
 import { createMisdirectedNote, hostRuleOf } from './server/listeners/hosts.ts'
 import { listen } from './server/listeners/listen.ts'
 import { type OpenServer, openServer } from './server/open.ts'
@@ -78,7 +77,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const encryptionKey = openKey(config)
   let installation: OpenServer | null = null
   await startFetchThread()
-  const closeHeadRoom = openHeadRoom()
   const listeners = listen(() => installation, {
     host: config.host,
     ports: config.ports,
@@ -137,7 +135,6 @@ export async function serve(options: ServeOptions): Promise<Server> {
       forgetAddress()
       await stopChecking?.()
       await listeners.stop()
-      closeHeadRoom()
       await stopWaiting()
       await installation?.close({ stopAgents })
       await traces?.close()

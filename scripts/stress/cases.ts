@@ -63,7 +63,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   cookies: {
     description: 'Cookies set by agent pages take over no session and lock out no user',
-    files: ['tests/e2e/cookies', 'tests/e2e/networks', 'src/server/listeners/head-room'],
+    files: ['tests/e2e/cookies', 'tests/e2e/networks'],
     times: 10,
   },
   images: {

@@ -3,7 +3,7 @@ import { testPlatform } from '../../../tests/harness/platform.ts'
 import { bearer, json } from '../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
 import { until } from '../../../tests/harness/until.ts'
-import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
+import { askRaw, openRaw } from '../../../tests/harness/wires/raw-http.ts'
 import { createReach } from '../agent-proxy.ts'
 import { hostRuleOf } from './hosts.ts'
 import { listen } from './listen.ts'
@@ -57,6 +57,22 @@ test('while the service starts it lives, and serves nothing', async () => {
     }
   } finally {
     await listeners.stop()
+  }
+})
+
+/** The cookies that Chromium sends when a page has set as many as it may. */
+const ALL_COOKIES = Array.from({ length: 180 }, (_none, index) => `bomb${index}=${'x'.repeat(4087)}`).join('; ')
+
+test('GET /api/health, GET /health: 200 when a browser sends every cookie that it can keep, 431 beyond 800 KB', async () => {
+  await using server = await startServer()
+  for (const [url, path] of [
+    [server.urls.web, '/api/health'],
+    [server.urls.backend, '/health'],
+    [server.urls.summarizer, '/health'],
+  ] as const) {
+    const ask = (cookie: string) => askRaw(url, [`GET ${path} HTTP/1.1`, 'Host: localhost', `Cookie: ${cookie}`])
+    expect((await ask(ALL_COOKIES)).status).toBe(200)
+    expect((await ask('x'.repeat(801 * 1024))).status).toBe(431)
   }
 })
 

@@ -1,3 +1,4 @@
+import http from 'node:http'
 import { getPath } from 'hono/utils/url'
 import type { ProxyClient } from '../../adapters/gateways/proxy-headers.ts'
 import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
@@ -44,6 +45,11 @@ export type Listeners = {
 const FACES = ['web', 'backend', 'summarizer'] as const
 /** The app answers 413 by itself; this bound is for what never reaches it. */
 const MAX_BODY_BYTES = MAX_LARGE_BODY_BYTES + 64 * 1024
+/**
+ * Fits every cookie that a browser keeps for one domain, 180 of 4 KB. A page of an agent can set that many for the domain
+ * above it, and an answer of 431 would lock its visitor out of the dashboard.
+ */
+const MAX_HEADER_BYTES = 800 * 1024
 /** For headers and bodies that trickle in. Handlers get longer. */
 const IDLE_SECONDS = 10
 const HANDLER_SECONDS = 180
@@ -54,6 +60,8 @@ const DRAIN_MS = 10_000
  * @throws StartupError naming the setting of a port that is taken.
  */
 export function listen(getHouse: () => ServedApps | null, options: ListenOptions): Listeners {
+  // The types declare it constant, but Bun.serve reads it for every request.
+  Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES })
   const stopping = new AbortController()
   const agentDoors: Door[] = []
   const doors: Partial<Record<Face, Door>> = {}
