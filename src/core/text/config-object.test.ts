@@ -21,3 +21,11 @@ test('configObject names the nearest setting and all others when nothing is near
     'Unknown setting colour. The nearest is model; known: model, telegramToken.',
   )
 })
+
+test('configObject describes ten unknown settings and counts the rest when there are more', () => {
+  const names = Array.from({ length: 12 }, (_, index) => `modle${index}`)
+  const message = messageOf(Object.fromEntries(names.map((name) => [name, 'a'])))
+  expect(message).toContain('Unknown setting modle9.')
+  expect(message).not.toContain('modle10')
+  expect(message).toEndWith(' 2 more settings are unknown.')
+})
