@@ -2,11 +2,12 @@ import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Gives `paths` to the owner of `folder` when root runs this process: the service runs as that owner and could not read a
- * file of root's. Links are not followed.
+ * Gives `paths` to the owner of `example`, a file or folder, when root runs this process: the service runs as that owner and
+ * could not read a file of root's. Links are not followed. Calls no chown when root is the owner, because the systemd unit
+ * allows none.
  */
-export function giveToOwnerOf(folder: string, ...paths: string[]): void {
-  const owner = findOtherOwner(folder)
+export function giveToOwnerOf(example: string, ...paths: string[]): void {
+  const owner = findOtherOwner(example)
   if (owner !== null) for (const path of paths) lchownSync(path, owner.uid, owner.gid)
 }
 

@@ -1,5 +1,4 @@
 import {
-  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -9,11 +8,11 @@ import {
   realpathSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorMessage, StartupError } from '../../core/errors.ts'
+import { giveToOwnerOf } from '../../core/files/ownership.ts'
 
 /** The file of the key where none is given; a link is followed. */
 export function toKeyFile(dataDir: string): string {
@@ -41,7 +40,8 @@ export function putNextKey(dataDir: string, key: string): void {
   try {
     rmSync(file, { force: true })
     writeDurably(file, key)
-    copyOwner(toKeyFile(dataDir), file)
+    const present = toKeyFile(dataDir)
+    giveToOwnerOf(existsSync(present) ? present : dirname(present), file)
   } catch (error) {
     throw unusable(file, error)
   }
@@ -84,7 +84,7 @@ function keepFormer(file: string, now: Date): string | null {
   const former = `${file}.until-${now.toISOString().replace(/[-:.]/g, '')}`
   rmSync(former, { force: true })
   writeDurably(former, key)
-  copyOwner(file, former)
+  giveToOwnerOf(file, former)
   return former
 }
 
@@ -106,13 +106,6 @@ function syncFolder(folder: string): void {
   } finally {
     closeSync(descriptor)
   }
-}
-
-/** The superuser may change the key of a service that runs as another user, who must be able to read it. */
-function copyOwner(from: string, to: string): void {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = statSync(existsSync(from) ? from : dirname(from))
-  chownSync(to, uid, gid)
 }
 
 function unusable(file: string, error: unknown): StartupError {
