@@ -1,12 +1,5 @@
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { personalReferrals } from '../../accounts/accounts/personal.ts'
-import { personalAudit } from '../../accounts/audit/personal.ts'
-import { personalInvites } from '../../accounts/invites/personal.ts'
-import { personalKeys } from '../../accounts/keys/personal.ts'
-import { personalMailedLinks } from '../../accounts/mails/personal.ts'
-import { personalNoticeChannels, personalNoticeSettings, personalNotices } from '../../accounts/notices/personal.ts'
-import { personalSessions } from '../../accounts/sessions/personal.ts'
-import { personalIdentities, personalWallets } from '../../accounts/sign-in/personal.ts'
+import { ACCOUNTS_PERSONAL_DATA } from '../../accounts/personal.ts'
 import { personalInstallations } from '../../agents/installations/personal.ts'
 import { personalAgents } from '../../agents/registry/personal.ts'
 import { personalPauses } from '../../ai/breakers/personal.ts'
@@ -41,16 +34,7 @@ import { personalVideos } from '../../web-tools/video/personal.ts'
 
 /** What rooms keep of somebody, in the order in which it stands in the document. */
 export const PERSONAL_LISTS: readonly PersonalList[] = [
-  personalSessions,
-  personalKeys,
-  personalIdentities,
-  personalWallets,
-  personalMailedLinks,
-  personalReferrals,
-  personalInvites,
-  personalNoticeSettings,
-  personalNoticeChannels,
-  personalNotices,
+  ...ACCOUNTS_PERSONAL_DATA,
   personalAgents,
   personalInstallations,
   personalScheduledTasks,
@@ -90,5 +74,4 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalTickets,
   personalBookings,
   personalBusMessages,
-  personalAudit,
 ]
