@@ -13,7 +13,7 @@ command they are its own. The installation that had them must not run; when it i
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {
       const { withDatabase } = await import('./database.ts')
-      const { adopt } = await import('../features/agents/ownership/adopt.ts')
+      const { adopt } = await import('../features/agents/ownership/takeover.ts')
       const { toHere } = await import('../server/open.ts')
       const { createProcessTable } = await import('../adapters/runtimes/process/table.ts')
       const { systemClock } = await import('../core/clock.ts')

@@ -3,9 +3,7 @@ import { eq } from 'drizzle-orm'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
 import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
-import { createEngine, hasContainer } from '../adapters/runtimes/engine/engine.ts'
 import { readPlace } from '../adapters/runtimes/process/place.ts'
-import { createProcessTable } from '../adapters/runtimes/process/table.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
@@ -21,11 +19,9 @@ import { requireDefaultPlan, takePlansOfFile } from '../features/accounts/own-pl
 import { PASSWORD_COST } from '../features/accounts/passwords/passwords.ts'
 import { issueSetupLink, type SetupLink } from '../features/accounts/setup/link.ts'
 import { createConfiguredOwner } from '../features/accounts/setup/set-up.ts'
-import { assignRuntimes, isAssigned } from '../features/agents/deployments/assign.ts'
-import { findOriginal } from '../features/agents/ownership/find-original.ts'
-import { hasRunContainers } from '../features/agents/ownership/ran-containers.ts'
-import { findObjection, findResidence, type Here, setResidence, settle } from '../features/agents/ownership/settle.ts'
+import { findObjection, type Here, hasRunContainers, settle } from '../features/agents/ownership/ownership.ts'
 import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
+import { isAssigned } from '../features/agents/registry/agents.ts'
 import { agents } from '../features/agents/registry/tables.ts'
 import { catalogueJob } from '../features/ai/gateway/jobs.ts'
 import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
@@ -90,7 +86,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
   await preparePlans(db, parts)
   await sweepBackups(config).catch((error) => log.warn({ error: errorMessage(error) }, 'backups cannot be swept'))
   const here = toHere(config)
-  const objection = await settleHere(db, config, here)
+  const objection = await settle(db, here)
   if (objection !== null) log.warn(`Agents are left alone: ${objection}.`)
   const runtimes = objection === null ? await openOwnRuntimes(parts, db, here.instance) : leaveAlone(config.agents)
   const platform = openPlatform({
@@ -152,25 +148,10 @@ export function toHere({ dataDir, databaseFile }: Pick<Config, 'dataDir' | 'data
   return { place: readPlace(dataDir), databaseFile, instance: readOrCreateInstance(dataDir) }
 }
 
-async function settleHere(db: Db, { dataDir }: Config, here: Here): Promise<string | null> {
-  const original = findResidence(db) ? null : await findOriginal(join(dataDir, 'agents'), createProcessTable())
-  if (original !== null) {
-    const home = { place: readPlace(original), databaseFile: join(original, 'stead.db') }
-    await write(db, (tx) => setResidence(tx, home, null))
-  }
-  return settle(db, here)
-}
-
 async function openOwnRuntimes({ config, log, encryptionKey, agent }: ServerParts, db: Db, instance: string) {
   const dir = join(config.dataDir, 'agents')
   const restoredStates = toRestoredStates(config.dataDir)
   await sweepRestoredStates(db, restoredStates)
-  await assignRuntimes(db, {
-    configured: config.agents.runtime,
-    processes: dir,
-    table: createProcessTable(),
-    hasContainer: (id) => hasContainer(createEngine(config.agents.dockerHost), instance, id),
-  })
   return openRuntimes({
     config: config.agents,
     instance,

@@ -1,5 +1,5 @@
 import { write } from '../../src/db/write.ts'
-import { insertAgent, openTokens } from '../../src/features/agents/registry/create.ts'
+import { insertAgent, openTokens } from '../../src/features/agents/registry/agents.ts'
 import { type TestOptions, testPlatform } from './platform.ts'
 import { bearer, json } from './requests.ts'
 

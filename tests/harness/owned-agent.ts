@@ -3,7 +3,7 @@ import type { RuntimeName } from '../../src/adapters/runtimes/contract/runtime.t
 import type { AgentSettings } from '../../src/agent/server.ts'
 import type { Sealer } from '../../src/core/secrets.ts'
 import { write } from '../../src/db/write.ts'
-import { openTokens } from '../../src/features/agents/registry/create.ts'
+import { openTokens } from '../../src/features/agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../src/features/agents/registry/tables.ts'
 import { ApprovalList } from '../../src/features/conversations/approvals/schemas.ts'
 import { agentOwner } from './agent-owner.ts'

@@ -1,7 +1,7 @@
 import { type Address, parseAbi } from 'viem'
 import type { Clock } from '../../src/core/clock.ts'
 import { write } from '../../src/db/write.ts'
-import { insertAgent } from '../../src/features/agents/registry/create.ts'
+import { insertAgent } from '../../src/features/agents/registry/agents.ts'
 import { createWallet } from '../../src/features/payments/wallets/create.ts'
 import { TOKEN_CODE } from './chain/contract-code.ts'
 import { startTestChain, type TestChain } from './chain/test-chain.ts'

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { Labels } from '../../src/features/agents/labels/schemas.ts'
+import { Labels } from '../../src/features/agents/management/schemas.ts'
 import { type FleetChange, FleetChanged, FleetPage } from '../../src/features/monitoring/fleet/schemas.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 import type { FleetSearch } from './fleet-search.ts'

@@ -2,7 +2,7 @@ import { onTestFinished } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { z } from 'zod'
 import { write } from '../../../src/db/write.ts'
-import { insertAgent } from '../../../src/features/agents/registry/create.ts'
+import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'
 import { testPlatform } from '../platform.ts'
 

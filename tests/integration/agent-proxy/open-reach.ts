@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { ProxyTimeouts } from '../../../src/adapters/gateways/proxy.ts'
 import { write } from '../../../src/db/write.ts'
-import { insertAgent } from '../../../src/features/agents/registry/create.ts'
+import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../../src/features/agents/registry/tables.ts'
 import { createReach } from '../../../src/server/agent-proxy.ts'
 import { createMisdirectedNote, hostRuleOf } from '../../../src/server/listeners/hosts.ts'

@@ -5,7 +5,7 @@ import { createNoRuntime } from '../../../src/adapters/runtimes/contract/no-runt
 import type { Runtime } from '../../../src/adapters/runtimes/contract/runtime.ts'
 import { write } from '../../../src/db/write.ts'
 import { CreatedKey } from '../../../src/features/accounts/keys/schemas.ts'
-import { insertAgent } from '../../../src/features/agents/registry/create.ts'
+import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
 import { INTERNAL_KEY, testPlatform } from '../../harness/platform.ts'
 import { bearer, json, read } from '../../harness/requests.ts'
 

@@ -11,7 +11,7 @@ import { CreatedKey, RotatedKey } from '../../../src/features/accounts/keys/sche
 import { NonceResponse } from '../../../src/features/accounts/sign-in/schemas.ts'
 import { identities } from '../../../src/features/accounts/sign-in/tables.ts'
 import { RecoveryCodes, TwoFactorSetup } from '../../../src/features/accounts/two-factor/schemas.ts'
-import { openTokens } from '../../../src/features/agents/registry/create.ts'
+import { openTokens } from '../../../src/features/agents/registry/agents.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'
 import { siweMessage } from '../../harness/chain/siwe.ts'
 import { createAgent, PASSWORD, signUp } from '../../harness/client.ts'

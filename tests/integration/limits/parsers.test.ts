@@ -18,7 +18,7 @@ import { withoutUserinfo } from '../../../src/core/text/url-userinfo.ts'
 import { toVisible } from '../../../src/core/text/visible-text.ts'
 import { webUrl } from '../../../src/core/text/web-url.ts'
 import { readNonce } from '../../../src/features/accounts/sign-in/wallet-message.ts'
-import { createLineCleaner } from '../../../src/features/agents/logs/clean.ts'
+import { createLineCleaner } from '../../../src/features/agents/logs/follow.ts'
 import { toTitle } from '../../../src/features/conversations/chat/session-titles.ts'
 import {
   describeAutomatic,

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import { openTokens } from '../../../src/features/agents/registry/create.ts'
-import { findAgentRow } from '../../../src/features/agents/registry/list.ts'
+import { findAgentRow, openTokens } from '../../../src/features/agents/registry/agents.ts'
 import { until } from '../../harness/until.ts'
 import { openReach, startAgentDouble, startSocketDouble } from '../agent-proxy/open-reach.ts'
 

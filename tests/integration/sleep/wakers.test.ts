@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { AppError } from '../../../src/core/errors.ts'
 import { write } from '../../../src/db/write.ts'
-import { insertAgent, openTokens } from '../../../src/features/agents/registry/create.ts'
+import { insertAgent, openTokens } from '../../../src/features/agents/registry/agents.ts'
 import { heartbeatJob } from '../../../src/features/conversations/heartbeat/due.ts'
 import { readMail, receiveMail } from '../../../src/features/conversations/inbox/receive.ts'
 import { inboxMessages } from '../../../src/features/conversations/inbox/tables.ts'

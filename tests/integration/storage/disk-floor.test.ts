@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { describeRoutes } from '../../../scripts/routes.ts'
-import { createDiskFloor } from '../../../src/features/agents/storage/disk-floor.ts'
-import { watchDiskJob } from '../../../src/features/agents/storage/watch-disk.ts'
+import { createDiskFloor, watchDiskJob } from '../../../src/features/agents/storage/disk.ts'
 import { createApp } from '../../../src/server/app.ts'
 import { startReceiver } from '../../harness/doubles/receivers.ts'
 import { startJobs } from '../../harness/jobs.ts'

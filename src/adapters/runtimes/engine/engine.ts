@@ -101,16 +101,6 @@ export function createDockerPing(dockerHost: string): () => Promise<boolean> {
   return () => engine.isAnswering(PING_CACHE_MS)
 }
 
-/** Has the engine a container of that agent, running or not? False as well when it does not answer. */
-export async function hasContainer(engine: Engine, instance: string, agentId: string): Promise<boolean> {
-  const filters = { label: [`${LABELS.instance}=${instance}`, `${LABELS.agent}=${agentId}`] }
-  const listing = engine.ask((docker, abortSignal) => docker.listContainers({ all: true, filters, abortSignal }))
-  return listing.then(
-    (found) => found.length > 0,
-    () => false,
-  )
-}
-
 /** Did the engine answer with one of these statuses? */
 export function hasStatus(error: unknown, ...statuses: number[]): boolean {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined

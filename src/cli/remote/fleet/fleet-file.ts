@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { LabelsRequest } from '../../../features/agents/labels/schemas.ts'
+import { LabelsRequest } from '../../../features/agents/management/schemas.ts'
 import { ChosenSettings, ProvisionRequest, SECRET_NAMES } from '../../../features/agents/registry/schemas.ts'
 import { Caps } from '../../../features/ai/breakers/schemas.ts'
 import { ToolsRequest } from '../../../features/conversations/agent-tools/schemas.ts'

@@ -15,7 +15,7 @@ import { jobs } from '../../../jobs/tables.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
 import { createKey } from '../../accounts/keys/create.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import {
   HouseHealth,

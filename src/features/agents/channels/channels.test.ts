@@ -7,7 +7,7 @@ import { startTestAgent } from '../../../../tests/harness/test-agent.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
-import { openTokens } from '../registry/create.ts'
+import { openTokens } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 import { ChannelList } from './schemas.ts'
 

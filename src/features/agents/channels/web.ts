@@ -3,9 +3,15 @@ import { answers } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { getAgent } from '../registry/list.ts'
-import { type ChannelDeps, decideChannelPairing, listAgentChannels, removeChannelPerson } from './channels.ts'
-import { showMailChannel, switchMailChannel } from './mail.ts'
+import { getAgent } from '../registry/agents.ts'
+import {
+  type ChannelDeps,
+  decideChannelPairing,
+  listAgentChannels,
+  removeChannelPerson,
+  showMailChannel,
+  switchMailChannel,
+} from './channels.ts'
 import { ChannelChanged, ChannelList, MailChannel, MailChannelRequest, PairingDecision } from './schemas.ts'
 
 export type ChannelsWebDeps = ChannelDeps & { guards: Guards }

@@ -1,16 +1,22 @@
+import { createHmac } from 'node:crypto'
 import { eq } from 'drizzle-orm'
-import type { Tx } from '../../../db/open.ts'
+import type { Payment, TokenPayments } from '../../../adapters/chain/token-payments.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { MAX_MICRO_USD } from '../../../core/money.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once, SignedInUser } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import { readKeptKey } from '../../accounts/encryption/kept-keys.ts'
+import { wallets } from '../../accounts/sign-in/tables.ts'
 import { requestOperation } from '../operations/operations.ts'
-import { type CreateDeps, insertAgent } from '../registry/create.ts'
-import { getAgent } from '../registry/list.ts'
-import { requireAgentQuota, requireProvisioning, requireSubscription } from '../registry/quota.ts'
-import { withinPlan } from '../registry/size.ts'
+import { type CreateDeps, getAgent, insertAgent } from '../registry/agents.ts'
+import { requireAgentQuota, requireProvisioning, requireSubscription, withinPlan } from '../registry/limits.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { type BookClonePayment, claimTransfer, type PaymentDeps, requirePayment } from './payment.ts'
-import type { CloneRequest } from './schemas.ts'
+import type { CloneRequest, PaymentProof } from './schemas.ts'
+import { type ClonePaymentRow, clonePayments } from './tables.ts'
 
 export type CloneDeps = PaymentDeps & { enqueue: Enqueue; killSwitch: boolean; bookClonePayment: BookClonePayment }
 
@@ -70,4 +76,136 @@ function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family
   }
   tx.update(agents).set(inherited).where(eq(agents.id, child.id)).run()
   return { ...child, ...inherited }
+}
+
+type PaymentDeps = { db: Db; clock: Clock; sealer: Sealer; clonePayments: TokenPayments }
+
+/** A transfer that pays for a clone of the user's. */
+type OwnTransfer = { logIndex: number; amountMicroUsd: number }
+
+const CURRENCY = 'pathUSD'
+/** Interface 4.4: a clone costs 1.0 pathUSD. */
+export const CLONE_PRICE = `1.0 ${CURRENCY}`
+const PRICE = 1n
+const MAX_AGE_MS = 24 * 3_600_000
+const MAX_DECIMALS = 36
+const MICRO_DECIMALS = 6
+
+/** What `userId` may write beside a transfer to show that it pays for them, whichever wallet it comes from. */
+export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, userId: string): `0x${string}` {
+  return `0x${createHmac('sha256', readKeptKey(db, sealer, 'clone-memo'))
+    .update(userId)
+    .digest('hex')}`
+}
+
+/**
+ * The transfers that `proof` points at and that pay for a clone of this user's: enough of the token to the payee, at most a
+ * day old, from a wallet of theirs or with their memo (decisions, 23).
+ * @throws AppError `payment_required` with the reason, `unavailable` when the chain cannot be asked.
+ */
+async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentProof): Promise<OwnTransfer[]> {
+  const { terms } = deps.clonePayments
+  const { transactionHash: hash } = proof
+  if (proof.chainId !== terms.chainId) throw badProof(`chainId must be ${terms.chainId}`)
+  if (proof.currency !== CURRENCY) throw badProof(`currency must be ${CURRENCY}`)
+  if (!isHash(hash)) throw badProof('there is no such transaction')
+  const payment = await deps.clonePayments.find(hash)
+  if (!payment) throw badProof('the transaction was not found on the chain, or it failed')
+  if (proof.to.toLowerCase() !== terms.payTo) throw badProof('it names another payee')
+  requireRecent(payment, deps.clock.now())
+  const from = proof.from.toLowerCase()
+  const least = max(PRICE * 10n ** BigInt(payment.decimals), toUnits(proof.amount, payment.decimals))
+  const paid = payment.transfers.filter((transfer) => transfer.from === from && transfer.value >= least)
+  if (paid.length === 0) throw badProof('the transaction holds no transfer of this amount from this payer to the payee')
+  const memo = memoFor(deps, userId)
+  const isOwnWallet = listWallets(deps.db, userId).includes(from)
+  const own = paid.filter((transfer) => isOwnWallet || transfer.memo === memo)
+  if (own.length === 0) throw badProof('the payer is no wallet of this account, and the transfer has no memo of it')
+  return own.map(({ logIndex, value }) => ({ logIndex, amountMicroUsd: toMicroUsd(value, payment.decimals) }))
+}
+
+/** What has paid for a clone, in micro-dollars, as the books of a higher wing take it; `isUndone`: the chain took it back. */
+export type BookClonePayment = (
+  tx: Tx,
+  payment: { reference: string; amountMicroUsd: number; isUndone: boolean },
+) => void
+
+/** How soon a payment is looked at again. */
+const FIRST_LOOK_MS = 30_000
+
+/**
+ * Uses up one of `transfers` for the clone `agentId`, in the closure that makes it, and books it: each pays once, for ever.
+ * @throws AppError `conflict` when all are used up.
+ */
+function claimTransfer(
+  tx: Tx,
+  { bookClonePayment }: { bookClonePayment: BookClonePayment },
+  payment: { chainId: number; transactionHash: string; transfers: readonly OwnTransfer[] },
+  agentId: string,
+  claimedAt: Date,
+): void {
+  const { chainId, transfers } = payment
+  const transactionHash = payment.transactionHash.toLowerCase()
+  const checkAt = new Date(claimedAt.getTime() + FIRST_LOOK_MS)
+  for (const { logIndex, amountMicroUsd } of transfers) {
+    const row = { chainId, transactionHash, logIndex, agentId, claimedAt, amountMicroUsd, checkAt }
+    if (tx.insert(clonePayments).values(row).onConflictDoNothing().run().changes === 0) continue
+    bookClonePayment(tx, { reference: toReference(row), amountMicroUsd, isUndone: false })
+    return
+  }
+  throw new AppError('conflict', 'This payment was already used for a clone', { code: 'PAYMENT_USED' })
+}
+
+/** What the books call a payment. */
+export function toReference({
+  chainId,
+  transactionHash,
+  logIndex,
+}: Pick<ClonePaymentRow, 'chainId' | 'transactionHash' | 'logIndex'>): string {
+  return `clone:${chainId}:${transactionHash}:${logIndex}`
+}
+
+/** Whole micro-dollars; what a token counts below them is left out. @throws AppError `payment_required` for more than can be counted. */
+function toMicroUsd(value: bigint, decimals: number): number {
+  const microUsd =
+    decimals >= MICRO_DECIMALS
+      ? value / 10n ** BigInt(decimals - MICRO_DECIMALS)
+      : value * 10n ** BigInt(MICRO_DECIMALS - decimals)
+  if (microUsd > BigInt(MAX_MICRO_USD)) throw badProof('it is more than can be counted')
+  return Number(microUsd)
+}
+
+/** By the chain's own clock as well: it may run ahead of ours. */
+function requireRecent({ minedAt, chainTime }: Payment, now: Date): void {
+  const latest = Math.max(now.getTime(), chainTime.getTime())
+  if (latest - minedAt.getTime() > MAX_AGE_MS) throw badProof('the payment is more than 24 hours old')
+}
+
+/** A decimal text in the token's smallest unit, rounded up: a claim must not be larger than what was paid. */
+function toUnits(amount: string, decimals: number): bigint {
+  if (decimals > MAX_DECIMALS) throw badProof('the token cannot be counted')
+  const [whole = '', fraction = ''] = amount.split('.')
+  const kept = fraction.slice(0, decimals).padEnd(decimals, '0')
+  const isRounded = /[1-9]/.test(fraction.slice(decimals))
+  return BigInt(whole + kept) + (isRounded ? 1n : 0n)
+}
+
+function max(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
+}
+
+function listWallets(db: Db, userId: string): string[] {
+  const rows = db.select({ address: wallets.address }).from(wallets).where(eq(wallets.userId, userId)).all()
+  return rows.map(({ address }) => address)
+}
+
+function isHash(text: string): text is `0x${string}` {
+  return /^0x[0-9a-fA-F]{64}$/.test(text)
+}
+
+function badProof(reason: string): AppError {
+  return new AppError('payment_required', 'Invalid payment proof — transaction not verified on the payment chain', {
+    code: 'PAYMENT_NOT_VERIFIED',
+    reason,
+  })
 }

@@ -11,7 +11,7 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { enqueueMail } from '../../accounts/mails/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../registry/tables.ts'
-import { type BookClonePayment, toReference } from './payment.ts'
+import { type BookClonePayment, toReference } from './clone.ts'
 import { type ClonePaymentRow, clonePayments } from './tables.ts'
 
 export type FollowDeps = {

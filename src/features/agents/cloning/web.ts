@@ -7,10 +7,9 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { getAgent } from '../registry/list.ts'
+import { getAgent } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { type CloneDeps, cloneAgent, type OpenAgentWallet } from './clone.ts'
-import { CLONE_PRICE, memoFor } from './payment.ts'
+import { CLONE_PRICE, type CloneDeps, cloneAgent, memoFor, type OpenAgentWallet } from './clone.ts'
 import { Cloned, CloneRequest, CloneService } from './schemas.ts'
 
 export type CloningWebDeps = CloneDeps & {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 
 async function withAgent() {
   const installation = testPlatform({ environment: { ADMIN_EMAILS: 'ada@example.com' } })

@@ -9,7 +9,7 @@ import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.
 import { agentNotFound, engineUnavailable, type Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 
 /** One agent of Ada's in an engine that may go away, for looks or for removals alone. */

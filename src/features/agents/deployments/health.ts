@@ -4,10 +4,12 @@ import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
 import { pause } from '../../../jobs/runner.ts'
-import { OUTPUT_FOLLOWS } from '../operations/operations.ts'
-import { openTokens } from '../registry/create.ts'
+import { type AgentTurns, OUTPUT_FOLLOWS } from '../operations/operations.ts'
+import { findAgentRow, openTokens } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import { type SpecDeps, toSpec } from './spec.ts'
 
 export type HealthDeps = {
   runtimes: Pick<Runtimes, 'runtimeOf'>
@@ -19,9 +21,9 @@ export type HealthDeps = {
  * The four words of Interface 3. `healthy`: it runs and answers. `starting`: it runs and does not answer, after all tries.
  * `stopped`: it has ended. `unhealthy`: anything else, an agent that is not there included.
  */
-export type ContainerHealth = 'healthy' | 'starting' | 'stopped' | 'unhealthy'
+type ContainerHealth = 'healthy' | 'starting' | 'stopped' | 'unhealthy'
 
-export type ProbedHealth = { health: ContainerHealth; inspection: Inspection | null }
+type ProbedHealth = { health: ContainerHealth; inspection: Inspection | null }
 
 const PROBE_TRIES = 3
 const PROBE_PAUSE_MS = 200
@@ -37,7 +39,7 @@ const OUTPUT_LINES = 5
 const OUTPUT_LINE_CHARACTERS = 300
 
 /** `containerHealth`, except that an engine that cannot be asked counts as nothing. @throws AppError of the runtime. */
-export async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSignal): Promise<ProbedHealth> {
+async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSignal): Promise<ProbedHealth> {
   const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
   if (!inspection) return { health: 'unhealthy', inspection }
   if (inspection.state === 'stopped' || inspection.state === 'exited') return { health: 'stopped', inspection }
@@ -101,7 +103,7 @@ export async function waitForHealthy(
 }
 
 /** Returns the last lines that an agent wrote, as the end of a reason; empty when there are none to be had. */
-export async function describeOutput(deps: Pick<HealthDeps, 'runtimes'>, agent: AgentRow): Promise<string> {
+async function describeOutput(deps: Pick<HealthDeps, 'runtimes'>, agent: AgentRow): Promise<string> {
   try {
     const lines = await deps.runtimes.runtimeOf(agent).logs(agent.id, { tail: OUTPUT_LINES })
     if (lines.length === 0) return ''
@@ -143,4 +145,62 @@ async function isAnswering(deps: HealthDeps, endpoint: AgentEndpoint): Promise<b
 /** How the agent that was inspected is spoken to. */
 export function toEndpoint(sealer: Sealer, agent: AgentRow, { host, port, kind }: Inspection): AgentEndpoint {
   return { baseUrl: `http://${host}:${port}`, gatewayToken: openTokens(sealer, agent).gatewayToken, kind }
+}
+
+export type RepairDeps = SpecDeps & {
+  db: Db
+  gateway: HealthDeps['gateway']
+  agentTurns: AgentTurns
+  watchdog: { killWaitSeconds: number; restartWaitSeconds: number }
+}
+
+/** OpenClaw mends its state before it listens, which takes it half a minute. */
+const OPENCLAW_MEND_MS = 60_000
+
+/**
+ * The sequence of Interface 3 for an agent that should run: kill, wait, start anew with the mending of its own state, wait until
+ * it is healthy. Nothing else changes what runs for the agent meanwhile, but a user's stop, deletion or restart has the
+ * last word: then it is false.
+ * @returns whether the agent was seen healthy. @throws AppError of an engine that does not answer, the signal's reason.
+ */
+export function repairAgent(deps: RepairDeps, agentId: string, signal: AbortSignal): Promise<boolean> {
+  return deps.agentTurns.take(agentId, () => runRepair(deps, agentId, 'running', signal))
+}
+
+/** `repairAgent` for one who has the agent's turn; it goes on as long as the agent's row says `wanted`. */
+export async function runRepair(
+  deps: RepairDeps,
+  agentId: string,
+  wanted: AgentRow['status'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const isWanted = () => findAgentRow(deps.db, agentId)?.status === wanted
+  const before = findAgentRow(deps.db, agentId)
+  if (!before || !isWanted()) return false
+  const runtime = deps.runtimes.runtimeOf(before)
+  const isThere = (await runtime.inspect(agentId)) !== null
+  if (isThere) await runtime.kill(agentId)
+  await pause(deps.watchdog.killWaitSeconds * 1000, signal)
+  signal.throwIfAborted()
+  const agent = findAgentRow(deps.db, agentId)
+  if (!agent || !isWanted()) return false
+  // What lies there is not to come up with a token that has been replaced since.
+  if (isThere && agent.tokensChangedAt === null) await runtime.start(agentId, { repair: true })
+  else if (agent.port !== null) await runtime.deploy(await toSpec(deps, agent, agent.port))
+  const isVerified = await isHealthyInTime(deps, agent, isWanted, signal)
+  // The start may have crossed with a stop.
+  if (findAgentRow(deps.db, agentId)?.status === 'stopped') await runtime.stop(agentId)
+  return isVerified && isWanted()
+}
+
+async function isHealthyInTime(deps: RepairDeps, agent: AgentRow, isWanted: () => boolean, signal: AbortSignal) {
+  try {
+    const mendMs = agent.kind === 'openclaw' ? OPENCLAW_MEND_MS : 0
+    const timeoutMs = deps.watchdog.restartWaitSeconds * 1000 + mendMs
+    await waitForHealthy(deps, agent, { signal, isWanted, timeoutMs })
+    return true
+  } catch (error) {
+    if (error instanceof AppError && !signal.aborted) return false
+    throw error
+  }
 }

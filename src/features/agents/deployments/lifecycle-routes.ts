@@ -5,16 +5,14 @@ import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validateAnyBody } from '../../../http/validate.ts'
-import { openTokens } from '../registry/create.ts'
-import { getAgent } from '../registry/list.ts'
+import { getAgent, openTokens } from '../registry/agents.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { SnapshotList } from '../snapshots/schemas.ts'
 import { listSnapshots } from '../snapshots/snapshots.ts'
 import { type DeleteDeps, deleteAgent } from './delete.ts'
-import { listDeployments } from './history.ts'
 import {
   type LifecycleDeps,
+  listDeployments,
   repairUserAgent,
   resetAgentMemory,
   restartAgent,
@@ -33,6 +31,7 @@ import {
   RestartedAgent,
   RestoredSnapshot,
   RotatedToken,
+  SnapshotList,
   UpdatedImage,
   UpdateImageRequest,
 } from './schemas.ts'

@@ -16,7 +16,7 @@ import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.
 import { agentFolder, findRecord } from '../../../adapters/runtimes/process/files.ts'
 import { write } from '../../../db/write.ts'
 import { SessionResponse } from '../../accounts/accounts/schemas.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { DeploymentList } from './schemas.ts'

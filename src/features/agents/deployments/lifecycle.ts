@@ -3,18 +3,27 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { toRepository } from '../../../core/text/image-reference.ts'
-import type { Tx } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { type ImageDeps, requireImage } from '../operations/images.ts'
-import { findOperation, findUnfinished, hasNewer, requestOperation, toRequester } from '../operations/operations.ts'
-import { getAgent } from '../registry/list.ts'
+import {
+  findOperation,
+  findUnfinished,
+  hasNewer,
+  listOperations,
+  requestOperation,
+  toRequester,
+  withoutOutput,
+} from '../operations/operations.ts'
+import type { OperationRow } from '../operations/tables.ts'
+import { getAgent, tellOfAgent } from '../registry/agents.ts'
 import { toShownStatus } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { tellOfAgent } from '../registry/tell.ts'
 import { findSnapshotName, toBackupPath } from '../snapshots/snapshots.ts'
 import { joinOrRequest, type RequestDeps, waitForOperation } from './request.ts'
+import type { Deployment } from './schemas.ts'
 import { imageOf } from './spec.ts'
 import { stopIfDeployed } from './start.ts'
 
@@ -32,7 +41,7 @@ const NO_IMAGES =
   'Images do not apply to agents that run as processes: the agent was restarted on the version of this program'
 
 /** What became of an update. Images are null where agents are processes, the previous one also before a first deployment. */
-export type UpdateOutcome = {
+type UpdateOutcome = {
   agent: AgentRow
   image: string | null
   previousImage: string | null
@@ -185,4 +194,30 @@ function setStatus(tx: Tx, id: string, change: Pick<AgentRow, 'status' | 'lastEr
     .get()
   if (!row) throw new AppError('not_found', 'Agent not found')
   return row
+}
+
+/**
+ * What was asked of an agent and what became of it, newest first. To roll back is to update to the `previousImage` of one.
+ * @throws AppError `not_found` for a missing agent and for someone else's.
+ */
+export function listDeployments(db: Db, principal: Principal, agentId: string): Deployment[] {
+  return listOperations(db, getAgent(db, principal, agentId).id).map(toDeployment)
+}
+
+function toDeployment(row: OperationRow): Deployment {
+  return {
+    id: row.id,
+    kind: row.kind,
+    requestedBy: row.requestedBy,
+    step: row.step,
+    result: row.result,
+    image: row.image,
+    previousImage: row.previousImage,
+    reason: withoutOutput(row.error),
+    logTail: row.logTail,
+    backupPath: toBackupPath(row.agentId, row.snapshot),
+    requestedAt: row.requestedAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+    durationMs: row.finishedAt && row.finishedAt.getTime() - (row.startedAt ?? row.requestedAt).getTime(),
+  }
 }

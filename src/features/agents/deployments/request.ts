@@ -18,13 +18,10 @@ import {
   toRequester,
 } from '../operations/operations.ts'
 import { type DeploymentRow, deployments, type OperationRow } from '../operations/tables.ts'
-import type { CheckModel } from '../registry/check-model.ts'
-import type { CheckTokens } from '../registry/check-tokens.ts'
+import { type CreateDeps, findAgent, getAgent, insertAgent } from '../registry/agents.ts'
+import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import { changeSettings } from '../registry/config.ts'
-import { type CreateDeps, insertAgent } from '../registry/create.ts'
-import { findAgent, getAgent } from '../registry/list.ts'
-import { requireAgentQuotaFor } from '../registry/quota.ts'
-import { defaultSize, requirePlanOfAgent } from '../registry/size.ts'
+import { defaultSize, requireAgentQuotaFor, requirePlanOfAgent } from '../registry/limits.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { DeploymentRequest } from './schemas.ts'
 

@@ -15,7 +15,7 @@ import { agentFolder, findRecord } from '../../../adapters/runtimes/process/file
 import { write } from '../../../db/write.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
 import { SentMessage } from '../../conversations/chat/schemas.ts'
-import { insertAgent, openTokens } from '../registry/create.ts'
+import { insertAgent, openTokens } from '../registry/agents.ts'
 import { WebAgentDetail } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 

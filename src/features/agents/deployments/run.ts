@@ -1,22 +1,26 @@
 import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { inRequest } from '../../../core/request-id.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import {
+  DEPLOY_JOB,
   endOperation,
   findOperation,
   findUnfinished,
   hasNewer,
   type OperationKind,
+  REMOVE_JOB,
   setStep,
 } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
-import { findAgentRow } from '../registry/list.ts'
+import { findAgentRow } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
-import { runRepair } from './repair.ts'
-import { runResetMemory } from './reset-memory.ts'
+import { finishDeletion, Removal } from './delete.ts'
+import { runRepair } from './health.ts'
 import { imageOf } from './spec.ts'
 import {
   bringUp,
@@ -33,7 +37,7 @@ import {
   toLogged,
   toReason,
 } from './start.ts'
-import { GoingBackError, runRestoreSnapshot, runUpdate } from './update.ts'
+import { GoingBackError, runResetMemory, runRestoreSnapshot, runUpdate } from './update.ts'
 
 type Runner = (deps: OperationDeps, operation: OperationRow, signal: AbortSignal) => Promise<void>
 
@@ -51,7 +55,7 @@ const RUNNERS: Readonly<Record<OperationKind, Runner>> = {
  * Carries out what was asked of an agent, in order, until nothing is left. Every step is recorded and safe to do again, so
  * a platform that dies at any of them goes on there. A failure is an outcome: it is written with its reason.
  */
-export async function runOperations(deps: OperationDeps, agentId: string, signal: AbortSignal): Promise<void> {
+async function runOperations(deps: OperationDeps, agentId: string, signal: AbortSignal): Promise<void> {
   await deps.agentTurns.take(agentId, async () => {
     for (;;) {
       const operation = findUnfinished(deps.db, agentId)
@@ -63,7 +67,7 @@ export async function runOperations(deps: OperationDeps, agentId: string, signal
 }
 
 /** Ends all that was asked of an agent and can never be done, because the job that does it died. */
-export async function giveUp(deps: Pick<OperationDeps, 'db' | 'clock'>, agentId: string): Promise<void> {
+async function giveUp(deps: Pick<OperationDeps, 'db' | 'clock'>, agentId: string): Promise<void> {
   await write(deps.db, (tx) => {
     const now = deps.clock.now()
     for (let left = findUnfinished(tx, agentId); left; left = findUnfinished(tx, agentId))
@@ -186,4 +190,28 @@ async function stopFailed(deps: OperationDeps, runtime: Runtime, agentId: string
   } catch (error) {
     deps.log.warn({ agent: agentId, error: errorMessage(error) }, 'a failed agent could not be stopped')
   }
+}
+
+const AgentJob = z.object({ agentId: z.string() })
+
+export function deployJob(deps: OperationDeps): JobKind {
+  return defineJob({
+    kind: DEPLOY_JOB,
+    payload: AgentJob,
+    run: ({ agentId }, signal) => runOperations(deps, agentId, signal),
+    onDead: ({ agentId }) => giveUp(deps, agentId),
+  })
+}
+
+export function removeJob(deps: OperationDeps): JobKind {
+  return defineJob({
+    kind: REMOVE_JOB,
+    payload: Removal,
+    // An engine may be away for days: what it runs is ended when it is back.
+    maxAttempts: Number.POSITIVE_INFINITY,
+    run: async (removal) => {
+      await finishDeletion(deps, removal)
+      deps.log.info({ agentId: removal.agentId }, 'what ran for a deleted agent was removed')
+    },
+  })
 }

@@ -4,9 +4,9 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { ImageRules } from '../operations/images.ts'
 import { type AgentAddresses, toOrigin } from '../registry/address.ts'
+import { openTokens } from '../registry/agents.ts'
 import { type AgentSettings, agentSettings } from '../registry/config.ts'
-import { openTokens } from '../registry/create.ts'
-import { sizeOf } from '../registry/size.ts'
+import { sizeOf } from '../registry/limits.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
 const GIGABYTE = 1024 ** 3

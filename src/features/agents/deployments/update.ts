@@ -4,9 +4,10 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { endOperation, findOperation, setStep } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
-import { findAgentRow } from '../registry/list.ts'
+import { findAgentRow } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 import { forgetSnapshots, requireSnapshot, snapshotFile, takeSnapshot } from '../snapshots/snapshots.ts'
+import { toEndpoint } from './health.ts'
 import {
   bringUp,
   commit,
@@ -91,12 +92,12 @@ export async function runRestoreSnapshot(
 }
 
 /** Should the agent be brought up? Not when somebody stopped or deleted it meanwhile. */
-export function isWantedUp(db: Db, agentId: string): boolean {
+function isWantedUp(db: Db, agentId: string): boolean {
   return findAgentRow(db, agentId)?.status === 'provisioning'
 }
 
 /** Stops the agent and keeps what it has stored; the step that comes `next` is recorded with the snapshot's name. */
-export async function keepState(
+async function keepState(
   deps: OperationDeps,
   operation: OperationRow,
   next: 'starting' | 'replace' = 'starting',
@@ -177,4 +178,28 @@ async function cancel(deps: OperationDeps, operation: OperationRow): Promise<voi
 
 function isStarted(step: OperationRow['step']): boolean {
   return step === 'starting' || step === 'port' || step === 'health'
+}
+
+/**
+ * Clears an agent's memory and sessions: it is stopped, what it has stored is kept, and when it is healthy again it is told
+ * to forget. An agent that cannot forget runs on as it was. @throws AppError with the reason why it does not run.
+ */
+export async function runResetMemory(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
+  const { agentId, step } = operation
+  if (step === 'queued' || step === 'stop' || step === 'snapshot') await keepState(deps, operation)
+  const agent = findAgentRow(deps.db, agentId)
+  if (!agent) return
+  const isWanted = () => isWantedUp(deps.db, agentId)
+  const inspection = await bringUp(deps, operation, agent, { signal, isWanted })
+  await write(deps.db, (tx) => setStep(tx, operation, 'reset'))
+  try {
+    await deps.gateway.resetMemory(toEndpoint(deps.sealer, agent, inspection))
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return commit(deps, operation, inspection, { result: 'failed', error: error.message })
+  }
+  // Decisions, 19: what was kept about it beside it goes as well.
+  await write(deps.db, (tx) => deps.clearMemory(tx, agentId))
+  await forgetSnapshots(deps, agentId)
+  await commit(deps, operation, inspection)
 }

@@ -12,8 +12,6 @@ import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
-import { listInstallations } from './list.ts'
-import { type RegisterDeps, register } from './register.ts'
 import {
   HeartbeatRequest,
   Installations,
@@ -22,7 +20,7 @@ import {
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
-import { noteHeartbeat } from './seen.ts'
+import { listInstallations, noteHeartbeat, type RegisterDeps, register } from './service.ts'
 
 export type InstallationsBackendDeps = RegisterDeps & {
   db: Db

@@ -4,7 +4,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.t
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { CreatedKey } from '../../accounts/keys/schemas.ts'
 import { BackendAddress, Installations } from './schemas.ts'
-import { markSilent } from './seen.ts'
+import { markSilent } from './service.ts'
 import { installations } from './tables.ts'
 
 const operator = bearer(INTERNAL_KEY)

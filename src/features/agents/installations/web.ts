@@ -6,9 +6,8 @@ import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
-import { deleteInstallation } from './delete.ts'
-import { listInstallations } from './list.ts'
 import { BackendAddress, Installations } from './schemas.ts'
+import { deleteInstallation, listInstallations } from './service.ts'
 
 /** Their own machines, as users see them. */
 export function installationsWeb(deps: { db: Db; log: Log; guards: Guards; backendPort: number }) {

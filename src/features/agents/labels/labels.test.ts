@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../registry/create.ts'
-import { agentLabels } from './tables.ts'
+import { insertAgent } from '../registry/agents.ts'
+import { agentLabels } from '../registry/tables.ts'
 
 test('PUT /api/agents/:id/labels: 200 with the labels it has from now on, each once; 400 for others, 404 for a stranger', async () => {
   const { web, platform, clock, signIn } = testPlatform()

@@ -5,8 +5,8 @@ import type { WebEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { Labels, LabelsRequest } from './schemas.ts'
-import { setLabels } from './set.ts'
+import { Labels, LabelsRequest } from '../management/schemas.ts'
+import { setLabels } from '../management/update.ts'
 
 /** The labels of one's agents. */
 export function labelsWeb(deps: { db: Db; guards: Pick<Guards, 'signedIn'> }) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { inBatches } from './batches.ts'
+import { inBatches } from './follow.ts'
 
 /** Numbers as fast as they are taken; afterwards silence until `signal` aborts. */
 async function* count(to: number, taken: number[], signal: AbortSignal) {

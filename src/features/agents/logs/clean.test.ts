@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createLineCleaner } from './clean.ts'
+import { createLineCleaner } from './follow.ts'
 
 test.each([
   ['the token is gw-secret.value+1, again gw-secret.value+1!', 'the token is [redacted], again [redacted]!'],

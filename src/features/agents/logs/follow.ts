@@ -2,11 +2,11 @@ import type { LogLine } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { endWith } from '../../../core/concurrency/end-with.ts'
+import { redact } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { pause } from '../../../jobs/runner.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { inBatches } from './batches.ts'
-import { MAX_LINE_LENGTH } from './clean.ts'
 import { appendLines, findCursor, MAX_STORED_BYTES, type NewLine, storedBytes } from './store.ts'
 
 /** Lines of this time are stored together. */
@@ -18,7 +18,7 @@ const MAX_LINES = 10_000
 /** What an agent may write for ever; after a quiet time it may write as much as is kept of it at once. */
 const BYTES_PER_SECOND = 256 * 1024
 
-export type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
+type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** What of a batch is stored, and how many lines are not. */
 type Ration = (lines: readonly LogLine[]) => number
@@ -87,5 +87,58 @@ function createRation(clock: Clock): Ration {
       kept += 1
     }
     return kept
+  }
+}
+
+/** `session` is what `items` listen to: it is aborted at the end, so that they do not wait for the next one for ever. */
+type BatchOptions = { gatherMs: number; maxItems: number; session: AbortController }
+
+/**
+ * What comes within `gatherMs` of an item comes together with it. A window with `maxItems` is full: nothing more is taken
+ * from `items` until it is over, so a flood waits at its source.
+ */
+export async function* inBatches<T>(items: AsyncIterable<T>, options: BatchOptions): AsyncGenerator<T[], void> {
+  const { gatherMs, maxItems, session } = options
+  const iterator = items[Symbol.asyncIterator]()
+  let next = iterator.next()
+  try {
+    while (!session.signal.aborted) {
+      const first = await next
+      if (first.done) return
+      const batch = [first.value]
+      const isOver = pause(gatherMs, session.signal)
+      next = iterator.next()
+      while (batch.length < maxItems) {
+        const result = await Promise.race([next, isOver])
+        if (!result || result.done) break
+        batch.push(result.value)
+        next = iterator.next()
+      }
+      if (batch.length === maxItems) await isOver
+      yield batch
+    }
+  } finally {
+    session.abort()
+    next.catch(() => undefined)
+    await iterator.return?.()
+  }
+}
+
+/** Longer lines are cut. */
+const MAX_LINE_LENGTH = 8192
+/** A shorter value would mask words that are no secret. */
+const MIN_SECRET_LENGTH = 8
+
+/** A line as it may be stored and shown: none of `secrets`, nothing that looks like a token, no NUL, and not too long. */
+export function createLineCleaner(secrets: readonly string[]): (text: string) => string {
+  // The longest first: one secret may hold another.
+  const masked = secrets
+    .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
+    .sort((one, other) => other.length - one.length)
+  return (text) => {
+    const unknown = masked.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
+    const safe = redact(unknown).replaceAll('\0', '\uFFFD')
+    if (safe.length <= MAX_LINE_LENGTH) return safe
+    return `${safe.slice(0, MAX_LINE_LENGTH)} [${safe.length - MAX_LINE_LENGTH} characters more]`
   }
 }

@@ -5,14 +5,13 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { pause } from '../../../jobs/runner.ts'
+import { pause, type RepeatingJob } from '../../../jobs/runner.ts'
 import { type SpecDeps, toSpec } from '../deployments/spec.ts'
-import { watchAgentEvents } from '../registry/events.ts'
-import { findAgentRow } from '../registry/list.ts'
+import { findAgentRow } from '../registry/agents.ts'
+import { watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { createLineCleaner } from './clean.ts'
-import { followAgent } from './follow.ts'
-import { appendLines, findCursor } from './store.ts'
+import { createLineCleaner, followAgent } from './follow.ts'
+import { appendLines, deleteOldLines, findCursor, listSources } from './store.ts'
 
 /** How often the rows are looked at for agents that came or went. */
 const LOOK_MS = 1000
@@ -23,7 +22,7 @@ const RETRY_MS = 1000
 /** The last words of an agent that died are stored by then. */
 const SETTLE_MS = 1500
 
-export type IngestDeps = SpecDeps & { db: Db; clock: Clock; log: Log; runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'> }
+type IngestDeps = SpecDeps & { db: Db; clock: Clock; log: Log; runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'> }
 
 /** One agent that is followed. `secrets` is what its lines are cleaned of, as they were when its row had `updatedAt`. */
 type Follower = {
@@ -38,7 +37,7 @@ type Follower = {
  * Stores what every agent writes that should run, and how it ended, until `signal` aborts. Fine to be called again: it goes
  * on where it was.
  */
-export async function ingestLogs(deps: IngestDeps, signal: AbortSignal): Promise<void> {
+async function ingestLogs(deps: IngestDeps, signal: AbortSignal): Promise<void> {
   const followers = new Map<string, Follower>()
   const leaving = new Set<Promise<void>>()
   const watching = watchEnds(deps, signal)
@@ -177,5 +176,24 @@ async function storeEnd(deps: IngestDeps, agentId: string, at: Date, settled: Pr
     })
   } catch (error) {
     deps.log.warn({ agentId, error: errorMessage(error) }, 'cannot store how an agent ended')
+  }
+}
+
+const HOUR_MS = 3_600_000
+const START_MS = 100
+
+/** Follows all agents for as long as the platform runs; begins anew when it fails. */
+export function followLogsJob(deps: IngestDeps): RepeatingJob {
+  return { name: 'logs.follow', everyMs: START_MS, run: (signal) => ingestLogs(deps, signal) }
+}
+
+/** Forgets lines that are too old, some at a time: other writers wait no longer than that takes. */
+export function forgetLogsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+  return { name: 'logs.forget', everyMs: HOUR_MS, run: (signal) => forgetLogs(deps, signal) }
+}
+
+async function forgetLogs({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
+  for (const agentId of listSources(db)) {
+    while (await write(db, (tx) => deleteOldLines(tx, agentId, clock.now()))) signal.throwIfAborted()
   }
 }

@@ -3,9 +3,8 @@ import { answers, Done } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
-import { getLogHistory, listActiveLogs, stopLogStreams } from './read.ts'
+import { createLogStream, getLogHistory, type LogRouteDeps, listActiveLogs, stopLogStreams } from './read.ts'
 import { ActiveLogs, LogHistory, LogHistoryQuery, LogStreamQuery } from './schemas.ts'
-import { createLogStream, type LogRouteDeps } from './stream.ts'
 
 /** Logs of agents, the same on both faces (Interface 4.15; decisions, 19). */
 export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEnv>) {

@@ -13,7 +13,7 @@ import { AppError } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
 import { createLog } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { deploymentHistory } from './tables.ts'
 

@@ -23,7 +23,7 @@ const MAX_HISTORY = 50
 const MAX_LOG_CHARACTERS = 16_000
 
 export type OperationKind = OperationRow['kind']
-export type OperationStep = OperationRow['step']
+type OperationStep = OperationRow['step']
 /** What is asked of an agent, by whom; images matter to an update only, `source` to the return to a snapshot. */
 export type NewOperation = {
   kind: OperationKind
@@ -239,4 +239,32 @@ function forgetOldest(tx: Tx, agentId: string): void {
   tx.delete(deploymentHistory)
     .where(and(isOld, isNotNull(deploymentHistory.result)))
     .run()
+}
+
+/**
+ * Lets one piece of work at a time change what runs for an agent: a change somebody asked for, a repair, or the watch that
+ * compares rows with the engine. In memory, because only one server runs on a database.
+ */
+export type AgentTurns = {
+  /** Runs `work` when all work that came before for this agent has ended. */
+  take<T>(agentId: string, work: () => Promise<T>): Promise<T>
+  /** Does somebody have or wait for the turn of this agent? */
+  isTaken(agentId: string): boolean
+}
+
+export function createAgentTurns(): AgentTurns {
+  const last = new Map<string, Promise<unknown>>()
+  return {
+    async take(agentId, work) {
+      const before = last.get(agentId)
+      const mine = (before ?? Promise.resolve()).then(work, work)
+      last.set(agentId, mine)
+      try {
+        return await mine
+      } finally {
+        if (last.get(agentId) === mine) last.delete(agentId)
+      }
+    },
+    isTaken: (agentId) => last.has(agentId),
+  }
 }

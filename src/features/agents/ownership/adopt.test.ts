@@ -11,8 +11,8 @@ import { migrate } from '../../../db/migrate.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { openWriteQueue, write } from '../../../db/write.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
-import { adopt } from './adopt.ts'
-import { findObjection, findResidence, type Here, setResidence, settle } from './settle.ts'
+import { findObjection, findResidence, type Here, setResidence, settle } from './ownership.ts'
+import { adopt } from './takeover.ts'
 
 const clock = systemClock
 

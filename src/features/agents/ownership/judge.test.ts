@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Place } from '../../../adapters/runtimes/process/place.ts'
-import { describeStandingBack, judgeResidence, type Verdict } from './judge.ts'
+import { describeStandingBack, judgeResidence, type Verdict } from './ownership.ts'
 import type { ResidenceRow } from './tables.ts'
 
 const PLACE: Place = { machine: 'machine-1', boot: 'boot-1', path: '/srv/stead', volume: null, inode: '7' }

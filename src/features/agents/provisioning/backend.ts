@@ -7,13 +7,12 @@ import { errorHandler } from '../../../http/errors.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import { getAgent } from '../registry/agents.ts'
 import { listChannels } from '../registry/config.ts'
-import { getAgent } from '../registry/list.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { findContainer, type OrderDeps, provisionForTenant } from './provision.ts'
+import { findContainer, type OrderDeps, provisionForTenant, type Vouched } from './provision.ts'
 import { Provisioned, ProvisionOrder } from './schemas.ts'
-import type { Vouched } from './tenant.ts'
 
 export type ProvisioningBackendDeps = OrderDeps & {
   runtimes: Pick<Runtimes, 'runtimeOf'>

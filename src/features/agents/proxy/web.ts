@@ -7,7 +7,7 @@ import { answers, Done } from '../../../http/answers.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { agents } from '../registry/tables.ts'
-import { createHostReader } from './host.ts'
+import { createHostReader } from './ingress.ts'
 
 /** `domain` is a host name, as a proxy asks before it gets a certificate for it. */
 const ServedQuery = z.object({ domain: z.string().max(253) })

@@ -15,7 +15,7 @@ import {
   type RuntimeEvent,
 } from '../../../adapters/runtimes/contract/runtime.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { AgentEvent, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { followDowns } from './follow-downs.ts'

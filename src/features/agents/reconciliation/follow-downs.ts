@@ -10,9 +10,8 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { type HealthDeps, toEndpoint } from '../deployments/health.ts'
-import { markDown, markUp } from '../registry/down.ts'
-import { watchAgentEvents } from '../registry/events.ts'
-import { findAgentRow } from '../registry/list.ts'
+import { findAgentRow } from '../registry/agents.ts'
+import { markDown, markUp, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 
 export type FollowDownsDeps = HealthDeps & { db: Db; clock: Clock; log: Log; runtimes: Runtimes }

@@ -9,7 +9,7 @@ import { AppError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { enqueueDeployment, findDeployment } from '../deployments/request.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { reconcileAgents } from './reconcile.ts'
 

@@ -1,23 +1,25 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { and, eq, inArray, lte, notExists, sql } from 'drizzle-orm'
-import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Inspection, Runtime, RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
 import { inLanes } from '../../../core/concurrency/in-lanes.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import { inRanges } from '../../../db/pages/newest-first.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { enqueueDeployment } from '../deployments/request.ts'
 import { finishRotation } from '../deployments/rotate-token.ts'
 import { toSpec } from '../deployments/spec.ts'
 import { endIfUnwanted, markFailed, type OperationDeps, stopIfDeployed, toSeen } from '../deployments/start.ts'
 import { deployKey } from '../operations/operations.ts'
-import { markDown } from '../registry/down.ts'
-import { AGENTS_NEWEST_FIRST, findAgentRow } from '../registry/list.ts'
+import { AGENTS_NEWEST_FIRST, findAgentRow } from '../registry/agents.ts'
+import { markDown, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { describeEnd } from './follow-downs.ts'
-import { createOrphanFinder, type RemoveOrphans } from './orphans.ts'
+import { describeEnd, type FollowDownsDeps, followDowns } from './follow-downs.ts'
 
-export type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
+type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
 
 /** Between the row of a new agent and the job that deploys it lies one call to the backend, which takes much less. */
 const FORGOTTEN_MS = 60_000
@@ -104,7 +106,7 @@ async function resumeForgotten(deps: ReconcileDeps): Promise<void> {
 }
 
 /** One agent; what goes wrong is logged and concerns nobody else. With `down` it may be down for a while. */
-export async function reconcileAgent(deps: OperationDeps, agentId: string, down: Down | null): Promise<void> {
+async function reconcileAgent(deps: OperationDeps, agentId: string, down: Down | null): Promise<void> {
   if (deps.agentTurns.isTaken(agentId)) return
   try {
     await deps.agentTurns.take(agentId, async () => {
@@ -155,4 +157,96 @@ async function noteWhatIsSeen(deps: OperationDeps, agent: AgentRow, inspection: 
   const { kind = agent.kind, host = null } = toSeen(inspection, null)
   if (kind === agent.kind && host === agent.host) return
   await write(deps.db, (tx) => tx.update(agents).set({ kind, host }).where(eq(agents.id, agent.id)).run())
+}
+
+/** Looks once, and removes what has been without a row for long enough. */
+type RemoveOrphans = () => Promise<void>
+
+/** A deletion ends what runs within a minute; what is left after this long was forgotten. */
+const ORPHAN_MS = 600_000
+/**
+ * What a runtime has for this installation and no row says that it runs there. It is removed only when that is sure: seen
+ * so for ten minutes on end, by a platform that has agents at all (an empty table is rather a lost database). What it has
+ * stored is kept as a snapshot among the backups.
+ */
+function createOrphanFinder(deps: OperationDeps): RemoveOrphans {
+  const seenSince = new Map<string, number>()
+  return async () => {
+    const homes = new Map<string, RuntimeName | null>()
+    for await (const isInRange of inRanges(deps.db, AGENTS_NEWEST_FIRST, undefined, NEVER)) {
+      const rows = deps.db.select({ id: agents.id, runtime: agents.runtime }).from(agents).where(isInRange).all()
+      for (const { id, runtime } of rows) homes.set(id, runtime)
+    }
+    for (const runtime of deps.runtimes.listOpen()) {
+      if (!(await runtime.isAvailable())) continue
+      const orphans = (await runtime.list()).map(({ id }) => id).filter((id) => !isAtHome(homes, id, runtime.name))
+      const overdue = noteSeen(seenSince, runtime.name, orphans, deps.clock.now().getTime())
+      for (const id of homes.size > 0 ? overdue : []) await removeOrphan(deps, runtime, id)
+    }
+  }
+}
+
+/** Notes in `seenSince` which orphans a runtime has. @returns those that it has had for long enough. */
+function noteSeen(seenSince: Map<string, number>, runtime: RuntimeName, orphans: string[], nowMs: number): string[] {
+  for (const key of seenSince.keys()) {
+    const [name, id = ''] = key.split(' ')
+    if (name === runtime && !orphans.includes(id)) seenSince.delete(key)
+  }
+  return orphans.filter((id) => {
+    const key = `${runtime} ${id}`
+    const since = seenSince.get(key) ?? nowMs
+    seenSince.set(key, since)
+    return nowMs - since >= ORPHAN_MS
+  })
+}
+
+function isAtHome(homes: ReadonlyMap<string, RuntimeName | null>, id: string, runtime: RuntimeName): boolean {
+  const home = homes.get(id)
+  return home === null || home === runtime
+}
+
+async function removeOrphan(deps: OperationDeps, runtime: Runtime, id: string): Promise<void> {
+  const who = { agent: id, runtime: runtime.name }
+  try {
+    await deps.agentTurns.take(id, () => putAside(deps, runtime, id))
+    deps.log.warn(who, 'an agent that no row knows was removed; what it had stored is among the backups')
+  } catch (error) {
+    deps.log.error({ ...who, error: errorMessage(error) }, 'an agent that no row knows could not be removed')
+  }
+}
+
+async function putAside({ snapshotDir }: OperationDeps, runtime: Runtime, id: string): Promise<void> {
+  await stopIfDeployed(runtime, id)
+  const folder = join(snapshotDir, '..', 'orphans')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await runtime.snapshot(id, join(folder, `${id}.tar.gz`))
+  await runtime.remove(id)
+}
+
+/**
+ * Listens to the runtimes until `signal` aborts and compares each agent that something happened to with its row. One that
+ * died is the watchdog's business.
+ */
+export async function watchAgents(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+  for await (const { id } of watchAgentEvents(deps, signal)) await reconcileAgent(deps, id, new Map())
+}
+
+const RECONCILE_MS = 30_000
+/** How soon agents are followed, and again when that failed. */
+const FOLLOW_MS = 100
+/** How soon the runtimes are listened to again when that failed. */
+const WATCH_AGAIN_MS = 5000
+
+export function reconcileJob(deps: ReconcileDeps): RepeatingJob {
+  const reconcile = createReconciler(deps)
+  return { name: 'agents.reconcile', everyMs: RECONCILE_MS, run: reconcile }
+}
+
+/** Owners are told at once when an agent is down, and when it is back. */
+export function followDownsJob(deps: FollowDownsDeps): RepeatingJob {
+  return { name: 'agents.downs', everyMs: FOLLOW_MS, run: (signal) => followDowns(deps, signal) }
+}
+
+export function watchJob(deps: ReconcileDeps): RepeatingJob {
+  return { name: 'agents.watch', everyMs: WATCH_AGAIN_MS, run: (signal) => watchAgents(deps, signal) }
 }

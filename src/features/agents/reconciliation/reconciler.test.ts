@@ -6,10 +6,9 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import type { AgentState, Inspection, Runtime, RuntimeEvent } from '../../../adapters/runtimes/contract/runtime.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
-import { createReconciler } from './reconcile.ts'
-import { watchAgents } from './watch.ts'
+import { createReconciler, watchAgents } from './reconcile.ts'
 
 type Seen = { state: AgentState; host?: string }
 type TestPlatform = ReturnType<typeof testPlatform>

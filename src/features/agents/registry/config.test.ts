@@ -8,7 +8,7 @@ import { write } from '../../../db/write.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { toSpec } from '../deployments/spec.ts'
 import { deployments } from '../operations/tables.ts'
-import { insertAgent } from './create.ts'
+import { insertAgent } from './agents.ts'
 import { AgentMessages, ConfigResponse } from './schemas.ts'
 import { type AgentRow, agents } from './tables.ts'
 

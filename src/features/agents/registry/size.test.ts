@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Principal } from '../../../http/env.ts'
-import { defaultSize, requirePlanOfAgent, requireSize, withinPlan } from './size.ts'
+import { defaultSize, requirePlanOfAgent, requireSize, withinPlan } from './limits.ts'
 
 function userOf(plan: string, isAdmin = false): Principal {
   const user = { id: 'usr_1', email: 'ada@example.com', name: 'Ada', isAdmin, plan, subscriptionId: 'sub_1' }

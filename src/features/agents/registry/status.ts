@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm'
-import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { and, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
+import type { AgentEvent, Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { type AgentRow, agents } from './tables.ts'
 
 /** Decisions, 19: the backend says `active` for a running agent. */
@@ -35,5 +36,36 @@ export async function findShownStatus(
   } catch (error) {
     if (error instanceof AppError) return 'unknown'
     throw error
+  }
+}
+
+/** Notes that an agent which should run does not, and why. One whose row says anything else is left alone. */
+export function markDown(tx: Tx, agentId: string, reason: string, now: Date): void {
+  const isNews = or(isNull(agents.downAt), isNull(agents.lastError), ne(agents.lastError, reason))
+  const isUp = and(eq(agents.id, agentId), eq(agents.status, 'running'), isNull(agents.downAt))
+  tx.update(agents).set({ downAt: now }).where(isUp).run()
+  tx.update(agents)
+    .set({ lastError: reason })
+    .where(and(eq(agents.id, agentId), eq(agents.status, 'running'), isNews))
+    .run()
+}
+
+/** Notes that it runs and answers again. */
+export function markUp(tx: Tx, agentId: string): void {
+  const isDown = and(eq(agents.id, agentId), isNotNull(agents.downAt))
+  tx.update(agents).set({ downAt: null, lastError: null }).where(isDown).run()
+}
+
+/**
+ * What happens to agents where their rows say that they run, until `signal` aborts. What another runtime has under the
+ * name of an agent is not that agent.
+ */
+export async function* watchAgentEvents(
+  { db, runtimes }: { db: Db; runtimes: Pick<Runtimes, 'watch'> },
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent> {
+  for await (const event of runtimes.watch(signal)) {
+    const row = db.select({ runtime: agents.runtime }).from(agents).where(eq(agents.id, event.id)).get()
+    if (row && (row.runtime === null || row.runtime === event.runtime)) yield event
   }
 }

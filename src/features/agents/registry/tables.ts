@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { AGENT_KINDS, RUNTIMES } from '../../../adapters/runtimes/contract/runtime.ts'
 import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../accounts/users/tables.ts'
@@ -66,3 +66,15 @@ export const agents = sqliteTable(
   ],
 )
 export type AgentRow = typeof agents.$inferSelect
+
+/** Words that an owner sorts agents by; one row for each of an agent. */
+export const agentLabels = sqliteTable(
+  'agent_labels',
+  {
+    agentId: text()
+      .notNull()
+      .references(() => agents.id, { onDelete: 'cascade' }),
+    label: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agentId, table.label] }), index('agent_labels_by_label').on(table.label)],
+)

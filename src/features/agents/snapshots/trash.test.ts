@@ -9,10 +9,10 @@ import { until } from '../../../../tests/harness/until.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
-import { trashJob } from './jobs.ts'
 import { snapshotFolder } from './snapshots.ts'
+import { trashJob } from './trash.ts'
 
 const DAY_MS = 86_400_000
 const SNAPSHOT = '2026-11-20T01-00-00.000Z.tar.gz'

@@ -1,10 +1,12 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { users } from '../../accounts/users/tables.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { ignoreMissing, snapshotFolder } from './snapshots.ts'
@@ -12,7 +14,7 @@ import { ignoreMissing, snapshotFolder } from './snapshots.ts'
 export type TrashDeps = { clock: Clock; log: Log; snapshotDir: string }
 
 /** Deletes what is kept of an account's deleted agents; `jobs.ts` does it. */
-export const EMPTY_TRASH_JOB = 'agents.empty-trash'
+const EMPTY_TRASH_JOB = 'agents.empty-trash'
 
 const DAY_MS = 86_400_000
 const KEPT_MS = 7 * DAY_MS
@@ -40,12 +42,12 @@ export function enqueueEmptyTrash({ enqueue }: { enqueue: Enqueue }, tx: Tx, own
 }
 
 /** Deletes at once what is kept of an account's deleted agents. */
-export async function emptyTrash(deps: Pick<TrashDeps, 'snapshotDir'>, ownerId: string): Promise<void> {
+async function emptyTrash(deps: Pick<TrashDeps, 'snapshotDir'>, ownerId: string): Promise<void> {
   await rm(ownerTrash(deps, ownerId), { recursive: true, force: true })
 }
 
 /** Deletes what has been kept for 7 days, and what is left of accounts that are gone. */
-export async function forgetTrash(deps: Omit<TrashDeps, 'log'> & { db: Db }): Promise<void> {
+async function forgetTrash(deps: Omit<TrashDeps, 'log'> & { db: Db }): Promise<void> {
   for (const owner of await list(trashFolder(deps))) {
     const isKnown = owner === NOBODY || findUser(deps.db, owner)
     if (isKnown) await forgetOld(deps, join(trashFolder(deps), owner))
@@ -76,4 +78,18 @@ function ownerTrash(deps: Pick<TrashDeps, 'snapshotDir'>, ownerId: string | null
 
 function trashFolder({ snapshotDir }: Pick<TrashDeps, 'snapshotDir'>): string {
   return join(snapshotDir, '..', 'trash')
+}
+
+const HOUR_MS = 3_600_000
+
+export function emptyTrashJob(deps: { snapshotDir: string }): JobKind {
+  return defineJob({
+    kind: EMPTY_TRASH_JOB,
+    payload: z.object({ ownerId: z.string() }),
+    run: ({ ownerId }) => emptyTrash(deps, ownerId),
+  })
+}
+
+export function trashJob(deps: Parameters<typeof forgetTrash>[0]): RepeatingJob {
+  return { name: 'agents.trash', everyMs: HOUR_MS, run: () => forgetTrash(deps) }
 }

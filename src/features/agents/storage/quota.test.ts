@@ -13,7 +13,7 @@ import { chatToolCalls, chatTurns, messages } from '../../conversations/chat/tab
 import { readMail, receiveMail } from '../../conversations/inbox/receive.ts'
 import { inboxMessages } from '../../conversations/inbox/tables.ts'
 import { agentMemory } from '../../conversations/memory/tables.ts'
-import { insertAgent, openTokens } from '../registry/create.ts'
+import { insertAgent, openTokens } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 import { STORAGE_FIGURES } from './figures.ts'
 import { measureStorageJob } from './measure.ts'

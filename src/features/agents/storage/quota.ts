@@ -1,13 +1,14 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
 import { findPlan, NO_PLAN, PLANS } from '../../accounts/plans/plans.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { type AccountRules, identityColumns, isAdmin } from '../../accounts/users/users.ts'
-import { userStorage } from './tables.ts'
+import { agentStorage, userStorage } from './tables.ts'
 
 /** What an account has stored and may store, in bytes. */
-export type StorageUse = { used: number; limit: number }
+type StorageUse = { used: number; limit: number }
 
 /**
  * Storage by plan (decisions, 50): messages, memory, mail and workspaces of all agents of an account. Agents of the operator,
@@ -60,4 +61,42 @@ export function createStorageQuota({ rules }: { rules: AccountRules }): StorageQ
 function storageFull({ used, limit }: StorageUse): AppError {
   const message = 'Your storage is full. Delete something, or choose a larger plan.'
   return new AppError('storage_full', message, { code: 'STORAGE_FULL', used, limit })
+}
+
+/** Sets what a user may store on top of the plan, in bytes. */
+export function setGrantedStorage(tx: Tx, userId: string, grantedBytes: number): void {
+  tx.insert(userStorage)
+    .values({ userId, grantedBytes })
+    .onConflictDoUpdate({ target: userStorage.userId, set: { grantedBytes } })
+    .run()
+}
+
+export type WorkspaceQuotaDeps = { db: Db; storage: Pick<StorageQuota, 'within'> }
+/** Whose working tree it is; null is the common one, which belongs to the operator. */
+type Tree = { agent: { id: string; ownerId: string | null } | null }
+
+/**
+ * Runs `change`, which adds up to `addedBytes` to a working tree. They are counted before it begins, so that two changes at
+ * once cannot use the same free space, and until the tree is measured, which is soon.
+ * @throws AppError `storage_full`, and then nothing was done; what `change` throws.
+ */
+export async function withinWorkspaceQuota<T>(
+  { db, storage }: WorkspaceQuotaDeps,
+  { agent }: Tree,
+  addedBytes: number,
+  change: () => Promise<T>,
+): Promise<T> {
+  if (!agent) return change()
+  await write(db, (tx) => storage.within(tx, agent.ownerId, () => addBytes(tx, agent.id, addedBytes)))
+  try {
+    return await change()
+  } catch (error) {
+    await write(db, (tx) => addBytes(tx, agent.id, -addedBytes))
+    throw error
+  }
+}
+
+function addBytes(tx: Tx, agentId: string, bytes: number): void {
+  const workspaceBytes = sql`max(0, ${agentStorage.workspaceBytes} + ${bytes})`
+  tx.update(agentStorage).set({ workspaceBytes, measuredAt: null }).where(eq(agentStorage.agentId, agentId)).run()
 }

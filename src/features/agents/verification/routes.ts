@@ -3,11 +3,18 @@ import { answers, Done } from '../../../http/answers.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { routeTraits } from '../../../http/route-traits.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
-import { getAgent } from '../registry/list.ts'
-import { type ChallengeDeps, createChallenge } from './challenge.ts'
-import type { ProofDeps } from './proofs.ts'
+import { getAgent } from '../registry/agents.ts'
 import { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
-import { findVerification, removeVerification, toVerification, toVerified, verifyAgent } from './verify.ts'
+import {
+  type ChallengeDeps,
+  createChallenge,
+  findVerification,
+  type ProofDeps,
+  removeVerification,
+  toVerification,
+  toVerified,
+  verifyAgent,
+} from './verify.ts'
 
 /** What an agent's owner has proved about themselves, the same on both faces: a proof is checked, whoever brings it (Interface 4.4). */
 export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: MiddlewareHandler<BackendEnv>) {

@@ -10,7 +10,7 @@ import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { COINBASE_ACCOUNT_SCHEMA, COINBASE_ATTESTER } from '../../../adapters/chain/attestations.ts'
 import { write } from '../../../db/write.ts'
 import { wallets } from '../../accounts/sign-in/tables.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { Challenge, Verification } from './schemas.ts'
 
 const BASE = 8453

@@ -1,12 +1,18 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, gt } from 'drizzle-orm'
+import { type Attestation, type Attestations, COINBASE_ATTESTER } from '../../../adapters/chain/attestations.ts'
+import type { Chain, SignatureQuestion } from '../../../adapters/chain/chain.ts'
+import type { Ens } from '../../../adapters/chain/ens.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { randomText } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import { getAgent } from '../registry/list.ts'
-import { spend } from './challenge.ts'
-import { checkProof, type ProofDeps } from './proofs.ts'
-import type { Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
-import { agentVerifications, type VerificationRow } from './tables.ts'
+import { wallets } from '../../accounts/sign-in/tables.ts'
+import { getAgent } from '../registry/agents.ts'
+import type { AgentRow } from '../registry/tables.ts'
+import type { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
+import { agentVerifications, type VerificationRow, verificationChallenges } from './tables.ts'
 
 /**
  * Checks a proof and stores what it says with the agent, in place of an earlier one.
@@ -60,4 +66,185 @@ export function toVerification(row: VerificationRow | null): Verification {
 export function toVerified(row: VerificationRow): VerifiedAgent {
   const { verified, verificationType, attestationUid, verifiedAt } = toVerification(row)
   return { success: true, verified, verificationType, attestationUid, verifiedAt }
+}
+
+export type ChallengeDeps = { db: Db; clock: Clock; appUrl: string }
+
+const LIFETIME_MS = 10 * 60_000
+/** 22 of 62 characters: 131 bits. */
+const NONCE_LENGTH = 22
+
+/**
+ * Makes the text that a wallet signs to vouch for an agent; it replaces the one before.
+ * @throws AppError `not_found` for a missing agent and for someone else's.
+ */
+export function createChallenge(deps: ChallengeDeps, principal: Principal, id: string): Promise<Challenge> {
+  const nonce = randomText(NONCE_LENGTH)
+  return write(deps.db, (tx) => {
+    const agent = getAgent(tx, principal, id)
+    const expiresAt = new Date(deps.clock.now().getTime() + LIFETIME_MS)
+    const message = toMessage(deps.appUrl, agent, nonce, expiresAt)
+    tx.insert(verificationChallenges)
+      .values({ agentId: id, message, expiresAt })
+      .onConflictDoUpdate({ target: verificationChallenges.agentId, set: { message, expiresAt } })
+      .run()
+    return { message, expiresAt: expiresAt.toISOString() }
+  })
+}
+
+function toMessage(appUrl: string, agent: AgentRow, nonce: string, expiresAt: Date): string {
+  const lines = [
+    `${appUrl} asks you to vouch for an agent.`,
+    '',
+    `Agent: ${agent.id}`,
+    `Account: ${agent.ownerId ?? 'operator'}`,
+    `Nonce: ${nonce}`,
+    `Expires: ${expiresAt.toISOString()}`,
+  ]
+  return lines.join('\n')
+}
+
+/**
+ * Did `wallet` sign the agent's challenge?
+ * @returns the challenge, which is to be used up with what it proves. @throws AppError `invalid`, and what the chain throws.
+ */
+async function requireSigned(
+  deps: { db: Db; clock: Clock; verifySignature: (question: SignatureQuestion) => Promise<boolean> },
+  agentId: string,
+  { wallet, signature }: { wallet: `0x${string}`; signature: `0x${string}` },
+): Promise<string> {
+  const isLive = and(
+    eq(verificationChallenges.agentId, agentId),
+    gt(verificationChallenges.expiresAt, deps.clock.now()),
+  )
+  const challenge = deps.db.select().from(verificationChallenges).where(isLive).get()
+  if (!challenge) throw challengeRequired()
+  const { message } = challenge
+  if (await deps.verifySignature({ address: wallet, message, signature })) return message
+  throw new AppError('invalid', 'The signature is not of this wallet over the agent’s challenge', {
+    code: 'VERIFICATION_FAILED',
+  })
+}
+
+/** Of any number of requests with one signature exactly one passes. @throws AppError `invalid` for the others. */
+function spend(tx: Tx, agentId: string, message: string): void {
+  const isThis = and(eq(verificationChallenges.agentId, agentId), eq(verificationChallenges.message, message))
+  if (tx.delete(verificationChallenges).where(isThis).run().changes === 0) throw challengeRequired()
+}
+
+function challengeRequired(): AppError {
+  return new AppError('invalid', 'Sign a new challenge: POST /api/agents/:id/verify/challenge gives one', {
+    code: 'CHALLENGE_REQUIRED',
+  })
+}
+
+export type ProofDeps = {
+  db: Db
+  clock: Clock
+  chain: Pick<Chain, 'verifySignature'>
+  attestations: Attestations
+  ens: Ens
+}
+
+/** What was found to be true; `challenge` is the text that was signed for it, null when none had to be. */
+type Proof = Pick<VerificationRow, 'type' | 'attestationUid' | 'verifierAddress' | 'metadata'> & {
+  challenge: string | null
+}
+
+type Address = `0x${string}`
+type Signed = { wallet: Address; signature: Address }
+
+/**
+ * Checks on the chain what a request says about an agent's owner.
+ * @throws AppError `invalid` for what is missing or not true, `unavailable` when it cannot be checked.
+ */
+function checkProof(deps: ProofDeps, agent: AgentRow, request: VerifyRequest): Promise<Proof> {
+  const wallet = request.walletAddress ?? request.verifierAddress
+  const signed = wallet && request.signature ? { wallet, signature: request.signature } : null
+  const uid = request.attestationUid ?? null
+  switch (request.verificationType) {
+    case 'eas':
+      return checkAttestation(deps, agent, uid, signed)
+    case 'coinbase':
+      return checkCoinbase(deps, agent, uid, signed)
+    case 'ens':
+      return checkName(deps, agent, signed)
+    case 'webauthn':
+      return refusePasskey(uid)
+  }
+}
+
+/** The attestation is of, or for, a wallet that the owner signs in with, or one that signed the challenge. */
+async function checkAttestation(deps: ProofDeps, agent: AgentRow, uid: string | null, signed: Signed | null) {
+  if (!uid) throw new AppError('invalid', 'Attestation UID required for EAS verification')
+  const attestation = await findValid(deps, uid)
+  const parties = [attestation.recipient, attestation.attester].map((party) => party.toLowerCase())
+  const own = signed ? [signed.wallet] : listWallets(deps.db, agent.ownerId)
+  const verifierAddress = parties.find((party) => own.some((wallet) => wallet === party))
+  if (!verifierAddress) {
+    throw failed('The attestation is neither for nor by a wallet of yours: sign the challenge with one that it names')
+  }
+  const challenge = signed ? await requireSigned(signedOn(deps, deps.chain), agent.id, signed) : null
+  return { type: 'eas', verifierAddress, challenge, ...described(attestation) } as const
+}
+
+async function checkCoinbase(deps: ProofDeps, agent: AgentRow, given: string | null, signed: Signed | null) {
+  if (!signed) throw new AppError('invalid', 'Signature required for Coinbase verification')
+  const uid = given ?? (await deps.attestations.findCoinbaseUid(signed.wallet))
+  if (!uid) throw failed('Coinbase has not attested this wallet')
+  const attestation = await findValid(deps, uid)
+  const isCoinbase = attestation.attester.toLowerCase() === COINBASE_ATTESTER.toLowerCase()
+  if (!isCoinbase || attestation.recipient.toLowerCase() !== signed.wallet) {
+    throw failed('The attestation is not one of Coinbase for this wallet')
+  }
+  const challenge = await requireSigned(signedOn(deps, deps.chain), agent.id, signed)
+  return { type: 'coinbase', verifierAddress: signed.wallet, challenge, ...described(attestation) } as const
+}
+
+async function checkName(deps: ProofDeps, agent: AgentRow, signed: Signed | null) {
+  if (!signed) throw new AppError('invalid', 'Signature and wallet address required for ENS verification')
+  const name = await deps.ens.findPrimaryName(signed.wallet)
+  if (name === null) throw failed('The wallet has no primary ENS name that leads back to it')
+  const challenge = await requireSigned(signedOn(deps, deps.ens), agent.id, signed)
+  const found = { attestationUid: null, verifierAddress: signed.wallet, metadata: { name } }
+  return { type: 'ens', challenge, ...found } as const
+}
+
+/** There is no authenticator that an assertion could be checked against, and what cannot be checked is refused. */
+async function refusePasskey(uid: string | null): Promise<never> {
+  if (!uid) throw new AppError('invalid', 'Attestation required for WebAuthn verification')
+  throw new AppError('unavailable', 'WebAuthn verification is not available: no passkey can be registered here', {
+    code: 'NOT_CONFIGURED',
+  })
+}
+
+async function findValid({ attestations, clock }: ProofDeps, uid: string): Promise<Attestation> {
+  if (!isUid(uid)) throw new AppError('invalid', 'attestationUid must be 0x and 64 hex digits')
+  const attestation = await attestations.find(uid)
+  if (!attestation) throw failed('There is no such attestation')
+  if (attestation.isRevoked) throw failed('The attestation was revoked')
+  if (attestation.expiresAt && attestation.expiresAt <= clock.now()) throw failed('The attestation has expired')
+  return attestation
+}
+
+function isUid(text: string): text is `0x${string}` {
+  return /^0x[0-9a-fA-F]{64}$/.test(text)
+}
+
+function described({ uid, schema, attester, recipient }: Attestation) {
+  return { attestationUid: uid, metadata: { schema, attester, recipient } }
+}
+
+function listWallets(db: Db, userId: string | null): string[] {
+  if (userId === null) return []
+  const rows = db.select({ address: wallets.address }).from(wallets).where(eq(wallets.userId, userId)).all()
+  return rows.map(({ address }) => address)
+}
+
+function signedOn({ db, clock }: ProofDeps, { verifySignature }: Pick<Chain, 'verifySignature'>) {
+  return { db, clock, verifySignature }
+}
+
+function failed(message: string): AppError {
+  return new AppError('invalid', message, { code: 'VERIFICATION_FAILED' })
 }

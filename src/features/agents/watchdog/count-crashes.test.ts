@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { AgentState, Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
-import { countCrashes, type SeenProcess } from './count-crashes.ts'
+import { countCrashes, type SeenProcess } from './look.ts'
 
 type Look = { state: AgentState; up?: number; restarts: number; exitCode?: number; died?: boolean }
 

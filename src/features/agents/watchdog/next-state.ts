@@ -1,3 +1,5 @@
+import type { Config } from '../../../core/config.ts'
+
 /** States of Interface 3, Watchdog lifecycle, and that of an agent which sleeps because nobody needs it. */
 export const WATCHDOG_STATES = [
   'stopped',
@@ -184,4 +186,22 @@ function withoutNotice(watch: Watch): Transition {
 
 function withNotice(watch: Watch, notice: WatchdogNotice): Transition {
   return { watch, notices: [notice], givesUp: false }
+}
+
+/** The limits of Interface 8 in milliseconds; the start period is not among them, because it is the image's. */
+export type WatchdogSettings = Omit<WatchdogRules, 'startPeriodMs'> & { degradedCheckMs: number }
+
+/** Intervals of nothing would leave no time for anything else. */
+const MIN_CHECK_SECONDS = 0.05
+
+export function toWatchdogSettings(config: Config['watchdog']): WatchdogSettings {
+  return {
+    checkMs: 1000 * Math.max(MIN_CHECK_SECONDS, config.checkSeconds),
+    degradedCheckMs: 1000 * Math.max(MIN_CHECK_SECONDS, config.degradedCheckSeconds),
+    startupFailureThreshold: config.startupFailureThreshold,
+    maxRepairAttempts: config.maxRepairAttempts,
+    crashLoopWindowMs: 1000 * config.crashLoopWindowSeconds,
+    crashLoopThreshold: config.crashLoopThreshold,
+    repairsItself: config.repairsItself,
+  }
 }

@@ -6,9 +6,8 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import type { News, TellOwner } from '../../accounts/notices/tell.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
 import { markFailed } from '../deployments/start.ts'
-import { markDown, markUp } from '../registry/down.ts'
+import { markDown, markUp } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { describeNotice, END_JOB, giveUpReason } from './describe.ts'
 import {
   CONFIRMED_FAILURES,
   newWatch,
@@ -16,9 +15,10 @@ import {
   type Transition,
   type WatchdogEvent,
   type WatchdogNotice,
+  type WatchdogRules,
+  type WatchdogSettings,
   type WatchdogState,
 } from './next-state.ts'
-import type { WatchdogSettings } from './settings.ts'
 import { type WatchdogEventRow, type WatchdogRow, watchdogEvents, watchdogs } from './tables.ts'
 import { addSpell, type Spell, toSpell } from './uptime.ts'
 
@@ -204,4 +204,59 @@ function withoutFuture(row: WatchdogRow, now: number): WatchdogRow {
     lastProbeAt: past(row.lastProbeAt),
     watchedUntil: Math.min(row.watchedUntil, now),
   }
+}
+
+/** Ends an agent that was given up; `jobs.ts` does it. */
+export const END_JOB = 'watchdog.end'
+
+type Counts = Pick<WatchdogRow, 'attempts' | 'crashes' | 'exitCode' | 'outOfMemory'>
+type Limits = Pick<WatchdogRules, 'crashLoopWindowMs' | 'crashLoopThreshold' | 'maxRepairAttempts'>
+type Notice = { id: string; at: Date; notice: WatchdogNotice; agent: AgentRow; row: WatchdogRow; rules: Limits }
+
+/** What people are told of a transition; `id` names it, so that it is told once. */
+function describeNotice({ id, at, notice, agent, row, rules }: Notice): Notification {
+  return {
+    id,
+    kind: notice,
+    at: at.toISOString(),
+    agent: { id: agent.id, name: agent.name },
+    status: STATUS[notice](row, rules),
+    attempt: row.attempts,
+    exitCode: row.exitCode,
+    outOfMemory: row.outOfMemory,
+  }
+}
+
+/** Why an agent was given up, for its owner. */
+function giveUpReason(row: Counts, rules: Limits): string {
+  return `${STATUS.crash_loop(row, rules)}. Start, restart or repair it to try again`
+}
+
+const STATUS: Readonly<Record<WatchdogNotice, (row: Counts, rules: Limits) => string>> = {
+  degraded: (row) => `The agent does not answer its health check${ending(row)}`,
+  recovered: () => 'The agent answers its health check again',
+  crash: (row) => `The agent crashed${ending(row)}`,
+  crash_loop: (row, rules) =>
+    row.crashes.length >= rules.crashLoopThreshold
+      ? `The agent crashed ${row.crashes.length} times within ${toText(rules.crashLoopWindowMs)}${ending(row)}`
+      : `The agent is not healthy after ${row.attempts} repairs${ending(row)}`,
+  repair_started: (_row, rules) => `The agent is being repaired, at most ${rules.maxRepairAttempts} times`,
+  repaired: () => 'The agent was repaired and answers its health check',
+  repair_failed: (row) => `The agent was repaired and still does not answer${ending(row)}`,
+}
+
+function ending({ exitCode, outOfMemory }: Counts): string {
+  if (outOfMemory) return ' (its memory limit ended it)'
+  if (exitCode === 78) return ' (exit code 78: bad configuration)'
+  return exitCode === null ? '' : ` (exit code ${exitCode})`
+}
+
+function toText(ms: number): string {
+  return ms >= 60_000 && ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1000} s`
+}
+
+/** The time at the start and what has passed since: a wall clock that jumps changes no pause, window or grace. */
+export function createSteadyClock(clock: Clock, elapsedMs: () => number = () => performance.now()): Clock {
+  const begin = clock.now().getTime() - elapsedMs()
+  return { now: () => new Date(begin + elapsedMs()) }
 }

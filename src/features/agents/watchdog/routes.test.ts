@@ -4,7 +4,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.t
 import { bearer, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 import { watchdogHistoryJob } from './jobs.ts'
 import type { WatchdogEvent } from './next-state.ts'

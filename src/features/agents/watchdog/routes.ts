@@ -1,7 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { getAgent } from '../registry/list.ts'
+import { getAgent } from '../registry/agents.ts'
 import { AgentWatchdog } from './schemas.ts'
 import { type ShowDeps, showWatchdog } from './show.ts'
 

@@ -1,9 +1,9 @@
 import { desc, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import type { WatchdogSettings } from './next-state.ts'
 import { spellSince } from './record.ts'
 import type { AgentWatchdog } from './schemas.ts'
-import type { WatchdogSettings } from './settings.ts'
 import { type WatchdogEventRow, watchdogEvents, watchdogs } from './tables.ts'
 import { readUptime } from './uptime.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../registry/create.ts'
+import { insertAgent } from '../registry/agents.ts'
 import { watchdogHours } from './tables.ts'
 import { addSpell, isOldHour, readUptime, toSpell } from './uptime.ts'
 

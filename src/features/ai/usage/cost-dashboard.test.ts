@@ -4,7 +4,7 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import type { UsageEvent } from './recording/event.ts'
 import { CostDashboard } from './schemas.ts'
 

@@ -4,7 +4,7 @@ import { INTERNAL_KEY, type TestOptions, testPlatform } from '../../../../tests/
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent, openTokens } from '../../agents/registry/create.ts'
+import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
 import type { UsageEvent } from './recording/event.ts'
 
 const DAY_MS = 86_400_000

@@ -9,7 +9,7 @@ import { openTalkingService, type TalkingService } from '../../../../tests/harne
 import { VERSION } from '../../../core/version.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 
 const Sessions = z.object({

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import { enableSkill, installSkill } from '../../payments/skills/install.ts'
 import { listMarketplace } from '../../payments/skills/marketplace.ts'
 import { findAddressee } from '../chat/send.ts'

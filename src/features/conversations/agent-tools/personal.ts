@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { inPagesOfAgents } from '../../agents/registry/pages-of-agents.ts'
+import { inPagesOfAgents } from '../../agents/registry/agents.ts'
 import { agentToolSettings } from './tables.ts'
 
 /** What agents may do. */

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { notices } from '../../accounts/notices/tables.ts'
 import type { TellOwner } from '../../accounts/notices/tell.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 
 /** Further turns that end so are not told within that time: an agent that goes in circles does so often. */
 const TELL_PAUSE_MS = 60 * 60_000

@@ -4,7 +4,7 @@ import type { Db } from '../../../db/open.ts'
 import { answers } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import { AgentTools, ToolsRequest } from './schemas.ts'
 import { changeTools, showTools } from './settings.ts'
 

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { bytesOf, inPages } from '../../../db/pages/in-pages.ts'
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { inPagesOfAgents } from '../../agents/registry/pages-of-agents.ts'
+import { inPagesOfAgents } from '../../agents/registry/agents.ts'
 import { approvals } from './tables.ts'
 
 /** What agents asked before they did it, and how that was decided. */

@@ -6,7 +6,7 @@ import { callsTool, says } from '../../../../tests/harness/doubles/platform.ts'
 import { startOwnedAgent } from '../../../../tests/harness/owned-agent.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { openTokens } from '../../agents/registry/create.ts'
+import { openTokens } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { resumeAgent } from './resume.ts'
 

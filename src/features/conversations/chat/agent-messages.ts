@@ -1,7 +1,7 @@
 import { desc, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas.ts'
 import { type MessageRow, messageDays, messages } from './tables.ts'
 

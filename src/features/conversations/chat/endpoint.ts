@@ -1,7 +1,7 @@
 import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
-import { findAddress } from '../../agents/registry/endpoint.ts'
+import { findAddress } from '../../agents/registry/address.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 
 /** Where an agent that runs or sleeps is spoken to. @throws AppError `conflict` AGENT_NOT_RUNNING. */

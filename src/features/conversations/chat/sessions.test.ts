@@ -6,7 +6,7 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { ChatSession, MessageList, SearchResults, SentMessage, SessionList } from './schemas.ts'
 import { messages } from './tables.ts'
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import { type ChangeHeartbeatRequest, DEFAULT_FREQUENCY, toMs } from './schemas.ts'
 import { type HeartbeatRow, heartbeats } from './tables.ts'
 

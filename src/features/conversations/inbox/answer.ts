@@ -13,7 +13,7 @@ import {
   noteChannelError,
   toAgentAddress,
   WELCOME_JOB,
-} from '../../agents/channels/mail.ts'
+} from '../../agents/channels/channels.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { type InboxRow, inboxMessages } from './tables.ts'
 

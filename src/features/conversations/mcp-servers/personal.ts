@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { inPagesOfAgents } from '../../agents/registry/pages-of-agents.ts'
+import { inPagesOfAgents } from '../../agents/registry/agents.ts'
 import { agentMcpServers } from './tables.ts'
 
 /** The MCP servers of agents, without what they are shown. */

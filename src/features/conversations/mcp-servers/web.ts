@@ -2,7 +2,7 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { answers, Done } from '../../../http/answers.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import {
   AddServerRequest,
   ChangeServerRequest,

@@ -7,7 +7,7 @@ import { migrate } from '../../../db/migrate.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { insertAgent, openTokens } from '../../agents/registry/create.ts'
+import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
 import { AgentMemory, Memory } from './schemas.ts'
 import { agentMemory } from './tables.ts'
 

@@ -3,7 +3,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { findAgent } from '../../agents/registry/list.ts'
+import { findAgent } from '../../agents/registry/agents.ts'
 import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
 import { agentMemory } from './tables.ts'
 

@@ -5,11 +5,10 @@ import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { findAddress } from '../../agents/registry/endpoint.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { findAddress } from '../../agents/registry/address.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import type { StorageQuota } from '../../agents/storage/quota.ts'
-import { withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
+import { type StorageQuota, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
 
 export type InstructionDeps = {
   db: Db

@@ -1,7 +1,7 @@
 import { type AgentGateway, isNote } from '../../../adapters/gateways/gateway.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
-import { findAddress } from '../../agents/registry/endpoint.ts'
+import { findAddress } from '../../agents/registry/address.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 
 export type NoteDeps = { sealer: Sealer; gateway: Pick<AgentGateway, 'readNotes' | 'writeNote'> }

@@ -7,7 +7,7 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent, openTokens } from '../../agents/registry/create.ts'
+import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { Memory } from './schemas.ts'
 

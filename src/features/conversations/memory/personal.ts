@@ -1,5 +1,5 @@
 import type { PersonalList } from '../../../db/personal-data.ts'
-import { inPagesOfAgents } from '../../agents/registry/pages-of-agents.ts'
+import { inPagesOfAgents } from '../../agents/registry/agents.ts'
 import { memoryInPages } from './read.ts'
 import { agentMemory } from './tables.ts'
 

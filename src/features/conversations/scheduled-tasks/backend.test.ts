@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent, openTokens } from '../../agents/registry/create.ts'
+import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
 import { Task, TaskList } from './schemas.ts'
 
 const PATH = '/v1/scheduled-tasks'

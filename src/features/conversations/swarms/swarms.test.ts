@@ -5,7 +5,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { type Member, Run, RunList, Swarm, SwarmList } from './schemas.ts'
 
 /** Ada with two agents, Eve with one; nothing listens behind them. */

@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import type { ChangedWebhookChannel, WebhookChannel, WebhookChannelRequest } from './schemas.ts'
 import { type WebhookChannelRow, type WebhookDeliveryRow, webhookChannels, webhookDeliveries } from './tables.ts'
 

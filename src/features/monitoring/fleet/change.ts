@@ -8,7 +8,7 @@ import {
   stopAgent,
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import type { FleetChange, FleetChanged } from './schemas.ts'
 
 export type FleetChangeDeps = LifecycleDeps & DeleteDeps

@@ -8,7 +8,7 @@ import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { toDay } from '../../../core/clock.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { watchdogHours } from '../../agents/watchdog/tables.ts'
 import { usageDays } from '../../ai/usage/tables.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Label } from '../../agents/labels/schemas.ts'
+import { Label } from '../../agents/management/schemas.ts'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
 
 const MAX_PAGE = 100

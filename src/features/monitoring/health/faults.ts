@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { findWriteFailure } from '../../../db/write.ts'
-import type { DiskFloor } from '../../agents/storage/disk-floor.ts'
+import type { DiskFloor } from '../../agents/storage/disk.ts'
 import { tryWrite } from './try-write.ts'
 
 /** What keeps users from writing: the database takes nothing, or the disk is below its floor. */

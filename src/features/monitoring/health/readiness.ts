@@ -2,7 +2,7 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { orLate } from '../../../core/concurrency/or-late.ts'
 import type { Db } from '../../../db/open.ts'
-import type { DiskFloor } from '../../agents/storage/disk-floor.ts'
+import type { DiskFloor } from '../../agents/storage/disk.ts'
 import { tryWrite } from './try-write.ts'
 
 /** What must work for the service to be of use. */

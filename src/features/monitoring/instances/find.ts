@@ -1,7 +1,7 @@
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { findAgent, listAgents } from '../../agents/registry/list.ts'
+import { findAgent, listAgents } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 
 /**

@@ -16,9 +16,9 @@ import {
   updateUserAgent,
 } from '../../agents/deployments/lifecycle.ts'
 import { AgentToken, ChangedStatus, UpdateImageRequest } from '../../agents/deployments/schemas.ts'
-import { findAgentVersion } from '../../agents/operations/version.ts'
+import { findAgentVersion } from '../../agents/operations/images.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../../agents/registry/address.ts'
-import { openTokens } from '../../agents/registry/create.ts'
+import { openTokens } from '../../agents/registry/agents.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'

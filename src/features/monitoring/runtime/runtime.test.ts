@@ -9,7 +9,7 @@ import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
 import { write } from '../../../db/write.ts'
 import { deploymentHistory } from '../../agents/operations/tables.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { RuntimeInstanceStats, RuntimeInstances, RuntimeVersion } from './schemas.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)

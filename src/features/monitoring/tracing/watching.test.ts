@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { addedDaySums, usageDays } from '../../ai/usage/tables.ts'
 

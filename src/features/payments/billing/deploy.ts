@@ -6,7 +6,7 @@ import { write } from '../../../db/write.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findPlan, type PlanName } from '../../accounts/plans/plans.ts'
 import { type UserRow, users } from '../../accounts/users/tables.ts'
-import { sizeOf } from '../../agents/registry/size.ts'
+import { sizeOf } from '../../agents/registry/limits.ts'
 import { cardCustomers } from '../cards/tables.ts'
 import type { DeployedSubscription, DeploySubscriptionRequest } from './schemas.ts'
 

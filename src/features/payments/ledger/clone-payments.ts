@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { BookClonePayment } from '../../agents/cloning/payment.ts'
+import type { BookClonePayment } from '../../agents/cloning/clone.ts'
 import { houseAccount } from './accounts.ts'
 import { postTurn } from './take-turns.ts'
 

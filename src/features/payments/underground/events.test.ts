@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 import { UndergroundEvent, UndergroundEventList } from './schemas.ts'
 
 const PATH = '/api/underground/events'

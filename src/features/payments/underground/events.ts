@@ -4,7 +4,7 @@ import { formatMicroUsd, parseMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import type { CreateEventRequest, EventQuery, UndergroundEvent } from './schemas.ts'
 import { type EventRow, events } from './tables.ts'
 

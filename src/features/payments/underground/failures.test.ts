@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
-import { insertAgent } from '../../agents/registry/create.ts'
+import { insertAgent } from '../../agents/registry/agents.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 const ADDRESS = '0x1111111111111111111111111111111111111111'

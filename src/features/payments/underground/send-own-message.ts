@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import { findAgentRow } from '../../agents/registry/list.ts'
+import { findAgentRow } from '../../agents/registry/agents.ts'
 import { findWallet, openAccount } from '../wallets/create.ts'
 import type { OwnMessage, SendRequest } from './schemas.ts'
 import type { SendDeps, SendMessage } from './send-message.ts'

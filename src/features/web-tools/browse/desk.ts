@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/workspace-quota.ts'
+import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
 import type { OneAtATime } from './one-at-a-time.ts'
 import { openWorkspace, type Workspace, type WorkspaceDeps } from './open-workspace.ts'
 

@@ -10,7 +10,7 @@ import { openFolderFiles, type WorkspaceFiles } from '../../../adapters/workspac
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import { getAgent } from '../../agents/registry/list.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 
 export type WorkspaceDeps = {

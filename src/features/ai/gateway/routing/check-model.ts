@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 import type { AiProvider } from '../../../../adapters/models/provider.ts'
 import { AppError } from '../../../../core/errors.ts'
-import type { CheckModel } from '../../../agents/registry/check-model.ts'
+import type { CheckModel } from '../../../agents/registry/checks.ts'
 import { isPlaceholder, listForUser, type RouteDeps } from './route.ts'
 import { TIERS } from './tiers.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../core/clock.ts'
 import type { Db } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
-import { getAgent } from '../../../agents/registry/list.ts'
+import { getAgent } from '../../../agents/registry/agents.ts'
 import type { StorageQuota } from '../../../agents/storage/quota.ts'
 import { recordChannelAnswer, recordChannelLine } from './record.ts'
 import type { ChannelReport } from './schemas.ts'

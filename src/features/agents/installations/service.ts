@@ -1,0 +1,168 @@
+import { and, asc, eq, lt } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Log } from '../../../core/log.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { inPages } from '../../../db/pages/in-pages.ts'
+import { wholeList } from '../../../db/personal-data.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { users } from '../../accounts/users/tables.ts'
+import type { HeartbeatRequest, RegisterLinkRequest } from './schemas.ts'
+import { type InstallationRow, installations } from './tables.ts'
+
+const MAX_PER_USER = 50
+
+export type RegisterDeps = { db: Db; clock: Clock; sealer: Sealer }
+
+type Registration = RegisterLinkRequest & Pick<InstallationRow, 'mode'>
+
+/**
+ * Registers a machine, or what it says anew about itself: it counts as seen now. A user registers for themselves, the
+ * operator for anybody.
+ * @throws AppError `forbidden` for somebody else, `limited` at 50 machines of one user.
+ */
+export async function register(deps: RegisterDeps, principal: Principal, request: Registration): Promise<void> {
+  const { userId, name } = request
+  if (principal.kind === 'user' && principal.user.id !== userId) throw new AppError('forbidden', 'Forbidden')
+  await write(deps.db, (tx) => {
+    const known = findByName(tx, userId, name)
+    if (!known) requireInstallationQuota(tx, userId)
+    saveInstallation(tx, deps, known?.id ?? newId('ins'), request)
+  })
+}
+
+function saveInstallation(tx: Tx, { clock, sealer }: RegisterDeps, id: string, request: Registration): void {
+  const { userId, name, mode, gatewayUrl = null, gatewayToken } = request
+  const now = clock.now()
+  const ownerId = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()?.id ?? null
+  const sealedToken = gatewayToken ? sealer.seal(gatewayToken, purposeOf(id)) : null
+  const said = { ownerId, mode, gatewayUrl, gatewayToken: sealedToken, status: 'active', lastSeenAt: now } as const
+  tx.insert(installations)
+    .values({ id, userId, name, registeredAt: now, ...said })
+    .onConflictDoUpdate({ target: installations.id, set: said })
+    .run()
+}
+
+function findByName(tx: Tx, userId: string, name: string): InstallationRow | undefined {
+  return tx
+    .select()
+    .from(installations)
+    .where(and(eq(installations.userId, userId), eq(installations.name, name)))
+    .get()
+}
+
+function requireInstallationQuota(tx: Tx, userId: string): void {
+  const current = countRows(tx, installations, eq(installations.userId, userId))
+  const message = `Installation limit reached (max ${MAX_PER_USER})`
+  requireQuota({ current, limit: MAX_PER_USER, message, extra: { success: false } })
+}
+
+function purposeOf(id: string): SealPurpose {
+  return `installations:gatewayToken:${id}`
+}
+
+/** Decisions, 15: what is silent for longer is inactive. */
+const SILENT_MS = 15 * 60_000
+
+/** Notes that a user's machine lives, or all of theirs when none is named. Fine when there is none (decisions, 15). */
+export async function noteHeartbeat(
+  { db, clock }: { db: Db; clock: Clock },
+  { userId, name }: HeartbeatRequest,
+): Promise<void> {
+  if (!userId) return
+  const isTheirs = and(eq(installations.userId, userId), name === undefined ? undefined : eq(installations.name, name))
+  // Anybody may send a heartbeat: what finds no row must not cost a write.
+  if (!db.select({ id: installations.id }).from(installations).where(isTheirs).get()) return
+  await write(db, (tx) =>
+    tx.update(installations).set({ lastSeenAt: clock.now(), status: 'active' }).where(isTheirs).run(),
+  )
+}
+
+/** Marks the machines that have been silent for more than 15 minutes, once each. */
+export async function markSilent(deps: { db: Db; clock: Clock; log: Log }): Promise<void> {
+  const silentSince = new Date(deps.clock.now().getTime() - SILENT_MS)
+  const isSilent = and(eq(installations.status, 'active'), lt(installations.lastSeenAt, silentSince))
+  if (!deps.db.select({ id: installations.id }).from(installations).where(isSilent).get()) return
+  const gone = await write(deps.db, (tx) =>
+    tx.update(installations).set({ status: 'inactive' }).where(isSilent).returning().all(),
+  )
+  for (const { id, userId, mode, lastSeenAt } of gone) {
+    deps.log.warn({ installationId: id, userId, mode, lastSeen: lastSeenAt }, 'an installation fell silent')
+  }
+}
+
+/**
+ * All installations the principal may see, in the order of their registration, as pieces of JSON (schema `Installations`):
+ * a user's own, or every one for the operator, who may have thousands.
+ */
+export function* listInstallations(db: Db, principal: Principal): Generator<string, void> {
+  const condition = principal.kind === 'user' ? eq(installations.ownerId, principal.user.id) : undefined
+  const total = countRows(db, installations, condition)
+  const pages = inPages(db, {
+    table: installations,
+    condition,
+    read: (isOnPage) => db.select().from(installations).where(isOnPage).all().map(toInstallation),
+  })
+  yield `{"success":true,"count":${total},"installations":`
+  yield* writeJsonArray(pages)
+  yield '}'
+}
+
+function toInstallation(row: InstallationRow) {
+  return {
+    id: row.id,
+    userId: row.userId,
+    name: row.name,
+    mode: row.mode,
+    gatewayUrl: row.gatewayUrl,
+    registeredAt: row.registeredAt.toISOString(),
+    lastSeen: row.lastSeenAt.toISOString(),
+    status: row.status,
+  }
+}
+
+/**
+ * Forgets a machine and its token. One that still runs comes back when it registers again: to keep it out, delete its key.
+ * @throws AppError `not_found` for a missing one and for someone else's.
+ */
+export async function deleteInstallation(db: Db, ownerId: string, id: string): Promise<void> {
+  const isOwn = and(eq(installations.id, id), eq(installations.ownerId, ownerId))
+  const { changes } = await write(db, (tx) => tx.delete(installations).where(isOwn).run())
+  if (changes === 0) throw new AppError('not_found', 'Installation not found')
+}
+
+/** Forgets all machines of a user, in the caller's closure. */
+export function forgetInstallations(tx: Tx, userId: string): void {
+  tx.delete(installations).where(eq(installations.ownerId, userId)).run()
+}
+
+/** Machines of one’s own. */
+export const personalInstallations = wholeList('installations', [installations], (db, userId) =>
+  db
+    .select({
+      name: installations.name,
+      mode: installations.mode,
+      gatewayUrl: installations.gatewayUrl,
+      status: installations.status,
+      registeredAt: installations.registeredAt,
+      lastSeenAt: installations.lastSeenAt,
+    })
+    .from(installations)
+    .where(eq(installations.ownerId, userId))
+    .orderBy(asc(installations.registeredAt))
+    .all(),
+)
+
+const MINUTE_MS = 60_000
+
+/** Tells who has stopped sending heartbeats. */
+export function installationsJob(deps: { db: Db; clock: Clock; log: Log }): RepeatingJob {
+  return { name: 'installations.silent', everyMs: MINUTE_MS, run: () => markSilent(deps) }
+}

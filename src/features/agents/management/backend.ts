@@ -1,0 +1,110 @@
+import type { MiddlewareHandler } from 'hono'
+import { Hono } from 'hono'
+import type { z } from 'zod'
+import type { Log } from '../../../core/log.ts'
+import { answers } from '../../../http/answers.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { sendPieces, writeJsonArray } from '../../../http/streams/send-pieces.ts'
+import { validate } from '../../../http/validate.ts'
+import { findAgentVersion, type VersionDeps } from '../operations/images.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
+import { getAgent, listShort } from '../registry/agents.ts'
+import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
+import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
+import type { AgentRow } from '../registry/tables.ts'
+import { findVerification, toVerification } from '../verification/verify.ts'
+import { toCreated, toUpdated } from './answers.ts'
+import { type CreateOwnDeps, createAgentFor } from './create.ts'
+import { BackendAgent, BackendAgentList, CreatedAgent, UpdatedAgent } from './schemas.ts'
+import { type ConfigDeps, updateAgent } from './update.ts'
+
+export type AgentsBackendDeps = CreateOwnDeps &
+  ConfigDeps &
+  VersionDeps & {
+    log: Log
+    addresses: AgentAddresses
+    internalKey: MiddlewareHandler<BackendEnv>
+  }
+
+const DEPLOYMENT_REFUSALS = ['payment_required', 'conflict', 'internal', 'upstream_failed', 'unavailable'] as const
+
+/** Agents as services see them: flat, behind the internal key (Interface 4.4, backend). */
+export function agentsBackend(deps: AgentsBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey, addresses } = deps
+
+  app.get(
+    '/api/agents',
+    answers({ 200: BackendAgentList }, 'unauthenticated', 'forbidden', 'limited', 'internal'),
+    internalKey,
+    (c) => {
+      const pages = listShort(deps.db, c.var.principal)
+      const shown = pages.map((page) => page.map((agent) => toListed(agent, addresses)))
+      return sendPieces(c, deps, { type: 'application/json', pieces: writeJsonArray(shown) })
+    },
+  )
+
+  app.post(
+    '/api/agents',
+    answers({ 201: CreatedAgent }, ...DEPLOYMENT_REFUSALS, 'limited'),
+    internalKey,
+    validate('json', CreateAgentRequest),
+    async (c) => {
+      const agent = await createAgentFor(deps, c.var.principal, c.req.valid('json'))
+      return c.json(toCreated(agent, addresses), 201)
+    },
+  )
+
+  app.get(
+    '/api/agents/:id',
+    answers({ 200: BackendAgent }, 'not_found', 'limited', 'internal'),
+    internalKey,
+    async (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      const status = await findShownStatus(deps.runtimes, agent)
+      const { verified, verificationType, attestationUid, verifiedAt } = toVerification(
+        findVerification(deps.db, agent.id),
+      )
+      return c.json({
+        id: agent.id,
+        status: toBackendStatus(status),
+        startedAt: agent.startedAt?.toISOString() ?? null,
+        plan: agent.plan,
+        subdomain: toSubdomain(agent.id, addresses),
+        url: toUrl(agent.id, addresses),
+        runtimeVersion: await findAgentVersion(deps, agent),
+        lastError: toShownError(status, agent),
+        verified,
+        verificationType,
+        attestationUid,
+        verifiedAt,
+      })
+    },
+  )
+
+  app.put(
+    '/api/agents/:id',
+    answers({ 200: UpdatedAgent }, ...DEPLOYMENT_REFUSALS, 'not_found'),
+    internalKey,
+    validate('json', UpdateAgentRequest),
+    async (c) => {
+      const agent = await updateAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+      return c.json(toUpdated(agent, addresses, toBackendStatus(toShownStatus(agent))))
+    },
+  )
+
+  return app
+}
+
+function toListed(
+  { id, createdAt, ...agent }: Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>,
+  addresses: AgentAddresses,
+): z.infer<typeof BackendAgentList>[number] {
+  return {
+    id,
+    status: toBackendStatus(toShownStatus(agent)),
+    created: createdAt.toISOString(),
+    subdomain: toSubdomain(id, addresses),
+    url: toUrl(id, addresses),
+  }
+}

@@ -1,0 +1,33 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import { answers } from '../../../http/answers.ts'
+import type { BackendEnv } from '../../../http/env.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import { validate } from '../../../http/validate.ts'
+import { getAgent } from '../registry/agents.ts'
+import { showConfig } from '../registry/config.ts'
+import { ConfigRequest, ConfigResponse } from '../registry/schemas.ts'
+import { type ConfigDeps, changeConfig } from './update.ts'
+
+/** Settings of agents, the same on both faces (Interface 4.4). Secrets go in and never come out. */
+export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<BackendEnv>) {
+  const app = new Hono<BackendEnv>()
+
+  app.get('/api/agents/:id/config', answers({ 200: ConfigResponse }, 'not_found'), guard, (c) => {
+    const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+    return c.json({ config: showConfig(deps.sealer, agent), status: 'ok' })
+  })
+
+  app.put(
+    '/api/agents/:id/config',
+    answers({ 200: ConfigResponse }, 'payment_required', 'not_found', 'conflict', 'upstream_failed', 'unavailable'),
+    routeTraits({ scope: 'agents' }),
+    guard,
+    validate('json', ConfigRequest),
+    async (c) => {
+      const agent = await changeConfig(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+      return c.json({ config: showConfig(deps.sealer, agent), status: 'updated' })
+    },
+  )
+
+  return app
+}

@@ -1,0 +1,196 @@
+import { errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Once, Principal, SignedInUser } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { findPlan, PLANS, type Plan, PREMIUM_MODEL } from '../../accounts/plans/plans.ts'
+import { joinOrRequest, waitForOutcome } from '../deployments/request.ts'
+import { requestOperation } from '../operations/operations.ts'
+import { type CreateDeps, getAgent, insertAgent, tellOfAgent } from '../registry/agents.ts'
+import type { CheckModel, CheckTokens } from '../registry/checks.ts'
+import { changeSettings } from '../registry/config.ts'
+import {
+  defaultSize,
+  requireAgentQuota,
+  requireAgentQuotaFor,
+  requirePlanOfAgent,
+  requireProvisioning,
+  requireSize,
+  requireSubscription,
+} from '../registry/limits.ts'
+import type { CreateAgentRequest, ProvisionRequest } from '../registry/schemas.ts'
+import type { AgentRow } from '../registry/tables.ts'
+
+export type CreateOwnDeps = CreateDeps & { db: Db; log: Log; checkTokens: CheckTokens; checkModel: CheckModel }
+
+/**
+ * Adds an agent of `owner` without starting it. It can be started at any time, so it takes what a provisioned one takes.
+ * @throws AppError `payment_required` without a subscription and for a size beyond the owner's plan, `limited` {current,
+ * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
+ */
+export async function createAgent(
+  deps: CreateOwnDeps & { killSwitch: boolean },
+  owner: SignedInUser,
+  { name, config }: CreateAgentRequest,
+): Promise<AgentRow> {
+  requireProvisioning(deps)
+  if (!owner.isAdmin) requireSubscription(deps.db, owner)
+  const principal = { kind: 'user', user: owner } as const
+  const settings = { ...config, plan: config?.plan ?? owner.plan }
+  await checkSettings(deps, principal, config)
+  const agent = await write(deps.db, (tx) => {
+    if (!owner.isAdmin) requireAgentQuota(tx, owner, undefined)
+    return insertPending(deps, tx, { ownerId: owner.id, name, settings })
+  })
+  tellOfAgent(deps.log, principal, agent.id, 'created')
+  return agent
+}
+
+/**
+ * Adds an agent for whoever the internal key vouches for; one that it makes for nobody is the operator's. What may be started
+ * is no question here, how many there are is.
+ * @throws AppError `limited` {current, limit} at the cap of the user's plan, `payment_required` for a size beyond it, and as
+ * `CheckModel` and `CheckTokens`.
+ */
+export async function createAgentFor(
+  deps: CreateOwnDeps,
+  principal: Principal,
+  { name, config }: CreateAgentRequest,
+): Promise<AgentRow> {
+  const settings = { ...config, plan: config?.plan ?? 'free' }
+  const ownerId = ownerOf(principal)
+  await checkSettings(deps, principal, config)
+  const agent = await write(deps.db, (tx) => {
+    requireAgentQuotaFor(tx, principal)
+    return insertPending(deps, tx, { ownerId, name, settings })
+  })
+  tellOfAgent(deps.log, principal, agent.id, 'created')
+  return agent
+}
+
+type Settings = NonNullable<CreateAgentRequest['config']>
+
+async function checkSettings(deps: CreateOwnDeps, principal: Principal, settings: Settings = {}): Promise<void> {
+  requirePlanOfAgent(principal, settings.plan)
+  deps.checkModel(settings.model, { ownerId: ownerOf(principal), hasOwnKey: Boolean(settings.apiKey) })
+  await deps.checkTokens(settings, null)
+}
+
+function insertPending(
+  deps: CreateOwnDeps,
+  tx: Tx,
+  { ownerId, name, settings }: { ownerId: string | null; name: string; settings: Settings & { plan: string } },
+): AgentRow {
+  const { plan, model = 'default', aiProvider = 'openrouter' } = settings
+  const agent = insertAgent(deps, tx, { ownerId, name, model, plan, aiProvider, status: 'pending' })
+  return changeSettings(deps, tx, agent, settings)
+}
+
+function ownerOf(principal: Principal): string | null {
+  return principal.kind === 'user' ? principal.user.id : null
+}
+
+/** Finds the default model of a plan, for a user who may have provider keys of their own. */
+type ModelChoice = { findDefault(plan: Plan, userId: string | null): { id: string } | null }
+
+type DeployDeps = CreateDeps & { db: Db; enqueue: Enqueue }
+export type ProvisionDeps = DeployDeps & {
+  log: Log
+  catalogue: ModelChoice
+  killSwitch: boolean
+  /** Whose models agents use unless something else is said. */
+  aggregator: string
+  checkTokens: CheckTokens
+  checkModel: CheckModel
+}
+
+/** Interface 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
+const PREMIUM_NAMES: readonly string[] = ['claude-opus-4-6', PREMIUM_MODEL]
+const PREMIUM_PROVIDER = 'anthropic'
+
+/**
+ * Creates an agent for `owner` and waits up to 15 s until it runs. Admins skip subscription and cap (Interface 4.4).
+ * @returns the row: `running`, `provisioning` when it takes longer, or `error`: a refused deployment is an outcome.
+ * @throws AppError `payment_required` without a subscription and for a size beyond the owner's plan, `limited` {current,
+ * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
+ */
+export async function provisionAgent(
+  deps: ProvisionDeps,
+  owner: SignedInUser,
+  request: ProvisionRequest,
+  once: Once,
+): Promise<AgentRow> {
+  const agent = await createForOwner(deps, owner, request, once)
+  return waitUntilDeployed(deps, owner, agent)
+}
+
+/** As `provisionAgent`, without waiting: the deployment is asked for, and its progress can be followed. */
+export async function provisionAgentInBackground(
+  deps: ProvisionDeps,
+  owner: SignedInUser,
+  request: ProvisionRequest,
+  once: Once,
+): Promise<AgentRow> {
+  const agent = await createForOwner(deps, owner, request, once)
+  waitUntilDeployed(deps, owner, agent).catch((error) =>
+    deps.log.error({ agent: agent.id, error: errorMessage(error) }, 'provisioning failed'),
+  )
+  return agent
+}
+
+async function createForOwner(
+  deps: ProvisionDeps,
+  owner: SignedInUser,
+  request: ProvisionRequest,
+  { made, note }: Once,
+): Promise<AgentRow> {
+  if (made) return getAgent(deps.db, { kind: 'user', user: owner }, made)
+  requireProvisioning(deps)
+  if (!owner.isAdmin) requireSubscription(deps.db, owner)
+  const principal = { kind: 'user', user: owner } as const
+  // Interface 4.4: the tier alone is the plan of the deployment.
+  const { plan: _plan, model: wantedModel, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
+  const named = request.model ?? wantedModel
+  deps.checkModel(named, { ownerId: owner.id, hasOwnKey: Boolean(settings.apiKey) })
+  const model = named ?? defaultModel(deps, owner)
+  await deps.checkTokens(settings, null)
+  return write(deps.db, (tx) => {
+    if (!owner.isAdmin) requireAgentQuota(tx, owner, request.tier)
+    requireSize(principal, request.tier)
+    const agent = insertAgent(deps, tx, {
+      ownerId: owner.id,
+      name: request.name,
+      model,
+      plan: request.tier ?? defaultSize(principal),
+      aiProvider: toProvider(model, aiProvider),
+      status: 'provisioning',
+    })
+    note(tx, agent.id)
+    requestOperation(deps, tx, agent.id, { kind: 'deploy', requestedBy: owner.id })
+    return changeSettings(deps, tx, agent, settings)
+  })
+}
+
+/** Whose API serves `model`, where `configured` serves all but the premium one. */
+export function toProvider(model: string, configured: string): string {
+  return PREMIUM_NAMES.includes(model) ? PREMIUM_PROVIDER : configured
+}
+
+/** Returns the model of an agent whose owner names none: the default of the owner's plan. */
+function defaultModel({ db, catalogue }: { db: Db; catalogue: ModelChoice }, owner: SignedInUser): string {
+  const plan = owner.isAdmin ? PLANS.network : (findPlan(db, owner.plan) ?? PLANS.solo)
+  return catalogue.findDefault(plan, owner.id)?.id ?? 'default'
+}
+
+/**
+ * Waits until an agent is deployed, 14 s at most; what has not been asked for yet is asked for.
+ * @returns the agent as it is then: a deployment that failed is an outcome, and stands on the agent (Interface 4.4).
+ */
+export async function waitUntilDeployed(deps: DeployDeps, owner: SignedInUser, agent: AgentRow): Promise<AgentRow> {
+  if (agent.status !== 'provisioning') return agent
+  const principal = { kind: 'user', user: owner } as const
+  const wanted = { kind: 'deploy', requestedBy: owner.id } as const
+  const id = await write(deps.db, (tx) => joinOrRequest(deps, tx, agent.id, wanted))
+  return waitForOutcome(deps, principal, agent.id, id)
+}

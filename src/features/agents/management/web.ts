@@ -1,0 +1,166 @@
+import { Hono } from 'hono'
+import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { answers } from '../../../http/answers.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
+import { routeTraits } from '../../../http/route-traits.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
+import { validate } from '../../../http/validate.ts'
+import { findUndonePayment } from '../cloning/follow-payments.ts'
+import { type AgentAddresses, toWebsocketUrl } from '../registry/address.ts'
+import { getAgent, listAgents } from '../registry/agents.ts'
+import {
+  type AgentStatus,
+  CreateAgentRequest,
+  ProvisionRequest,
+  ProvisionResponse,
+  RenameAgentRequest,
+  UpdateAgentRequest,
+  type WebAgent,
+  WebAgentDetail,
+  WebAgentList,
+} from '../registry/schemas.ts'
+import { findShownStatus, toShownError, toShownStatus } from '../registry/status.ts'
+import type { AgentRow } from '../registry/tables.ts'
+import { toCreated, toUpdated } from './answers.ts'
+import { createAgent, type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './create.ts'
+import { CreatedWebAgent, ProvisionedAgentList, RenamedAgent, UpdatedWebAgent } from './schemas.ts'
+import { renameAgent, updateAgent } from './update.ts'
+
+const ofAgents = routeTraits({ scope: 'agents' })
+
+export type AgentsWebDeps = ProvisionDeps & {
+  runtimes: Pick<Runtimes, 'runtimeOf'>
+  guards: Guards
+  idempotency: Idempotency
+  addresses: AgentAddresses
+  requestsPerMinute: { agents: number }
+}
+
+const listAnswers = answers({ 200: WebAgentList }, 'unauthenticated', 'forbidden', 'limited', 'internal')
+const provisionAnswers = answers(
+  { 201: ProvisionResponse },
+  'payment_required',
+  'not_found',
+  'conflict',
+  'limited',
+  'unavailable',
+)
+const listProvisionedAnswers = answers({ 200: ProvisionedAgentList }, 'limited')
+const createAnswers = answers(
+  { 201: CreatedWebAgent },
+  'payment_required',
+  'conflict',
+  'limited',
+  'internal',
+  'upstream_failed',
+  'unavailable',
+)
+const showAnswers = answers({ 200: WebAgentDetail }, 'not_found', 'limited', 'internal')
+const updateAnswers = answers(
+  { 200: UpdatedWebAgent },
+  'payment_required',
+  'not_found',
+  'conflict',
+  'internal',
+  'upstream_failed',
+  'unavailable',
+)
+const renameAnswers = answers({ 200: RenamedAgent }, 'not_found')
+
+/** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
+export function agentsWeb(deps: AgentsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const { forUser } = deps.idempotency
+  const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
+
+  app.use(
+    '/api/agents/*',
+    limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
+  )
+
+  app.get('/api/agents', listAnswers, async (c) => {
+    const user = await deps.guards.findUser(c)
+    const agents = user ? listAgents(deps.db, { kind: 'user', user }).map((agent) => toWeb(agent)) : []
+    return c.json({ agents, count: agents.length, status: 'ok' })
+  })
+
+  app.post(
+    '/api/agents/provision',
+    provisionAnswers,
+    ofAgents,
+    signedIn,
+    validate('json', ProvisionRequest),
+    forUser,
+    async (c) => {
+      const { user, once } = c.var
+      // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
+      const isAsync = c.req.header('prefer')?.includes('respond-async')
+      const provision = isAsync ? provisionAgentInBackground : provisionAgent
+      const agent = await provision(deps, user, c.req.valid('json'), once)
+      const { updatedAt: _updatedAt, ...shown } = toWeb(agent)
+      const { status, lastError } = shown
+      return c.json({ success: true, agent: shown, ...(status === 'error' && lastError && { error: lastError }) }, 201)
+    },
+  )
+
+  app.get('/api/agents/provision', listProvisionedAnswers, signedIn, (c) => {
+    const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
+    return c.json({ success: true, agents, count: agents.length })
+  })
+
+  app.post('/api/agents', createAnswers, ofAgents, signedIn, validate('json', CreateAgentRequest), async (c) => {
+    const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
+    return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
+  })
+
+  app.get('/api/agents/:id', showAnswers, signedIn, async (c) => {
+    const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
+    const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
+    return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok', paymentUndoneAt })
+  })
+
+  app.route('/', changeAgentWeb(deps))
+  return app
+}
+
+/** What an owner changes of an agent. */
+function changeAgentWeb(deps: AgentsWebDeps) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+  const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
+
+  app.put('/api/agents/:id', updateAnswers, ofAgents, signedIn, validate('json', UpdateAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const agent = await updateAgent(deps, principal, c.req.param('id'), c.req.valid('json'))
+    const { plan, aiProvider } = agent
+    return c.json({
+      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+      agent: { ...toWeb(agent), plan, aiProvider },
+    })
+  })
+
+  app.patch('/api/agents/:id', renameAnswers, ofAgents, signedIn, validate('json', RenameAgentRequest), async (c) => {
+    const principal = { kind: 'user', user: c.var.user } as const
+    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+    const { id, name, status, updatedAt } = toWeb(agent)
+    return c.json({ success: true, agent: { id, name, status, updatedAt } })
+  })
+
+  return app
+}
+
+function toWebAgent(agent: AgentRow, addresses: AgentAddresses, status = toShownStatus(agent)): WebAgent {
+  return {
+    id: agent.id,
+    name: agent.name,
+    model: agent.model,
+    status,
+    websocketUrl: toWebsocketUrl(agent.id, addresses),
+    lastError: toShownError(status, agent),
+    createdAt: agent.createdAt.toISOString(),
+    updatedAt: agent.updatedAt.toISOString(),
+  }
+}

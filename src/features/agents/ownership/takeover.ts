@@ -1,0 +1,120 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { agentFolder, findRecord } from '../../../adapters/runtimes/process/files.ts'
+import { findInstance } from '../../../adapters/runtimes/process/place.ts'
+import { endProcesses } from '../../../adapters/runtimes/process/spawn.ts'
+import type { ProcessTable } from '../../../adapters/runtimes/process/table.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, StartupError } from '../../../core/errors.ts'
+import { lockDataDir } from '../../../db/instance-lock.ts'
+import { type Db, openDatabase } from '../../../db/open.ts'
+import { openWriteQueue, write } from '../../../db/write.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { findObjection, findResidence, type Here, isSameMachine, setResidence } from './ownership.ts'
+import type { ResidenceRow } from './tables.ts'
+
+/** `table` are the processes of this machine. */
+type AdoptDeps = { db: Db; clock: Clock; table: ProcessTable }
+
+/** `original` is null when the agents were this installation's anyway; `isTold` when it will stand back by itself. */
+export type Adoption = { original: { path: string; isTold: boolean } | null }
+
+/** Copies of copies of copies: more than this is a circle. */
+const MAX_ORIGINALS = 20
+
+/**
+ * Makes the installation at `here` the one that acts on the agents. The original is told, so that it stands back when it is
+ * started again, and its agents that still run as processes are ended; one on another machine cannot be told.
+ * @throws StartupError while the original runs, AppError `forbidden` when this user may not look whether it does.
+ */
+export async function adopt({ db, clock, table }: AdoptDeps, here: Here): Promise<Adoption> {
+  const known = findResidence(db)
+  if (!known || findObjection(db, here) === null) {
+    await write(db, (tx) => setResidence(tx, here, null))
+    return { original: null }
+  }
+  const isTold = await tellOriginals(table, known, here, clock.now())
+  await write(db, (tx) => {
+    setResidence(tx, here, null)
+    const detail = { from: known.path }
+    recordAudit(tx, { actor: 'cli', action: 'installation.adopted', target: here.place.path, detail }, clock.now())
+  })
+  return { original: { path: known.path, isTold } }
+}
+
+type Original = { unlock: () => void; path: string; databaseFile: string }
+
+/** All or none of them are told: who still runs keeps the agents. */
+async function tellOriginals(table: ProcessTable, known: ResidenceRow, here: Here, now: Date): Promise<boolean> {
+  const originals: Original[] = []
+  try {
+    const isWhole = await lockOriginals(known, here, originals)
+    for (const { path, databaseFile } of originals) {
+      await withDatabase(databaseFile, (db) => write(db, (tx) => setResidence(tx, here, now)))
+      await endAgents(join(path, 'agents'), table)
+    }
+    return isWhole
+  } finally {
+    for (const { unlock } of originals) unlock()
+  }
+}
+
+/** One that left its agents to another names that in turn. @returns whether the last of them was found. */
+async function lockOriginals(known: ResidenceRow, here: Here, originals: Original[]): Promise<boolean> {
+  for (let next: ResidenceRow | null = known; next && next.path !== here.place.path; ) {
+    if (originals.length === MAX_ORIGINALS || !isReachable(next, here)) return false
+    const { path, databaseFile }: ResidenceRow = next
+    originals.push({ unlock: lockOriginal(path), path, databaseFile })
+    const before: ResidenceRow | null = await withDatabase(databaseFile, async (db) => findResidence(db))
+    next = before?.leftAt ? before : null
+  }
+  return true
+}
+
+function isReachable(original: ResidenceRow, { place, instance }: Here): boolean {
+  if (!isSameMachine(original, place) || original.volume !== place.volume) return false
+  const found = findInstance(original.path)
+  if (found === 'unknown') {
+    throw new AppError('forbidden', `adopt: ${original.path} cannot be looked at: run it as the user who may`)
+  }
+  return found.id === instance && existsSync(original.databaseFile)
+}
+
+async function withDatabase<T>(file: string, work: (db: Db) => Promise<T>): Promise<T> {
+  const connection = openDatabase(file)
+  try {
+    openWriteQueue(connection)
+    return await work(connection.db)
+  } finally {
+    connection.close()
+  }
+}
+
+function lockOriginal(path: string): () => void {
+  try {
+    return lockDataDir(path)
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error
+    const reason = `adopt: the installation at ${path} has the agents: stop it first (${error.message})`
+    throw new StartupError(reason, { cause: error })
+  }
+}
+
+/** So long an agent has to end by itself. */
+const STOP_MS = 30_000
+
+/**
+ * Ends the agents that run as processes in the folder of an installation which has given them away: they would hold the
+ * ports that the same agents get elsewhere. Whoever calls this holds the installation.
+ */
+export async function endAgents(processes: string, table: ProcessTable): Promise<void> {
+  const ids = existsSync(processes) ? readdirSync(processes) : []
+  await Promise.all(
+    ids.map(async (id) => {
+      const folder = agentFolder(processes, id)
+      // A record that cannot be read tells of no process; what was started in the folder is found without it.
+      const record = await findRecord(folder).catch(() => null)
+      await endProcesses(table, folder, record?.process ?? null, STOP_MS)
+    }),
+  )
+}

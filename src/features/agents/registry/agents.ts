@@ -1,0 +1,166 @@
+import { and, desc, eq, type SQL } from 'drizzle-orm'
+import type { RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { AGENT_TOKEN_PREFIX, newSlug, randomText } from '../../../core/ids.ts'
+import type { Log } from '../../../core/log.ts'
+import { currentRequestId } from '../../../core/request-id.ts'
+import { type Sealer, type SealPurpose, sha256 } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { inPages } from '../../../db/pages/in-pages.ts'
+import { isBehind, type NewestFirst, newestFirst, type Place } from '../../../db/pages/newest-first.ts'
+import type { PersonalList } from '../../../db/personal-data.ts'
+import type { Principal } from '../../../http/env.ts'
+import { type AgentRow, agents } from './tables.ts'
+
+/** All agents the principal may see, newest first: a user's own, or every one for the operator. */
+export function listAgents(db: Db, principal: Principal): AgentRow[] {
+  return db.select().from(agents).where(ownedBy(principal)).orderBy(desc(agents.createdAt), desc(agents.id)).all()
+}
+
+/** The order in which agents are shown. */
+export const AGENTS_NEWEST_FIRST: NewestFirst = { table: agents, time: agents.createdAt, id: agents.id }
+const PAGE = 500
+
+/** The same, of each only what a list of all needs: pages of it, each as it is when it is read. */
+export function* listShort(
+  db: Db,
+  principal: Principal,
+): Generator<Pick<AgentRow, 'id' | 'status' | 'downAt' | 'createdAt'>[], void> {
+  const { id, status, downAt, createdAt } = agents
+  for (let last: Place | undefined; ; ) {
+    const rows = db
+      .select({ id, status, downAt, createdAt })
+      .from(agents)
+      .where(and(ownedBy(principal), last && isBehind(AGENTS_NEWEST_FIRST, last)))
+      .orderBy(...newestFirst(AGENTS_NEWEST_FIRST))
+      .limit(PAGE)
+      .all()
+    yield rows
+    const end = rows.at(-1)
+    if (!end || rows.length < PAGE) return
+    last = { time: end.createdAt, id: end.id }
+  }
+}
+
+/** Whoever owns it; null for a missing agent. */
+export function findAgentRow(db: Db, id: string): AgentRow | null {
+  return db.select().from(agents).where(eq(agents.id, id)).get() ?? null
+}
+
+/** Null for a missing agent and for someone else's. */
+export function findAgent(db: Db, principal: Principal, id: string): AgentRow | null {
+  return (
+    db
+      .select()
+      .from(agents)
+      .where(and(eq(agents.id, id), ownedBy(principal)))
+      .get() ?? null
+  )
+}
+
+/** @throws AppError `not_found` for a missing agent and for someone else's. */
+export function getAgent(db: Db, principal: Principal, id: string): AgentRow {
+  const agent = findAgent(db, principal, id)
+  if (!agent) throw new AppError('not_found', 'Agent not found')
+  return agent
+}
+
+export function countAgents(db: Db, ownerId: string): number {
+  return countRows(db, agents, eq(agents.ownerId, ownerId))
+}
+
+/** The condition that keeps users to their own rows. */
+export function ownedBy(principal: Principal): SQL | undefined {
+  return principal.kind === 'user' ? eq(agents.ownerId, principal.user.id) : undefined
+}
+
+/** 43 of 62 characters: 256 bits. */
+const TOKEN_LENGTH = 43
+
+type NewAgent = Pick<AgentRow, 'ownerId' | 'name' | 'model' | 'plan' | 'aiProvider' | 'status'> & { id?: string }
+export type CreateDeps = { clock: Clock; sealer: Sealer }
+
+/** Adds the row of an agent with tokens of its own, sealed for its row alone. */
+export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow {
+  const id = agent.id ?? newSlug(agent.name)
+  const now = deps.clock.now()
+  return tx
+    .insert(agents)
+    .values({
+      ...agent,
+      id,
+      ...newGatewayToken(deps.sealer, id),
+      ...newAccessToken(deps.sealer, id),
+      createdAt: now,
+      updatedAt: now,
+    })
+    .returning()
+    .get()
+}
+
+/** The two tokens of an agent, opened. `gatewayToken` is asked for by the agent, `accessToken` by us. */
+export function openTokens(sealer: Sealer, agent: AgentRow): { gatewayToken: string; accessToken: string } {
+  return {
+    gatewayToken: sealer.unseal(agent.gatewayToken, purposeOf('gatewayToken', agent.id)),
+    accessToken: sealer.unseal(agent.accessToken, purposeOf('accessToken', agent.id)),
+  }
+}
+
+/** A new token that opens the agent, as its row keeps it. */
+export function newGatewayToken(sealer: Sealer, id: string): Pick<AgentRow, 'gatewayToken'> {
+  return { gatewayToken: sealer.seal(`gw_${randomText(TOKEN_LENGTH)}`, purposeOf('gatewayToken', id)) }
+}
+
+/** A new token that the agent shows to us, as its row keeps it. */
+export function newAccessToken(sealer: Sealer, id: string): Pick<AgentRow, 'accessToken' | 'accessTokenHash'> {
+  const token = `${AGENT_TOKEN_PREFIX}${randomText(TOKEN_LENGTH)}`
+  return { accessToken: sealer.seal(token, purposeOf('accessToken', id)), accessTokenHash: sha256(token) }
+}
+
+function purposeOf(column: 'gatewayToken' | 'accessToken', id: string): SealPurpose {
+  return `agents:${column}:${id}`
+}
+
+/** The pages of each agent of a user, one agent after the other. */
+export function* inPagesOfAgents(db: Db, userId: string, pages: (agentId: string) => Generator<unknown[], void>) {
+  const own = db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId))
+  for (const { id } of own.all()) yield* pages(id)
+}
+
+const agentColumns = {
+  id: agents.id,
+  name: agents.name,
+  model: agents.model,
+  plan: agents.plan,
+  aiProvider: agents.aiProvider,
+  status: agents.status,
+  startedAt: agents.startedAt,
+  createdAt: agents.createdAt,
+  updatedAt: agents.updatedAt,
+}
+
+/** Agents without their tokens and settings. */
+export const personalAgents: PersonalList = {
+  name: 'agents',
+  tables: [agents],
+  pages: (db, userId) =>
+    inPages(db, {
+      table: agents,
+      condition: eq(agents.ownerId, userId),
+      read: (isOnPage) => db.select(agentColumns).from(agents).where(isOnPage).all(),
+    }),
+}
+
+/** One line for what became of an agent at somebody's request: `agent stopped`. */
+export function tellOfAgent(log: Log, principal: Principal, agentId: string, what: string): void {
+  const by = principal.kind === 'user' ? principal.user.id : principal.kind
+  log.info({ requestId: currentRequestId(), agentId, by }, `agent ${what}`)
+}
+
+/** Does the row of an agent say that it runs in `runtime`? */
+export function isAssigned(db: Db, agentId: string, runtime: RuntimeName): boolean {
+  const isHere = and(eq(agents.id, agentId), eq(agents.runtime, runtime))
+  return db.select({ id: agents.id }).from(agents).where(isHere).get() !== undefined
+}
