@@ -1,19 +1,22 @@
 import { type DeclaredRoute, listRoutes, type Registered } from '../src/server/api-document/routes.ts'
 
+/** The options of a route that `tests/endpoints.txt` shows, in this order. */
+const SHOWN = ['scope', 'bodyType', 'maxBodyBytes', 'maxBodyValues', 'signsIn', 'worksOnFullDisk'] as const
+
 /**
- * One line a route, sorted: `METHOD PATH PORT GUARD TRAIT…`, where the first part of Hono's path is the port.
- * GUARD joins every labelled guard before the handler with `+`; a route without one is `public`. Each TRAIT is what
- * `routeTraits` says of the route.
+ * Returns one sorted line per route: `METHOD PATH API GUARD OPTION…`. GUARD joins the guards before the handler with `+`, or
+ * is `public`.
  */
 export function describeRoutes(registered: readonly Registered[]): string[] {
   return listRoutes(registered).map(toLine).sort(byPortAndPath)
 }
 
-function toLine({ method, path, face, guards, traits }: DeclaredRoute): string {
-  const words = traits.flatMap((trait) =>
-    Object.entries(trait).map(([name, value]) => (value === true ? name : `${name}=${value}`)),
-  )
-  return [method, path, face, guards.join('+') || 'public', ...words].join(' ')
+function toLine({ method, path, face, guards, endpoint }: DeclaredRoute): string {
+  const options = SHOWN.flatMap((name) => {
+    const value = endpoint?.[name]
+    return value === undefined ? [] : [value === true ? name : `${name}=${value}`]
+  })
+  return [method, path, face, guards.join('+') || 'public', ...options].join(' ')
 }
 
 function byPortAndPath(left: string, right: string): number {
@@ -25,7 +28,7 @@ function sortKey(line: string): string {
   return `${port} ${path} ${method}`
 }
 
-/** By code unit, so that the order does not depend on the machine's language. */
+/** Compares by code unit, independent of the locale. */
 function compare(left: string, right: string): number {
   return left < right ? -1 : Number(left > right)
 }

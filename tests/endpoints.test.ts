@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { describeRoutes } from '../scripts/routes.ts'
-import { label } from '../src/http/guard-label.ts'
-import { routeTraits } from '../src/http/route-traits.ts'
+import { describeMiddleware, endpoint } from '../src/http/endpoint.ts'
+import { TEST_ENDPOINT } from './harness/test-endpoint.ts'
 
 const pass = () => createMiddleware((_c, next) => next())
-const signedIn = label('signed-in', pass())
-const internal = label('internal', pass())
+const signedIn = describeMiddleware(pass(), { guard: 'signed-in' })
+const internal = describeMiddleware(pass(), { guard: 'internal' })
 
-test('a route is told with its port and the guard that was registered with it', () => {
+test('describeRoutes lists each route with its API and guard', () => {
   const web = new Hono()
     .get('/api/health', (c) => c.text('ok'))
     .get('/api/agents', pass(), signedIn, pass(), (c) => c.text('ok'))
@@ -26,7 +26,7 @@ test('a route is told with its port and the guard that was registered with it', 
   ])
 })
 
-test('a guard on a path holds for the routes below it that come after it, and for no others', () => {
+test('describeRoutes applies a guard to later routes below its path only', () => {
   const backend = new Hono()
     .get('/api/before', (c) => c.text('ok'))
     .use('/api/*', internal)
@@ -43,19 +43,21 @@ test('a guard on a path holds for the routes below it that come after it, and fo
   ])
 })
 
-test('what a route says of itself is told behind its guard, in a room with an error handler as well', () => {
-  const room = new Hono()
-    .post('/api/stop', routeTraits({ scope: 'agents', worksOnFullDisk: true }), signedIn, (c) => c.text('ok'))
+test('describeRoutes lists the options of a route behind its guard, also below an error handler', () => {
+  const subApp = new Hono()
+    .post('/api/stop', endpoint({ ...TEST_ENDPOINT, scope: 'agents', worksOnFullDisk: true }), signedIn, (c) =>
+      c.text('ok'),
+    )
     .get('/api/stop', signedIn, (c) => c.text('ok'))
-  room.onError((_error, c) => c.text('no'))
+  subApp.onError((_error, c) => c.text('no'))
 
-  expect(describeRoutes(new Hono().route('/web', room).routes)).toEqual([
+  expect(describeRoutes(new Hono().route('/web', subApp).routes)).toEqual([
     'GET /api/stop web signed-in',
     'POST /api/stop web signed-in scope=agents worksOnFullDisk',
   ])
 })
 
-test('a room with an error handler of its own keeps its guards', () => {
+test('describeRoutes keeps the guards of a sub-app with its own error handler', () => {
   const web = new Hono().get('/api/keys', signedIn, (c) => c.text('ok'))
   web.onError((_error, c) => c.text('no'))
   const app = new Hono().route('/web', web)
@@ -63,7 +65,7 @@ test('a room with an error handler of its own keeps its guards', () => {
   expect(describeRoutes(app.routes)).toEqual(['GET /api/keys web signed-in'])
 })
 
-test('of two handlers for one path the first is told, because it answers', () => {
+test('describeRoutes lists the first of two handlers for one path', () => {
   const web = new Hono().get('/a', signedIn, (c) => c.text('first')).get('/a', (c) => c.text('second'))
   expect(describeRoutes(new Hono().route('/web', web).routes)).toEqual(['GET /a web signed-in'])
 })
@@ -77,7 +79,7 @@ test('web/docs/http-api.md names the path of every route', async () => {
   expect(paths.filter((path) => !named.has(path))).toEqual([])
 })
 
-test('every route is named as it stands in some test beside the access matrix, so that a search finds it', async () => {
+test('every route path is written in a test besides the access matrix', async () => {
   const root = join(import.meta.dir, '..')
   const files = [...new Bun.Glob('{src,tests}/**/*.test.ts').scanSync(root)].filter(
     (file) => !file.startsWith('tests/matrix/'),

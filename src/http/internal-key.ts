@@ -2,8 +2,8 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../core/errors.ts'
 import { isSameSecret } from '../core/secrets.ts'
+import { describeMiddleware } from './endpoint.ts'
 import type { BackendEnv, SignedInUser } from './env.ts'
-import { label } from './guard-label.ts'
 
 export type InternalKeyGuard = MiddlewareHandler<BackendEnv>
 
@@ -16,21 +16,20 @@ export type FindUserById = (id: string) => SignedInUser | null
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one, `misconfigured` when no key is set.
  */
 export function requireInternalKey(internalApiKey: string | undefined, findUserById: FindUserById) {
-  return label(
-    'internal-key',
+  return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
       const principal = principalOf(c, internalApiKey, findUserById)
       c.set('principal', principal)
       c.set('holder', principal.kind === 'user' ? principal.user.id : 'operator')
       await next()
     }),
+    { guard: 'internal-key' },
   )
 }
 
 /** The guard for routes whose clients expect 401 for a wrong key too (decisions, 1). @throws AppError `unauthenticated`. */
 export function refuseWrongKeyAsUnauthorized(guard: InternalKeyGuard): InternalKeyGuard {
-  return label(
-    'internal-key',
+  return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
       await guard(c, async () => undefined).catch((error: unknown) => {
         if (error instanceof AppError && error.kind === 'forbidden')
@@ -39,6 +38,7 @@ export function refuseWrongKeyAsUnauthorized(guard: InternalKeyGuard): InternalK
       })
       await next()
     }),
+    { guard: 'internal-key' },
   )
 }
 

@@ -5,7 +5,7 @@ import QuickLRU from 'quick-lru'
 import { AppError } from '../core/errors.ts'
 import { sha256 } from '../core/secrets.ts'
 import { addressKey } from './address.ts'
-import { refuses } from './answers.ts'
+import { describeMiddleware } from './endpoint.ts'
 import type { BaseEnv, RateStanding } from './env.ts'
 
 const WINDOW_MS = 60_000
@@ -44,7 +44,7 @@ export function limitRate(
       return next()
     }),
   )
-  return refuses(middleware, 'limited')
+  return describeMiddleware(middleware, { errors: ['limited'] })
 }
 
 /**
@@ -61,7 +61,7 @@ export function limitWrongCredentials(limit: number, isWrong: (error: AppError, 
     const retryAfter = String(secondsUntil(resetTime))
     throw new AppError('limited', 'Too many requests with a wrong credential', { retryAfter }, { cause: c.error })
   })
-  return refuses(middleware, 'limited')
+  return describeMiddleware(middleware, { errors: ['limited'] })
 }
 
 /** Counts requests by key in windows of a minute. Strangers choose keys, so both their number and their length are limited. */

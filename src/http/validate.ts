@@ -1,8 +1,8 @@
 import { zValidator } from '@hono/zod-validator'
 import { type ZodType, z } from 'zod'
 import { AppError } from '../core/errors.ts'
-import { checks } from './answers.ts'
 import { hasBody, hasJsonType, receiveText } from './bodies/body.ts'
+import { describeMiddleware } from './endpoint.ts'
 
 /**
  * Checks one part of the request against `schema`; fields it does not name are dropped. A body is received
@@ -17,13 +17,13 @@ export function validate<Target extends 'json' | 'query', Schema extends ZodType
   const check = zValidator(target, schema, (result) => {
     if (!result.success) throw new AppError('invalid', result.error.issues[0]?.message ?? 'Invalid request', extra)
   })
-  if (target !== 'json') return checks(check, { target, schema, isOptional: false })
+  if (target !== 'json') return describeMiddleware(check, { validates: { target, schema, isOptional: false } })
   const guard: typeof check = async (c, next) => {
     if (!hasJsonType(c)) throw new AppError('invalid', 'Content-Type must be application/json', extra)
     await receiveText(c)
     return check(c, next)
   }
-  return checks(guard, { target, schema, isOptional: false })
+  return describeMiddleware(guard, { validates: { target, schema, isOptional: false } })
 }
 
 /** `validate` for a JSON body that may be left out: then it counts as `{}`. */
@@ -36,7 +36,7 @@ export function validateAnyBody<Schema extends ZodType>(schema: Schema) {
     c.req.addValidatedData('json', parsed.data as object)
     return next()
   }
-  return checks(guard, { target: 'json', schema, isOptional: true })
+  return describeMiddleware(guard, { validates: { target: 'json', schema, isOptional: true } })
 }
 
 /** The body of a request that takes none. */

@@ -3,9 +3,10 @@ import { connect } from 'node:net'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { post, testApp } from '../../../tests/harness/http.ts'
+import { TEST_ENDPOINT } from '../../../tests/harness/test-endpoint.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { openRaw } from '../../../tests/harness/wires/raw-http.ts'
-import { routeTraits } from '../route-traits.ts'
+import { endpoint } from '../endpoint.ts'
 import { validate } from '../validate.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from './body.ts'
 
@@ -19,7 +20,7 @@ const echo: Parameters<typeof testApp>[0] = (app) =>
 const { request, listen } = testApp((app) => {
   echo(app)
   app.post('/json', async (c) => c.json(JSON.parse(await receiveText(c))))
-  app.post('/large', routeTraits({ maxBodyBytes: MAX_LARGE_BODY_BYTES }), async (c) =>
+  app.post('/large', endpoint({ ...TEST_ENDPOINT, maxBodyBytes: MAX_LARGE_BODY_BYTES }), async (c) =>
     c.json({ length: (await receiveText(c)).length }),
   )
   app.post('/checked', validate('json', z.object({ name: z.string('Name is required') })), (c) =>

@@ -3,8 +3,8 @@ import { spareTurn } from '../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../core/errors.ts'
 import { createJsonMeter } from '../../core/json/json-meter.ts'
 import { addressKey } from '../address.ts'
+import { findRouteOptions } from '../endpoint.ts'
 import type { BaseEnv } from '../env.ts'
-import { findRouteTraits } from '../route-traits.ts'
 import type { Bodies } from './unfinished.ts'
 
 const KILOBYTE = 1024
@@ -104,7 +104,7 @@ function readOnce(c: Context): Promise<Uint8Array> {
 
 /** Puts the text where Hono's validator looks for it. That cache holds promises, although its type says otherwise. */
 async function keepJson(c: Context, bytes: Uint8Array): Promise<void> {
-  const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteTraits(c)
+  const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteOptions(c)
   const usual = maxBodyBytes > MAX_BODY_BYTES ? MAX_LARGE_VALUES : MAX_VALUES
   await requireSimple(bytes, maxBodyValues ?? usual)
   Object.assign(c.req.bodyCache, { text: Promise.resolve(decodeUtf8(bytes)) })
@@ -188,7 +188,7 @@ function lengthOf(c: Context): number {
 }
 
 function isTooLarge(c: Context, sizeBytes: number): boolean {
-  return sizeBytes > MAX_BODY_BYTES && sizeBytes > (findRouteTraits(c).maxBodyBytes ?? MAX_BODY_BYTES)
+  return sizeBytes > MAX_BODY_BYTES && sizeBytes > (findRouteOptions(c).maxBodyBytes ?? MAX_BODY_BYTES)
 }
 
 function refuseLarge(c: Context): never {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { settableClock } from '../../../tests/harness/clock.ts'
 import { testApp } from '../../../tests/harness/http.ts'
-import { routeTraits } from '../route-traits.ts'
+import { TEST_ENDPOINT } from '../../../tests/harness/test-endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 import { createCsrf } from './csrf.ts'
 
@@ -108,7 +109,7 @@ function protectedApp(key = Buffer.alloc(32, 1)) {
   const csrf = createCsrf({ key, clock, isOwnOrigin: (origin) => origin === OWN })
   const { request } = testApp((app) => {
     app.use(csrf.check)
-    app.all(SIGN_IN, routeTraits({ signsIn: true }), (c) => c.text('in'))
+    app.all(SIGN_IN, endpoint({ ...TEST_ENDPOINT, signsIn: true }), (c) => c.text('in'))
     app.all('*', (c) => c.text('in'))
   })
   return {

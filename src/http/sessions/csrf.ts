@@ -3,7 +3,7 @@ import type { Context, Next } from 'hono'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { isSameSecret, sha256 } from '../../core/secrets.ts'
-import { findRouteTraits } from '../route-traits.ts'
+import { findRouteOptions } from '../endpoint.ts'
 import { readSessionTokens } from './cookie.ts'
 
 const LIFETIME_MS = 24 * 60 * 60_000
@@ -44,7 +44,7 @@ export function createCsrf(options: {
         const [sessionToken] = readSessionTokens(c)
         const isAllowed = sessionToken
           ? isValid(sessionToken, c.req.header('x-csrf-token'))
-          : !findRouteTraits(c).signsIn
+          : !findRouteOptions(c).signsIn
         if (!isAllowed) throw new AppError('forbidden', 'Missing CSRF token')
       }
       return next()

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { testApp } from '../../../tests/harness/http.ts'
+import { TEST_ENDPOINT } from '../../../tests/harness/test-endpoint.ts'
+import { descriptionOf, endpoint } from '../endpoint.ts'
 import type { SignedInUser } from '../env.ts'
-import { guardName } from '../guard-label.ts'
-import { routeTraits } from '../route-traits.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 import { createGuards } from './session.ts'
 
@@ -28,9 +28,11 @@ const guards = createGuards(
 const { request } = testApp((app) => {
   app.get('/signed-in', guards.signedIn, (c) => c.json(c.var.user.name))
   app.post('/signed-in', guards.signedIn, (c) => c.json(c.var.user.name))
-  app.post('/agents', routeTraits({ scope: 'agents' }), guards.signedIn, (c) => c.json(c.var.user.name))
-  app.get('/token', routeTraits({ scope: 'agents' }), guards.signedIn, (c) => c.json(c.var.user.name))
-  app.get('/models', routeTraits({ scope: 'any' }), async (c) => c.json((await guards.findUser(c))?.name))
+  app.post('/agents', endpoint({ ...TEST_ENDPOINT, scope: 'agents' }), guards.signedIn, (c) => c.json(c.var.user.name))
+  app.get('/token', endpoint({ ...TEST_ENDPOINT, scope: 'agents' }), guards.signedIn, (c) => c.json(c.var.user.name))
+  app.get('/models', endpoint({ ...TEST_ENDPOINT, scope: 'any' }), async (c) =>
+    c.json((await guards.findUser(c))?.name),
+  )
   app.get('/session', guards.withSession, (c) => c.json(c.var.user.name))
   app.get('/anybody', async (c) => c.json((await guards.findUser(c))?.name ?? 'nobody'))
 })
@@ -76,7 +78,10 @@ test.each<[method: string, path: string, key: string, missing: string | null | u
 })
 
 test('the guards carry the names that tests/endpoints.txt shows', () => {
-  expect([guardName(guards.signedIn), guardName(guards.withSession)]).toEqual(['signed-in', 'session'])
+  expect([descriptionOf(guards.signedIn).guard, descriptionOf(guards.withSession).guard]).toEqual([
+    'signed-in',
+    'session',
+  ])
 })
 
 function userNamed(name: string): SignedInUser {

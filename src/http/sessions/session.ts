@@ -2,10 +2,9 @@ import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../core/errors.ts'
 import { requireScope, type Scope } from '../../core/scopes.ts'
+import { describeMiddleware, findRouteOptions } from '../endpoint.ts'
 import type { BackendEnv, SignedInUser, WebEnv } from '../env.ts'
-import { label } from '../guard-label.ts'
 import { readBearer } from '../internal-key.ts'
-import { findRouteTraits } from '../route-traits.ts'
 import { findSessionToken } from './cookie.ts'
 
 /** Who a credential belongs to, as accounts and keys know it. */
@@ -33,48 +32,48 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
     return holder?.user ?? null
   }
   const sessionGuard = (message: string) =>
-    label(
-      'session',
+    describeMiddleware(
       createMiddleware<WebEnv>(async (c, next) => {
         enter(c, required(await findByCookie(c), message))
         await next()
       }),
+      { guard: 'session' },
     )
   return {
     /**
      * A session, or the user's own `sk_` key (decisions, 4) whose scopes allow the request.
      * @throws AppError `unauthenticated`, `forbidden` SCOPE_REQUIRED.
      */
-    signedIn: label(
-      'signed-in',
+    signedIn: describeMiddleware(
       createMiddleware<WebEnv>(async (c, next) => {
         enter(c, required(await find(c)))
         await next()
       }),
+      { guard: 'signed-in' },
     ),
     /** As `signedIn`, for routes that stand on both faces: the user is the principal. @throws AppError as `signedIn`. */
-    owner: label(
-      'signed-in',
+    owner: describeMiddleware(
       createMiddleware<BackendEnv>(async (c, next) => {
         const user = required(await find(c))
         c.set('principal', { kind: 'user', user })
         c.set('holder', user.id)
         await next()
       }),
+      { guard: 'signed-in' },
     ),
     /** A session only: for routes that manage passwords, keys and sign-in. @throws AppError `unauthenticated`. */
     withSession: sessionGuard('Unauthorized'),
     /** `withSession` with another message, for routes whose clients expect it. @throws AppError `unauthenticated` with `message`. */
     withSessionOr: sessionGuard,
     /** The session of an admin: keys do not administer. @throws AppError `unauthenticated`, `forbidden` ADMIN_REQUIRED. */
-    admin: label(
-      'admin',
+    admin: describeMiddleware(
       createMiddleware<WebEnv>(async (c, next) => {
         const user = required(await findByCookie(c))
         if (!user.isAdmin) throw new AppError('forbidden', 'Admin access required.', { code: 'ADMIN_REQUIRED' })
         enter(c, user)
         await next()
       }),
+      { guard: 'admin' },
     ),
     /** The user of the key or session, or null: for routes that answer strangers too. @throws AppError `forbidden` SCOPE_REQUIRED. */
     findUser: find,
@@ -95,5 +94,5 @@ function required(user: SignedInUser | null, message = 'Unauthorized'): SignedIn
 
 /** The scope that the route needs, or null when it takes a key without limits. */
 function scopeOf(c: Context): Scope | 'any' | null {
-  return findRouteTraits(c).scope ?? (c.req.method === 'GET' || c.req.method === 'HEAD' ? 'read' : null)
+  return findRouteOptions(c).scope ?? (c.req.method === 'GET' || c.req.method === 'HEAD' ? 'read' : null)
 }

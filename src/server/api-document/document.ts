@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ErrorKind } from '../../core/errors.ts'
 import { VERSION } from '../../core/version.ts'
-import { type Answer, type CheckedPart, partsOfAnswer } from '../../http/answers.ts'
+import { API_TAGS } from '../../http/api-tags.ts'
+import { partsOfBody, type ResponseBody, type ValidatedPart } from '../../http/endpoint.ts'
 import type { Face } from '../../http/env.ts'
 import { statusOf } from '../../http/errors.ts'
 import { SESSION_COOKIE } from '../../http/sessions/cookie.ts'
-import { DOMAINS, describeOperation } from './operations/operations.ts'
 import { errorKindsOf, securityOf } from './refusals.ts'
 import type { DeclaredRoute } from './routes.ts'
 
@@ -89,9 +89,8 @@ type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema
 
 function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Operation {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
-  const { tag, summary } = describeOperation(route.method, route.path, route.face)
-  const bodyType = route.traits.find((trait) => trait.bodyType)?.bodyType
-  const scope = route.traits.find((trait) => trait.scope)?.scope
+  if (!route.endpoint) throw new Error(`${route.method} ${route.path} (${route.face}) has no endpoint declaration`)
+  const { summary, tag, bodyType, scope } = route.endpoint
   const parameters = [...toPathParameters(path), ...route.parts.flatMap((part) => toQueryParameters(part, toSchema))]
   const body = route.parts.find(({ target }) => target === 'json')
   return {
@@ -107,18 +106,18 @@ function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Op
   }
 }
 
-/** The tags that the paths have, in the order of the wings. */
+/** Returns the tags that `paths` use, grouped by domain. */
 function toTags(paths: ApiDocument['paths']): Pick<ApiDocument, 'tags' | 'x-tagGroups'> {
   const used = new Set(Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)))
-  const domains = Object.entries(DOMAINS).map(([name, domain]) => ({
+  const groups = Object.entries(API_TAGS).map(([name, tags]) => ({
     name,
-    features: Object.entries(domain).filter(([tag]) => used.has(tag)),
+    tags: Object.entries(tags).filter(([tag]) => used.has(tag)),
   }))
   return {
-    tags: domains.flatMap(({ features }) => features.map(([name, { about }]) => ({ name, description: about }))),
-    'x-tagGroups': domains
-      .filter(({ features }) => features.length > 0)
-      .map(({ name, features }) => ({ name, tags: features.map(([tag]) => tag) })),
+    tags: groups.flatMap(({ tags }) => tags.map(([name, description]) => ({ name, description }))),
+    'x-tagGroups': groups
+      .filter(({ tags }) => tags.length > 0)
+      .map(({ name, tags }) => ({ name, tags: tags.map(([tag]) => tag) })),
   }
 }
 
@@ -146,7 +145,7 @@ function toResponses(route: DeclaredRoute, toSchema: ToSchema): Operation['respo
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     },
   ])
-  const declared = Object.entries(route.answers?.bodies ?? {}).map(([status, answer]) => [
+  const declared = Object.entries(route.endpoint?.responses ?? {}).map(([status, answer]) => [
     status,
     { description: describeStatus(Number(status), kinds), ...toContent(answer, toSchema) },
   ])
@@ -154,12 +153,12 @@ function toResponses(route: DeclaredRoute, toSchema: ToSchema): Operation['respo
 }
 
 function describeStatus(status: number, kinds: ReadonlyMap<number, ErrorKind[]>): string {
-  if (status < 300) return 'Done'
-  return status < 400 ? 'Leads elsewhere' : (kinds.get(status)?.map(toWords).join(', ') ?? 'Refused')
+  if (status < 300) return 'Success'
+  return status < 400 ? 'Redirect' : (kinds.get(status)?.map(toWords).join(', ') ?? 'Refused')
 }
 
-function toContent(answer: Answer, toSchema: ToSchema): { content?: Content } {
-  const { schema, types } = partsOfAnswer(answer)
+function toContent(answer: ResponseBody, toSchema: ToSchema): { content?: Content } {
+  const { schema, types } = partsOfBody(answer)
   const content: Content = Object.fromEntries(types.map((type) => [type, {}]))
   if (schema) content['application/json'] = { schema: toSchema(schema, 'output') }
   return Object.keys(content).length > 0 ? { content } : {}
@@ -174,7 +173,7 @@ function toPathParameters(path: string): Parameter[] {
   }))
 }
 
-function toQueryParameters(part: CheckedPart, toSchema: ToSchema): Parameter[] {
+function toQueryParameters(part: ValidatedPart, toSchema: ToSchema): Parameter[] {
   if (part.target !== 'query') return []
   const schema = z.object({ properties: z.record(z.string(), z.record(z.string(), z.unknown())).default({}) })
   const written = toSchema(part.schema, 'input')

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../http/answers.ts'
+import { endpoint } from '../../http/endpoint.ts'
 import type { BaseEnv, Face } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { writeApiDocument } from './document.ts'
@@ -28,10 +28,15 @@ export function apiDocumentRoutes(documents: ApiDocuments, face: Face) {
   const app = new Hono<BaseEnv>()
   const limit = limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.')
 
-  app.get('/openapi.json', answers({ 200: 'application/json' }), limit, async (c) => {
-    c.header('content-type', 'application/json')
-    return c.body(await documents.json(face))
-  })
+  app.get(
+    '/openapi.json',
+    endpoint({ summary: 'Returns this OpenAPI document', tag: 'Health', responses: { 200: 'application/json' } }),
+    limit,
+    async (c) => {
+      c.header('content-type', 'application/json')
+      return c.body(await documents.json(face))
+    },
+  )
 
   return app
 }

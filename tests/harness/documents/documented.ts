@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { type ZodType, z } from 'zod'
-import { partsOfAnswer } from '../../../src/http/answers.ts'
+import { partsOfBody } from '../../../src/http/endpoint.ts'
 import type { BaseEnv } from '../../../src/http/env.ts'
 import { statusOf } from '../../../src/http/errors.ts'
 import { errorKindsOf } from '../../../src/server/api-document/refusals.ts'
@@ -27,12 +27,12 @@ export async function requireDocumented(
   if (!found || response.status === 500) return
   const { route, statuses } = found
   const name = `${route.method} ${route.path} (${face})`
-  const answer = route.answers?.bodies[response.status]
-  if (!route.answers) throw new Error(`${name} declares no answers`)
+  const answer = route.endpoint?.responses[response.status]
+  if (!route.endpoint) throw new Error(`${name} declares no responses`)
   if (answer === undefined && !statuses.has(response.status))
     throw new Error(`${name} answered ${response.status}, which it does not declare: ${await response.clone().text()}`)
   if (request.method === 'HEAD' || answer === undefined) return
-  const { schema, types } = partsOfAnswer(answer)
+  const { schema, types } = partsOfBody(answer)
   const [type = ''] = (response.headers.get('content-type') ?? '').split(';')
   if (schema && type === 'application/json') requireShape(name, schema, await response.clone().json())
   else if (type !== '' && !types.includes(type)) throw new Error(`${name} answered ${type}, which it does not declare`)

@@ -2,7 +2,7 @@ import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { isForwarded, isLocalName, isLoopback } from '../../../http/address.ts'
-import { refuses } from '../../../http/answers.ts'
+import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { hasAccounts, type SignUp } from './register.ts'
 
@@ -23,7 +23,7 @@ export function requireOwnerSetUp(deps: FirstAccountDeps) {
     }
     await next()
   })
-  return refuses(middleware, 'forbidden')
+  return describeMiddleware(middleware, { errors: ['forbidden'] })
 }
 
 /**

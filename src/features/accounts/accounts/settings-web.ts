@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -19,13 +19,21 @@ export function settingsWeb(deps: SettingsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/settings', answers({ 200: Settings }, 'not_found'), signedIn, (c) =>
-    c.json(toSettings(deps, getSettings(deps, c.var.user.id))),
+  app.get(
+    '/api/settings',
+    endpoint({ summary: 'Returns your account', tag: 'Account', responses: { 200: Settings }, errors: ['not_found'] }),
+    signedIn,
+    (c) => c.json(toSettings(deps, getSettings(deps, c.var.user.id))),
   )
 
   app.post(
     '/api/settings',
-    answers({ 200: Settings }, 'not_found', 'conflict', 'limited'),
+    endpoint({
+      summary: 'Changes your name or address',
+      tag: 'Account',
+      responses: { 200: Settings },
+      errors: ['not_found', 'conflict', 'limited'],
+    }),
     signedIn,
     validate('json', UpdateSettingsRequest),
     async (c) => {
@@ -36,7 +44,12 @@ export function settingsWeb(deps: SettingsWebDeps) {
 
   app.patch(
     '/api/settings',
-    answers({ 200: Settings }, 'not_found'),
+    endpoint({
+      summary: 'Changes your name or notification settings',
+      tag: 'Account',
+      responses: { 200: Settings },
+      errors: ['not_found'],
+    }),
     signedIn,
     validate('json', PatchSettingsRequest),
     async (c) => c.json(toSettings(deps, await patchSettings(deps, c.var.user.id, c.req.valid('json')))),

@@ -2,10 +2,9 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Log } from '../../../core/log.ts'
 import type { Sealer } from '../../../core/secrets.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { readSessionTokens } from '../../../http/sessions/cookie.ts'
 import type { Csrf } from '../../../http/sessions/csrf.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -51,15 +50,20 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
   app.get(
     '/api/auth/challenge',
-    answers({ 200: Challenge }),
+    endpoint({ summary: 'Returns a proof-of-work challenge', tag: 'Sign-in', responses: { 200: Challenge } }),
     limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
     (c) => c.json(issueChallenge(deps.botDetection, { isFromCrowd: isCrowded(deps, c.env.address) })),
   )
 
   app.post(
     '/api/register',
-    answers({ 200: RegisterResponse }, 'conflict', 'unavailable'),
-    routeTraits({ signsIn: true }),
+    endpoint({
+      summary: 'Creates an account',
+      tag: 'Sign-in',
+      responses: { 200: RegisterResponse },
+      errors: ['conflict', 'unavailable'],
+      signsIn: true,
+    }),
     limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
     requireOwnerSetUp(deps),
     validate('json', RegisterRequest),
@@ -77,8 +81,14 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
   app.post(
     '/api/auth/login',
-    answers({ 200: LoginResponse }, 'invalid', 'unauthenticated', 'limited', 'internal'),
-    routeTraits({ signsIn: true, worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Signs in with a password',
+      tag: 'Sign-in',
+      responses: { 200: LoginResponse },
+      errors: ['invalid', 'unauthenticated', 'limited', 'internal'],
+      signsIn: true,
+      worksOnFullDisk: true,
+    }),
     // Before the rate is counted: a flood from ever new addresses would fill the counter's memory.
     createMiddleware(async (_c, next) => {
       deps.passwords.requireHashingCapacity()
@@ -93,25 +103,42 @@ export function accountsWeb(deps: AccountsWebDeps) {
     },
   )
 
-  app.get('/api/auth/session', answers({ 200: SessionResponse }), async (c) => {
-    const user = await deps.guards.findSession(c)
-    return c.json({ user: user ? { id: user.id, name: user.name, email: user.email, isAdmin: user.isAdmin } : null })
-  })
+  app.get(
+    '/api/auth/session',
+    endpoint({ summary: 'Returns the signed-in user', tag: 'Sign-in', responses: { 200: SessionResponse } }),
+    async (c) => {
+      const user = await deps.guards.findSession(c)
+      return c.json({ user: user ? { id: user.id, name: user.name, email: user.email, isAdmin: user.isAdmin } : null })
+    },
+  )
 
-  app.post('/api/auth/signout', answers({ 200: SignedOut }), routeTraits({ worksOnFullDisk: true }), async (c) => {
-    const user = await deps.guards.findSession(c)
-    for (const token of readSessionTokens(c)) await deps.sessions.end(token)
-    clearSessionCookie(c, deps)
-    if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
-    return c.json({ ok: true })
-  })
+  app.post(
+    '/api/auth/signout',
+    endpoint({ summary: 'Signs out', tag: 'Sign-in', responses: { 200: SignedOut }, worksOnFullDisk: true }),
+    async (c) => {
+      const user = await deps.guards.findSession(c)
+      for (const token of readSessionTokens(c)) await deps.sessions.end(token)
+      clearSessionCookie(c, deps)
+      if (user) deps.log.info({ requestId: c.var.requestId, userId: user.id, address: c.env.address }, 'signed out')
+      return c.json({ ok: true })
+    },
+  )
 
   // Without a session the token opens nothing: clients that always ask for one first get an answer all the same.
-  app.get('/api/auth/csrf', answers({ 200: CsrfToken }), (c) => c.json(deps.csrf.issue(readSessionToken(c) ?? '')))
+  app.get(
+    '/api/auth/csrf',
+    endpoint({ summary: 'Returns a CSRF token', tag: 'Sign-in', responses: { 200: CsrfToken } }),
+    (c) => c.json(deps.csrf.issue(readSessionToken(c) ?? '')),
+  )
 
   app.get(
     '/api/settings/referrals',
-    answers({ 200: ReferralsResponse }, 'not_found'),
+    endpoint({
+      summary: 'Returns your referral code and its rewards',
+      tag: 'Account',
+      responses: { 200: ReferralsResponse },
+      errors: ['not_found'],
+    }),
     deps.guards.signedIn,
     async (c) => c.json(await getReferrals(deps, c.var.user.id)),
   )

@@ -3,11 +3,10 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { createInvite } from './create.ts'
 import { redeemInvite } from './redeem.ts'
@@ -26,15 +25,24 @@ export function invitesBackend(deps: InvitesBackendDeps) {
 
   app.post(
     '/api/invite/generate',
-    answers({ 200: InviteResponse }, 'limited'),
+    endpoint({
+      summary: 'Creates an invite code',
+      tag: 'Invites and plans',
+      responses: { 200: InviteResponse },
+      errors: ['limited'],
+    }),
     refuseWrongKeyAsUnauthorized(deps.internalKey),
     async (c) => c.json({ code: await createInvite(deps, requireInviter(c.var.principal)) }),
   )
 
   app.post(
     '/api/invite/validate',
-    answers({ 200: InviteValidity }),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Checks an invite code',
+      tag: 'Invites and plans',
+      responses: { 200: InviteValidity },
+      worksOnFullDisk: true,
+    }),
     limitRate(() => deps.requestsPerMinute.register, 'Too many requests'),
     validate('json', ValidateInviteRequest),
     async (c) => {

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
@@ -22,13 +22,24 @@ export function invitesWeb(deps: InvitesWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
 
-  app.get('/api/admin/invites', answers({ 200: InviteList }), admin, (c) =>
-    c.json({ invites: listInvites(deps.db), signUp: deps.signUp.mode }),
+  app.get(
+    '/api/admin/invites',
+    endpoint({
+      summary: 'Lists the newest invitations without their codes',
+      tag: 'Invites and plans',
+      responses: { 200: InviteList },
+    }),
+    admin,
+    (c) => c.json({ invites: listInvites(deps.db), signUp: deps.signUp.mode }),
   )
 
   app.post(
     '/api/admin/invites',
-    answers({ 201: CreatedInvite }),
+    endpoint({
+      summary: 'Creates an invitation and returns its code once',
+      tag: 'Invites and plans',
+      responses: { 201: CreatedInvite },
+    }),
     admin,
     validateAnyBody(CreateInviteRequest),
     async (c) => {
@@ -37,10 +48,20 @@ export function invitesWeb(deps: InvitesWebDeps) {
     },
   )
 
-  app.delete('/api/admin/invites/:id', answers({ 200: Done }, 'not_found'), admin, async (c) => {
-    await withdrawInvite(deps, c.var.user.id, c.req.param('id'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/admin/invites/:id',
+    endpoint({
+      summary: 'Revokes an unused invitation',
+      tag: 'Invites and plans',
+      responses: { 200: Done },
+      errors: ['not_found'],
+    }),
+    admin,
+    async (c) => {
+      await withdrawInvite(deps, c.var.user.id, c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { ValidKey } from './schemas.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
@@ -13,8 +12,13 @@ export function keysBackend(deps: { verifyKey: VerifyKey }) {
 
   app.post(
     '/api/validate-key',
-    answers({ 200: ValidKey }, 'unauthenticated'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: "Returns the owner of an installer's key",
+      tag: 'Keys',
+      responses: { 200: ValidKey },
+      errors: ['unauthenticated'],
+      worksOnFullDisk: true,
+    }),
     (c) => {
       const key = readBearer(c.req.header('authorization'))
       if (!key) throw new AppError('unauthenticated', 'Missing API key', { valid: false })

@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { changeKey } from './change.ts'
@@ -38,13 +37,21 @@ export function keysWeb(deps: KeysWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
 
-  app.get('/api/keys', answers({ 200: KeyList }), withSession, (c) =>
-    c.json({ keys: listKeys(deps.db, c.var.user.id).map(toKey) }),
+  app.get(
+    '/api/keys',
+    endpoint({ summary: 'Lists your keys', tag: 'Keys', responses: { 200: KeyList } }),
+    withSession,
+    (c) => c.json({ keys: listKeys(deps.db, c.var.user.id).map(toKey) }),
   )
 
   app.post(
     '/api/keys',
-    answers({ 201: CreatedKey }, 'limited'),
+    endpoint({
+      summary: 'Creates a key and returns it once',
+      tag: 'Keys',
+      responses: { 201: CreatedKey },
+      errors: ['limited'],
+    }),
     withSession,
     validate('json', CreateKeyRequest),
     async (c) => {
@@ -53,14 +60,27 @@ export function keysWeb(deps: KeysWebDeps) {
     },
   )
 
-  app.get('/api/keys/:id', answers({ 200: Key }, 'not_found'), withSession, (c) =>
-    c.json(toKey(getKey(deps.db, c.var.user.id, c.req.param('id')))),
+  app.get(
+    '/api/keys/:id',
+    endpoint({
+      summary: 'Returns a key without its secret',
+      tag: 'Keys',
+      responses: { 200: Key },
+      errors: ['not_found'],
+    }),
+    withSession,
+    (c) => c.json(toKey(getKey(deps.db, c.var.user.id, c.req.param('id')))),
   )
 
   app.patch(
     '/api/keys/:id',
-    answers({ 200: Key }, 'not_found'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Changes the name or limits of a key',
+      tag: 'Keys',
+      responses: { 200: Key },
+      errors: ['not_found'],
+      worksOnFullDisk: true,
+    }),
     withSession,
     validate('json', ChangeKeyRequest),
     async (c) => c.json(toKey(await changeKey(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
@@ -68,8 +88,13 @@ export function keysWeb(deps: KeysWebDeps) {
 
   app.post(
     '/api/keys/:id/rotate',
-    answers({ 201: RotatedKey }, 'not_found', 'conflict', 'limited'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Rotates a key',
+      tag: 'Keys',
+      responses: { 201: RotatedKey },
+      errors: ['not_found', 'conflict', 'limited'],
+      worksOnFullDisk: true,
+    }),
     withSession,
     validate('json', RotateKeyRequest),
     async (c) => {
@@ -85,16 +110,26 @@ export function keysWeb(deps: KeysWebDeps) {
     },
   )
 
-  app.delete('/api/keys/:id', answers({ 200: Done }, 'not_found'), withSession, async (c) => {
-    await deleteKey(deps.db, c.var.user.id, c.req.param('id'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/keys/:id',
+    endpoint({ summary: 'Deletes a key', tag: 'Keys', responses: { 200: Done }, errors: ['not_found'] }),
+    withSession,
+    async (c) => {
+      await deleteKey(deps.db, c.var.user.id, c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
 
   if (deps.plannedEndpoints) {
     app.post(
       '/api/keys/validate',
-      answers({ 200: ValidKeyDetail }, 'unauthenticated'),
-      routeTraits({ worksOnFullDisk: true }),
+      endpoint({
+        summary: 'Returns the owner of a key',
+        tag: 'Keys',
+        responses: { 200: ValidKeyDetail },
+        errors: ['unauthenticated'],
+        worksOnFullDisk: true,
+      }),
       limitRate(() => deps.requestsPerMinute.login, 'Too many requests'),
       validate('json', ValidateKeyRequest),
       (c) => {

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import {
@@ -34,7 +33,7 @@ export type NoticesWebDeps = ChannelDeps & {
   requestsPerMinute: { password: number }
 }
 
-const onFullDisk = routeTraits({ worksOnFullDisk: true })
+const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
 /** How and where owners are told of their agents, and what they were told. Keys neither read nor change where that goes. */
 export function noticesWeb(deps: NoticesWebDeps) {
@@ -43,18 +42,33 @@ export function noticesWeb(deps: NoticesWebDeps) {
   // A channel that is tried writes to somebody.
   const seldom = limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
-  app.get('/api/notices', answers({ 200: NoticeList }), withSession, validate('query', NoticeQuery), (c) =>
-    c.json(listNotices(deps.db, c.var.user.id, c.req.valid('query'))),
+  app.get(
+    '/api/notices',
+    endpoint({ summary: 'Lists your notifications', tag: 'Notifications', responses: { 200: NoticeList } }),
+    withSession,
+    validate('query', NoticeQuery),
+    (c) => c.json(listNotices(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/notices/settings', answers({ 200: NoticeSettings }), withSession, (c) =>
-    c.json(showSettings(deps, c.var.user.id)),
+  app.get(
+    '/api/notices/settings',
+    endpoint({
+      summary: 'Returns your notification settings',
+      tag: 'Notifications',
+      responses: { 200: NoticeSettings },
+    }),
+    withSession,
+    (c) => c.json(showSettings(deps, c.var.user.id)),
   )
 
   app.put(
     '/api/notices/settings',
-    answers({ 200: NoticeSettings }),
-    onFullDisk,
+    endpoint({
+      summary: 'Changes your notification settings',
+      tag: 'Notifications',
+      responses: { 200: NoticeSettings },
+      ...onFullDisk,
+    }),
     withSession,
     validate('json', ChangeNoticeSettings),
     async (c) => {
@@ -63,13 +77,25 @@ export function noticesWeb(deps: NoticesWebDeps) {
     },
   )
 
-  app.get('/api/notices/channels', answers({ 200: NoticeChannelList }), withSession, (c) =>
-    c.json({ channels: listChannels(deps, c.var.user.id) }),
+  app.get(
+    '/api/notices/channels',
+    endpoint({
+      summary: 'Lists your notification channels',
+      tag: 'Notifications',
+      responses: { 200: NoticeChannelList },
+    }),
+    withSession,
+    (c) => c.json({ channels: listChannels(deps, c.var.user.id) }),
   )
 
   app.post(
     '/api/notices/channels',
-    answers({ 201: CreatedChannel }, 'limited'),
+    endpoint({
+      summary: 'Adds a notification channel',
+      tag: 'Notifications',
+      responses: { 201: CreatedChannel },
+      errors: ['limited'],
+    }),
     withSession,
     seldom,
     validate('json', CreateChannelRequest),
@@ -81,8 +107,13 @@ export function noticesWeb(deps: NoticesWebDeps) {
 
   app.patch(
     '/api/notices/channels/:id',
-    answers({ 200: OneChannel }, 'not_found'),
-    onFullDisk,
+    endpoint({
+      summary: 'Changes a notification channel',
+      tag: 'Notifications',
+      responses: { 200: OneChannel },
+      errors: ['not_found'],
+      ...onFullDisk,
+    }),
     withSession,
     validate('json', ChangeChannelRequest),
     async (c) => {
@@ -93,8 +124,13 @@ export function noticesWeb(deps: NoticesWebDeps) {
 
   app.post(
     '/api/notices/channels/:id/test',
-    answers({ 200: ChannelTest }, 'not_found', 'unavailable'),
-    onFullDisk,
+    endpoint({
+      summary: 'Sends a test notification',
+      tag: 'Notifications',
+      responses: { 200: ChannelTest },
+      errors: ['not_found', 'unavailable'],
+      ...onFullDisk,
+    }),
     withSession,
     seldom,
     validateAnyBody(NoBody),
@@ -104,10 +140,20 @@ export function noticesWeb(deps: NoticesWebDeps) {
     },
   )
 
-  app.delete('/api/notices/channels/:id', answers({ 200: Done }, 'not_found'), withSession, async (c) => {
-    await deleteChannel(deps, c.var.user.id, c.req.param('id'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/notices/channels/:id',
+    endpoint({
+      summary: 'Removes a notification channel',
+      tag: 'Notifications',
+      responses: { 200: Done },
+      errors: ['not_found'],
+    }),
+    withSession,
+    async (c) => {
+      await deleteChannel(deps, c.var.user.id, c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -2,10 +2,9 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validateAnyBody } from '../../../http/validate.ts'
 import type { Channel } from './channels.ts'
@@ -24,8 +23,13 @@ export function notificationsWeb(deps: NotificationsWebDeps) {
 
   app.post(
     '/api/watchdog/test',
-    answers({ 200: TestNotificationResult }, 'unavailable'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Sends a test notification to the operator',
+      tag: 'Watchdog',
+      responses: { 200: TestNotificationResult },
+      errors: ['unavailable'],
+      worksOnFullDisk: true,
+    }),
     deps.guards.admin,
     limitRate(() => deps.requestsPerMinute.password, 'Too many requests'),
     validateAnyBody(NoBody),

@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { listPlansForAdmin, toAdminPlan } from './list.ts'
@@ -14,15 +13,27 @@ export type PlansWebDeps = OwnPlanDeps & { guards: Guards }
 export function plansWeb(deps: PlansWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
-  const onFullDisk = routeTraits({ worksOnFullDisk: true })
+  const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
-  app.get('/api/admin/plans', answers({ 200: AdminPlanList }), admin, (c) =>
-    c.json({ plans: listPlansForAdmin(deps.db), defaultPlan: deps.plans.byDefault }),
+  app.get(
+    '/api/admin/plans',
+    endpoint({
+      summary: 'Lists all plans with the number of accounts',
+      tag: 'Invites and plans',
+      responses: { 200: AdminPlanList },
+    }),
+    admin,
+    (c) => c.json({ plans: listPlansForAdmin(deps.db), defaultPlan: deps.plans.byDefault }),
   )
 
   app.post(
     '/api/admin/plans',
-    answers({ 201: OnePlan }, 'conflict', 'limited'),
+    endpoint({
+      summary: 'Creates a plan with its limits',
+      tag: 'Invites and plans',
+      responses: { 201: OnePlan },
+      errors: ['conflict', 'limited'],
+    }),
     admin,
     validate('json', CreatePlanRequest),
     async (c) => c.json({ plan: toAdminPlan(await createOwnPlan(deps, actorOf(c), c.req.valid('json'))) }, 201),
@@ -30,8 +41,13 @@ export function plansWeb(deps: PlansWebDeps) {
 
   app.put(
     '/api/admin/plans/:name',
-    answers({ 200: OnePlan }, 'not_found'),
-    onFullDisk,
+    endpoint({
+      summary: 'Replaces the limits of a plan',
+      tag: 'Invites and plans',
+      responses: { 200: OnePlan },
+      errors: ['not_found'],
+      ...onFullDisk,
+    }),
     admin,
     validate('json', ChangePlanRequest),
     async (c) =>
@@ -40,8 +56,13 @@ export function plansWeb(deps: PlansWebDeps) {
 
   app.delete(
     '/api/admin/plans/:name',
-    answers({ 200: Done }, 'not_found', 'conflict'),
-    onFullDisk,
+    endpoint({
+      summary: 'Deletes a plan that no account has',
+      tag: 'Invites and plans',
+      responses: { 200: Done },
+      errors: ['not_found', 'conflict'],
+      ...onFullDisk,
+    }),
     admin,
     async (c) => {
       await deleteOwnPlan(deps, actorOf(c), c.req.param('name'))

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
@@ -32,11 +31,14 @@ export type PasswordWebDeps = ChangePasswordDeps &
     requestsPerMinute: { password: number }
   }
 
-const changeAnswers = answers({ 200: PasswordChanged }, 'not_found', 'limited')
-const forgotAnswers = answers({ 200: MessageResponse }, 'limited', 'unavailable')
-const resetAnswers = answers({ 200: PasswordReset }, 'limited')
-const sendLinkAnswers = answers({ 200: MessageResponse }, 'not_found', 'limited', 'unavailable')
-const verifyEmailAnswers = answers({ 200: MessageResponse }, 'conflict')
+const changeAnswers: Responses = { responses: { 200: PasswordChanged }, errors: ['not_found', 'limited'] }
+const forgotAnswers: Responses = { responses: { 200: MessageResponse }, errors: ['limited', 'unavailable'] }
+const resetAnswers: Responses = { responses: { 200: PasswordReset }, errors: ['limited'] }
+const sendLinkAnswers: Responses = {
+  responses: { 200: MessageResponse },
+  errors: ['not_found', 'limited', 'unavailable'],
+}
+const verifyEmailAnswers: Responses = { responses: { 200: MessageResponse }, errors: ['conflict'] }
 
 /** Passwords and proofs of addresses: what is changed with the old password, and what a mailed link opens (Interface 4.2). */
 export function passwordWeb(deps: PasswordWebDeps) {
@@ -46,8 +48,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/settings/password',
-    changeAnswers,
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({ summary: 'Changes your password', tag: 'Account', ...changeAnswers, worksOnFullDisk: true }),
     deps.guards.withSessionOr('Not authenticated'),
     validate('json', ChangePasswordRequest),
     async (c) => {
@@ -61,8 +62,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/forgot-password',
-    forgotAnswers,
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({ summary: 'Emails a password reset link', tag: 'Account', ...forgotAnswers, worksOnFullDisk: true }),
     seldom(),
     validate('json', ForgotPasswordRequest),
     async (c) => {
@@ -81,8 +81,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/reset-password',
-    resetAnswers,
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({ summary: 'Sets a new password with the link', tag: 'Account', ...resetAnswers, worksOnFullDisk: true }),
     seldom(),
     validate('json', ResetPasswordRequest),
     async (c) => {
@@ -102,8 +101,12 @@ function verifyEmailWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/verify-email/send',
-    sendLinkAnswers,
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Emails a link that verifies your address',
+      tag: 'Account',
+      ...sendLinkAnswers,
+      worksOnFullDisk: true,
+    }),
     deps.guards.withSession,
     seldom(),
     async (c) => {
@@ -121,8 +124,7 @@ function verifyEmailWeb(deps: PasswordWebDeps) {
 
   app.post(
     '/api/auth/verify-email',
-    verifyEmailAnswers,
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({ summary: 'Verifies an email address', tag: 'Account', ...verifyEmailAnswers, worksOnFullDisk: true }),
     seldom(),
     validate('json', VerifyEmailRequest),
     async (c) => {

@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers, Received } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
+import { endpoint, Received } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
 import { SecurityEventReceiver, SUPPORTED_EVENTS } from './schemas.ts'
 
@@ -16,8 +15,14 @@ export function securityEventsWeb(deps: ReceiveDeps) {
 
   app.post(
     '/api/security/risc',
-    answers({ 202: null }, 'invalid', 'too_large', 'internal'),
-    routeTraits({ bodyType: 'application/secevent+jwt', worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Receives a security event of the provider',
+      tag: 'Identity',
+      responses: { 202: null },
+      errors: ['invalid', 'too_large', 'internal'],
+      bodyType: 'application/secevent+jwt',
+      worksOnFullDisk: true,
+    }),
     async (c) => {
       const token = (await receiveText(c)).trim()
       if (!token) throw new AppError('invalid', 'Empty body', { err: 'invalid_request' })
@@ -26,19 +31,32 @@ export function securityEventsWeb(deps: ReceiveDeps) {
     },
   )
 
-  app.get('/api/security/risc', answers({ 200: SecurityEventReceiver }), (c) =>
-    c.json({
-      status: 'ok',
-      endpoint: '/api/security/risc',
-      description: 'Receives security events of the identity provider as signed tokens (RFC 8417).',
-      events_supported: SUPPORTED_EVENTS,
+  app.get(
+    '/api/security/risc',
+    endpoint({
+      summary: 'Lists supported security events',
+      tag: 'Identity',
+      responses: { 200: SecurityEventReceiver },
     }),
+    (c) =>
+      c.json({
+        status: 'ok',
+        endpoint: '/api/security/risc',
+        description: 'Receives security events of the identity provider as signed tokens (RFC 8417).',
+        events_supported: SUPPORTED_EVENTS,
+      }),
   )
 
   app.post(
     '/api/auth/idp-b/risc',
-    answers({ 200: Received }, 'invalid', 'internal'),
-    routeTraits({ bodyType: 'application/secevent+jwt', worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Receives a security event of the second provider',
+      tag: 'Identity',
+      responses: { 200: Received },
+      errors: ['invalid', 'internal'],
+      bodyType: 'application/secevent+jwt',
+      worksOnFullDisk: true,
+    }),
     async (c) => {
       const token = (await receiveText(c)).trim()
       if (token.split('.').length !== 3) throw new AppError('invalid', 'Invalid token', { err: 'invalid_request' })

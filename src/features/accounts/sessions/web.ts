@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { SessionRow } from '../users/tables.ts'
@@ -14,22 +14,37 @@ export function sessionsWeb(deps: { db: Db; clock: Clock; guards: Guards; isHttp
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
 
-  app.get('/api/auth/sessions', answers({ 200: SessionList }), withSession, (c) => {
-    const current = sessionIdOf(readSessionToken(c) ?? '')
-    return c.json({ sessions: listSessions(deps, c.var.user.id).map((row) => toSession(row, current)) })
-  })
+  app.get(
+    '/api/auth/sessions',
+    endpoint({ summary: 'Lists signed-in sessions', tag: 'Sign-in', responses: { 200: SessionList } }),
+    withSession,
+    (c) => {
+      const current = sessionIdOf(readSessionToken(c) ?? '')
+      return c.json({ sessions: listSessions(deps, c.var.user.id).map((row) => toSession(row, current)) })
+    },
+  )
 
-  app.delete('/api/auth/sessions', answers({ 200: Done }), withSession, async (c) => {
-    await endOtherSessions(deps.db, c.var.user.id, readSessionToken(c) ?? '')
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/auth/sessions',
+    endpoint({ summary: 'Ends all other sessions', tag: 'Sign-in', responses: { 200: Done } }),
+    withSession,
+    async (c) => {
+      await endOtherSessions(deps.db, c.var.user.id, readSessionToken(c) ?? '')
+      return c.json({ success: true })
+    },
+  )
 
-  app.delete('/api/auth/sessions/:id', answers({ 200: Done }, 'not_found'), withSession, async (c) => {
-    const id = c.req.param('id')
-    await endSession(deps.db, c.var.user.id, id)
-    if (id === sessionIdOf(readSessionToken(c) ?? '')) clearSessionCookie(c, deps)
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/auth/sessions/:id',
+    endpoint({ summary: 'Ends one session', tag: 'Sign-in', responses: { 200: Done }, errors: ['not_found'] }),
+    withSession,
+    async (c) => {
+      const id = c.req.param('id')
+      await endSession(deps.db, c.var.user.id, id)
+      if (id === sessionIdOf(readSessionToken(c) ?? '')) clearSessionCookie(c, deps)
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

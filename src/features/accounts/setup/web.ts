@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { hasAccounts } from '../accounts/register.ts'
 import { RegisterResponse } from '../accounts/schemas.ts'
@@ -16,15 +15,25 @@ export function setupWeb(deps: SetupWebDeps) {
   const app = new Hono<WebEnv>()
   const limited = () => limitRate(() => deps.requestsPerMinute.register, 'Too many requests')
 
-  app.get('/api/setup', answers({ 200: SetupResponse }), limited(), (c) => {
-    const response: SetupResponse = { isNeeded: !hasAccounts(deps.db) }
-    return c.json(response)
-  })
+  app.get(
+    '/api/setup',
+    endpoint({ summary: 'Returns whether setup is still needed', tag: 'Sign-in', responses: { 200: SetupResponse } }),
+    limited(),
+    (c) => {
+      const response: SetupResponse = { isNeeded: !hasAccounts(deps.db) }
+      return c.json(response)
+    },
+  )
 
   app.post(
     '/api/setup',
-    answers({ 200: RegisterResponse }, 'conflict'),
-    routeTraits({ signsIn: true }),
+    endpoint({
+      summary: 'Creates the first account, the administrator',
+      tag: 'Sign-in',
+      responses: { 200: RegisterResponse },
+      errors: ['conflict'],
+      signsIn: true,
+    }),
     limited(),
     validate('json', SetupRequest),
     async (c) => {

@@ -1,10 +1,9 @@
 import { type Context, Hono } from 'hono'
 import type { Mailer } from '../../../adapters/mail/mail.ts'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { type FirstAccountDeps, requireOwnerSetUp } from '../accounts/first-account.ts'
 import type { KnownDevices } from '../lockout/known-devices.ts'
@@ -44,30 +43,72 @@ export function signInWeb(deps: SignInWebDeps) {
   const limited = () => limitRate(() => deps.requestsPerMinute.login, 'Too many login attempts')
   const forOwner = requireOwnerSetUp(deps)
 
-  app.get('/api/auth/providers', answers({ 200: ProvidersResponse }), (c) => c.json(toProviders(deps)))
-
-  app.get('/api/auth/idp-a', answers({ 302: null }), limited(), forOwner, (c) => goToProvider(c, deps, 'idp-a'))
-  app.get('/api/auth/idp-a/callback', answers({ 302: null }, 'unauthenticated', 'not_found'), forOwner, (c) =>
-    comeBack(c, deps, 'idp-a'),
+  app.get(
+    '/api/auth/providers',
+    endpoint({ summary: 'Lists sign-in methods', tag: 'Sign-in', responses: { 200: ProvidersResponse } }),
+    (c) => c.json(toProviders(deps)),
   )
-  app.get('/api/auth/idp-b', answers({ 302: null }), limited(), forOwner, (c) => goToProvider(c, deps, 'idp-b'))
-  app.get('/api/auth/idp-b/callback', answers({ 302: null }, 'unauthenticated', 'not_found'), forOwner, (c) =>
-    comeBack(c, deps, 'idp-b'),
+
+  app.get(
+    '/api/auth/idp-a',
+    endpoint({ summary: 'Redirects to the first identity provider', tag: 'Sign-in', responses: { 302: null } }),
+    limited(),
+    forOwner,
+    (c) => goToProvider(c, deps, 'idp-a'),
+  )
+  app.get(
+    '/api/auth/idp-a/callback',
+    endpoint({
+      summary: 'Completes sign-in with the first provider',
+      tag: 'Sign-in',
+      responses: { 302: null },
+      errors: ['unauthenticated', 'not_found'],
+    }),
+    forOwner,
+    (c) => comeBack(c, deps, 'idp-a'),
+  )
+  app.get(
+    '/api/auth/idp-b',
+    endpoint({ summary: 'Redirects to the second identity provider', tag: 'Sign-in', responses: { 302: null } }),
+    limited(),
+    forOwner,
+    (c) => goToProvider(c, deps, 'idp-b'),
+  )
+  app.get(
+    '/api/auth/idp-b/callback',
+    endpoint({
+      summary: 'Completes sign-in with the second provider',
+      tag: 'Sign-in',
+      responses: { 302: null },
+      errors: ['unauthenticated', 'not_found'],
+    }),
+    forOwner,
+    (c) => comeBack(c, deps, 'idp-b'),
   )
 
   app.on(
     ['GET', 'POST'],
     '/api/auth/nonce',
-    answers({ 200: NonceResponse }),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Returns a nonce for a wallet to sign',
+      tag: 'Sign-in',
+      responses: { 200: NonceResponse },
+      worksOnFullDisk: true,
+    }),
     limited(),
     async (c) => c.json({ nonce: await issueNonce(deps) }),
   )
 
   app.post(
     '/api/wallet-auth',
-    answers({ 200: SignedInResponse }, 'unauthenticated', 'internal'),
-    routeTraits({ signsIn: true, worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Signs in with a signed wallet message',
+      tag: 'Sign-in',
+      responses: { 200: SignedInResponse },
+      errors: ['unauthenticated', 'internal'],
+      signsIn: true,
+      worksOnFullDisk: true,
+    }),
     limited(),
     forOwner,
     validate('json', WalletAuthRequest),
@@ -83,8 +124,14 @@ export function signInWeb(deps: SignInWebDeps) {
 
   app.post(
     '/api/auth/two-factor',
-    answers({ 200: SignedInResponse }, 'unauthenticated', 'not_found', 'limited'),
-    routeTraits({ signsIn: true, worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Completes sign-in with a second factor',
+      tag: 'Sign-in',
+      responses: { 200: SignedInResponse },
+      errors: ['unauthenticated', 'not_found', 'limited'],
+      signsIn: true,
+      worksOnFullDisk: true,
+    }),
     limited(),
     validate('json', SecondFactorRequest),
     async (c) => {

@@ -1,10 +1,9 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import type { TokenGate } from './gate.ts'
 import type { SocialId } from './identity.ts'
@@ -21,7 +20,7 @@ import {
 } from './schemas.ts'
 import { SESSION_SECONDS, type SocialTokenIssuer } from './tokens.ts'
 
-const onFullDisk = routeTraits({ worksOnFullDisk: true })
+const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
 export type SocialIdentityWebDeps = {
   clock: Clock
@@ -34,12 +33,12 @@ export type SocialIdentityWebDeps = {
 const VERIFY = '/api/auth/social-id/verify'
 const REFRESH = '/api/auth/social-id/refresh'
 
-const howToVerifyAnswers = answers({ 200: EndpointDescription })
-const verifyAnswers = answers({ 200: SocialSession }, 'unauthenticated', 'unavailable')
-const howToRefreshAnswers = answers({ 200: EndpointDescription })
-const refreshAnswers = answers({ 200: RefreshedSession }, 'unauthenticated', 'unavailable')
-const describeGateAnswers = answers({ 200: DescribedGateOutcome }, 'unavailable')
-const stateGateAnswers = answers({ 200: StatedGateOutcome }, 'unavailable')
+const howToVerifyAnswers: Responses = { responses: { 200: EndpointDescription } }
+const verifyAnswers: Responses = { responses: { 200: SocialSession }, errors: ['unauthenticated', 'unavailable'] }
+const howToRefreshAnswers: Responses = { responses: { 200: EndpointDescription } }
+const refreshAnswers: Responses = { responses: { 200: RefreshedSession }, errors: ['unauthenticated', 'unavailable'] }
+const describeGateAnswers: Responses = { responses: { 200: DescribedGateOutcome }, errors: ['unavailable'] }
+const stateGateAnswers: Responses = { responses: { 200: StatedGateOutcome }, errors: ['unavailable'] }
 
 /** Social identity and token gating (Interface 4.15): anybody may ask, and a GET of the first two says how. */
 export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
@@ -47,20 +46,27 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
   const { tokenGate } = deps
   const limit = limitRate(() => deps.requestsPerMinute.login, 'Too many requests')
 
-  app.get('/api/auth/social-id/verify', howToVerifyAnswers, (c) =>
-    c.json({
-      endpoint: VERIFY,
-      methods: ['POST'],
-      description: 'Verifies a signed social identity token and gives session and refresh tokens for it.',
-      required: ['fidToken'],
-      optional: ['address'],
-    }),
+  app.get(
+    '/api/auth/social-id/verify',
+    endpoint({ summary: 'Describes how to verify a social identity', tag: 'Identity', ...howToVerifyAnswers }),
+    (c) =>
+      c.json({
+        endpoint: VERIFY,
+        methods: ['POST'],
+        description: 'Verifies a signed social identity token and gives session and refresh tokens for it.',
+        required: ['fidToken'],
+        optional: ['address'],
+      }),
   )
 
   app.post(
     '/api/auth/social-id/verify',
-    verifyAnswers,
-    onFullDisk,
+    endpoint({
+      summary: 'Verifies a social identity and returns tokens',
+      tag: 'Identity',
+      ...verifyAnswers,
+      ...onFullDisk,
+    }),
     limit,
     validate('json', VerifyRequest),
     async (c) => {
@@ -80,20 +86,27 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
     },
   )
 
-  app.get('/api/auth/social-id/refresh', howToRefreshAnswers, (c) =>
-    c.json({
-      endpoint: REFRESH,
-      methods: ['POST'],
-      description: 'Gives a new session token for a refresh token, which is used up, and a new refresh token.',
-      required: ['refreshToken'],
-      optional: [],
-    }),
+  app.get(
+    '/api/auth/social-id/refresh',
+    endpoint({ summary: 'Describes how to refresh the tokens', tag: 'Identity', ...howToRefreshAnswers }),
+    (c) =>
+      c.json({
+        endpoint: REFRESH,
+        methods: ['POST'],
+        description: 'Gives a new session token for a refresh token, which is used up, and a new refresh token.',
+        required: ['refreshToken'],
+        optional: [],
+      }),
   )
 
   app.post(
     '/api/auth/social-id/refresh',
-    refreshAnswers,
-    onFullDisk,
+    endpoint({
+      summary: 'Exchanges a refresh token for new tokens',
+      tag: 'Identity',
+      ...refreshAnswers,
+      ...onFullDisk,
+    }),
     limit,
     validate('json', RefreshRequest),
     async (c) => {
@@ -117,16 +130,26 @@ function tokenGateWeb(deps: SocialIdentityWebDeps, limit: ReturnType<typeof limi
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps
 
-  app.get('/api/auth/token-gating/verify', describeGateAnswers, limit, validate('query', GateQuery), async (c) => {
-    const { address } = c.req.valid('query')
-    const hasAccess = await tokenGate.isOpenFor(address)
-    return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
-  })
+  app.get(
+    '/api/auth/token-gating/verify',
+    endpoint({ summary: 'Checks whether an address holds enough tokens', tag: 'Identity', ...describeGateAnswers }),
+    limit,
+    validate('query', GateQuery),
+    async (c) => {
+      const { address } = c.req.valid('query')
+      const hasAccess = await tokenGate.isOpenFor(address)
+      return c.json({ address, hasAccess, tokenGated: true, ...tokenGate.terms, ...tokenGate.describe() })
+    },
+  )
 
   app.post(
     '/api/auth/token-gating/verify',
-    stateGateAnswers,
-    onFullDisk,
+    endpoint({
+      summary: 'Checks the tokens of an identity and address',
+      tag: 'Identity',
+      ...stateGateAnswers,
+      ...onFullDisk,
+    }),
     limit,
     validate('json', GateRequest),
     async (c) => {

@@ -1,9 +1,8 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Passwords } from '../passwords/passwords.ts'
@@ -38,14 +37,27 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
   const { withSession } = deps.guards
   const limited = limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
-  app.get('/api/settings/two-factor', answers({ 200: TwoFactorStatus }, 'not_found'), withSession, (c) =>
-    c.json(getTwoFactor(deps.db, c.var.user.id)),
+  app.get(
+    '/api/settings/two-factor',
+    endpoint({
+      summary: 'Returns whether two-factor is enabled',
+      tag: 'Account',
+      responses: { 200: TwoFactorStatus },
+      errors: ['not_found'],
+    }),
+    withSession,
+    (c) => c.json(getTwoFactor(deps.db, c.var.user.id)),
   )
 
   app.post(
     '/api/settings/two-factor/setup',
-    answers({ 200: TwoFactorSetup }, 'not_found', 'conflict', 'limited'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Starts two-factor setup',
+      tag: 'Account',
+      responses: { 200: TwoFactorSetup },
+      errors: ['not_found', 'conflict', 'limited'],
+      worksOnFullDisk: true,
+    }),
     limited,
     withSession,
     validate('json', TwoFactorSetupRequest),
@@ -57,8 +69,13 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.post(
     '/api/settings/two-factor/enable',
-    answers({ 200: RecoveryCodes }, 'not_found', 'conflict', 'limited'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Enables two-factor authentication',
+      tag: 'Account',
+      responses: { 200: RecoveryCodes },
+      errors: ['not_found', 'conflict', 'limited'],
+      worksOnFullDisk: true,
+    }),
     limited,
     withSession,
     validate('json', TwoFactorCodeRequest),
@@ -67,8 +84,13 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.post(
     '/api/settings/two-factor/disable',
-    answers({ 200: Done }, 'not_found', 'conflict', 'limited'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Disables two-factor authentication',
+      tag: 'Account',
+      responses: { 200: Done },
+      errors: ['not_found', 'conflict', 'limited'],
+      worksOnFullDisk: true,
+    }),
     limited,
     withSession,
     validate('json', TwoFactorDisableRequest),
@@ -80,8 +102,13 @@ export function twoFactorWeb(deps: TwoFactorWebDeps) {
 
   app.post(
     '/api/settings/two-factor/recovery-codes',
-    answers({ 200: RecoveryCodes }, 'not_found', 'conflict', 'limited'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Replaces your recovery codes',
+      tag: 'Account',
+      responses: { 200: RecoveryCodes },
+      errors: ['not_found', 'conflict', 'limited'],
+      worksOnFullDisk: true,
+    }),
     limited,
     withSession,
     validate('json', TwoFactorCodeRequest),

@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AccountRules } from '../../accounts/users/users.ts'
@@ -26,13 +25,22 @@ export function administrationWeb(deps: AdministrationWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
 
-  app.get('/api/admin/users', answers({ 200: AdminUserList }), admin, validate('query', UserQuery), async (c) =>
-    c.json(await listUsers(deps, c.req.valid('query'), c.req.raw.signal)),
+  app.get(
+    '/api/admin/users',
+    endpoint({ summary: 'Lists or searches accounts', tag: 'Administration', responses: { 200: AdminUserList } }),
+    admin,
+    validate('query', UserQuery),
+    async (c) => c.json(await listUsers(deps, c.req.valid('query'), c.req.raw.signal)),
   )
 
   app.post(
     '/api/admin/users',
-    answers({ 201: CreatedUser }, 'conflict'),
+    endpoint({
+      summary: 'Creates an account and a link to set its password',
+      tag: 'Administration',
+      responses: { 201: CreatedUser },
+      errors: ['conflict'],
+    }),
     admin,
     validate('json', CreateUserRequest),
     async (c) => {
@@ -41,14 +49,27 @@ export function administrationWeb(deps: AdministrationWebDeps) {
     },
   )
 
-  app.get('/api/admin/users/:id', answers({ 200: OneAdminUser }, 'not_found'), admin, (c) =>
-    c.json({ user: getUserDetail(deps, c.req.param('id')) }),
+  app.get(
+    '/api/admin/users/:id',
+    endpoint({
+      summary: 'Returns an account with its resources',
+      tag: 'Administration',
+      responses: { 200: OneAdminUser },
+      errors: ['not_found'],
+    }),
+    admin,
+    (c) => c.json({ user: getUserDetail(deps, c.req.param('id')) }),
   )
 
   app.patch(
     '/api/admin/users/:id',
-    answers({ 200: ChangedAdminUser }, 'payment_required', 'not_found', 'conflict'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Changes plan, credits or access of an account',
+      tag: 'Administration',
+      responses: { 200: ChangedAdminUser },
+      errors: ['payment_required', 'not_found', 'conflict'],
+      worksOnFullDisk: true,
+    }),
     admin,
     validate('json', AccountChange),
     async (c) => {
@@ -57,8 +78,16 @@ export function administrationWeb(deps: AdministrationWebDeps) {
     },
   )
 
-  app.delete('/api/admin/users/:id/sessions', answers({ 200: EndedSessions }, 'not_found'), admin, async (c) =>
-    c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
+  app.delete(
+    '/api/admin/users/:id/sessions',
+    endpoint({
+      summary: 'Ends all sessions of an account',
+      tag: 'Administration',
+      responses: { 200: EndedSessions },
+      errors: ['not_found'],
+    }),
+    admin,
+    async (c) => c.json({ success: true, ended: await endAccountSessions(deps, callerOf(c), c.req.param('id')) }),
   )
 
   return app

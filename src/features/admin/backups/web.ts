@@ -1,8 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { write } from '../../../db/write.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
@@ -17,7 +16,7 @@ export type BackupsWebDeps = OrderDeps & OverviewDeps & SetBackupPlanDeps & { gu
 
 /** A client that takes nothing of a download for so long is dropped. */
 const STALLED_SECONDS = 60
-const ordered = answers({ 202: BackupOrdered }, 'not_found', 'conflict', 'unavailable')
+const ordered: Responses = { responses: { 202: BackupOrdered }, errors: ['not_found', 'conflict', 'unavailable'] }
 
 /** Backups as admins see them. What takes its time is ordered, and the overview tells how it goes. */
 export function backupsWeb(deps: BackupsWebDeps) {
@@ -29,13 +28,26 @@ export function backupsWeb(deps: BackupsWebDeps) {
   }
   const locate = async (name: string) => deps.shelf.locate((await getShelved(deps.shelf, name)).name)
 
-  app.get('/api/admin/backups', answers({ 200: BackupOverview }, 'unavailable'), admin, async (c) =>
-    c.json(await getBackupOverview(deps)),
+  app.get(
+    '/api/admin/backups',
+    endpoint({
+      summary: 'Lists backups and restore test results',
+      tag: 'Backups',
+      responses: { 200: BackupOverview },
+      errors: ['unavailable'],
+    }),
+    admin,
+    async (c) => c.json(await getBackupOverview(deps)),
   )
 
   app.put(
     '/api/admin/backups',
-    answers({ 200: BackupOverview }, 'conflict', 'unavailable'),
+    endpoint({
+      summary: 'Sets backup schedule, destination and retention',
+      tag: 'Backups',
+      responses: { 200: BackupOverview },
+      errors: ['conflict', 'unavailable'],
+    }),
     admin,
     validate('json', BackupsRequest),
     async (c) => {
@@ -47,27 +59,52 @@ export function backupsWeb(deps: BackupsWebDeps) {
     },
   )
 
-  app.post('/api/admin/backups', answers({ 202: BackupOrdered }, 'conflict', 'unavailable'), admin, (c) =>
-    order(c, { kind: 'backup' }),
+  app.post(
+    '/api/admin/backups',
+    endpoint({
+      summary: 'Creates a backup now',
+      tag: 'Backups',
+      responses: { 202: BackupOrdered },
+      errors: ['conflict', 'unavailable'],
+    }),
+    admin,
+    (c) => order(c, { kind: 'backup' }),
   )
 
-  app.post('/api/admin/backups/:name/verify', ordered, routeTraits({ worksOnFullDisk: true }), admin, async (c) =>
-    order(c, { kind: 'verify', file: await locate(c.req.param('name')) }),
+  app.post(
+    '/api/admin/backups/:name/verify',
+    endpoint({ summary: 'Verifies a backup', tag: 'Backups', ...ordered, worksOnFullDisk: true }),
+    admin,
+    async (c) => order(c, { kind: 'verify', file: await locate(c.req.param('name')) }),
   )
 
-  app.post('/api/admin/backups/:name/drill', ordered, admin, async (c) =>
-    order(c, { kind: 'drill', file: await locate(c.req.param('name')) }),
+  app.post(
+    '/api/admin/backups/:name/drill',
+    endpoint({ summary: 'Runs a restore test of a backup', tag: 'Backups', ...ordered }),
+    admin,
+    async (c) => order(c, { kind: 'drill', file: await locate(c.req.param('name')) }),
   )
 
-  app.post('/api/admin/backups/:name/restore', ordered, admin, validate('json', RestoreAgentRequest), async (c) => {
-    const { agentId, replace } = c.req.valid('json')
-    return order(c, { kind: 'restore', file: await locate(c.req.param('name')), agentId, replaces: replace })
-  })
+  app.post(
+    '/api/admin/backups/:name/restore',
+    endpoint({ summary: 'Restores one agent from a backup', tag: 'Backups', ...ordered }),
+    admin,
+    validate('json', RestoreAgentRequest),
+    async (c) => {
+      const { agentId, replace } = c.req.valid('json')
+      return order(c, { kind: 'restore', file: await locate(c.req.param('name')), agentId, replaces: replace })
+    },
+  )
 
   // As it stands there: one that is sealed stays sealed.
   app.get(
     '/api/admin/backups/:name/download',
-    answers({ 200: 'application/octet-stream' }, 'not_found', 'unavailable'),
+    endpoint({
+      summary: 'Downloads a backup',
+      tag: 'Backups',
+      responses: { 200: 'application/octet-stream' },
+      errors: ['not_found', 'unavailable'],
+    }),
     admin,
     async (c) => {
       const { name, sizeBytes } = await getShelved(deps.shelf, c.req.param('name'))

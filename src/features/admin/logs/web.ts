@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -11,8 +11,12 @@ export type LogsWebDeps = { guards: Guards; logTail: Pick<LogTail, 'read'> }
 /** The last lines of the server's log, for administrators. */
 export function logsWeb(deps: LogsWebDeps) {
   const app = new Hono<WebEnv>()
-  app.get('/api/admin/logs', answers({ 200: LogPage }), deps.guards.admin, validate('query', LogQuery), (c) =>
-    c.json(deps.logTail.read(c.req.valid('query'))),
+  app.get(
+    '/api/admin/logs',
+    endpoint({ summary: 'Lists recent server log lines', tag: 'Administration', responses: { 200: LogPage } }),
+    deps.guards.admin,
+    validate('query', LogQuery),
+    (c) => c.json(deps.logTail.read(c.req.valid('query'))),
   )
   return app
 }

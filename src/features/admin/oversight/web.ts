@@ -1,10 +1,9 @@
 import { type Context, Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { ShownSetting } from '../../../core/settings/show.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { listAudit } from '../../accounts/audit/list-audit.ts'
@@ -42,40 +41,68 @@ export type OversightWebDeps = LifecycleDeps &
 export function oversightWeb(deps: OversightWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
-  const worksOnFullDisk = routeTraits({ worksOnFullDisk: true })
+  const worksOnFullDisk: RouteOptions = { worksOnFullDisk: true }
 
-  app.get('/api/admin/agents', answers({ 200: OverseenAgentList }), admin, validate('query', AgentsQuery), async (c) =>
-    c.json(await listAllAgents(deps.db, c.req.valid('query'), c.req.raw.signal)),
+  app.get(
+    '/api/admin/agents',
+    endpoint({ summary: 'Lists or searches all agents', tag: 'Administration', responses: { 200: OverseenAgentList } }),
+    admin,
+    validate('query', AgentsQuery),
+    async (c) => c.json(await listAllAgents(deps.db, c.req.valid('query'), c.req.raw.signal)),
   )
 
   app.post(
     '/api/admin/agents/:id/stop',
-    answers({ 200: StoppedAgent }, 'not_found', 'internal', 'unavailable'),
-    worksOnFullDisk,
+    endpoint({
+      summary: "Stops any user's agent",
+      tag: 'Administration',
+      responses: { 200: StoppedAgent },
+      errors: ['not_found', 'internal', 'unavailable'],
+      ...worksOnFullDisk,
+    }),
     admin,
     validateAnyBody(NoBody),
     async (c) => c.json({ agent: await stopAnyAgent(deps, callerOf(c), c.req.param('id')) }),
   )
 
-  app.get('/api/admin/jobs', answers({ 200: JobList }), admin, validate('query', JobsQuery), (c) =>
-    c.json(listJobs(deps, c.req.valid('query'))),
+  app.get(
+    '/api/admin/jobs',
+    endpoint({ summary: 'Lists background jobs by state', tag: 'Administration', responses: { 200: JobList } }),
+    admin,
+    validate('query', JobsQuery),
+    (c) => c.json(listJobs(deps, c.req.valid('query'))),
   )
 
   app.post(
     '/api/admin/jobs/:id/retry',
-    answers({ 200: RetriedJob }, 'not_found', 'conflict'),
-    worksOnFullDisk,
+    endpoint({
+      summary: 'Retries a failed job',
+      tag: 'Administration',
+      responses: { 200: RetriedJob },
+      errors: ['not_found', 'conflict'],
+      ...worksOnFullDisk,
+    }),
     admin,
     validateAnyBody(NoBody),
     async (c) => c.json({ job: await retryJob(deps, callerOf(c), c.req.param('id')) }),
   )
 
-  app.get('/api/admin/health', answers({ 200: HouseHealth }), admin, async (c) => c.json(await getHouseHealth(deps)))
+  app.get(
+    '/api/admin/health',
+    endpoint({ summary: 'Returns the health of the platform', tag: 'Administration', responses: { 200: HouseHealth } }),
+    admin,
+    async (c) => c.json(await getHouseHealth(deps)),
+  )
 
   app.post(
     '/api/admin/mail/test',
-    answers({ 200: MailTest }, 'unavailable'),
-    worksOnFullDisk,
+    endpoint({
+      summary: 'Sends a test email to you',
+      tag: 'Administration',
+      responses: { 200: MailTest },
+      errors: ['unavailable'],
+      ...worksOnFullDisk,
+    }),
     admin,
     limitRate(() => deps.requestsPerMinute.password, 'Too many requests'),
     validateAnyBody(NoBody),
@@ -86,12 +113,23 @@ export function oversightWeb(deps: OversightWebDeps) {
     },
   )
 
-  app.get('/api/admin/settings', answers({ 200: SettingsInEffect }), admin, (c) =>
-    c.json({ settings: deps.shownSettings }),
+  app.get(
+    '/api/admin/settings',
+    endpoint({
+      summary: 'Lists effective settings without secrets',
+      tag: 'Administration',
+      responses: { 200: SettingsInEffect },
+    }),
+    admin,
+    (c) => c.json({ settings: deps.shownSettings }),
   )
 
-  app.get('/api/admin/audit', answers({ 200: NamedAuditList }), admin, validate('query', AuditQuery), (c) =>
-    c.json(nameAudit(deps.db, listAudit(deps.db, c.req.valid('query')))),
+  app.get(
+    '/api/admin/audit',
+    endpoint({ summary: 'Lists audit log entries', tag: 'Administration', responses: { 200: NamedAuditList } }),
+    admin,
+    validate('query', AuditQuery),
+    (c) => c.json(nameAudit(deps.db, listAudit(deps.db, c.req.valid('query')))),
   )
 
   return app

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { Overview } from './schemas.ts'
@@ -9,8 +9,15 @@ import { type OverviewDeps, showOverview } from './show.ts'
 export function overviewWeb(deps: OverviewDeps & { guards: Pick<Guards, 'signedIn'> }) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/overview', answers({ 200: Overview }), deps.guards.signedIn, (c) =>
-    c.json(showOverview(deps, c.var.user)),
+  app.get(
+    '/api/overview',
+    endpoint({
+      summary: 'Returns alerts, spending and recent conversations',
+      tag: 'Overview',
+      responses: { 200: Overview },
+    }),
+    deps.guards.signedIn,
+    (c) => c.json(showOverview(deps, c.var.user)),
   )
 
   return app

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -25,17 +25,32 @@ export function personalDataWeb(deps: PersonalDataWebDeps) {
   const { withSession } = deps.guards
   const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
-  app.get('/api/settings/export', answers({ 200: 'application/json' }, 'not_found'), withSession, seldom(), (c) =>
-    sendExport(c, deps, () => ({
-      name: 'stead-account.json',
-      type: 'application/json; charset=utf-8',
-      pieces: exportAccount(deps, c.var.user.id),
-    })),
+  app.get(
+    '/api/settings/export',
+    endpoint({
+      summary: 'Exports all data of your account',
+      tag: 'Account',
+      responses: { 200: 'application/json' },
+      errors: ['not_found'],
+    }),
+    withSession,
+    seldom(),
+    (c) =>
+      sendExport(c, deps, () => ({
+        name: 'stead-account.json',
+        type: 'application/json; charset=utf-8',
+        pieces: exportAccount(deps, c.var.user.id),
+      })),
   )
 
   app.delete(
     '/api/settings/account',
-    answers({ 200: Done }, 'not_found', 'limited'),
+    endpoint({
+      summary: 'Deletes your account and its data',
+      tag: 'Account',
+      responses: { 200: Done },
+      errors: ['not_found', 'limited'],
+    }),
     withSession,
     seldom(),
     validate('json', DeleteAccountRequest),

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
@@ -22,11 +22,21 @@ export function servicesWeb(deps: ServicesWebDeps) {
   const { admin } = deps.guards
   const by = (c: Context<WebEnv>) => ({ id: c.var.user.id, address: c.env.address })
 
-  app.get('/api/admin/services', answers({ 200: Services }), admin, async (c) => c.json(await showServices(deps)))
+  app.get(
+    '/api/admin/services',
+    endpoint({ summary: 'Lists services and who configured them', tag: 'Services', responses: { 200: Services } }),
+    admin,
+    async (c) => c.json(await showServices(deps)),
+  )
 
   app.put(
     '/api/admin/services/providers/:id',
-    answers({ 200: Services }, 'not_found', 'conflict', 'limited', 'upstream_failed', 'upstream_timeout'),
+    endpoint({
+      summary: 'Tests and saves a provider key',
+      tag: 'Services',
+      responses: { 200: Services },
+      errors: ['not_found', 'conflict', 'limited', 'upstream_failed', 'upstream_timeout'],
+    }),
     admin,
     validate('json', ProviderRequest),
     async (c) => {
@@ -37,7 +47,12 @@ export function servicesWeb(deps: ServicesWebDeps) {
 
   app.post(
     '/api/admin/services/providers/:id/test',
-    answers({ 200: ProviderTest }, 'not_found', 'limited', 'upstream_failed', 'upstream_timeout'),
+    endpoint({
+      summary: 'Tests a provider without saving it',
+      tag: 'Services',
+      responses: { 200: ProviderTest },
+      errors: ['not_found', 'limited', 'upstream_failed', 'upstream_timeout'],
+    }),
     admin,
     validateAnyBody(ProviderRequest),
     async (c) => c.json(await testProvider(deps, c.req.param('id'), c.req.valid('json'))),
@@ -45,7 +60,12 @@ export function servicesWeb(deps: ServicesWebDeps) {
 
   app.delete(
     '/api/admin/services/providers/:id',
-    answers({ 200: Services }, 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Deletes a provider key',
+      tag: 'Services',
+      responses: { 200: Services },
+      errors: ['not_found', 'conflict'],
+    }),
     admin,
     async (c) => {
       await forgetProvider(deps, by(c), c.req.param('id'))
@@ -55,7 +75,12 @@ export function servicesWeb(deps: ServicesWebDeps) {
 
   app.put(
     '/api/admin/services/mail',
-    answers({ 200: Services }, 'conflict'),
+    endpoint({
+      summary: 'Tests and saves a mail server',
+      tag: 'Services',
+      responses: { 200: Services },
+      errors: ['conflict'],
+    }),
     admin,
     validate('json', MailRequest),
     async (c) => {
@@ -64,10 +89,20 @@ export function servicesWeb(deps: ServicesWebDeps) {
     },
   )
 
-  app.delete('/api/admin/services/mail', answers({ 200: Services }, 'conflict'), admin, async (c) => {
-    await forgetMail(deps, by(c))
-    return c.json(await showServices(deps))
-  })
+  app.delete(
+    '/api/admin/services/mail',
+    endpoint({
+      summary: 'Deletes the mail server',
+      tag: 'Services',
+      responses: { 200: Services },
+      errors: ['conflict'],
+    }),
+    admin,
+    async (c) => {
+      await forgetMail(deps, by(c))
+      return c.json(await showServices(deps))
+    },
+  )
 
   return app
 }

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { ReleaseFeed } from './release-feed.ts'
@@ -10,8 +10,15 @@ export type UpdatesWebDeps = { guards: Guards; releaseFeed: Pick<ReleaseFeed, 'r
 /** The newest release, for administrators. */
 export function updatesWeb(deps: UpdatesWebDeps) {
   const app = new Hono<WebEnv>()
-  app.get('/api/admin/update', answers({ 200: UpdateNotice }), deps.guards.admin, (c) =>
-    c.json(deps.releaseFeed.read()),
+  app.get(
+    '/api/admin/update',
+    endpoint({
+      summary: 'Returns the newest release of the feed',
+      tag: 'Administration',
+      responses: { 200: UpdateNotice },
+    }),
+    deps.guards.admin,
+    (c) => c.json(deps.releaseFeed.read()),
   )
   return app
 }

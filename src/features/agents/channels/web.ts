@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -25,18 +25,41 @@ export function channelsWeb(deps: ChannelsWebDeps) {
     address: c.env.address,
   })
 
-  app.get('/api/agents/:id/channels', answers({ 200: ChannelList }, 'not_found'), signedIn, async (c) =>
-    c.json(await listAgentChannels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'))),
+  app.get(
+    '/api/agents/:id/channels',
+    endpoint({
+      summary: 'Lists messengers and allowed senders of an agent',
+      tag: 'Channels',
+      responses: { 200: ChannelList },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    async (c) => c.json(await listAgentChannels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'))),
   )
 
-  app.get('/api/agents/:id/channels/mail', answers({ 200: MailChannel }, 'not_found'), signedIn, (c) => {
-    const { id } = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
-    return c.json(showMailChannel(deps.db, deps.agentMail, id))
-  })
+  app.get(
+    '/api/agents/:id/channels/mail',
+    endpoint({
+      summary: 'Returns the mail channel of an agent',
+      tag: 'Channels',
+      responses: { 200: MailChannel },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    (c) => {
+      const { id } = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
+      return c.json(showMailChannel(deps.db, deps.agentMail, id))
+    },
+  )
 
   app.put(
     '/api/agents/:id/channels/mail',
-    answers({ 200: MailChannel }, 'not_found', 'unavailable'),
+    endpoint({
+      summary: 'Changes the mail channel of an agent',
+      tag: 'Channels',
+      responses: { 200: MailChannel },
+      errors: ['not_found', 'unavailable'],
+    }),
     signedIn,
     validate('json', MailChannelRequest),
     async (c) => c.json(await switchMailChannel(deps, toDecider(c), c.req.param('id'), c.req.valid('json'))),
@@ -44,7 +67,12 @@ export function channelsWeb(deps: ChannelsWebDeps) {
 
   app.post(
     '/api/agents/:id/channels/:name/pairings/:code',
-    answers({ 200: ChannelChanged }, 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Approves a sender by pairing code',
+      tag: 'Channels',
+      responses: { 200: ChannelChanged },
+      errors: ['not_found', 'conflict'],
+    }),
     signedIn,
     validate('json', PairingDecision),
     async (c) => {
@@ -56,7 +84,12 @@ export function channelsWeb(deps: ChannelsWebDeps) {
 
   app.delete(
     '/api/agents/:id/channels/:name/people/:personId',
-    answers({ 200: ChannelChanged }, 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Removes an allowed sender from an agent',
+      tag: 'Channels',
+      responses: { 200: ChannelChanged },
+      errors: ['not_found', 'conflict'],
+    }),
     signedIn,
     async (c) => {
       const { id, name: channel, personId } = c.req.param()

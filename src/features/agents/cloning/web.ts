@@ -1,10 +1,9 @@
 import { Hono } from 'hono'
 import { VERSION } from '../../../core/version.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/agents.ts'
@@ -28,27 +27,40 @@ export function cloningWeb(deps: CloningWebDeps) {
     limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
   )
 
-  app.get('/api/agents/clone', answers({ 200: CloneService }), async (c) => {
-    const { chainId, token, payTo, isConfigured } = deps.clonePayments.terms
-    const user = await deps.guards.findUser(c)
-    const body: CloneService = {
-      service: 'stead-clone',
-      version: VERSION,
-      protocol: 'x402-tempo',
-      clonePrice: CLONE_PRICE,
-      chainId,
-      configured: isConfigured,
-      tokenAddress: token,
-      payTo,
-      ...(user && { memo: memoFor(deps, user.id) }),
-    }
-    return c.json(body)
-  })
+  app.get(
+    '/api/agents/clone',
+    endpoint({
+      summary: 'Returns the price and requirements of a clone',
+      tag: 'Clones',
+      responses: { 200: CloneService },
+    }),
+    async (c) => {
+      const { chainId, token, payTo, isConfigured } = deps.clonePayments.terms
+      const user = await deps.guards.findUser(c)
+      const body: CloneService = {
+        service: 'stead-clone',
+        version: VERSION,
+        protocol: 'x402-tempo',
+        clonePrice: CLONE_PRICE,
+        chainId,
+        configured: isConfigured,
+        tokenAddress: token,
+        payTo,
+        ...(user && { memo: memoFor(deps, user.id) }),
+      }
+      return c.json(body)
+    },
+  )
 
   app.post(
     '/api/agents/clone',
-    answers({ 200: Cloned }, 'payment_required', 'not_found', 'conflict', 'limited', 'unavailable'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Clones an agent',
+      tag: 'Clones',
+      responses: { 200: Cloned },
+      errors: ['payment_required', 'not_found', 'conflict', 'limited', 'unavailable'],
+      scope: 'agents',
+    }),
     deps.guards.signedIn,
     validate('json', CloneRequest),
     deps.idempotency.forUser,

@@ -1,6 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
@@ -28,7 +28,12 @@ export function deploymentsBackend(deps: DeploymentsBackendDeps) {
 
   app.post(
     '/api/deployments',
-    answers({ 200: DeployedAgent, 201: DeployedAgent }, 'payment_required', 'not_found', 'conflict', 'unavailable'),
+    endpoint({
+      summary: 'Deploys an agent for a user',
+      tag: 'Deployments',
+      responses: { 200: DeployedAgent, 201: DeployedAgent },
+      errors: ['payment_required', 'not_found', 'conflict', 'unavailable'],
+    }),
     limitRate(() => deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
     internalKey,
     validate('json', DeploymentRequest),

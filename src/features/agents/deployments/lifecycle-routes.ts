@@ -1,8 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent, openTokens } from '../registry/agents.ts'
@@ -36,8 +35,8 @@ import {
   UpdateImageRequest,
 } from './schemas.ts'
 
-const ofAgents = routeTraits({ scope: 'agents' })
-const ofAgentsOnFullDisk = routeTraits({ scope: 'agents', worksOnFullDisk: true })
+const ofAgents: RouteOptions = { scope: 'agents' }
+const ofAgentsOnFullDisk: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 
 /** Who is let in, and in which words the status of an agent is told there (decisions, 19). */
 type LifecycleFace = {
@@ -47,17 +46,23 @@ type LifecycleFace = {
 
 type LifecycleRouteDeps = LifecycleDeps & DeleteDeps
 
-const startAnswers = answers({ 200: ChangedStatus }, 'not_found', 'conflict', 'internal')
-const stopAnswers = answers({ 200: ChangedStatus }, 'not_found', 'internal')
-const restartAnswers = answers({ 200: RestartedAgent }, 'not_found', 'conflict', 'internal')
-const updateAnswers = answers({ 200: UpdatedImage }, 'not_found', 'conflict', 'internal')
-const repairAnswers = answers({ 200: RepairedAgent }, 'not_found', 'conflict', 'internal')
-const listAnswers = answers({ 200: DeploymentList }, 'not_found')
-const snapshotAnswers = answers({ 200: SnapshotList }, 'not_found')
-const restoreAnswers = answers({ 200: RestoredSnapshot }, 'not_found', 'conflict', 'internal')
-const deleteAnswers = answers({ 200: DeletedAgent }, 'internal')
-const tokenAnswers = answers({ 200: AgentToken }, 'not_found')
-const rotateTokenAnswers = answers({ 200: RotatedToken }, 'not_found', 'conflict', 'internal')
+const startAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict', 'internal'] }
+const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'internal'] }
+const restartAnswers: Responses = { responses: { 200: RestartedAgent }, errors: ['not_found', 'conflict', 'internal'] }
+const updateAnswers: Responses = { responses: { 200: UpdatedImage }, errors: ['not_found', 'conflict', 'internal'] }
+const repairAnswers: Responses = { responses: { 200: RepairedAgent }, errors: ['not_found', 'conflict', 'internal'] }
+const listAnswers: Responses = { responses: { 200: DeploymentList }, errors: ['not_found'] }
+const snapshotAnswers: Responses = { responses: { 200: SnapshotList }, errors: ['not_found'] }
+const restoreAnswers: Responses = {
+  responses: { 200: RestoredSnapshot },
+  errors: ['not_found', 'conflict', 'internal'],
+}
+const deleteAnswers: Responses = { responses: { 200: DeletedAgent }, errors: ['internal'] }
+const tokenAnswers: Responses = { responses: { 200: AgentToken }, errors: ['not_found'] }
+const rotateTokenAnswers: Responses = {
+  responses: { 200: RotatedToken },
+  errors: ['not_found', 'conflict', 'internal'],
+}
 
 /** What owners can do to their agents. */
 export function lifecycleWeb(deps: LifecycleRouteDeps & { guards: Pick<Guards, 'owner'> }) {
@@ -73,44 +78,78 @@ export function lifecycleBackend(deps: LifecycleRouteDeps & { internalKey: Inter
 function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.post('/api/agents/:id/start', startAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, status: toStatus(agent.status) })
-  })
+  app.post(
+    '/api/agents/:id/start',
+    endpoint({ summary: 'Starts an agent', tag: 'Deployments', ...startAnswers, ...ofAgents }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await startAgent(deps, c.var.principal, c.req.param('id'))
+      return c.json({ success: true, status: toStatus(agent.status) })
+    },
+  )
 
-  app.post('/api/agents/:id/stop', stopAnswers, ofAgentsOnFullDisk, guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, status: toStatus(agent.status) })
-  })
+  app.post(
+    '/api/agents/:id/stop',
+    endpoint({ summary: 'Stops an agent', tag: 'Deployments', ...stopAnswers, ...ofAgentsOnFullDisk }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await stopAgent(deps, c.var.principal, c.req.param('id'))
+      return c.json({ success: true, status: toStatus(agent.status) })
+    },
+  )
 
-  app.post('/api/agents/:id/restart', restartAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
-    const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
-    // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
-    const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
-    return c.json({
-      success: true,
-      status: toStatus(agent.status),
-      ...healing,
-      runtimeVersion: agent.runtimeVersion,
-    })
-  })
+  app.post(
+    '/api/agents/:id/restart',
+    endpoint({ summary: 'Restarts an agent', tag: 'Deployments', ...restartAnswers, ...ofAgents }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
+      // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
+      const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
+      return c.json({
+        success: true,
+        status: toStatus(agent.status),
+        ...healing,
+        runtimeVersion: agent.runtimeVersion,
+      })
+    },
+  )
 
-  app.post('/api/agents/:id/update', updateAnswers, ofAgents, guard, validateAnyBody(UpdateImageRequest), async (c) => {
-    const { image } = c.req.valid('json')
-    const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
-    const status = toStatus(agent.status)
-    return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
-  })
+  app.post(
+    '/api/agents/:id/update',
+    endpoint({
+      summary: 'Updates an agent to another version or image',
+      tag: 'Deployments',
+      ...updateAnswers,
+      ...ofAgents,
+    }),
+    guard,
+    validateAnyBody(UpdateImageRequest),
+    async (c) => {
+      const { image } = c.req.valid('json')
+      const { agent, ...outcome } = await updateUserAgent(deps, c.var.principal, c.req.param('id'), image)
+      const status = toStatus(agent.status)
+      return c.json({ success: true, status, ...outcome, runtimeVersion: agent.runtimeVersion })
+    },
+  )
 
-  app.post('/api/agents/:id/repair', repairAnswers, ofAgents, guard, validateAnyBody(NoBody), async (c) => {
-    await repairUserAgent(deps, c.var.principal, c.req.param('id'))
-    return c.json({ success: true, message: 'Agent repaired successfully' })
-  })
+  app.post(
+    '/api/agents/:id/repair',
+    endpoint({ summary: 'Repairs an unhealthy agent', tag: 'Deployments', ...repairAnswers, ...ofAgents }),
+    guard,
+    validateAnyBody(NoBody),
+    async (c) => {
+      await repairUserAgent(deps, c.var.principal, c.req.param('id'))
+      return c.json({ success: true, message: 'Agent repaired successfully' })
+    },
+  )
 
   app.post(
     '/api/agents/:id/reset-memory',
-    repairAnswers,
-    ofAgentsOnFullDisk,
+    endpoint({ summary: 'Clears the memory of an agent', tag: 'Deployments', ...repairAnswers, ...ofAgentsOnFullDisk }),
     guard,
     validateAnyBody(NoBody),
     async (c) => {
@@ -119,16 +158,26 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
     },
   )
 
-  app.get('/api/agents/:id/deployments', listAnswers, guard, (c) => {
-    const deployments = listDeployments(deps.db, c.var.principal, c.req.param('id'))
-    return c.json({ deployments, count: deployments.length })
-  })
+  app.get(
+    '/api/agents/:id/deployments',
+    endpoint({ summary: 'Lists deployments of an agent', tag: 'Deployments', ...listAnswers }),
+    guard,
+    (c) => {
+      const deployments = listDeployments(deps.db, c.var.principal, c.req.param('id'))
+      return c.json({ deployments, count: deployments.length })
+    },
+  )
 
-  app.delete('/api/agents/:id', deleteAnswers, ofAgents, guard, async (c) => {
-    const id = c.req.param('id')
-    await deleteAgent(deps, c.var.principal, id)
-    return c.json({ id, deleted: true })
-  })
+  app.delete(
+    '/api/agents/:id',
+    endpoint({ summary: 'Deletes an agent with its workspace', tag: 'Deployments', ...deleteAnswers, ...ofAgents }),
+    guard,
+    async (c) => {
+      const id = c.req.param('id')
+      await deleteAgent(deps, c.var.principal, id)
+      return c.json({ id, deleted: true })
+    },
+  )
 
   return app.route('/', snapshotRoutes(deps, { guard, toStatus })).route('/', tokenRoutes(deps, { guard, toStatus }))
 }
@@ -136,15 +185,19 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
 function snapshotRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/snapshots', snapshotAnswers, guard, async (c) => {
-    const snapshots = await listSnapshots(deps, c.var.principal, c.req.param('id'))
-    return c.json({ snapshots, count: snapshots.length })
-  })
+  app.get(
+    '/api/agents/:id/snapshots',
+    endpoint({ summary: 'Lists snapshots of an agent', tag: 'Deployments', ...snapshotAnswers }),
+    guard,
+    async (c) => {
+      const snapshots = await listSnapshots(deps, c.var.principal, c.req.param('id'))
+      return c.json({ snapshots, count: snapshots.length })
+    },
+  )
 
   app.post(
     '/api/agents/:id/snapshots/:snapshotId/restore',
-    restoreAnswers,
-    ofAgents,
+    endpoint({ summary: 'Restores a snapshot of an agent', tag: 'Deployments', ...restoreAnswers, ...ofAgents }),
     guard,
     validateAnyBody(NoBody),
     async (c) => {
@@ -160,15 +213,24 @@ function snapshotRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycle
 function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/token', tokenAnswers, ofAgents, guard, (c) => {
-    const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
-    return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
-  })
+  app.get(
+    '/api/agents/:id/token',
+    endpoint({ summary: "Returns the token of an agent's gateway", tag: 'Deployments', ...tokenAnswers, ...ofAgents }),
+    guard,
+    (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
+    },
+  )
 
   app.post(
     '/api/agents/:id/token/rotate',
-    rotateTokenAnswers,
-    ofAgentsOnFullDisk,
+    endpoint({
+      summary: "Rotates the token of an agent's gateway",
+      tag: 'Deployments',
+      ...rotateTokenAnswers,
+      ...ofAgentsOnFullDisk,
+    }),
     guard,
     validateAnyBody(NoBody),
     async (c) => {
@@ -181,8 +243,12 @@ function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFac
   // Nobody but the agent needs its new token.
   app.post(
     '/api/agents/:id/platform-token/rotate',
-    startAnswers,
-    ofAgentsOnFullDisk,
+    endpoint({
+      summary: 'Rotates the platform token of an agent',
+      tag: 'Deployments',
+      ...startAnswers,
+      ...ofAgentsOnFullDisk,
+    }),
     guard,
     validateAnyBody(NoBody),
     async (c) => {

@@ -4,7 +4,7 @@ import type { Log } from '../../../core/log.ts'
 import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
@@ -41,7 +41,12 @@ export function deploymentsWeb(deps: DeploymentsWebDeps) {
 
   app.get(
     '/api/agents/:id/events',
-    answers({ 200: 'text/event-stream' }, 'not_found', 'limited'),
+    endpoint({
+      summary: 'Streams the status of an agent',
+      tag: 'Deployments',
+      responses: { 200: 'text/event-stream' },
+      errors: ['not_found', 'limited'],
+    }),
     deps.guards.signedIn,
     (c) => {
       const principal = { kind: 'user', user: c.var.user } as const

@@ -4,11 +4,9 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { describeMiddleware, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { label } from '../../../http/guard-label.ts'
 import { type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
@@ -41,8 +39,13 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 
   app.post(
     '/api/register-home',
-    answers({ 200: RegisteredInstallation }, 'limited', 'internal'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Registers a home installation',
+      tag: 'Machines',
+      responses: { 200: RegisteredInstallation },
+      errors: ['limited', 'internal'],
+      scope: 'agents',
+    }),
     installer,
     validate('json', RegisterHomeRequest, REFUSED),
     async (c) => {
@@ -53,8 +56,13 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 
   app.post(
     '/api/register-link',
-    answers({ 200: RegisteredInstallation }, 'limited'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Links a remote gateway',
+      tag: 'Machines',
+      responses: { 200: RegisteredInstallation },
+      errors: ['limited'],
+      scope: 'agents',
+    }),
     installer,
     validate('json', RegisterLinkRequest, REFUSED),
     async (c) => {
@@ -63,14 +71,22 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
     },
   )
 
-  app.get('/api/installations', answers({ 200: Installations }), deps.internalKey, (c) =>
-    sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps.db, c.var.principal) }),
+  app.get(
+    '/api/installations',
+    endpoint({ summary: 'Lists registered machines', tag: 'Machines', responses: { 200: Installations } }),
+    deps.internalKey,
+    (c) => sendPieces(c, deps, { type: 'application/json', pieces: listInstallations(deps.db, c.var.principal) }),
   )
 
   app.post(
     '/api/heartbeat',
-    answers({ 200: NotedHeartbeat }, 'unauthenticated', 'forbidden', 'not_found', 'limited'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: "Records a machine's heartbeat",
+      tag: 'Machines',
+      responses: { 200: NotedHeartbeat },
+      errors: ['unauthenticated', 'forbidden', 'not_found', 'limited'],
+      worksOnFullDisk: true,
+    }),
     validateAnyBody(HeartbeatRequest),
     async (c) => {
       await noteHeartbeat(deps, c.req.valid('json'))
@@ -86,8 +102,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
  * @throws AppError as the internal key's guard; `unauthenticated` for a key that nobody has, `forbidden` SCOPE_REQUIRED.
  */
 function requireInstaller({ guards, internalKey }: Pick<InstallationsBackendDeps, 'guards' | 'internalKey'>) {
-  return label(
-    'installer',
+  return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
       if (!readBearer(c.req.header('authorization'))?.startsWith('sk_')) return internalKey(c, next)
       const user = await guards.findUser(c)
@@ -96,5 +111,6 @@ function requireInstaller({ guards, internalKey }: Pick<InstallationsBackendDeps
       c.set('holder', user.id)
       await next()
     }),
+    { guard: 'installer' },
   )
 }

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { Labels, LabelsRequest } from '../management/schemas.ts'
@@ -14,8 +13,13 @@ export function labelsWeb(deps: { db: Db; guards: Pick<Guards, 'signedIn'> }) {
 
   app.put(
     '/api/agents/:id/labels',
-    answers({ 200: Labels }, 'not_found'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Replaces the labels of an agent',
+      tag: 'Agents',
+      responses: { 200: Labels },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
     deps.guards.signedIn,
     validate('json', LabelsRequest),
     async (c) => {

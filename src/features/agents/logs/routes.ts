@@ -1,7 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { createLogStream, getLogHistory, type LogRouteDeps, listActiveLogs, stopLogStreams } from './read.ts'
 import { ActiveLogs, LogHistory, LogHistoryQuery, LogStreamQuery } from './schemas.ts'
@@ -12,11 +11,21 @@ export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEn
   const stream = createLogStream(deps)
 
   // Registered before the other paths, where `active` would be the id of an agent.
-  app.get('/api/logs/active', answers({ 200: ActiveLogs }), guard, (c) => c.json(listActiveLogs(deps, c.var.principal)))
+  app.get(
+    '/api/logs/active',
+    endpoint({ summary: 'Lists your open log streams', tag: 'Logs', responses: { 200: ActiveLogs } }),
+    guard,
+    (c) => c.json(listActiveLogs(deps, c.var.principal)),
+  )
 
   app.get(
     '/api/logs/:agentId/stream',
-    answers({ 200: 'text/event-stream' }, 'not_found', 'limited'),
+    endpoint({
+      summary: 'Streams the log of an agent',
+      tag: 'Logs',
+      responses: { 200: 'text/event-stream' },
+      errors: ['not_found', 'limited'],
+    }),
     guard,
     validate('query', LogStreamQuery),
     (c) => stream(c, c.var.principal, c.req.param('agentId'), c.req.valid('query')),
@@ -24,7 +33,12 @@ export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEn
 
   app.get(
     '/api/logs/:agentId/history',
-    answers({ 200: LogHistory }, 'not_found'),
+    endpoint({
+      summary: 'Returns or searches the log of an agent',
+      tag: 'Logs',
+      responses: { 200: LogHistory },
+      errors: ['not_found'],
+    }),
     guard,
     validate('query', LogHistoryQuery),
     (c) => c.json(getLogHistory(deps, c.var.principal, c.req.param('agentId'), c.req.valid('query'))),
@@ -32,8 +46,14 @@ export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEn
 
   app.post(
     '/api/logs/:agentId/stop',
-    answers({ 200: Done }, 'not_found'),
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Ends your log streams for an agent',
+      tag: 'Logs',
+      responses: { 200: Done },
+      errors: ['not_found'],
+      scope: 'agents',
+      worksOnFullDisk: true,
+    }),
     guard,
     validateAnyBody(NoBody),
     (c) => {

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { z } from 'zod'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { sendPieces, writeJsonArray } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
@@ -35,7 +35,12 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.get(
     '/api/agents',
-    answers({ 200: BackendAgentList }, 'unauthenticated', 'forbidden', 'limited', 'internal'),
+    endpoint({
+      summary: 'Lists agents',
+      tag: 'Agents',
+      responses: { 200: BackendAgentList },
+      errors: ['unauthenticated', 'forbidden', 'limited', 'internal'],
+    }),
     internalKey,
     (c) => {
       const pages = listShort(deps.db, c.var.principal)
@@ -46,7 +51,12 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.post(
     '/api/agents',
-    answers({ 201: CreatedAgent }, ...DEPLOYMENT_REFUSALS, 'limited'),
+    endpoint({
+      summary: 'Creates an agent without deploying it',
+      tag: 'Agents',
+      responses: { 201: CreatedAgent },
+      errors: [...DEPLOYMENT_REFUSALS, 'limited'],
+    }),
     internalKey,
     validate('json', CreateAgentRequest),
     async (c) => {
@@ -57,7 +67,12 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.get(
     '/api/agents/:id',
-    answers({ 200: BackendAgent }, 'not_found', 'limited', 'internal'),
+    endpoint({
+      summary: 'Returns an agent',
+      tag: 'Agents',
+      responses: { 200: BackendAgent },
+      errors: ['not_found', 'limited', 'internal'],
+    }),
     internalKey,
     async (c) => {
       const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
@@ -84,7 +99,12 @@ export function agentsBackend(deps: AgentsBackendDeps) {
 
   app.put(
     '/api/agents/:id',
-    answers({ 200: UpdatedAgent }, ...DEPLOYMENT_REFUSALS, 'not_found'),
+    endpoint({
+      summary: 'Changes the plan or provider of an agent',
+      tag: 'Agents',
+      responses: { 200: UpdatedAgent },
+      errors: [...DEPLOYMENT_REFUSALS, 'not_found'],
+    }),
     internalKey,
     validate('json', UpdateAgentRequest),
     async (c) => {

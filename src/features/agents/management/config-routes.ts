@@ -1,7 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../registry/agents.ts'
 import { showConfig } from '../registry/config.ts'
@@ -12,15 +11,30 @@ import { type ConfigDeps, changeConfig } from './update.ts'
 export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/config', answers({ 200: ConfigResponse }, 'not_found'), guard, (c) => {
-    const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
-    return c.json({ config: showConfig(deps.sealer, agent), status: 'ok' })
-  })
+  app.get(
+    '/api/agents/:id/config',
+    endpoint({
+      summary: 'Returns the settings of an agent, secrets masked',
+      tag: 'Agents',
+      responses: { 200: ConfigResponse },
+      errors: ['not_found'],
+    }),
+    guard,
+    (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      return c.json({ config: showConfig(deps.sealer, agent), status: 'ok' })
+    },
+  )
 
   app.put(
     '/api/agents/:id/config',
-    answers({ 200: ConfigResponse }, 'payment_required', 'not_found', 'conflict', 'upstream_failed', 'unavailable'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Changes the settings of an agent',
+      tag: 'Agents',
+      responses: { 200: ConfigResponse },
+      errors: ['payment_required', 'not_found', 'conflict', 'upstream_failed', 'unavailable'],
+      scope: 'agents',
+    }),
     guard,
     validate('json', ConfigRequest),
     async (c) => {

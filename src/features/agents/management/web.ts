@@ -1,10 +1,9 @@
 import { Hono } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { findUndonePayment } from '../cloning/follow-payments.ts'
@@ -28,7 +27,7 @@ import { createAgent, type ProvisionDeps, provisionAgent, provisionAgentInBackgr
 import { CreatedWebAgent, ProvisionedAgentList, RenamedAgent, UpdatedWebAgent } from './schemas.ts'
 import { renameAgent, updateAgent } from './update.ts'
 
-const ofAgents = routeTraits({ scope: 'agents' })
+const ofAgents: RouteOptions = { scope: 'agents' }
 
 export type AgentsWebDeps = ProvisionDeps & {
   runtimes: Pick<Runtimes, 'runtimeOf'>
@@ -38,36 +37,25 @@ export type AgentsWebDeps = ProvisionDeps & {
   requestsPerMinute: { agents: number }
 }
 
-const listAnswers = answers({ 200: WebAgentList }, 'unauthenticated', 'forbidden', 'limited', 'internal')
-const provisionAnswers = answers(
-  { 201: ProvisionResponse },
-  'payment_required',
-  'not_found',
-  'conflict',
-  'limited',
-  'unavailable',
-)
-const listProvisionedAnswers = answers({ 200: ProvisionedAgentList }, 'limited')
-const createAnswers = answers(
-  { 201: CreatedWebAgent },
-  'payment_required',
-  'conflict',
-  'limited',
-  'internal',
-  'upstream_failed',
-  'unavailable',
-)
-const showAnswers = answers({ 200: WebAgentDetail }, 'not_found', 'limited', 'internal')
-const updateAnswers = answers(
-  { 200: UpdatedWebAgent },
-  'payment_required',
-  'not_found',
-  'conflict',
-  'internal',
-  'upstream_failed',
-  'unavailable',
-)
-const renameAnswers = answers({ 200: RenamedAgent }, 'not_found')
+const listAnswers: Responses = {
+  responses: { 200: WebAgentList },
+  errors: ['unauthenticated', 'forbidden', 'limited', 'internal'],
+}
+const provisionAnswers: Responses = {
+  responses: { 201: ProvisionResponse },
+  errors: ['payment_required', 'not_found', 'conflict', 'limited', 'unavailable'],
+}
+const listProvisionedAnswers: Responses = { responses: { 200: ProvisionedAgentList }, errors: ['limited'] }
+const createAnswers: Responses = {
+  responses: { 201: CreatedWebAgent },
+  errors: ['payment_required', 'conflict', 'limited', 'internal', 'upstream_failed', 'unavailable'],
+}
+const showAnswers: Responses = { responses: { 200: WebAgentDetail }, errors: ['not_found', 'limited', 'internal'] }
+const updateAnswers: Responses = {
+  responses: { 200: UpdatedWebAgent },
+  errors: ['payment_required', 'not_found', 'conflict', 'internal', 'upstream_failed', 'unavailable'],
+}
+const renameAnswers: Responses = { responses: { 200: RenamedAgent }, errors: ['not_found'] }
 
 /** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
 export function agentsWeb(deps: AgentsWebDeps) {
@@ -81,7 +69,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
     limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
   )
 
-  app.get('/api/agents', listAnswers, async (c) => {
+  app.get('/api/agents', endpoint({ summary: 'Lists agents', tag: 'Agents', ...listAnswers }), async (c) => {
     const user = await deps.guards.findUser(c)
     const agents = user ? listAgents(deps.db, { kind: 'user', user }).map((agent) => toWeb(agent)) : []
     return c.json({ agents, count: agents.length, status: 'ok' })
@@ -89,8 +77,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
 
   app.post(
     '/api/agents/provision',
-    provisionAnswers,
-    ofAgents,
+    endpoint({ summary: 'Creates an agent and deploys it', tag: 'Agents', ...provisionAnswers, ...ofAgents }),
     signedIn,
     validate('json', ProvisionRequest),
     forUser,
@@ -106,21 +93,37 @@ export function agentsWeb(deps: AgentsWebDeps) {
     },
   )
 
-  app.get('/api/agents/provision', listProvisionedAnswers, signedIn, (c) => {
-    const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
-    return c.json({ success: true, agents, count: agents.length })
-  })
+  app.get(
+    '/api/agents/provision',
+    endpoint({ summary: 'Lists your agents for provisioning clients', tag: 'Agents', ...listProvisionedAnswers }),
+    signedIn,
+    (c) => {
+      const agents = listAgents(deps.db, { kind: 'user', user: c.var.user }).map((agent) => toWeb(agent))
+      return c.json({ success: true, agents, count: agents.length })
+    },
+  )
 
-  app.post('/api/agents', createAnswers, ofAgents, signedIn, validate('json', CreateAgentRequest), async (c) => {
-    const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
-    return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
-  })
+  app.post(
+    '/api/agents',
+    endpoint({ summary: 'Creates an agent without deploying it', tag: 'Agents', ...createAnswers, ...ofAgents }),
+    signedIn,
+    validate('json', CreateAgentRequest),
+    async (c) => {
+      const agent = await createAgent(deps, c.var.user, c.req.valid('json'))
+      return c.json({ ...toCreated(agent, deps.addresses), agent: toWeb(agent) }, 201)
+    },
+  )
 
-  app.get('/api/agents/:id', showAnswers, signedIn, async (c) => {
-    const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
-    const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
-    return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok', paymentUndoneAt })
-  })
+  app.get(
+    '/api/agents/:id',
+    endpoint({ summary: 'Returns an agent', tag: 'Agents', ...showAnswers }),
+    signedIn,
+    async (c) => {
+      const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
+      const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
+      return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok', paymentUndoneAt })
+    },
+  )
 
   app.route('/', changeAgentWeb(deps))
   return app
@@ -132,22 +135,34 @@ function changeAgentWeb(deps: AgentsWebDeps) {
   const { signedIn } = deps.guards
   const toWeb = (agent: AgentRow, status?: AgentStatus) => toWebAgent(agent, deps.addresses, status)
 
-  app.put('/api/agents/:id', updateAnswers, ofAgents, signedIn, validate('json', UpdateAgentRequest), async (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    const agent = await updateAgent(deps, principal, c.req.param('id'), c.req.valid('json'))
-    const { plan, aiProvider } = agent
-    return c.json({
-      ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
-      agent: { ...toWeb(agent), plan, aiProvider },
-    })
-  })
+  app.put(
+    '/api/agents/:id',
+    endpoint({ summary: 'Changes the plan or provider of an agent', tag: 'Agents', ...updateAnswers, ...ofAgents }),
+    signedIn,
+    validate('json', UpdateAgentRequest),
+    async (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      const agent = await updateAgent(deps, principal, c.req.param('id'), c.req.valid('json'))
+      const { plan, aiProvider } = agent
+      return c.json({
+        ...toUpdated(agent, deps.addresses, toShownStatus(agent)),
+        agent: { ...toWeb(agent), plan, aiProvider },
+      })
+    },
+  )
 
-  app.patch('/api/agents/:id', renameAnswers, ofAgents, signedIn, validate('json', RenameAgentRequest), async (c) => {
-    const principal = { kind: 'user', user: c.var.user } as const
-    const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
-    const { id, name, status, updatedAt } = toWeb(agent)
-    return c.json({ success: true, agent: { id, name, status, updatedAt } })
-  })
+  app.patch(
+    '/api/agents/:id',
+    endpoint({ summary: 'Renames an agent', tag: 'Agents', ...renameAnswers, ...ofAgents }),
+    signedIn,
+    validate('json', RenameAgentRequest),
+    async (c) => {
+      const principal = { kind: 'user', user: c.var.user } as const
+      const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+      const { id, name, status, updatedAt } = toWeb(agent)
+      return c.json({ success: true, agent: { id, name, status, updatedAt } })
+    },
+  )
 
   return app
 }

@@ -1,7 +1,7 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { errorHandler } from '../../../http/errors.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
@@ -31,7 +31,12 @@ export function provisioningBackend(deps: ProvisioningBackendDeps) {
 
   app.post(
     '/api/provision',
-    answers({ 200: Provisioned }, 'payment_required', 'not_found', 'conflict', 'limited', 'unavailable'),
+    endpoint({
+      summary: 'Provisions an agent with its channels in one call',
+      tag: 'Agents',
+      responses: { 200: Provisioned },
+      errors: ['payment_required', 'not_found', 'conflict', 'limited', 'unavailable'],
+    }),
     deps.internalKey,
     validate('json', ProvisionOrder),
     deps.idempotency.forPrincipal,

@@ -1,11 +1,10 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { errorHandler } from '../../../http/errors.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
@@ -27,8 +26,13 @@ export function provisioningWeb(deps: ProvisioningWebDeps) {
 
   app.post(
     '/api/provision',
-    answers({ 200: WebProvisioned }, 'payment_required', 'not_found', 'conflict', 'unavailable'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Provisions an agent with its channels in one call',
+      tag: 'Agents',
+      responses: { 200: WebProvisioned },
+      errors: ['payment_required', 'not_found', 'conflict', 'unavailable'],
+      scope: 'agents',
+    }),
     limitRate(() => deps.requestsPerMinute.provision, 'Too many requests, please slow down.'),
     deps.guards.signedIn,
     validate('json', ProvisionOrder),

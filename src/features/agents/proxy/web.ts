@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { agents } from '../registry/tables.ts'
@@ -19,11 +19,21 @@ const ServedQuery = z.object({ domain: z.string().max(253) })
 export function reachWeb({ db, addresses }: { db: Db; addresses: { agentsDomain: string } }) {
   const app = new Hono<WebEnv>()
   const readHost = createHostReader(addresses.agentsDomain)
-  app.get('/api/served', answers({ 200: Done }, 'not_found'), validate('query', ServedQuery), (c) => {
-    const named = readHost(c.req.valid('query').domain)
-    const row = named && db.select({ id: agents.id }).from(agents).where(eq(agents.id, named.id)).get()
-    if (!row) throw new AppError('not_found', 'No agent has this name')
-    return c.json({ success: true })
-  })
+  app.get(
+    '/api/served',
+    endpoint({
+      summary: 'Checks whether a host name is served',
+      tag: 'Machines',
+      responses: { 200: Done },
+      errors: ['not_found'],
+    }),
+    validate('query', ServedQuery),
+    (c) => {
+      const named = readHost(c.req.valid('query').domain)
+      const row = named && db.select({ id: agents.id }).from(agents).where(eq(agents.id, named.id)).get()
+      if (!row) throw new AppError('not_found', 'No agent has this name')
+      return c.json({ success: true })
+    },
+  )
   return app
 }

@@ -6,8 +6,8 @@ import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { findWriteFailure, write } from '../../../db/write.ts'
+import { findRouteOptions } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
-import { findRouteTraits } from '../../../http/route-traits.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
 
@@ -71,7 +71,7 @@ export function refuseWritesOnFullDisk({ diskFloor }: { diskFloor: DiskFloor }) 
  * guard an account, are the operator's own work, or keep nothing but a line of bookkeeping say that they do not.
  */
 function isUsersWrite(c: Context): boolean {
-  return !HARMLESS_METHODS.has(c.req.method) && !findRouteTraits(c).worksOnFullDisk
+  return !HARMLESS_METHODS.has(c.req.method) && !findRouteOptions(c).worksOnFullDisk
 }
 
 /** A disk that cannot be measured refuses nobody: the write itself tells whether there is space. */

@@ -1,7 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../registry/agents.ts'
 import { Challenge, Verification, VerifiedAgent, VerifyRequest } from './schemas.ts'
@@ -24,18 +23,39 @@ export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: Middl
     return toVerification(findVerification(deps.db, agent.id))
   }
 
-  app.get('/api/agents/:id/verify', answers({ 200: Verification }, 'not_found'), guard, (c) =>
-    c.json(show(c.var.principal, c.req.param('id'))),
+  app.get(
+    '/api/agents/:id/verify',
+    endpoint({
+      summary: 'Returns the proof of an agent',
+      tag: 'Verification',
+      responses: { 200: Verification },
+      errors: ['not_found'],
+    }),
+    guard,
+    (c) => c.json(show(c.var.principal, c.req.param('id'))),
   )
 
-  app.get('/api/agents/:id/verification', answers({ 200: Verification }, 'not_found'), guard, (c) =>
-    c.json(show(c.var.principal, c.req.param('id'))),
+  app.get(
+    '/api/agents/:id/verification',
+    endpoint({
+      summary: 'Returns the proof of an agent',
+      tag: 'Verification',
+      responses: { 200: Verification },
+      errors: ['not_found'],
+    }),
+    guard,
+    (c) => c.json(show(c.var.principal, c.req.param('id'))),
   )
 
   app.post(
     '/api/agents/:id/verify/challenge',
-    answers({ 201: Challenge }, 'not_found'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Creates the text that a wallet signs',
+      tag: 'Verification',
+      responses: { 201: Challenge },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
     guard,
     validateAnyBody(NoBody),
     async (c) => c.json(await createChallenge(deps, c.var.principal, c.req.param('id')), 201),
@@ -43,8 +63,13 @@ export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: Middl
 
   app.post(
     '/api/agents/:id/verify',
-    answers({ 200: VerifiedAgent }, 'not_found', 'unavailable'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Verifies and saves a proof',
+      tag: 'Verification',
+      responses: { 200: VerifiedAgent },
+      errors: ['not_found', 'unavailable'],
+      scope: 'agents',
+    }),
     guard,
     validate('json', VerifyRequest),
     async (c) => c.json(toVerified(await verifyAgent(deps, c.var.principal, c.req.param('id'), c.req.valid('json')))),
@@ -52,8 +77,13 @@ export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: Middl
 
   app.delete(
     '/api/agents/:id/verify',
-    answers({ 200: Done }, 'not_found'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Removes the proof of an agent',
+      tag: 'Verification',
+      responses: { 200: Done },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
     guard,
     async (c) => {
       await removeVerification(deps, c.var.principal, c.req.param('id'))

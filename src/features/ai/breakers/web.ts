@@ -1,9 +1,8 @@
 import { type Context, Hono } from 'hono'
 import { addDays, toDay } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
@@ -15,10 +14,10 @@ import { Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, PauseState }
 
 export type BreakersWebDeps = ChangeDeps & { agentSums: RunningSums; guards: Guards }
 
-const ofAgents = routeTraits({ scope: 'agents', worksOnFullDisk: true })
+const ofAgents: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 
-const breakerAnswers = answers({ 200: Breaker }, 'not_found')
-const pauseAnswers = answers({ 200: PauseState })
+const breakerAnswers: Responses = { responses: { 200: Breaker }, errors: ['not_found'] }
+const pauseAnswers: Responses = { responses: { 200: PauseState } }
 
 /** What holds agents back from models: caps of a day, and pauses of one agent, of all of an owner's, or of all. */
 export function breakersWeb(deps: BreakersWebDeps) {
@@ -28,12 +27,16 @@ export function breakersWeb(deps: BreakersWebDeps) {
   const agentIdOf = (c: Context<WebEnv, '/:id'>) =>
     getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id')).id
 
-  app.get('/api/agents/:id/breaker', breakerAnswers, signedIn, (c) => c.json(showBreaker(deps, agentIdOf(c))))
+  app.get(
+    '/api/agents/:id/breaker',
+    endpoint({ summary: "Returns an agent's caps and usage", tag: 'Limits', ...breakerAnswers }),
+    signedIn,
+    (c) => c.json(showBreaker(deps, agentIdOf(c))),
+  )
 
   app.put(
     '/api/agents/:id/breaker',
-    breakerAnswers,
-    ofAgents,
+    endpoint({ summary: 'Changes the daily caps of an agent', tag: 'Limits', ...breakerAnswers, ...ofAgents }),
     signedIn,
     validate('json', ChangeCapsRequest),
     async (c) => {
@@ -43,31 +46,63 @@ export function breakersWeb(deps: BreakersWebDeps) {
     },
   )
 
-  app.post('/api/agents/:id/pause', breakerAnswers, ofAgents, signedIn, validateAnyBody(PauseRequest), async (c) => {
-    const agentId = agentIdOf(c)
-    await pause(deps, callerOf(c), { scope: 'agent', agentId }, c.req.valid('json').reason ?? '')
-    return c.json(showBreaker(deps, agentId))
-  })
+  app.post(
+    '/api/agents/:id/pause',
+    endpoint({ summary: 'Pauses model access of an agent', tag: 'Limits', ...breakerAnswers, ...ofAgents }),
+    signedIn,
+    validateAnyBody(PauseRequest),
+    async (c) => {
+      const agentId = agentIdOf(c)
+      await pause(deps, callerOf(c), { scope: 'agent', agentId }, c.req.valid('json').reason ?? '')
+      return c.json(showBreaker(deps, agentId))
+    },
+  )
 
-  app.post('/api/agents/:id/resume', breakerAnswers, ofAgents, signedIn, validateAnyBody(NoBody), async (c) => {
-    const agentId = agentIdOf(c)
-    await resume(deps, callerOf(c), { scope: 'agent', agentId })
-    return c.json(showBreaker(deps, agentId))
-  })
+  app.post(
+    '/api/agents/:id/resume',
+    endpoint({ summary: 'Resumes model access of an agent', tag: 'Limits', ...breakerAnswers, ...ofAgents }),
+    signedIn,
+    validateAnyBody(NoBody),
+    async (c) => {
+      const agentId = agentIdOf(c)
+      await resume(deps, callerOf(c), { scope: 'agent', agentId })
+      return c.json(showBreaker(deps, agentId))
+    },
+  )
 
-  app.get('/api/pause', pauseAnswers, signedIn, (c) => c.json(showPause(deps, allOf(c))))
+  app.get(
+    '/api/pause',
+    endpoint({ summary: 'Returns whether all your agents are paused', tag: 'Limits', ...pauseAnswers }),
+    signedIn,
+    (c) => c.json(showPause(deps, allOf(c))),
+  )
 
-  app.put('/api/pause', pauseAnswers, ofAgents, signedIn, validate('json', PauseAllRequest), async (c) => {
-    await setPause(deps, callerOf(c), allOf(c), c.req.valid('json'))
-    return c.json(showPause(deps, allOf(c)))
-  })
+  app.put(
+    '/api/pause',
+    endpoint({ summary: 'Pauses or resumes all your agents', tag: 'Limits', ...pauseAnswers, ...ofAgents }),
+    signedIn,
+    validate('json', PauseAllRequest),
+    async (c) => {
+      await setPause(deps, callerOf(c), allOf(c), c.req.valid('json'))
+      return c.json(showPause(deps, allOf(c)))
+    },
+  )
 
-  app.get('/api/admin/pause', pauseAnswers, admin, (c) => c.json(showPause(deps, { scope: 'platform' })))
+  app.get(
+    '/api/admin/pause',
+    endpoint({ summary: 'Returns whether the platform is paused', tag: 'Limits', ...pauseAnswers }),
+    admin,
+    (c) => c.json(showPause(deps, { scope: 'platform' })),
+  )
 
   app.put(
     '/api/admin/pause',
-    pauseAnswers,
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Pauses or resumes the whole platform',
+      tag: 'Limits',
+      ...pauseAnswers,
+      worksOnFullDisk: true,
+    }),
     admin,
     validate('json', PauseAllRequest),
     async (c) => {

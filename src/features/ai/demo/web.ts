@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { tellCompleted, toUsage } from '../gateway/answers.ts'
 import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
@@ -14,18 +13,26 @@ export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
 export function demoWeb(deps: DemoWebDeps) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/demo/chat', answers({ 200: DemoModels }), (c) =>
-    c.json({
-      models: listDemoModels(deps),
-      mode: 'demo',
-      message: 'Welcome to the demo: try AI models without an account',
-    }),
+  app.get(
+    '/api/demo/chat',
+    endpoint({ summary: 'Lists the models of the demo', tag: 'Models', responses: { 200: DemoModels } }),
+    (c) =>
+      c.json({
+        models: listDemoModels(deps),
+        mode: 'demo',
+        message: 'Welcome to the demo: try AI models without an account',
+      }),
   )
 
   app.post(
     '/api/demo/chat',
-    answers({ 200: DemoReply }, 'payment_required', 'not_found', 'internal', 'unavailable'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Answers a demo message without an account',
+      tag: 'Models',
+      responses: { 200: DemoReply },
+      errors: ['payment_required', 'not_found', 'internal', 'unavailable'],
+      worksOnFullDisk: true,
+    }),
     limitRate(() => deps.requestsPerMinute.demo, 'Too many requests'),
     validate('json', DemoChatRequest),
     async (c) => {

@@ -1,22 +1,17 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import type { Responses } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { streamChunks, tellCompleted, toUsage } from './answers.ts'
 import { type CompleteDeps, type Completed, complete, completeStreaming } from './complete.ts'
 import type { Caller } from './requests/completion-request.ts'
 import { AiReply, type ChatRequest } from './schemas.ts'
 
-export const chatAnswers = answers(
-  { 200: [AiReply, 'text/event-stream'] },
-  'payment_required',
-  'not_found',
-  'limited',
-  'upstream_failed',
-  'upstream_timeout',
-  'unavailable',
-)
+export const chatAnswers: Responses = {
+  responses: { 200: [AiReply, 'text/event-stream'] },
+  errors: ['payment_required', 'not_found', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'],
+}
 
 type ChatDeps = CompleteDeps & { log: Log; clock: { now(): Date } }
 

@@ -2,9 +2,8 @@ import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import { tokenCost, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../accounts/plans/plans.ts'
 import type { UsageRecorder } from '../usage/recording/record.ts'
@@ -28,9 +27,9 @@ export type AiBackendDeps = CompleteDeps &
     requestsPerMinute: { ai: number; backend: number }
   }
 
-const selectAnswers = answers({ 200: SelectedModel }, 'not_found')
-const estimateAnswers = answers({ 200: CostEstimate }, 'payment_required', 'not_found')
-const usageAnswers = answers({ 200: MyUsage })
+const selectAnswers: Responses = { responses: { 200: SelectedModel }, errors: ['not_found'] }
+const estimateAnswers: Responses = { responses: { 200: CostEstimate }, errors: ['payment_required', 'not_found'] }
+const usageAnswers: Responses = { responses: { 200: MyUsage } }
 
 /** The unified AI endpoints (Interface 4.5). */
 export function aiBackend(deps: AiBackendDeps) {
@@ -38,7 +37,7 @@ export function aiBackend(deps: AiBackendDeps) {
   const timestamp = () => deps.clock.now().toISOString()
 
   const planned = requirePlannedCaller(deps.callers)
-  const onFullDisk = routeTraits({ worksOnFullDisk: true })
+  const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
   app.use(
     '/api/ai/*',
@@ -49,8 +48,7 @@ export function aiBackend(deps: AiBackendDeps) {
 
   app.post(
     '/api/ai/models/select',
-    selectAnswers,
-    onFullDisk,
+    endpoint({ summary: 'Selects a model for a task', tag: 'Models', ...selectAnswers, ...onFullDisk }),
     identifyCaller(deps.callers),
     validateAnyBody(SelectRequest),
     (c) => {
@@ -64,11 +62,17 @@ export function aiBackend(deps: AiBackendDeps) {
     },
   )
 
-  app.post('/api/ai/estimate-cost', estimateAnswers, onFullDisk, planned, validate('json', EstimateRequest), (c) => {
-    const { model, inputTokens, outputTokens } = c.req.valid('json')
-    const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
-    return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
-  })
+  app.post(
+    '/api/ai/estimate-cost',
+    endpoint({ summary: 'Estimates the cost of a call', tag: 'Models', ...estimateAnswers, ...onFullDisk }),
+    planned,
+    validate('json', EstimateRequest),
+    (c) => {
+      const { model, inputTokens, outputTokens } = c.req.valid('json')
+      const estimatedCost = toUsd(estimateCost(deps.catalogue, model, inputTokens, outputTokens))
+      return c.json({ model, inputTokens, outputTokens, estimatedCost, currency: 'USD', timestamp: timestamp() })
+    },
+  )
 
   app.route('/', chatAndUsageRoutes(deps))
   return app
@@ -78,18 +82,28 @@ export function aiBackend(deps: AiBackendDeps) {
 function chatAndUsageRoutes(deps: AiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const planned = requirePlannedCaller(deps.callers)
-  const onFullDisk = routeTraits({ worksOnFullDisk: true })
+  const onFullDisk: RouteOptions = { worksOnFullDisk: true }
   const limit = limitCaller(() => deps.requestsPerMinute.backend)
 
-  app.post('/api/ai/chat', chatAnswers, onFullDisk, planned, limit, validate('json', ChatRequest), (c) =>
-    answerChat(c, deps, c.var.caller, c.req.valid('json')),
+  app.post(
+    '/api/ai/chat',
+    endpoint({ summary: 'Creates a completion in the native format', tag: 'Models', ...chatAnswers, ...onFullDisk }),
+    planned,
+    limit,
+    validate('json', ChatRequest),
+    (c) => answerChat(c, deps, c.var.caller, c.req.valid('json')),
   )
 
-  app.get('/api/me/usage', usageAnswers, identifyCaller(deps.callers), async (c) => {
-    await deps.usage.flush()
-    const { caller } = c.var
-    return c.json(getMyUsage(deps, { ...caller, agentId: caller.agentId === DIRECT ? null : caller.agentId }))
-  })
+  app.get(
+    '/api/me/usage',
+    endpoint({ summary: "Returns the caller's usage this month", tag: 'Usage', ...usageAnswers }),
+    identifyCaller(deps.callers),
+    async (c) => {
+      await deps.usage.flush()
+      const { caller } = c.var
+      return c.json(getMyUsage(deps, { ...caller, agentId: caller.agentId === DIRECT ? null : caller.agentId }))
+    },
+  )
 
   return app
 }

@@ -6,8 +6,8 @@ import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import { requireScope } from '../../../core/scopes.ts'
 import { isSameSecret, sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
+import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
-import { label } from '../../../http/guard-label.ts'
 import { type FindUserById, readBearer, requireKey } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { VerifyKey } from '../../accounts/keys/verify.ts'
@@ -52,8 +52,7 @@ export type AgentCallerEnv = BackendEnv & { Variables: { agentId: string } }
 
 /** Guard of `/api/ai/*` routes that cost money: sets `c.var.caller`. */
 export function requirePlannedCaller(callers: CallerFinder) {
-  return label(
-    'planned-bearer',
+  return describeMiddleware(
     createMiddleware<CallerEnv>(async (c, next) => {
       enter(
         c,
@@ -61,13 +60,13 @@ export function requirePlannedCaller(callers: CallerFinder) {
       )
       await next()
     }),
+    { guard: 'planned-bearer' },
   )
 }
 
 /** Guard of `/v1/*`: sets `c.var.caller`. */
 export function requireCaller(callers: CallerFinder) {
-  return label(
-    'bearer',
+  return describeMiddleware(
     createMiddleware<CallerEnv>(async (c, next) => {
       enter(
         c,
@@ -75,26 +74,26 @@ export function requireCaller(callers: CallerFinder) {
       )
       await next()
     }),
+    { guard: 'bearer' },
   )
 }
 
 /** Guard of what agents do for themselves: sets `c.var.agentId`. */
 export function requireAgent(callers: CallerFinder) {
-  return label(
-    'agent-token',
+  return describeMiddleware(
     createMiddleware<AgentCallerEnv>(async (c, next) => {
       const agentId = callers.requireAgentToken((name) => c.req.header(name))
       c.set('agentId', agentId)
       c.set('holder', agentId)
       await next()
     }),
+    { guard: 'agent-token' },
   )
 }
 
 /** Guard of routes that ask who calls, but not for a plan: sets `c.var.caller`. */
 export function identifyCaller(callers: CallerFinder) {
-  return label(
-    'any-bearer',
+  return describeMiddleware(
     createMiddleware<CallerEnv>(async (c, next) => {
       enter(
         c,
@@ -102,6 +101,7 @@ export function identifyCaller(callers: CallerFinder) {
       )
       await next()
     }),
+    { guard: 'any-bearer' },
   )
 }
 

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import type { CatalogueModel } from './catalogue/catalogue.ts'
 import type { Cooldowns } from './routing/cooldowns.ts'
@@ -17,9 +17,9 @@ export type ModelListDeps = {
   probeProviders: () => Promise<ProviderHealth>
 }
 
-const healthAnswers = answers({ 200: AiHealth })
-const modelsAnswers = answers({ 200: AiModelList })
-const providerModelsAnswers = answers({ 200: ProviderModelList })
+const healthAnswers: Responses = { responses: { 200: AiHealth } }
+const modelsAnswers: Responses = { responses: { 200: AiModelList } }
+const providerModelsAnswers: Responses = { responses: { 200: ProviderModelList } }
 
 /** What can be asked for now, and whether it answers (Interface 4.5): open to everybody, on both faces. */
 export function modelListRoutes(deps: ModelListDeps) {
@@ -27,28 +27,40 @@ export function modelListRoutes(deps: ModelListDeps) {
   const timestamp = () => deps.clock.now().toISOString()
   const show = (model: CatalogueModel) => toAiModel(model, deps.cooldowns.isAvailable(model))
 
-  app.get('/api/ai/health', healthAnswers, async (c) => {
-    try {
-      return c.json({ ...(await deps.probeProviders()), timestamp: timestamp() })
-    } catch (error) {
-      deps.log.error({ error: errorMessage(error) }, 'cannot probe the AI providers')
-      return c.json({ status: 'error', error: 'AI providers cannot be probed' }, 503)
-    }
-  })
+  app.get(
+    '/api/ai/health',
+    endpoint({ summary: 'Returns the health of providers', tag: 'Models', ...healthAnswers }),
+    async (c) => {
+      try {
+        return c.json({ ...(await deps.probeProviders()), timestamp: timestamp() })
+      } catch (error) {
+        deps.log.error({ error: errorMessage(error) }, 'cannot probe the AI providers')
+        return c.json({ status: 'error', error: 'AI providers cannot be probed' }, 503)
+      }
+    },
+  )
 
-  app.get('/api/ai/models', modelsAnswers, async (c) => {
-    const models = await deps.listModels(c)
-    const counts = Object.fromEntries(
-      [...Map.groupBy(models, (model) => model.provider.id)].map(([id, group]) => [id, group.length]),
-    )
-    return c.json({ ...counts, models: models.map(show), count: models.length, timestamp: timestamp() })
-  })
+  app.get(
+    '/api/ai/models',
+    endpoint({ summary: 'Lists all models with their prices', tag: 'Models', ...modelsAnswers }),
+    async (c) => {
+      const models = await deps.listModels(c)
+      const counts = Object.fromEntries(
+        [...Map.groupBy(models, (model) => model.provider.id)].map(([id, group]) => [id, group.length]),
+      )
+      return c.json({ ...counts, models: models.map(show), count: models.length, timestamp: timestamp() })
+    },
+  )
 
-  app.get('/api/ai/models/:provider', providerModelsAnswers, async (c) => {
-    const provider = c.req.param('provider')
-    const models = (await deps.listModels(c)).filter((model) => model.provider.id === provider)
-    return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
-  })
+  app.get(
+    '/api/ai/models/:provider',
+    endpoint({ summary: 'Lists the models of a provider', tag: 'Models', ...providerModelsAnswers }),
+    async (c) => {
+      const provider = c.req.param('provider')
+      const models = (await deps.listModels(c)).filter((model) => model.provider.id === provider)
+      return c.json({ provider, models: models.map(show), count: models.length, timestamp: timestamp() })
+    },
+  )
 
   return app
 }

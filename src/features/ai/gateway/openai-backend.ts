@@ -4,11 +4,10 @@ import { AppError } from '../../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
 import { MAX_LARGE_BODY_BYTES, receiveText } from '../../../http/bodies/body.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import { logFailure, statusOf, toAppError } from '../../../http/errors.ts'
 import { readBearer } from '../../../http/internal-key.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
@@ -30,8 +29,8 @@ const CHAT_ENDPOINT = '/v1/chat/completions'
 const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
 
 /** Texts may come as the numbers of their tokens. */
-const ofManyValues = routeTraits({ worksOnFullDisk: true, maxBodyValues: 500_000 })
-const ofLargeBodies = routeTraits({ maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true })
+const ofManyValues: RouteOptions = { worksOnFullDisk: true, maxBodyValues: 500_000 }
+const ofLargeBodies: RouteOptions = { maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }
 
 export type OpenAiBackendDeps = CompleteDeps & {
   db: Db
@@ -43,19 +42,20 @@ export type OpenAiBackendDeps = CompleteDeps & {
   requestsPerMinute: { backend: number }
 }
 
-const completionAnswers = answers(
-  { 200: ['application/json', 'text/event-stream'] },
-  'payment_required',
-  'not_found',
-  'limited',
-  'internal',
-  'upstream_failed',
-  'upstream_timeout',
-)
-const embeddingsAnswers = answers({ 200: 'application/json' }, 'payment_required', 'not_found', 'internal')
-const toolEventsAnswers = answers({ 204: null }, 'payment_required', 'limited')
-const modelsAnswers = answers({ 200: OpenAiModelList }, 'payment_required', 'limited')
-const modelAnswers = answers({ 200: OpenAiModel }, 'payment_required', 'not_found', 'limited')
+const completionAnswers: Responses = {
+  responses: { 200: ['application/json', 'text/event-stream'] },
+  errors: ['payment_required', 'not_found', 'limited', 'internal', 'upstream_failed', 'upstream_timeout'],
+}
+const embeddingsAnswers: Responses = {
+  responses: { 200: 'application/json' },
+  errors: ['payment_required', 'not_found', 'internal'],
+}
+const toolEventsAnswers: Responses = { responses: { 204: null }, errors: ['payment_required', 'limited'] }
+const modelsAnswers: Responses = { responses: { 200: OpenAiModelList }, errors: ['payment_required', 'limited'] }
+const modelAnswers: Responses = {
+  responses: { 200: OpenAiModel },
+  errors: ['payment_required', 'not_found', 'limited'],
+}
 
 /** The OpenAI-compatible surface that agents and SDKs use (decisions, 28 and 36): errors have OpenAI's form as well. */
 export function openAiBackend(deps: OpenAiBackendDeps) {
@@ -67,8 +67,12 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.post(
     '/v1/chat/completions',
-    completionAnswers,
-    ofLargeBodies,
+    endpoint({
+      summary: 'Creates a chat completion, streamed or not',
+      tag: 'Models',
+      ...completionAnswers,
+      ...ofLargeBodies,
+    }),
     caller,
     limit,
     validate('json', CompletionRequest),
@@ -94,8 +98,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
 
   app.post(
     '/v1/embeddings',
-    embeddingsAnswers,
-    ofManyValues,
+    endpoint({ summary: 'Creates embeddings', tag: 'Models', ...embeddingsAnswers, ...ofManyValues }),
     caller,
     limit,
     validate('json', EmbeddingRequest),
@@ -129,23 +132,40 @@ function bookkeepingRoutes(
 ) {
   const app = new Hono<CallerEnv>()
 
-  app.post('/v1/tool-events', toolEventsAnswers, caller, limit, validate('json', ToolEventRequest), async (c) => {
-    const { userId, agentId } = c.var.caller
-    await recordToolEvents(deps, { userId, agentId }, c.req.valid('json'))
-    return c.body(null, 204)
-  })
+  app.post(
+    '/v1/tool-events',
+    endpoint({ summary: 'Reports which tools an agent used', tag: 'Models', ...toolEventsAnswers }),
+    caller,
+    limit,
+    validate('json', ToolEventRequest),
+    async (c) => {
+      const { userId, agentId } = c.var.caller
+      await recordToolEvents(deps, { userId, agentId }, c.req.valid('json'))
+      return c.body(null, 204)
+    },
+  )
 
-  app.get('/v1/models', modelsAnswers, caller, limit, (c) =>
-    c.json({ object: 'list', data: listForCaller(deps, c.var.caller).map(toOpenAiModel) }),
+  app.get(
+    '/v1/models',
+    endpoint({ summary: 'Lists the models that the key may use', tag: 'Models', ...modelsAnswers }),
+    caller,
+    limit,
+    (c) => c.json({ object: 'list', data: listForCaller(deps, c.var.caller).map(toOpenAiModel) }),
   )
 
   // Ids contain slashes, which clients send as they are or encoded.
-  app.get('/v1/models/:model{.+}', modelAnswers, caller, limit, (c) => {
-    const name = c.req.param('model')
-    const model = findForCaller(deps, name, c.var.caller)
-    if (!model) throw modelNotFound(name)
-    return c.json(toOpenAiModel(model))
-  })
+  app.get(
+    '/v1/models/:model{.+}',
+    endpoint({ summary: 'Returns a model that the key may use', tag: 'Models', ...modelAnswers }),
+    caller,
+    limit,
+    (c) => {
+      const name = c.req.param('model')
+      const model = findForCaller(deps, name, c.var.caller)
+      if (!model) throw modelNotFound(name)
+      return c.json(toOpenAiModel(model))
+    },
+  )
 
   return app
 }

@@ -1,9 +1,8 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { VerifyKey } from '../../accounts/keys/verify.ts'
@@ -46,8 +45,12 @@ export function aiWeb(deps: AiWebDeps) {
   // With a session only: a key is held to its own limits, on the backend.
   app.post(
     '/api/ai/chat',
-    chatAnswers,
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Creates a completion in the native format',
+      tag: 'Models',
+      ...chatAnswers,
+      worksOnFullDisk: true,
+    }),
     deps.guards.withSession,
     validate('json', ChatRequest),
     (c) => answerChat(c, deps, deps.callers.callerOfUser(c.var.user), c.req.valid('json')),
@@ -55,8 +58,12 @@ export function aiWeb(deps: AiWebDeps) {
 
   app.get(
     '/api/me/usage',
-    answers({ 200: MyUsage }),
-    routeTraits({ scope: 'any' }),
+    endpoint({
+      summary: "Returns the caller's usage this month",
+      tag: 'Usage',
+      responses: { 200: MyUsage },
+      scope: 'any',
+    }),
     deps.guards.signedIn,
     async (c) => {
       await deps.usage.flush()
@@ -69,7 +76,12 @@ export function aiWeb(deps: AiWebDeps) {
 
   app.get(
     '/api/keys/:id/usage',
-    answers({ 200: KeyReport }, 'not_found'),
+    endpoint({
+      summary: 'Returns the usage and limits of a key',
+      tag: 'Usage',
+      responses: { 200: KeyReport },
+      errors: ['not_found'],
+    }),
     deps.guards.withSession,
     validate('query', MonthQuery),
     async (c) => {
@@ -78,16 +90,25 @@ export function aiWeb(deps: AiWebDeps) {
     },
   )
 
-  app.get('/api/models', answers({ 200: ModelList }), routeTraits({ scope: 'any' }), async (c) => {
-    const user = await deps.guards.findUser(c)
-    // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none; where nothing
-    // is configured, what their own key serves.
-    const own = user ? planInForce(deps.db, user) : NO_PLAN
-    const plan = own === NO_PLAN ? PLANS.solo : own
-    const models = user ? listForUser(deps, user.id) : deps.catalogue.list()
-    const usual = findDefaultFor(deps, plan, user?.id ?? null)
-    return c.json({ models: models.map(toListedModel), defaultModel: usual?.id ?? null })
-  })
+  app.get(
+    '/api/models',
+    endpoint({
+      summary: 'Lists the models that agents can use',
+      tag: 'Models',
+      responses: { 200: ModelList },
+      scope: 'any',
+    }),
+    async (c) => {
+      const user = await deps.guards.findUser(c)
+      // `defaultModel` is what the caller's plan would be given, or the smallest one to those who have none; where nothing
+      // is configured, what their own key serves.
+      const own = user ? planInForce(deps.db, user) : NO_PLAN
+      const plan = own === NO_PLAN ? PLANS.solo : own
+      const models = user ? listForUser(deps, user.id) : deps.catalogue.list()
+      const usual = findDefaultFor(deps, plan, user?.id ?? null)
+      return c.json({ models: models.map(toListedModel), defaultModel: usual?.id ?? null })
+    },
+  )
   return app
 }
 

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -12,21 +12,40 @@ export function pricesWeb(deps: PriceDeps & { guards: Guards }) {
   const { admin } = deps.guards
   const by = (c: Context<WebEnv>) => ({ id: c.var.user.id, address: c.env.address })
 
-  app.get('/api/admin/prices', answers({ 200: ModelPriceList }), admin, (c) => c.json(listPrices(deps)))
+  app.get(
+    '/api/admin/prices',
+    endpoint({
+      summary: 'Lists the prices that administrators set',
+      tag: 'Services',
+      responses: { 200: ModelPriceList },
+    }),
+    admin,
+    (c) => c.json(listPrices(deps)),
+  )
 
   app.put(
     '/api/admin/prices/:model{.+}',
-    answers({ 200: ModelPrice }),
+    endpoint({ summary: 'Sets the price of a model', tag: 'Services', responses: { 200: ModelPrice } }),
     admin,
     validate('json', PriceRequest),
     async (c) => c.json(await setPrice(deps, by(c), c.req.param('model'), c.req.valid('json'))),
   )
 
-  app.delete('/api/admin/prices/:model{.+}', answers({ 200: DeletedPrice }, 'not_found'), admin, async (c) => {
-    const model = c.req.param('model')
-    await deletePrice(deps, by(c), model)
-    return c.json({ model, deleted: true } as const)
-  })
+  app.delete(
+    '/api/admin/prices/:model{.+}',
+    endpoint({
+      summary: 'Deletes the price of a model',
+      tag: 'Services',
+      responses: { 200: DeletedPrice },
+      errors: ['not_found'],
+    }),
+    admin,
+    async (c) => {
+      const model = c.req.param('model')
+      await deletePrice(deps, by(c), model)
+      return c.json({ model, deleted: true } as const)
+    },
+  )
 
   return app
 }

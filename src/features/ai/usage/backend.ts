@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
@@ -33,7 +33,11 @@ export function usageBackend(deps: UsageBackendDeps) {
 
   app.get(
     '/api/usage/summary',
-    answers({ 200: 'application/json' }),
+    endpoint({
+      summary: 'Summarizes usage by day, agent and model',
+      tag: 'Usage',
+      responses: { 200: 'application/json' },
+    }),
     internalKey,
     validate('query', MonthQuery),
     async (c) => {
@@ -44,7 +48,7 @@ export function usageBackend(deps: UsageBackendDeps) {
 
   app.get(
     '/api/usage/by-agent/:agentId',
-    answers({ 200: UsageOfAgent }),
+    endpoint({ summary: 'Summarizes the usage of an agent', tag: 'Usage', responses: { 200: UsageOfAgent } }),
     internalKey,
     validate('query', MonthQuery),
     async (c) =>
@@ -53,20 +57,30 @@ export function usageBackend(deps: UsageBackendDeps) {
 
   app.get(
     '/api/usage/by-model',
-    answers({ 200: UsageByModel }),
+    endpoint({ summary: 'Summarizes usage by model', tag: 'Usage', responses: { 200: UsageByModel } }),
     internalKey,
     validate('query', MonthQuery),
     async (c) => c.json(await listUsageByModel(deps, c.var.principal, c.req.valid('query').days)),
   )
 
-  app.get('/api/usage/daily', answers({ 200: DailyUsage }), internalKey, validate('query', WeekQuery), async (c) =>
-    c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
+  app.get(
+    '/api/usage/daily',
+    endpoint({ summary: 'Summarizes usage by day', tag: 'Usage', responses: { 200: DailyUsage } }),
+    internalKey,
+    validate('query', WeekQuery),
+    async (c) => c.json(await listDailyUsage(deps, c.var.principal, c.req.valid('query').days)),
   )
 
-  app.get('/api/usage/tools', answers({ 200: ToolUsage }), internalKey, validate('query', ToolQuery), async (c) => {
-    const { agentId, days } = c.req.valid('query')
-    return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
-  })
+  app.get(
+    '/api/usage/tools',
+    endpoint({ summary: 'Summarizes tool usage', tag: 'Usage', responses: { 200: ToolUsage } }),
+    internalKey,
+    validate('query', ToolQuery),
+    async (c) => {
+      const { agentId, days } = c.req.valid('query')
+      return c.json(await listToolUsage(deps, c.var.principal, agentId, days))
+    },
+  )
 
   return app
 }

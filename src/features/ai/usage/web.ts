@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { type Clock, toDay } from '../../../core/clock.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
@@ -28,7 +28,7 @@ export function usageWeb(deps: UsageWebDeps) {
   const app = new Hono<WebEnv>()
   app.get(
     '/api/dashboard/cost',
-    answers({ 200: CostDashboard }),
+    endpoint({ summary: 'Returns costs by agent, model and day', tag: 'Usage', responses: { 200: CostDashboard } }),
     deps.guards.signedIn,
     validate('query', CostQuery),
     async (c) => {
@@ -40,7 +40,12 @@ export function usageWeb(deps: UsageWebDeps) {
 
   app.get(
     '/api/usage/export',
-    answers({ 200: 'text/csv' }, 'limited'),
+    endpoint({
+      summary: 'Exports every call as CSV',
+      tag: 'Usage',
+      responses: { 200: 'text/csv' },
+      errors: ['limited'],
+    }),
     deps.guards.signedIn,
     validate('query', MonthQuery),
     async (c) => {
@@ -55,7 +60,11 @@ export function usageWeb(deps: UsageWebDeps) {
 
   app.get(
     '/api/usage/by-day',
-    answers({ 200: UsageByDay }),
+    endpoint({
+      summary: 'Summarizes your usage by day, agent, key, model',
+      tag: 'Usage',
+      responses: { 200: UsageByDay },
+    }),
     deps.guards.signedIn,
     validate('query', MonthQuery),
     async (c) => {
@@ -66,7 +75,7 @@ export function usageWeb(deps: UsageWebDeps) {
 
   app.get(
     '/api/usage/calls',
-    answers({ 200: CallList }),
+    endpoint({ summary: 'Lists your model calls, paged', tag: 'Usage', responses: { 200: CallList } }),
     deps.guards.signedIn,
     validate('query', CallQuery),
     async (c) => {

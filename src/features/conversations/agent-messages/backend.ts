@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
@@ -16,13 +16,27 @@ export function agentTalkBackend(deps: AgentTalkBackendDeps) {
   const whoAsks = (c: Context) => String(c.get('agentId'))
   const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 
-  app.get('/v1/agents', answers({ 200: OtherAgentList }, 'not_found'), agent, limit, (c) =>
-    c.json({ agents: listSiblings(deps.db, c.var.agentId) }),
+  app.get(
+    '/v1/agents',
+    endpoint({
+      summary: 'Lists the other agents of the same owner',
+      tag: 'Agent messages',
+      responses: { 200: OtherAgentList },
+      errors: ['not_found'],
+    }),
+    agent,
+    limit,
+    (c) => c.json({ agents: listSiblings(deps.db, c.var.agentId) }),
   )
 
   app.post(
     '/v1/agents/:id/messages',
-    answers({ 200: AgentReply }, 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Sends a message to another agent and returns its reply',
+      tag: 'Agent messages',
+      responses: { 200: AgentReply },
+      errors: ['not_found', 'conflict'],
+    }),
     agent,
     limit,
     validate('json', AskAgentRequest),

@@ -1,8 +1,7 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { SendDeps } from '../chat/send.ts'
@@ -30,7 +29,12 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
 
   app.get(
     '/api/agent',
-    answers({ 200: AgentView }, 'not_found', 'conflict', 'unavailable'),
+    endpoint({
+      summary: 'Returns health, sessions, memory or skills, by action',
+      tag: 'Chat',
+      responses: { 200: AgentView },
+      errors: ['not_found', 'conflict', 'unavailable'],
+    }),
     signedIn,
     validate('query', AgentQuery),
     async (c) => {
@@ -42,16 +46,13 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
 
   app.post(
     '/api/agent',
-    answers(
-      { 200: AgentActionResult },
-      'payment_required',
-      'not_found',
-      'conflict',
-      'limited',
-      'upstream_failed',
-      'unavailable',
-    ),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Sends messages or configures an agent, by action',
+      tag: 'Chat',
+      responses: { 200: AgentActionResult },
+      errors: ['payment_required', 'not_found', 'conflict', 'limited', 'upstream_failed', 'unavailable'],
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', AgentActionRequest),
     async (c) => {

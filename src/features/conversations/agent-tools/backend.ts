@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import { EarlyEnd } from '../../../core/agents/turn-limits.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import type { TellOwner } from '../../accounts/notices/tell.ts'
@@ -27,13 +27,26 @@ export function agentToolsBackend(deps: AgentToolsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const whoAsks = (c: Context) => String(c.get('agentId'))
 
-  app.get('/v1/tools', answers({ 200: OwnTools }, 'not_found'), requireAgent(deps.callers), (c) =>
-    c.json(readToolSettings(deps, getAgent(deps.db, { kind: 'operator' }, c.var.agentId))),
+  app.get(
+    '/v1/tools',
+    endpoint({
+      summary: 'Lists the tools an agent may use',
+      tag: 'Agent tools',
+      responses: { 200: OwnTools },
+      errors: ['not_found'],
+    }),
+    requireAgent(deps.callers),
+    (c) => c.json(readToolSettings(deps, getAgent(deps.db, { kind: 'operator' }, c.var.agentId))),
   )
 
   app.post(
     '/v1/turn-limits',
-    answers({ 204: null }, 'not_found', 'limited'),
+    endpoint({
+      summary: 'Reports that a limit ended a turn',
+      tag: 'Agent tools',
+      responses: { 204: null },
+      errors: ['not_found', 'limited'],
+    }),
     requireAgent(deps.callers),
     limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
     validate('json', EarlyEnd),

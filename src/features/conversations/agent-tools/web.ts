@@ -1,7 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
@@ -12,13 +12,26 @@ import { changeTools, showTools } from './settings.ts'
 export function agentToolsWeb(deps: { db: Db; clock: Clock }, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/tools', answers({ 200: AgentTools }, 'not_found'), owner, (c) =>
-    c.json(showTools(deps.db, getAgent(deps.db, c.var.principal, c.req.param('id')))),
+  app.get(
+    '/api/agents/:id/tools',
+    endpoint({
+      summary: 'Returns the tools of an agent and their limits',
+      tag: 'Agent tools',
+      responses: { 200: AgentTools },
+      errors: ['not_found'],
+    }),
+    owner,
+    (c) => c.json(showTools(deps.db, getAgent(deps.db, c.var.principal, c.req.param('id')))),
   )
 
   app.put(
     '/api/agents/:id/tools',
-    answers({ 200: AgentTools }, 'not_found'),
+    endpoint({
+      summary: 'Changes the tools of an agent and their limits',
+      tag: 'Agent tools',
+      responses: { 200: AgentTools },
+      errors: ['not_found'],
+    }),
     owner,
     validate('json', ToolsRequest),
     async (c) => c.json(await changeTools(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))),

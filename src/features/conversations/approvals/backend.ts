@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
@@ -26,7 +26,12 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.post(
     '/v1/approvals',
-    answers({ 201: ApprovalState }, 'limited'),
+    endpoint({
+      summary: 'Requests approval for a tool call',
+      tag: 'Approvals',
+      responses: { 201: ApprovalState },
+      errors: ['limited'],
+    }),
     agent,
     limit,
     validate('json', ApprovalRequest),
@@ -35,7 +40,12 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.get(
     '/v1/approvals/:id',
-    answers({ 200: ApprovalState }, 'not_found'),
+    endpoint({
+      summary: "Waits for the owner's decision",
+      tag: 'Approvals',
+      responses: { 200: ApprovalState },
+      errors: ['not_found'],
+    }),
     agent,
     limit,
     validate('query', WaitQuery),
@@ -54,7 +64,12 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.post(
     '/v1/approvals/:id/use',
-    answers({ 200: ApprovalState }, 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Consumes an approval',
+      tag: 'Approvals',
+      responses: { 200: ApprovalState },
+      errors: ['not_found', 'conflict'],
+    }),
     agent,
     limit,
     validate('json', ApprovalUse),
@@ -64,7 +79,12 @@ export function approvalsBackend(deps: ApprovalsBackendDeps) {
 
   app.post(
     '/v1/approvals/:id/decision',
-    answers({ 200: ApprovalState }, 'forbidden', 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Records a decision made in a messenger',
+      tag: 'Approvals',
+      responses: { 200: ApprovalState },
+      errors: ['forbidden', 'not_found', 'conflict'],
+    }),
     agent,
     limit,
     validate('json', ChannelDecision),

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -17,18 +17,39 @@ export function approvalsWeb(deps: ApprovalsWebDeps) {
 
   app.get(
     '/api/approvals',
-    answers({ 200: ApprovalList }, 'not_found'),
+    endpoint({
+      summary: 'Lists pending approvals',
+      tag: 'Approvals',
+      responses: { 200: ApprovalList },
+      errors: ['not_found'],
+    }),
     signedIn,
     validate('query', ApprovalQuery),
     (c) => c.json(listApprovals(deps, c.var.user, c.req.valid('query'))),
   )
 
-  app.post('/api/approvals/:id/approve', answers({ 200: OneApproval }, 'not_found', 'conflict'), signedIn, async (c) =>
-    c.json(await decide(deps, c, 'approved')),
+  app.post(
+    '/api/approvals/:id/approve',
+    endpoint({
+      summary: 'Approves a tool call',
+      tag: 'Approvals',
+      responses: { 200: OneApproval },
+      errors: ['not_found', 'conflict'],
+    }),
+    signedIn,
+    async (c) => c.json(await decide(deps, c, 'approved')),
   )
 
-  app.post('/api/approvals/:id/deny', answers({ 200: OneApproval }, 'not_found', 'conflict'), signedIn, async (c) =>
-    c.json(await decide(deps, c, 'denied')),
+  app.post(
+    '/api/approvals/:id/deny',
+    endpoint({
+      summary: 'Denies a tool call',
+      tag: 'Approvals',
+      responses: { 200: OneApproval },
+      errors: ['not_found', 'conflict'],
+    }),
+    signedIn,
+    async (c) => c.json(await decide(deps, c, 'denied')),
   )
 
   return app

@@ -1,6 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas.ts'
@@ -12,7 +12,12 @@ export function agentMessagesRoutes(deps: { db: Db }, guard: MiddlewareHandler<B
 
   app.get(
     '/api/agents/:id/messages',
-    answers({ 200: AgentMessages }, 'not_found'),
+    endpoint({
+      summary: 'Lists messages of an agent, page by page',
+      tag: 'Chat',
+      responses: { 200: AgentMessages },
+      errors: ['not_found'],
+    }),
     guard,
     validate('query', AgentMessagesQuery),
     (c) => c.json(listAgentMessages(deps.db, c.var.principal, c.req.param('id'), c.req.valid('query'))),

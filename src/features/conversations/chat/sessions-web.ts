@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import type { Log } from '../../../core/log.ts'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import {
@@ -25,15 +24,24 @@ export type ChatSessionsWebDeps = SendDeps & { log: Log; guards: Guards; gateway
 export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
-  const ofAgents = routeTraits({ scope: 'agents' })
+  const ofAgents: RouteOptions = { scope: 'agents' }
 
-  app.get('/api/chat/search', answers({ 200: SearchResults }), signedIn, validate('query', SearchQuery), (c) =>
-    c.json(searchMessages(deps.db, c.var.user.id, c.req.valid('query'))),
+  app.get(
+    '/api/chat/search',
+    endpoint({ summary: 'Searches messages', tag: 'Chat', responses: { 200: SearchResults } }),
+    signedIn,
+    validate('query', SearchQuery),
+    (c) => c.json(searchMessages(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
   app.get(
     '/api/chat/sessions',
-    answers({ 200: SessionList }, 'not_found'),
+    endpoint({
+      summary: 'Lists your conversations',
+      tag: 'Chat',
+      responses: { 200: SessionList },
+      errors: ['not_found'],
+    }),
     signedIn,
     validate('query', SessionQuery),
     (c) => c.json(listChatSessions(deps.db, c.var.user.id, c.req.valid('query'))),
@@ -41,8 +49,13 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
 
   app.post(
     '/api/chat/sessions',
-    answers({ 201: OneSession }, 'not_found'),
-    ofAgents,
+    endpoint({
+      summary: 'Opens a conversation',
+      tag: 'Chat',
+      responses: { 201: OneSession },
+      errors: ['not_found'],
+      ...ofAgents,
+    }),
     signedIn,
     validate('json', NewSessionRequest),
     async (c) => c.json({ session: await openChatSession(deps, c.var.user, c.req.valid('json')) }, 201),
@@ -50,8 +63,13 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
 
   app.patch(
     '/api/chat/sessions/:id',
-    answers({ 200: OneSession }, 'not_found', 'conflict'),
-    ofAgents,
+    endpoint({
+      summary: 'Changes title or instructions of a conversation',
+      tag: 'Chat',
+      responses: { 200: OneSession },
+      errors: ['not_found', 'conflict'],
+      ...ofAgents,
+    }),
     signedIn,
     validate('json', ChangeSessionRequest),
     async (c) => {
@@ -62,8 +80,14 @@ export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
 
   app.delete(
     '/api/chat/sessions/:id',
-    answers({ 200: Done }, 'not_found', 'conflict'),
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Deletes a conversation',
+      tag: 'Chat',
+      responses: { 200: Done },
+      errors: ['not_found', 'conflict'],
+      scope: 'agents',
+      worksOnFullDisk: true,
+    }),
     signedIn,
     async (c) => {
       await deleteChatSession(deps, c.var.user.id, c.req.param('id'))

@@ -1,9 +1,8 @@
 import { type Context, Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
@@ -26,22 +25,28 @@ export function chatWeb(deps: ChatWebDeps) {
     limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
   )
 
-  app.get('/api/chat', answers({ 200: MessageList }, 'limited'), signedIn, validate('query', MessageQuery), (c) =>
-    c.json(listMessages(deps.db, c.var.user, c.req.valid('query'))),
+  app.get(
+    '/api/chat',
+    endpoint({
+      summary: 'Lists messages of a conversation',
+      tag: 'Chat',
+      responses: { 200: MessageList },
+      errors: ['limited'],
+    }),
+    signedIn,
+    validate('query', MessageQuery),
+    (c) => c.json(listMessages(deps.db, c.var.user, c.req.valid('query'))),
   )
 
   app.post(
     '/api/chat',
-    answers(
-      { 200: [SentMessage, 'text/event-stream'], 202: OneTurn },
-      'not_found',
-      'conflict',
-      'limited',
-      'internal',
-      'upstream_failed',
-      'unavailable',
-    ),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Sends a message to an agent',
+      tag: 'Chat',
+      responses: { 200: [SentMessage, 'text/event-stream'], 202: OneTurn },
+      errors: ['not_found', 'conflict', 'limited', 'internal', 'upstream_failed', 'unavailable'],
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', SendMessageRequest),
     async (c) => {

@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { ChangedHeartbeat, ChangeHeartbeatRequest, DeletedHeartbeat, type Heartbeat, OneHeartbeat } from './schemas.ts'
@@ -16,15 +15,26 @@ export function heartbeatWeb(deps: HeartbeatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/heartbeat', answers({ 200: OneHeartbeat }), signedIn, (c) => {
-    const settings = findHeartbeat(deps.db, c.var.user.id)
-    return c.json({ heartbeat: toHeartbeat(settings), message: describe(settings) } satisfies OneHeartbeat)
-  })
+  app.get(
+    '/api/heartbeat',
+    endpoint({ summary: 'Returns the heartbeat settings', tag: 'Scheduled tasks', responses: { 200: OneHeartbeat } }),
+    signedIn,
+    (c) => {
+      const settings = findHeartbeat(deps.db, c.var.user.id)
+      return c.json({ heartbeat: toHeartbeat(settings), message: describe(settings) } satisfies OneHeartbeat)
+    },
+  )
 
   app.post(
     '/api/heartbeat',
-    answers({ 200: ChangedHeartbeat }, 'unauthenticated', 'forbidden', 'not_found', 'limited'),
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Changes the heartbeat settings',
+      tag: 'Scheduled tasks',
+      responses: { 200: ChangedHeartbeat },
+      errors: ['unauthenticated', 'forbidden', 'not_found', 'limited'],
+      scope: 'agents',
+      worksOnFullDisk: true,
+    }),
     signedIn,
     validate('json', ChangeHeartbeatRequest),
     async (c) => {
@@ -35,8 +45,12 @@ export function heartbeatWeb(deps: HeartbeatWebDeps) {
 
   app.delete(
     '/api/heartbeat',
-    answers({ 200: DeletedHeartbeat }),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Resets the heartbeat settings',
+      tag: 'Scheduled tasks',
+      responses: { 200: DeletedHeartbeat },
+      scope: 'agents',
+    }),
     signedIn,
     async (c) => {
       await resetHeartbeat(deps.db, c.var.user.id)

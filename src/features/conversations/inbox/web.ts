@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -13,7 +13,12 @@ export function inboxWeb(deps: { db: Db; guards: Guards }) {
 
   app.get(
     '/api/inbox',
-    answers({ 200: Inbox }, 'not_found'),
+    endpoint({
+      summary: 'Lists the mail that your agents received',
+      tag: 'Chat',
+      responses: { 200: Inbox },
+      errors: ['not_found'],
+    }),
     deps.guards.signedIn,
     validate('query', InboxQuery),
     (c) => c.json(listInbox(deps.db, c.var.user, c.req.valid('query'))),

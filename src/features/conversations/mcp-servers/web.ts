@@ -1,5 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
@@ -27,15 +27,30 @@ import { askTools, tryTool, type UseDeps } from './use.ts'
 export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/mcp-servers', answers({ 200: McpServerList }, 'not_found'), owner, (c) => {
-    const { id } = getAgent(deps.db, c.var.principal, c.req.param('id'))
-    const servers = listServers(deps.db, id).map((row) => toMcpServer(deps.sealer, row))
-    return c.json({ servers } satisfies McpServerList)
-  })
+  app.get(
+    '/api/agents/:id/mcp-servers',
+    endpoint({
+      summary: 'Lists the MCP servers of an agent',
+      tag: 'MCP servers',
+      responses: { 200: McpServerList },
+      errors: ['not_found'],
+    }),
+    owner,
+    (c) => {
+      const { id } = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      const servers = listServers(deps.db, id).map((row) => toMcpServer(deps.sealer, row))
+      return c.json({ servers } satisfies McpServerList)
+    },
+  )
 
   app.post(
     '/api/agents/:id/mcp-servers',
-    answers({ 201: OneMcpServer }, 'not_found', 'conflict', 'limited'),
+    endpoint({
+      summary: 'Adds an MCP server to an agent',
+      tag: 'MCP servers',
+      responses: { 201: OneMcpServer },
+      errors: ['not_found', 'conflict', 'limited'],
+    }),
     owner,
     validate('json', AddServerRequest),
     async (c) => {
@@ -46,7 +61,12 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
 
   app.patch(
     '/api/agents/:id/mcp-servers/:serverId',
-    answers({ 200: OneMcpServer }, 'not_found', 'internal'),
+    endpoint({
+      summary: 'Changes an MCP server',
+      tag: 'MCP servers',
+      responses: { 200: OneMcpServer },
+      errors: ['not_found', 'internal'],
+    }),
     owner,
     validate('json', ChangeServerRequest),
     async (c) => {
@@ -58,7 +78,12 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
 
   app.delete(
     '/api/agents/:id/mcp-servers/:serverId',
-    answers({ 200: Done }, 'not_found', 'internal'),
+    endpoint({
+      summary: 'Removes an MCP server',
+      tag: 'MCP servers',
+      responses: { 200: Done },
+      errors: ['not_found', 'internal'],
+    }),
     owner,
     async (c) => {
       const { id, serverId } = c.req.param()
@@ -69,7 +94,12 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
 
   app.get(
     '/api/agents/:id/mcp-servers/:serverId/tools',
-    answers({ 200: McpServerTools }, 'not_found', 'conflict', 'unavailable', 'upstream_failed', 'upstream_timeout'),
+    endpoint({
+      summary: 'Lists the tools of an MCP server',
+      tag: 'MCP servers',
+      responses: { 200: McpServerTools },
+      errors: ['not_found', 'conflict', 'unavailable', 'upstream_failed', 'upstream_timeout'],
+    }),
     owner,
     async (c) => {
       const { id, serverId } = c.req.param()
@@ -83,7 +113,12 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
 
   app.post(
     '/api/agents/:id/mcp-servers/:serverId/try',
-    answers({ 200: ToolResult }, 'not_found', 'conflict', 'unavailable', 'upstream_failed', 'upstream_timeout'),
+    endpoint({
+      summary: 'Calls a tool of an MCP server as a test',
+      tag: 'MCP servers',
+      responses: { 200: ToolResult },
+      errors: ['not_found', 'conflict', 'unavailable', 'upstream_failed', 'upstream_timeout'],
+    }),
     owner,
     validate('json', TryRequest),
     async (c) => {

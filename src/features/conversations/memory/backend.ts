@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { write } from '../../../db/write.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
@@ -33,7 +33,12 @@ export function memoryBackend(deps: MemoryBackendDeps) {
 
   app.get(
     '/v1/memory',
-    answers({ 200: Recalled }, 'not_found', 'limited'),
+    endpoint({
+      summary: 'Returns one fact, or the start of all',
+      tag: 'Memory',
+      responses: { 200: Recalled },
+      errors: ['not_found', 'limited'],
+    }),
     agent,
     limit,
     validate('query', RecallQuery),
@@ -44,13 +49,18 @@ export function memoryBackend(deps: MemoryBackendDeps) {
     },
   )
 
-  app.get('/v1/memory/search', answers({ 200: MemoryFound }), agent, limit, validate('query', OwnSearchQuery), (c) =>
-    c.json(searchOwnMemory(deps.db, c.var.agentId, c.req.valid('query'))),
+  app.get(
+    '/v1/memory/search',
+    endpoint({ summary: 'Searches facts and messages', tag: 'Memory', responses: { 200: MemoryFound } }),
+    agent,
+    limit,
+    validate('query', OwnSearchQuery),
+    (c) => c.json(searchOwnMemory(deps.db, c.var.agentId, c.req.valid('query'))),
   )
 
   app.post(
     '/v1/memory',
-    answers({ 200: FactSaved }, 'not_found'),
+    endpoint({ summary: 'Saves a fact', tag: 'Memory', responses: { 200: FactSaved }, errors: ['not_found'] }),
     agent,
     limit,
     validate('json', RememberRequest),
@@ -63,7 +73,12 @@ export function memoryBackend(deps: MemoryBackendDeps) {
 
   app.post(
     '/v1/memory/import',
-    answers({ 200: FactsImported }, 'not_found'),
+    endpoint({
+      summary: "Imports facts from an agent's file",
+      tag: 'Memory',
+      responses: { 200: FactsImported },
+      errors: ['not_found'],
+    }),
     agent,
     limit,
     validate('json', ImportRequest),
@@ -72,7 +87,12 @@ export function memoryBackend(deps: MemoryBackendDeps) {
 
   app.delete(
     '/v1/memory',
-    answers({ 200: FactsForgotten }, 'not_found'),
+    endpoint({
+      summary: 'Deletes a fact, or all facts',
+      tag: 'Memory',
+      responses: { 200: FactsForgotten },
+      errors: ['not_found'],
+    }),
     agent,
     limit,
     validate('query', ForgetOwnQuery),

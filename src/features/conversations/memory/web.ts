@@ -1,8 +1,7 @@
 import { type Context, Hono, type Next } from 'hono'
 import type { Log } from '../../../core/log.ts'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
@@ -29,13 +28,16 @@ const JSON_TYPE = 'application/json'
 /** Years of a diary. */
 const MAX_IMPORT_BYTES = 8 * 1024 * 1024
 
-const listAnswers = answers({ 200: 'application/json' }, 'not_found')
-const exportAnswers = answers({ 200: 'application/json' }, 'limited')
-const showInstructionsAnswers = answers({ 200: Instructions }, 'not_found', 'conflict')
-const changeInstructionsAnswers = answers({ 200: Done }, 'not_found', 'conflict')
-const importAnswers = answers({ 200: WorkspaceImported }, 'not_found', 'conflict')
-const saveAnswers = answers({ 200: MemorySaved }, 'not_found', 'conflict')
-const forgetAnswers = answers({ 200: MemoryForgotten }, 'not_found', 'conflict', 'unavailable')
+const listAnswers: Responses = { responses: { 200: 'application/json' }, errors: ['not_found'] }
+const exportAnswers: Responses = { responses: { 200: 'application/json' }, errors: ['limited'] }
+const showInstructionsAnswers: Responses = { responses: { 200: Instructions }, errors: ['not_found', 'conflict'] }
+const changeInstructionsAnswers: Responses = { responses: { 200: Done }, errors: ['not_found', 'conflict'] }
+const importAnswers: Responses = { responses: { 200: WorkspaceImported }, errors: ['not_found', 'conflict'] }
+const saveAnswers: Responses = { responses: { 200: MemorySaved }, errors: ['not_found', 'conflict'] }
+const forgetAnswers: Responses = {
+  responses: { 200: MemoryForgotten },
+  errors: ['not_found', 'conflict', 'unavailable'],
+}
 
 /** What one's own agents are to remember (Interface 4.15). */
 export function memoryWeb(
@@ -44,29 +46,49 @@ export function memoryWeb(
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/memory', listAnswers, signedIn, validate('query', MemoryQuery), keepWaiting, async (c) => {
-    const { q, ...query } = c.req.valid('query')
-    if (q !== undefined) return c.json(searchMemory(deps.db, c.var.user, { q, ...query }))
-    const pieces = await readMemory(deps, c.var.user, query.agentId)
-    return sendPieces(c, deps, { type: JSON_TYPE, pieces })
-  })
-
-  app.get('/api/memory/export', exportAnswers, signedIn, keepWaiting, (c) =>
-    sendExport(c, deps, async () => ({
-      name: 'agent-memory.json',
-      type: JSON_TYPE,
-      pieces: await exportMemory(deps, c.var.user),
-    })),
+  app.get(
+    '/api/memory',
+    endpoint({ summary: 'Lists or searches agent memory', tag: 'Memory', ...listAnswers }),
+    signedIn,
+    validate('query', MemoryQuery),
+    keepWaiting,
+    async (c) => {
+      const { q, ...query } = c.req.valid('query')
+      if (q !== undefined) return c.json(searchMemory(deps.db, c.var.user, { q, ...query }))
+      const pieces = await readMemory(deps, c.var.user, query.agentId)
+      return sendPieces(c, deps, { type: JSON_TYPE, pieces })
+    },
   )
 
-  app.get('/api/agents/:id/instructions', showInstructionsAnswers, signedIn, keepWaiting, async (c) =>
-    c.json({ text: await readInstructions(deps, c.var.user, c.req.param('id')) }),
+  app.get(
+    '/api/memory/export',
+    endpoint({ summary: 'Exports all memory as JSON', tag: 'Memory', ...exportAnswers }),
+    signedIn,
+    keepWaiting,
+    (c) =>
+      sendExport(c, deps, async () => ({
+        name: 'agent-memory.json',
+        type: JSON_TYPE,
+        pieces: await exportMemory(deps, c.var.user),
+      })),
+  )
+
+  app.get(
+    '/api/agents/:id/instructions',
+    endpoint({ summary: 'Returns the standing instructions of an agent', tag: 'Memory', ...showInstructionsAnswers }),
+    signedIn,
+    keepWaiting,
+    async (c) => c.json({ text: await readInstructions(deps, c.var.user, c.req.param('id')) }),
   )
 
   app.put(
     '/api/agents/:id/instructions',
-    changeInstructionsAnswers,
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Replaces the standing instructions of an agent',
+      tag: 'Memory',
+      ...changeInstructionsAnswers,
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', InstructionsRequest),
     keepWaiting,
@@ -78,8 +100,13 @@ export function memoryWeb(
 
   app.post(
     '/api/memory/import',
-    importAnswers,
-    routeTraits({ scope: 'agents', maxBodyBytes: MAX_IMPORT_BYTES }),
+    endpoint({
+      summary: 'Imports files of another workspace as memory',
+      tag: 'Memory',
+      ...importAnswers,
+      scope: 'agents',
+      maxBodyBytes: MAX_IMPORT_BYTES,
+    }),
     signedIn,
     validate('json', WorkspaceImport),
     keepWaiting,
@@ -88,8 +115,7 @@ export function memoryWeb(
 
   app.post(
     '/api/memory',
-    saveAnswers,
-    routeTraits({ scope: 'agents' }),
+    endpoint({ summary: 'Saves facts for an agent', tag: 'Memory', ...saveAnswers, scope: 'agents' }),
     signedIn,
     validate('json', SaveMemoryRequest),
     keepWaiting,
@@ -103,8 +129,7 @@ export function memoryWeb(
 
   app.delete(
     '/api/memory',
-    forgetAnswers,
-    routeTraits({ scope: 'agents' }),
+    endpoint({ summary: 'Deletes a fact of an agent', tag: 'Memory', ...forgetAnswers, scope: 'agents' }),
     signedIn,
     validate('query', ForgetQuery),
     keepWaiting,

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
@@ -28,14 +28,29 @@ export function scheduledTasksBackend(deps: ScheduledTasksBackendDeps) {
     return owner
   }
 
-  app.get('/v1/scheduled-tasks', answers({ 200: OwnTaskList }, 'not_found'), agent, (c) => {
-    const { agentId } = c.var
-    return c.json({ tasks: listTasks(deps.db, ownerOf(agentId).id, agentId).map(toTask) })
-  })
+  app.get(
+    '/v1/scheduled-tasks',
+    endpoint({
+      summary: "Lists the calling agent's tasks",
+      tag: 'Scheduled tasks',
+      responses: { 200: OwnTaskList },
+      errors: ['not_found'],
+    }),
+    agent,
+    (c) => {
+      const { agentId } = c.var
+      return c.json({ tasks: listTasks(deps.db, ownerOf(agentId).id, agentId).map(toTask) })
+    },
+  )
 
   app.post(
     '/v1/scheduled-tasks',
-    answers({ 201: Task }, 'not_found', 'limited'),
+    endpoint({
+      summary: 'Schedules a prompt for the calling agent',
+      tag: 'Scheduled tasks',
+      responses: { 201: Task },
+      errors: ['not_found', 'limited'],
+    }),
     agent,
     validate('json', CreateOwnTaskRequest),
     async (c) => {
@@ -45,12 +60,22 @@ export function scheduledTasksBackend(deps: ScheduledTasksBackendDeps) {
   )
 
   // Switched off and not deleted, so that the owner can take back what an agent was talked into.
-  app.post('/v1/scheduled-tasks/:id/cancel', answers({ 200: Task }, 'invalid', 'not_found'), agent, async (c) => {
-    const owner = ownerOf(c.var.agentId)
-    const task = getTask(deps.db, owner.id, c.req.param('id'))
-    if (task.agentId !== c.var.agentId) throw new AppError('not_found', 'Task not found')
-    return c.json(toTask(await changeTask(deps, owner.id, { taskId: task.id, enabled: false })))
-  })
+  app.post(
+    '/v1/scheduled-tasks/:id/cancel',
+    endpoint({
+      summary: 'Cancels a task of the calling agent',
+      tag: 'Scheduled tasks',
+      responses: { 200: Task },
+      errors: ['invalid', 'not_found'],
+    }),
+    agent,
+    async (c) => {
+      const owner = ownerOf(c.var.agentId)
+      const task = getTask(deps.db, owner.id, c.req.param('id'))
+      if (task.agentId !== c.var.agentId) throw new AppError('not_found', 'Task not found')
+      return c.json(toTask(await changeTask(deps, owner.id, { taskId: task.id, enabled: false })))
+    },
+  )
 
   return app
 }

@@ -1,7 +1,6 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import type { DueDeps } from './due.ts'
@@ -27,15 +26,26 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/scheduled-tasks', answers({ 200: TaskList }), signedIn, validate('query', TaskQuery), (c) => {
-    const tasks = listTasks(deps.db, c.var.user.id, c.req.valid('query').agentId).map(toTask)
-    return c.json({ tasks, count: tasks.length } satisfies TaskList)
-  })
+  app.get(
+    '/api/scheduled-tasks',
+    endpoint({ summary: 'Lists scheduled tasks', tag: 'Scheduled tasks', responses: { 200: TaskList } }),
+    signedIn,
+    validate('query', TaskQuery),
+    (c) => {
+      const tasks = listTasks(deps.db, c.var.user.id, c.req.valid('query').agentId).map(toTask)
+      return c.json({ tasks, count: tasks.length } satisfies TaskList)
+    },
+  )
 
   app.post(
     '/api/scheduled-tasks',
-    answers({ 201: Task }, 'not_found', 'limited'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Schedules a prompt for an agent',
+      tag: 'Scheduled tasks',
+      responses: { 201: Task },
+      errors: ['not_found', 'limited'],
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', CreateTaskRequest),
     async (c) => c.json(toTask(await createTask(deps, c.var.user, c.req.valid('json'))), 201),
@@ -43,8 +53,13 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
 
   app.put(
     '/api/scheduled-tasks',
-    answers({ 200: Task }, 'not_found'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Changes a scheduled task',
+      tag: 'Scheduled tasks',
+      responses: { 200: Task },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', ChangeTaskRequest),
     async (c) => c.json(toTask(await changeTask(deps, c.var.user.id, c.req.valid('json')))),
@@ -52,8 +67,13 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
 
   app.delete(
     '/api/scheduled-tasks',
-    answers({ 200: DeletedTask }, 'not_found'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Deletes a scheduled task',
+      tag: 'Scheduled tasks',
+      responses: { 200: DeletedTask },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', DeleteTaskRequest),
     async (c) => {
@@ -63,16 +83,31 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
     },
   )
 
-  app.get('/api/scheduled-tasks/:id/runs', answers({ 200: RunList }, 'not_found'), signedIn, (c) => {
-    const task = getTask(deps.db, c.var.user.id, c.req.param('id'))
-    const runs = listRuns(deps.db, task.id).map(toRun)
-    return c.json({ runs, count: runs.length } satisfies RunList)
-  })
+  app.get(
+    '/api/scheduled-tasks/:id/runs',
+    endpoint({
+      summary: 'Lists the runs of a scheduled task',
+      tag: 'Scheduled tasks',
+      responses: { 200: RunList },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    (c) => {
+      const task = getTask(deps.db, c.var.user.id, c.req.param('id'))
+      const runs = listRuns(deps.db, task.id).map(toRun)
+      return c.json({ runs, count: runs.length } satisfies RunList)
+    },
+  )
 
   app.post(
     '/api/scheduled-tasks/:id/run',
-    answers({ 202: Run }, 'not_found', 'conflict'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Runs a scheduled task now',
+      tag: 'Scheduled tasks',
+      responses: { 202: Run },
+      errors: ['not_found', 'conflict'],
+      scope: 'agents',
+    }),
     signedIn,
     validateAnyBody(NoBody),
     async (c) => c.json(toRun(await runTaskNow(deps, c.var.user.id, c.req.param('id'))), 202),

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { changeSwarm, createSwarm, deleteSwarm } from './change.ts'
@@ -27,27 +26,44 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/swarms', answers({ 200: SwarmList }, 'internal'), signedIn, validate('query', PageQuery), (c) =>
-    c.json(listSwarms(deps.db, c.var.user.id, c.req.valid('query'))),
+  app.get(
+    '/api/swarms',
+    endpoint({ summary: 'Lists swarms', tag: 'Swarms', responses: { 200: SwarmList }, errors: ['internal'] }),
+    signedIn,
+    validate('query', PageQuery),
+    (c) => c.json(listSwarms(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
   app.post(
     '/api/swarms',
-    answers({ 201: Swarm }, 'not_found', 'limited', 'internal'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Creates a swarm of agents',
+      tag: 'Swarms',
+      responses: { 201: Swarm },
+      errors: ['not_found', 'limited', 'internal'],
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', CreateSwarmRequest),
     async (c) => c.json(toSwarm(await createSwarm(deps, c.var.user.id, c.req.valid('json'))), 201),
   )
 
-  app.get('/api/swarms/:id', answers({ 200: Swarm }, 'not_found'), signedIn, (c) =>
-    c.json(toSwarm(getSwarm(deps.db, c.var.user.id, c.req.param('id')))),
+  app.get(
+    '/api/swarms/:id',
+    endpoint({ summary: 'Returns a swarm', tag: 'Swarms', responses: { 200: Swarm }, errors: ['not_found'] }),
+    signedIn,
+    (c) => c.json(toSwarm(getSwarm(deps.db, c.var.user.id, c.req.param('id')))),
   )
 
   app.patch(
     '/api/swarms/:id',
-    answers({ 200: Swarm }, 'not_found'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Changes a swarm',
+      tag: 'Swarms',
+      responses: { 200: Swarm },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', ChangeSwarmRequest),
     async (c) => c.json(toSwarm(await changeSwarm(deps, c.var.user.id, c.req.param('id'), c.req.valid('json')))),
@@ -55,8 +71,13 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
 
   app.delete(
     '/api/swarms/:id',
-    answers({ 200: Done }, 'not_found'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Deletes a swarm',
+      tag: 'Swarms',
+      responses: { 200: Done },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
     signedIn,
     async (c) => {
       await deleteSwarm(deps.db, c.var.user.id, c.req.param('id'))
@@ -66,8 +87,13 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
 
   app.post(
     '/api/swarms/:id/run',
-    answers({ 202: Run }, 'not_found', 'conflict'),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Runs a task on all agents of a swarm',
+      tag: 'Swarms',
+      responses: { 202: Run },
+      errors: ['not_found', 'conflict'],
+      scope: 'agents',
+    }),
     limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
     signedIn,
     validate('json', RunRequest),
@@ -77,18 +103,41 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
     },
   )
 
-  app.get('/api/swarms/:id/runs', answers({ 200: RunList }, 'not_found'), signedIn, validate('query', PageQuery), (c) =>
-    c.json(listRuns(deps.db, c.var.user.id, c.req.param('id'), c.req.valid('query'))),
+  app.get(
+    '/api/swarms/:id/runs',
+    endpoint({
+      summary: 'Lists the runs of a swarm',
+      tag: 'Swarms',
+      responses: { 200: RunList },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    validate('query', PageQuery),
+    (c) => c.json(listRuns(deps.db, c.var.user.id, c.req.param('id'), c.req.valid('query'))),
   )
 
-  app.get('/api/swarms/:id/runs/:runId', answers({ 200: Run }, 'not_found'), signedIn, (c) =>
-    c.json(showRun(deps.db, getRun(deps.db, c.var.user.id, c.req.param('id'), c.req.param('runId')))),
+  app.get(
+    '/api/swarms/:id/runs/:runId',
+    endpoint({
+      summary: "Returns a run with its agents' answers",
+      tag: 'Swarms',
+      responses: { 200: Run },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    (c) => c.json(showRun(deps.db, getRun(deps.db, c.var.user.id, c.req.param('id'), c.req.param('runId')))),
   )
 
   app.post(
     '/api/swarms/:id/runs/:runId/cancel',
-    answers({ 200: Run }, 'not_found'),
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Cancels a run',
+      tag: 'Swarms',
+      responses: { 200: Run },
+      errors: ['not_found'],
+      scope: 'agents',
+      worksOnFullDisk: true,
+    }),
     signedIn,
     validateAnyBody(NoBody),
     async (c) =>

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import { answers, Done } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -37,26 +37,54 @@ export function webhookChannelWeb(deps: WebhookChannelDeps) {
     await next()
   })
 
-  app.get('/api/agents/:id/webhook-channel', answers({ 200: WebhookChannel }, 'not_found'), signedIn, (c) =>
-    c.json(showWebhookChannel(deps, c.var.user, c.req.param('id'))),
+  app.get(
+    '/api/agents/:id/webhook-channel',
+    endpoint({
+      summary: 'Returns the webhook of an agent',
+      tag: 'Channels',
+      responses: { 200: WebhookChannel },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    (c) => c.json(showWebhookChannel(deps, c.var.user, c.req.param('id'))),
   )
 
   app.put(
     '/api/agents/:id/webhook-channel',
-    answers({ 200: ChangedWebhookChannel }, 'not_found'),
+    endpoint({
+      summary: 'Changes the webhook of an agent',
+      tag: 'Channels',
+      responses: { 200: ChangedWebhookChannel },
+      errors: ['not_found'],
+    }),
     signedIn,
     validate('json', WebhookChannelRequest),
     async (c) => c.json(await changeWebhookChannel(deps, by(c), c.req.param('id'), c.req.valid('json'))),
   )
 
-  app.delete('/api/agents/:id/webhook-channel', answers({ 200: Done }, 'not_found'), signedIn, async (c) => {
-    await closeWebhookChannel(deps, by(c), c.req.param('id'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/agents/:id/webhook-channel',
+    endpoint({
+      summary: 'Removes the webhook of an agent',
+      tag: 'Channels',
+      responses: { 200: Done },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    async (c) => {
+      await closeWebhookChannel(deps, by(c), c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
 
   app.post(
     '/api/webhooks/agents/:id',
-    answers({ 200: WebhookAccepted, 202: WebhookAccepted }, 'invalid', 'unauthenticated', 'limited', 'storage_full'),
+    endpoint({
+      summary: 'Receives an event for an agent',
+      tag: 'Channels',
+      responses: { 200: WebhookAccepted, 202: WebhookAccepted },
+      errors: ['invalid', 'unauthenticated', 'limited', 'storage_full'],
+    }),
     limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.'),
     requireSigned,
     // Behind the signature, so that strangers cannot use up what an agent's own programs may send.

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
@@ -13,7 +13,11 @@ export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   app.get(
     '/api/colony/status',
-    answers({ 200: ColonyStatus }),
+    endpoint({
+      summary: 'Returns the status of all agents as a colony',
+      tag: 'Mission control',
+      responses: { 200: ColonyStatus },
+    }),
     deps.guards.signedIn,
     validate('query', ColonyQuery),
     async (c) => c.json(await ACTIONS[c.req.valid('query').action](deps, c.var.user)),

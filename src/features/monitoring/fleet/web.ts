@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
@@ -18,19 +17,41 @@ export function fleetWeb(deps: FleetWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/fleet', answers({ 200: FleetPage }), signedIn, validate('query', FleetQuery), (c) =>
-    c.json(listFleet(deps, c.var.user.id, c.req.valid('query'))),
+  app.get(
+    '/api/fleet',
+    endpoint({
+      summary: 'Lists agents with status, labels, uptime and cost',
+      tag: 'Fleet',
+      responses: { 200: FleetPage },
+    }),
+    signedIn,
+    validate('query', FleetQuery),
+    (c) => c.json(listFleet(deps, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/fleet/events', answers({ 200: 'text/event-stream' }, 'limited'), signedIn, (c) => {
-    const { user } = c.var
-    return liveStream(c, deps, { kind: 'user', user }, (stream) => followFleet(deps, user.id, stream))
-  })
+  app.get(
+    '/api/fleet/events',
+    endpoint({
+      summary: 'Streams changes of your agents',
+      tag: 'Fleet',
+      responses: { 200: 'text/event-stream' },
+      errors: ['limited'],
+    }),
+    signedIn,
+    (c) => {
+      const { user } = c.var
+      return liveStream(c, deps, { kind: 'user', user }, (stream) => followFleet(deps, user.id, stream))
+    },
+  )
 
   app.post(
     '/api/fleet/changes',
-    answers({ 200: FleetChanged }),
-    routeTraits({ scope: 'agents' }),
+    endpoint({
+      summary: 'Changes many agents at once',
+      tag: 'Fleet',
+      responses: { 200: FleetChanged },
+      scope: 'agents',
+    }),
     signedIn,
     validate('json', FleetChange),
     async (c) => c.json(await changeFleet(deps, { kind: 'user', user: c.var.user }, c.req.valid('json'))),

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { FindFaults } from './faults.ts'
 import { BackendHealth } from './schemas.ts'
@@ -18,15 +18,23 @@ export type HealthBackendDeps = {
  */
 export function healthBackend(deps: HealthBackendDeps) {
   const app = new Hono<BackendEnv>()
-  app.get('/health', answers({ 200: BackendHealth }), async (c) => {
-    const [failing, hasDocker] = await Promise.all([deps.findFaults(), deps.isDockerAvailable()])
-    return c.json({
-      status: failing.length === 0 ? 'ok' : 'degraded',
-      timestamp: deps.clock.now().toISOString(),
-      docker: hasDocker ? 'available' : 'unavailable',
-      provisioning: deps.killSwitch ? 'disabled' : 'enabled',
-      ...(failing.length > 0 && { failing }),
-    })
-  })
+  app.get(
+    '/health',
+    endpoint({
+      summary: 'Checks database writes, containers and provisioning',
+      tag: 'Health',
+      responses: { 200: BackendHealth },
+    }),
+    async (c) => {
+      const [failing, hasDocker] = await Promise.all([deps.findFaults(), deps.isDockerAvailable()])
+      return c.json({
+        status: failing.length === 0 ? 'ok' : 'degraded',
+        timestamp: deps.clock.now().toISOString(),
+        docker: hasDocker ? 'available' : 'unavailable',
+        provisioning: deps.killSwitch ? 'disabled' : 'enabled',
+        ...(failing.length > 0 && { failing }),
+      })
+    },
+  )
   return app
 }

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import type { FindFailing } from './readiness.ts'
 import { Alive, Failing } from './schemas.ts'
@@ -8,12 +8,18 @@ import { Alive, Failing } from './schemas.ts'
 export function probes(deps: { findFailing: FindFailing }) {
   const app = new Hono<BaseEnv>()
 
-  app.get('/healthz', answers({ 200: Alive }), (c) => c.json({ status: 'ok' }))
+  app.get('/healthz', endpoint({ summary: 'Returns liveness', tag: 'Health', responses: { 200: Alive } }), (c) =>
+    c.json({ status: 'ok' }),
+  )
 
-  app.get('/readyz', answers({ 200: Alive, 503: Failing }), async (c) => {
-    const failing = c.env.stopping?.aborted ? ['stopping'] : await deps.findFailing()
-    return failing.length === 0 ? c.json({ status: 'ok' }) : c.json({ status: 'failing', failing }, 503)
-  })
+  app.get(
+    '/readyz',
+    endpoint({ summary: 'Returns readiness', tag: 'Health', responses: { 200: Alive, 503: Failing } }),
+    async (c) => {
+      const failing = c.env.stopping?.aborted ? ['stopping'] : await deps.findFailing()
+      return failing.length === 0 ? c.json({ status: 'ok' }) : c.json({ status: 'failing', failing }, 503)
+    },
+  )
 
   return app
 }

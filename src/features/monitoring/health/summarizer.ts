@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { SummarizerDescription, SummarizerHealth } from './schemas.ts'
 
@@ -25,10 +25,20 @@ export function healthSummarizer(deps: { version: string; payTo: string | null }
   const { payTo } = deps
   const payment = { network: 'base', currency: 'USDC', payTo, note: payTo === null ? NO_PAYMENT : PAYMENT } as const
 
-  app.get('/', answers({ 200: SummarizerDescription }), (c) => c.json({ ...DESCRIPTION, payment }))
+  app.get(
+    '/',
+    endpoint({
+      summary: 'Describes the summarizer and its price',
+      tag: 'Health',
+      responses: { 200: SummarizerDescription },
+    }),
+    (c) => c.json({ ...DESCRIPTION, payment }),
+  )
 
-  app.get('/health', answers({ 200: SummarizerHealth }), (c) =>
-    c.json({ status: 'ok', service: 'stead-summarizer', version: deps.version }),
+  app.get(
+    '/health',
+    endpoint({ summary: "Returns the summarizer's health", tag: 'Health', responses: { 200: SummarizerHealth } }),
+    (c) => c.json({ status: 'ok', service: 'stead-summarizer', version: deps.version }),
   )
 
   return app

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { FindFaults } from './faults.ts'
 import { type HostHealth, WebHealth } from './schemas.ts'
@@ -15,18 +15,22 @@ export type HealthWebDeps = { clock: Clock; log: Log; findFaults: FindFaults; pr
  */
 export function healthWeb(deps: HealthWebDeps) {
   const app = new Hono<WebEnv>()
-  app.get('/api/health', answers({ 200: WebHealth }), async (c) => {
-    const failing = await deps.findFaults()
-    const timestamp = deps.clock.now().toISOString()
-    try {
-      const { health: load, cpu, memory, uptime } = deps.probeHost()
-      const health = load === 'healthy' && failing.length > 0 ? 'degraded' : load
-      const answer = { status: 'ok', health, timestamp, cpu, memory, uptime }
-      return c.json(failing.length > 0 ? { ...answer, failing } : answer)
-    } catch (error) {
-      deps.log.error({ error: errorMessage(error) }, 'cannot measure the machine')
-      return c.json({ status: 'error', health: 'unhealthy', timestamp }, 500)
-    }
-  })
+  app.get(
+    '/api/health',
+    endpoint({ summary: 'Returns the load of the machine', tag: 'Health', responses: { 200: WebHealth } }),
+    async (c) => {
+      const failing = await deps.findFaults()
+      const timestamp = deps.clock.now().toISOString()
+      try {
+        const { health: load, cpu, memory, uptime } = deps.probeHost()
+        const health = load === 'healthy' && failing.length > 0 ? 'degraded' : load
+        const answer = { status: 'ok', health, timestamp, cpu, memory, uptime }
+        return c.json(failing.length > 0 ? { ...answer, failing } : answer)
+      } catch (error) {
+        deps.log.error({ error: errorMessage(error) }, 'cannot measure the machine')
+        return c.json({ status: 'error', health: 'unhealthy', timestamp }, 500)
+      }
+    },
+  )
   return app
 }

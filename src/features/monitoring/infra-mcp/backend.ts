@@ -1,10 +1,9 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { DOCUMENTATION_URL, EXAMPLES, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS } from './content.ts'
 import { ServerExamples, ServerHealth, ServerInfo, ServerSetup, ServerTools, ValidConfig } from './schemas.ts'
@@ -19,20 +18,77 @@ export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGu
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
-  app.get('/api/infra-mcp/health', answers({ 200: ServerHealth }), internalKey, (c) =>
-    c.json({ ...HEALTH, timestamp: deps.clock.now().toISOString() }),
+  app.get(
+    '/api/infra-mcp/health',
+    endpoint({
+      summary: 'Returns the server of the guide',
+      tag: 'Infrastructure guide',
+      responses: { 200: ServerHealth },
+    }),
+    internalKey,
+    (c) => c.json({ ...HEALTH, timestamp: deps.clock.now().toISOString() }),
   )
-  app.get('/api/infra-mcp/info', answers({ 200: ServerInfo }), internalKey, (c) => c.json(INFO))
-  app.get('/api/infra-mcp/setup', answers({ 200: ServerSetup }), internalKey, (c) => c.json(SETUP))
-  app.get('/api/infra-mcp/tools', answers({ 200: ServerTools }), internalKey, (c) => c.json(TOOLS))
-  app.get('/api/infra-mcp/examples', answers({ 200: ServerExamples }), internalKey, (c) => c.json(EXAMPLES))
-  app.get('/api/infra-mcp/docs', answers({ 301: null }), internalKey, (c) => c.redirect(DOCUMENTATION_URL, 301))
-  app.get('/api/infra-mcp/github', answers({ 301: null }), internalKey, (c) => c.redirect(REPOSITORY_URL, 301))
+  app.get(
+    '/api/infra-mcp/info',
+    endpoint({ summary: 'Describes the server', tag: 'Infrastructure guide', responses: { 200: ServerInfo } }),
+    internalKey,
+    (c) => c.json(INFO),
+  )
+  app.get(
+    '/api/infra-mcp/setup',
+    endpoint({
+      summary: 'Describes how to set up the server',
+      tag: 'Infrastructure guide',
+      responses: { 200: ServerSetup },
+    }),
+    internalKey,
+    (c) => c.json(SETUP),
+  )
+  app.get(
+    '/api/infra-mcp/tools',
+    endpoint({
+      summary: 'Lists the tools of the server',
+      tag: 'Infrastructure guide',
+      responses: { 200: ServerTools },
+    }),
+    internalKey,
+    (c) => c.json(TOOLS),
+  )
+  app.get(
+    '/api/infra-mcp/examples',
+    endpoint({ summary: 'Lists example prompts', tag: 'Infrastructure guide', responses: { 200: ServerExamples } }),
+    internalKey,
+    (c) => c.json(EXAMPLES),
+  )
+  app.get(
+    '/api/infra-mcp/docs',
+    endpoint({
+      summary: 'Redirects to the documentation of the server',
+      tag: 'Infrastructure guide',
+      responses: { 301: null },
+    }),
+    internalKey,
+    (c) => c.redirect(DOCUMENTATION_URL, 301),
+  )
+  app.get(
+    '/api/infra-mcp/github',
+    endpoint({
+      summary: 'Redirects to the repository of the server',
+      tag: 'Infrastructure guide',
+      responses: { 301: null },
+    }),
+    internalKey,
+    (c) => c.redirect(REPOSITORY_URL, 301),
+  )
 
   app.post(
     '/api/infra-mcp/validate-config',
-    answers({ 200: ValidConfig }),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Checks a key of the server',
+      tag: 'Infrastructure guide',
+      responses: { 200: ValidConfig },
+      worksOnFullDisk: true,
+    }),
     internalKey,
     validate('json', ConfigRequest),
     (c) => {

@@ -1,9 +1,8 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { Principal, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validateAnyBody } from '../../../http/validate.ts'
 import {
@@ -27,8 +26,8 @@ import { Instance, InstanceStats } from './schemas.ts'
 
 type AgentStats = Awaited<ReturnType<typeof findAgentStats>>
 
-const ofAgents = routeTraits({ scope: 'agents' })
-const ofAgentsOnFullDisk = routeTraits({ scope: 'agents', worksOnFullDisk: true })
+const ofAgents: RouteOptions = { scope: 'agents' }
+const ofAgentsOnFullDisk: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 
 export type InstancesWebDeps = LifecycleDeps & {
   gateway: StatsDeps['gateway']
@@ -43,11 +42,11 @@ type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise
 /** In which words an instance is spoken of, where they differ from an agent's. */
 const STATUSES: Readonly<Record<string, string>> = { provisioning: 'starting' }
 
-const showAnswers = answers({ 200: Instance }, 'not_found', 'limited')
-const statsAnswers = answers({ 200: InstanceStats }, 'not_found')
-const tokenAnswers = answers({ 200: AgentToken }, 'not_found')
-const startAnswers = answers({ 200: ChangedStatus }, 'not_found', 'conflict')
-const stopAnswers = answers({ 200: ChangedStatus }, 'not_found', 'internal')
+const showAnswers: Responses = { responses: { 200: Instance }, errors: ['not_found', 'limited'] }
+const statsAnswers: Responses = { responses: { 200: InstanceStats }, errors: ['not_found'] }
+const tokenAnswers: Responses = { responses: { 200: AgentToken }, errors: ['not_found'] }
+const startAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict'] }
+const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'internal'] }
 
 /** The agent of a user under the name of instance (Interface 4.4), for clients that know users only. */
 export function instancesWeb(deps: InstancesWebDeps) {
@@ -72,30 +71,49 @@ export function instancesWeb(deps: InstancesWebDeps) {
 
   app.route('/', instanceReads(deps))
 
-  app.post('/api/instance/:userId/start', startAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), startAgent, 'starting'),
+  app.post(
+    '/api/instance/:userId/start',
+    endpoint({ summary: 'Starts the instance', tag: 'Instances', ...startAnswers, ...ofAgents }),
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), startAgent, 'starting'),
   )
-  app.post('/api/instance/:userId/stop', stopAnswers, ofAgentsOnFullDisk, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), stopAgent, 'stopped'),
+  app.post(
+    '/api/instance/:userId/stop',
+    endpoint({ summary: 'Stops the instance', tag: 'Instances', ...stopAnswers, ...ofAgentsOnFullDisk }),
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), stopAgent, 'stopped'),
   )
-  app.post('/api/instance/:userId/restart', startAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), restartAgent, 'restarting'),
+  app.post(
+    '/api/instance/:userId/restart',
+    endpoint({ summary: 'Restarts the instance', tag: 'Instances', ...startAnswers, ...ofAgents }),
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), restartAgent, 'restarting'),
   )
-  app.post('/api/instance/:userId/repair', startAnswers, ofAgents, signedIn, validateAnyBody(NoBody), (c) =>
-    change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
+  app.post(
+    '/api/instance/:userId/repair',
+    endpoint({ summary: 'Repairs the instance', tag: 'Instances', ...startAnswers, ...ofAgents }),
+    signedIn,
+    validateAnyBody(NoBody),
+    (c) => change(c, c.req.param('userId'), repairUserAgent, 'repaired'),
   )
   app.post(
     '/api/instance/:userId/reset-memory',
-    startAnswers,
-    ofAgentsOnFullDisk,
+    endpoint({
+      summary: 'Clears the memory of the instance',
+      tag: 'Instances',
+      ...startAnswers,
+      ...ofAgentsOnFullDisk,
+    }),
     signedIn,
     validateAnyBody(NoBody),
     (c) => change(c, c.req.param('userId'), resetAgentMemory, 'reset'),
   )
   app.post(
     '/api/instance/:userId/update',
-    startAnswers,
-    ofAgents,
+    endpoint({ summary: 'Updates the instance', tag: 'Instances', ...startAnswers, ...ofAgents }),
     signedIn,
     validateAnyBody(UpdateImageRequest),
     (c) => {
@@ -113,30 +131,50 @@ function instanceReads(deps: InstancesWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/instance/:userId', showAnswers, signedIn, async (c) => {
-    const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
-    const status = await findShownStatus(deps.runtimes, agent)
-    const version = await findAgentVersion(deps, agent)
-    return c.json(
-      toInstance(
-        deps.addresses,
-        c.req.param('userId'),
-        { ...agent, runtimeVersion: version },
-        STATUSES[status] ?? status,
-      ),
-    )
-  })
+  app.get(
+    '/api/instance/:userId',
+    endpoint({ summary: 'Returns the instance of a user', tag: 'Instances', ...showAnswers }),
+    signedIn,
+    async (c) => {
+      const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
+      const status = await findShownStatus(deps.runtimes, agent)
+      const version = await findAgentVersion(deps, agent)
+      return c.json(
+        toInstance(
+          deps.addresses,
+          c.req.param('userId'),
+          { ...agent, runtimeVersion: version },
+          STATUSES[status] ?? status,
+        ),
+      )
+    },
+  )
 
-  app.get('/api/instance/:userId/stats', statsAnswers, signedIn, async (c) => {
-    const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
-    const [stats, version] = [await findAgentStats(deps, agent), await findAgentVersion(deps, agent)]
-    return c.json(toInstanceStats(c.req.param('userId'), { ...agent, runtimeVersion: version }, stats))
-  })
+  app.get(
+    '/api/instance/:userId/stats',
+    endpoint({ summary: 'Returns the resource usage of the instance', tag: 'Instances', ...statsAnswers }),
+    signedIn,
+    async (c) => {
+      const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
+      const [stats, version] = [await findAgentStats(deps, agent), await findAgentVersion(deps, agent)]
+      return c.json(toInstanceStats(c.req.param('userId'), { ...agent, runtimeVersion: version }, stats))
+    },
+  )
 
-  app.get('/api/instance/:userId/token', tokenAnswers, ofAgents, signedIn, (c) => {
-    const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
-    return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
-  })
+  app.get(
+    '/api/instance/:userId/token',
+    endpoint({
+      summary: "Returns the token of the instance's gateway",
+      tag: 'Instances',
+      ...tokenAnswers,
+      ...ofAgents,
+    }),
+    signedIn,
+    (c) => {
+      const agent = getInstance(deps.db, c.var.user, c.req.param('userId'))
+      return c.json({ token: openTokens(deps.sealer, agent).gatewayToken })
+    },
+  )
 
   return app
 }

@@ -4,12 +4,11 @@ import { createMiddleware } from 'hono/factory'
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
 import { VERSION } from '../../../core/version.ts'
-import { answers } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { VerifyKey } from '../../accounts/keys/verify.ts'
 import { type McpToolDeps, registerTools } from './tools.ts'
@@ -34,8 +33,10 @@ export function mcpServerWeb(deps: McpServerDeps) {
 
   app.post(
     '/mcp',
-    answers(
-      {
+    endpoint({
+      summary: 'Handles a Model Context Protocol message',
+      tag: 'MCP server',
+      responses: {
         200: 'application/json',
         202: null,
         404: 'application/json',
@@ -43,13 +44,9 @@ export function mcpServerWeb(deps: McpServerDeps) {
         406: 'application/json',
         415: 'application/json',
       },
-      'invalid',
-      'not_found',
-      'conflict',
-      'limited',
-      'unavailable',
-    ),
-    routeTraits({ scope: 'any' }),
+      errors: ['invalid', 'not_found', 'conflict', 'limited', 'unavailable'],
+      scope: 'any',
+    }),
     signedIn,
     limit,
     readMessage,
@@ -58,9 +55,27 @@ export function mcpServerWeb(deps: McpServerDeps) {
   )
 
   // There is no stream of the server's own and no session to end.
-  app.get('/mcp', answers({ 405: 'application/json' }), routeTraits({ scope: 'any' }), signedIn, (c) => refuseMethod(c))
-  app.delete('/mcp', answers({ 405: 'application/json' }), routeTraits({ scope: 'any' }), signedIn, (c) =>
-    refuseMethod(c),
+  app.get(
+    '/mcp',
+    endpoint({
+      summary: 'Returns 405: streams are not supported',
+      tag: 'MCP server',
+      responses: { 405: 'application/json' },
+      scope: 'any',
+    }),
+    signedIn,
+    (c) => refuseMethod(c),
+  )
+  app.delete(
+    '/mcp',
+    endpoint({
+      summary: 'Returns 405: sessions are not supported',
+      tag: 'MCP server',
+      responses: { 405: 'application/json' },
+      scope: 'any',
+    }),
+    signedIn,
+    (c) => refuseMethod(c),
   )
 
   return app

@@ -1,5 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
@@ -11,14 +11,29 @@ import { AgentHistory, AgentHistoryQuery, AgentStats } from './schemas.ts'
 export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
-  app.get('/api/agents/:id/stats', answers({ 200: AgentStats }, 'not_found'), guard, async (c) => {
-    const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
-    return c.json({ stats: await findAgentStats(deps, agent), status: 'ok' })
-  })
+  app.get(
+    '/api/agents/:id/stats',
+    endpoint({
+      summary: 'Returns the current resource usage of an agent',
+      tag: 'Metrics',
+      responses: { 200: AgentStats },
+      errors: ['not_found'],
+    }),
+    guard,
+    async (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      return c.json({ stats: await findAgentStats(deps, agent), status: 'ok' })
+    },
+  )
 
   app.get(
     '/api/agents/:id/metrics',
-    answers({ 200: AgentHistory }, 'not_found'),
+    endpoint({
+      summary: 'Returns metrics of an agent over time',
+      tag: 'Metrics',
+      responses: { 200: AgentHistory },
+      errors: ['not_found'],
+    }),
     guard,
     validate('query', AgentHistoryQuery),
     (c) => {

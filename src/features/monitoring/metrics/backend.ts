@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { users } from '../../accounts/users/tables.ts'
@@ -20,7 +20,12 @@ export function metricsBackend(deps: MetricsBackendDeps) {
 
   app.get(
     '/api/metrics/:userId/historical',
-    answers({ 200: HistoricalMetrics }, 'not_found'),
+    endpoint({
+      summary: 'Returns hourly metrics of a user',
+      tag: 'Metrics',
+      responses: { 200: HistoricalMetrics },
+      errors: ['not_found'],
+    }),
     internalKey,
     validate('query', HistoricalQuery),
     async (c) => {
@@ -32,7 +37,12 @@ export function metricsBackend(deps: MetricsBackendDeps) {
 
   app.get(
     '/api/metrics/:userId/performance',
-    answers({ 200: PerformanceMetrics }, 'not_found'),
+    endpoint({
+      summary: "Returns performance metrics of a user's agents",
+      tag: 'Metrics',
+      responses: { 200: PerformanceMetrics },
+      errors: ['not_found'],
+    }),
     internalKey,
     async (c) => {
       const userId = requireUser(c.var.principal, c.req.param('userId'))
@@ -40,10 +50,20 @@ export function metricsBackend(deps: MetricsBackendDeps) {
     },
   )
 
-  app.get('/api/metrics/:userId/summary', answers({ 200: MetricsSummary }, 'not_found'), internalKey, async (c) => {
-    const userId = requireUser(c.var.principal, c.req.param('userId'))
-    return c.json(await orFail('Failed to fetch metrics summary', async () => getSummary(deps, userId)))
-  })
+  app.get(
+    '/api/metrics/:userId/summary',
+    endpoint({
+      summary: 'Returns business metrics, all null: none is measured',
+      tag: 'Metrics',
+      responses: { 200: MetricsSummary },
+      errors: ['not_found'],
+    }),
+    internalKey,
+    async (c) => {
+      const userId = requireUser(c.var.principal, c.req.param('userId'))
+      return c.json(await orFail('Failed to fetch metrics summary', async () => getSummary(deps, userId)))
+    },
+  )
 
   return app
 

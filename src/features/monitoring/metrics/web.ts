@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { getPlatformMetrics, type PlatformMetricsDeps } from './platform.ts'
@@ -10,13 +10,22 @@ import { PlatformMetrics } from './schemas.ts'
 export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
 
-  app.get('/api/metrics', answers({ 200: PlatformMetrics }), deps.guards.signedIn, async (c) => {
-    try {
-      return c.json(await getPlatformMetrics(deps, c.var.user))
-    } catch (cause) {
-      throw new AppError('internal', 'Failed to fetch metrics', { metrics: {} }, { cause })
-    }
-  })
+  app.get(
+    '/api/metrics',
+    endpoint({
+      summary: 'Returns metrics of your agents and the platform',
+      tag: 'Metrics',
+      responses: { 200: PlatformMetrics },
+    }),
+    deps.guards.signedIn,
+    async (c) => {
+      try {
+        return c.json(await getPlatformMetrics(deps, c.var.user))
+      } catch (cause) {
+        throw new AppError('internal', 'Failed to fetch metrics', { metrics: {} }, { cause })
+      }
+    },
+  )
 
   return app
 }

@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
@@ -38,13 +38,27 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
   const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
   const query = validate('query', FleetQuery)
 
-  app.get('/api/mission-control/fleet/graph', answers({ 200: BackendGraph }, 'unauthenticated'), guard, query, (c) =>
-    c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
+  app.get(
+    '/api/mission-control/fleet/graph',
+    endpoint({
+      summary: 'Returns the graph of agents',
+      tag: 'Mission control',
+      responses: { 200: BackendGraph },
+      errors: ['unauthenticated'],
+    }),
+    guard,
+    query,
+    (c) => c.json(getGraph(db, c.var.principal, c.req.valid('query').userId)),
   )
 
   app.get(
     '/api/mission-control/fleet/traces',
-    answers({ 200: BackendTraces }, 'unauthenticated'),
+    endpoint({
+      summary: 'Lists recent model calls',
+      tag: 'Mission control',
+      responses: { 200: BackendTraces },
+      errors: ['unauthenticated'],
+    }),
     guard,
     query,
     async (c) => {
@@ -55,7 +69,12 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
 
   app.get(
     '/api/mission-control/fleet/costs',
-    answers({ 200: BackendCosts }, 'unauthenticated'),
+    endpoint({
+      summary: 'Returns the cost of each agent',
+      tag: 'Mission control',
+      responses: { 200: BackendCosts },
+      errors: ['unauthenticated'],
+    }),
     guard,
     query,
     async (c) => {
@@ -66,7 +85,12 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
 
   app.get(
     '/api/mission-control/fleet/bookings',
-    answers({ 200: BackendBookings }, 'unauthenticated'),
+    endpoint({
+      summary: 'Lists bookings and pending payments',
+      tag: 'Mission control',
+      responses: { 200: BackendBookings },
+      errors: ['unauthenticated'],
+    }),
     guard,
     query,
     (c) => c.json(listBookings(db, c.var.principal, c.req.valid('query').userId)),

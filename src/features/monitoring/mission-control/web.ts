@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { UsageRecorder } from '../../ai/usage/recording/record.ts'
@@ -20,24 +20,56 @@ export function missionControlWeb(deps: MissionControlWebDeps) {
   const app = new Hono<WebEnv>()
   const { findUser } = deps.guards
 
-  app.get('/api/mission-control/fleet/graph', answers({ 200: FleetGraph }, 'unauthenticated'), async (c) =>
-    c.json(getFleetGraph(deps, await findUser(c))),
+  app.get(
+    '/api/mission-control/fleet/graph',
+    endpoint({
+      summary: 'Returns the graph of agents',
+      tag: 'Mission control',
+      responses: { 200: FleetGraph },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => c.json(getFleetGraph(deps, await findUser(c))),
   )
 
-  app.get('/api/mission-control/fleet/traces', answers({ 200: TraceList }, 'unauthenticated'), async (c) => {
-    const user = await findUser(c)
-    await deps.usage.flush()
-    return c.json(listTraces(deps.db, user))
-  })
+  app.get(
+    '/api/mission-control/fleet/traces',
+    endpoint({
+      summary: 'Lists recent model calls',
+      tag: 'Mission control',
+      responses: { 200: TraceList },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => {
+      const user = await findUser(c)
+      await deps.usage.flush()
+      return c.json(listTraces(deps.db, user))
+    },
+  )
 
-  app.get('/api/mission-control/fleet/costs', answers({ 200: FleetCosts }, 'unauthenticated'), async (c) => {
-    const user = await findUser(c)
-    await deps.usage.flush()
-    return c.json(await getFleetCosts(deps, user))
-  })
+  app.get(
+    '/api/mission-control/fleet/costs',
+    endpoint({
+      summary: 'Returns the cost of each agent',
+      tag: 'Mission control',
+      responses: { 200: FleetCosts },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => {
+      const user = await findUser(c)
+      await deps.usage.flush()
+      return c.json(await getFleetCosts(deps, user))
+    },
+  )
 
-  app.get('/api/mission-control/fleet/bookings', answers({ 200: Bookings }, 'unauthenticated'), async (c) =>
-    c.json(listBookings(deps.db, await findUser(c))),
+  app.get(
+    '/api/mission-control/fleet/bookings',
+    endpoint({
+      summary: 'Lists bookings and pending payments',
+      tag: 'Mission control',
+      responses: { 200: Bookings },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => c.json(listBookings(deps.db, await findUser(c))),
   )
 
   return app

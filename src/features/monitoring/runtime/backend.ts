@@ -1,5 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { getInstanceStats, getRuntimeVersion, listInstances, type RuntimeDeps } from './instances.ts'
 import { RuntimeInstanceStats, RuntimeInstances, RuntimeVersion } from './schemas.ts'
@@ -9,16 +9,30 @@ export function runtimeBackend(deps: RuntimeDeps & { internalKey: MiddlewareHand
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
-  app.get('/api/runtime/version', answers({ 200: RuntimeVersion }), async (c) => c.json(await getRuntimeVersion(deps)))
+  app.get(
+    '/api/runtime/version',
+    endpoint({ summary: 'Returns the version agents run', tag: 'Metrics', responses: { 200: RuntimeVersion } }),
+    async (c) => c.json(await getRuntimeVersion(deps)),
+  )
 
-  app.get('/api/runtime/instances', answers({ 200: RuntimeInstances }), internalKey, async (c) => {
-    const instances = await listInstances(deps, c.var.principal)
-    return c.json({ instances, count: instances.length })
-  })
+  app.get(
+    '/api/runtime/instances',
+    endpoint({ summary: 'Lists running agents', tag: 'Metrics', responses: { 200: RuntimeInstances } }),
+    internalKey,
+    async (c) => {
+      const instances = await listInstances(deps, c.var.principal)
+      return c.json({ instances, count: instances.length })
+    },
+  )
 
   app.get(
     '/api/runtime/instances/:id/stats',
-    answers({ 200: RuntimeInstanceStats }, 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Returns the resource usage of a running agent',
+      tag: 'Metrics',
+      responses: { 200: RuntimeInstanceStats },
+      errors: ['not_found', 'conflict'],
+    }),
     internalKey,
     async (c) => c.json(await getInstanceStats(deps, c.var.principal, c.req.param('id'))),
   )

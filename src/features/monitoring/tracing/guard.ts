@@ -2,8 +2,8 @@ import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
 import { isSameSecret } from '../../../core/secrets.ts'
 import { isForwarded, isLocalName, isLoopback } from '../../../http/address.ts'
+import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { label } from '../../../http/guard-label.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 
 /**
@@ -11,8 +11,7 @@ import { readBearer } from '../../../http/internal-key.ts'
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one and for callers from elsewhere.
  */
 export function requireMetricsToken(metricsToken: string | undefined) {
-  return label(
-    'metrics-token',
+  return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
       const token = readBearer(c.req.header('authorization'))
       if (metricsToken === undefined) {
@@ -24,5 +23,6 @@ export function requireMetricsToken(metricsToken: string | undefined) {
       else if (!isSameSecret(token, metricsToken)) throw new AppError('forbidden', 'Forbidden')
       await next()
     }),
+    { guard: 'metrics-token' },
   )
 }

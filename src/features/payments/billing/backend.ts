@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
@@ -15,7 +15,12 @@ export function billingBackend(deps: BillingBackendDeps) {
   const app = new Hono<BackendEnv>()
   app.post(
     '/api/subscriptions/deploy',
-    answers({ 200: DeployedSubscription }, 'not_found'),
+    endpoint({
+      summary: 'Activates a plan for the operator',
+      tag: 'Billing',
+      responses: { 200: DeployedSubscription },
+      errors: ['not_found'],
+    }),
     deps.internalKey,
     validate('json', DeploySubscriptionRequest),
     async (c) => c.json(await deploySubscription(deps, c.req.valid('json'))),

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { SignUp } from '../../accounts/accounts/register.ts'
@@ -26,17 +25,30 @@ export function billingWeb(deps: BillingWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession, signedIn } = deps.guards
 
-  app.get('/api/billing', answers({ 200: Billing }), signedIn, (c) => c.json(showBilling(deps, c.var.user)))
+  app.get(
+    '/api/billing',
+    endpoint({ summary: 'Returns plan, credits and available purchases', tag: 'Billing', responses: { 200: Billing } }),
+    signedIn,
+    (c) => c.json(showBilling(deps, c.var.user)),
+  )
 
-  app.get('/api/plans', answers({ 200: PlanList }), (c) => c.json(listPlans(deps)))
+  app.get(
+    '/api/plans',
+    endpoint({ summary: 'Lists plans and prices', tag: 'Billing', responses: { 200: PlanList } }),
+    (c) => c.json(listPlans(deps)),
+  )
 
   app.post(
     '/api/billing',
-    answers(
-      { 200: BillingOutcome },
-      ...(['not_found', 'conflict', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'] as const),
-    ),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Buys, changes or cancels, by action',
+      tag: 'Billing',
+      responses: { 200: BillingOutcome },
+      errors: [
+        ...(['not_found', 'conflict', 'limited', 'upstream_failed', 'upstream_timeout', 'unavailable'] as const),
+      ],
+      worksOnFullDisk: true,
+    }),
     withSession,
     validate('json', BillingRequest),
     async (c) => c.json(await runBillingAction(deps, c.var.user, c.req.valid('json'))),

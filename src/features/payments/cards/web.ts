@@ -1,10 +1,9 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { answers, Received } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
+import { endpoint, Received, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { findPlan, isPlanName } from '../../accounts/plans/plans.ts'
 import { type CheckoutDeps, startCreditCheckout, startPlanCheckout, startStorageCheckout } from './checkout.ts'
@@ -19,12 +18,17 @@ export type CardsWebDeps = CheckoutDeps & SubscriptionDeps & { log: Log; guards:
 export function cardsWeb(deps: CardsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
-  const leadsToPay = routeTraits({ scope: 'payments' })
+  const leadsToPay: RouteOptions = { scope: 'payments' }
 
   app.get(
     '/api/payments/checkout',
-    answers({ 303: null }, 'invalid', 'conflict', 'upstream_failed', 'unavailable'),
-    leadsToPay,
+    endpoint({
+      summary: 'Redirects to the checkout of a plan',
+      tag: 'Billing',
+      responses: { 303: null },
+      errors: ['invalid', 'conflict', 'upstream_failed', 'unavailable'],
+      ...leadsToPay,
+    }),
     signedIn,
     (c) =>
       lead(c, '/pricing', async () => {
@@ -36,16 +40,30 @@ export function cardsWeb(deps: CardsWebDeps) {
       }),
   )
 
-  app.get('/api/payments/credits', answers({ 303: null }, 'invalid', 'unavailable'), leadsToPay, signedIn, (c) =>
-    lead(c, '/billing', () => startCreditCheckout(deps, c.var.user, requireCreditPack(c.req.query('price')))),
+  app.get(
+    '/api/payments/credits',
+    endpoint({
+      summary: 'Redirects to the checkout of credits',
+      tag: 'Billing',
+      responses: { 303: null },
+      errors: ['invalid', 'unavailable'],
+      ...leadsToPay,
+    }),
+    signedIn,
+    (c) => lead(c, '/billing', () => startCreditCheckout(deps, c.var.user, requireCreditPack(c.req.query('price')))),
   )
 
   // Whoever has no space left buys some.
-  const onFullDisk = routeTraits({ scope: 'payments', worksOnFullDisk: true })
+  const onFullDisk: RouteOptions = { scope: 'payments', worksOnFullDisk: true }
   app.post(
     '/api/payments/storage-upgrade',
-    answers({ 200: PaymentPage }, 'payment_required', 'unavailable'),
-    onFullDisk,
+    endpoint({
+      summary: 'Returns the checkout URL for more storage',
+      tag: 'Billing',
+      responses: { 200: PaymentPage },
+      errors: ['payment_required', 'unavailable'],
+      ...onFullDisk,
+    }),
     signedIn,
     async (c) => {
       if (!findPlan(deps.db, c.var.user.plan))
@@ -56,8 +74,13 @@ export function cardsWeb(deps: CardsWebDeps) {
 
   app.post(
     '/api/webhooks/stripe',
-    answers({ 200: Received }, 'invalid', 'payment_required', 'not_found', 'conflict', 'unavailable'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Receives an event of the card service',
+      tag: 'Billing',
+      responses: { 200: Received },
+      errors: ['invalid', 'payment_required', 'not_found', 'conflict', 'unavailable'],
+      worksOnFullDisk: true,
+    }),
     async (c) => {
       const event = await deps.cards.readEvent(await receiveBytes(c), c.req.header('stripe-signature'))
       const outcome = await receiveCardEvent(deps, event)

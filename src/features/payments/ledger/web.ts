@@ -5,7 +5,7 @@ import type { Log } from '../../../core/log.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
@@ -25,18 +25,36 @@ export function ledgerWeb(deps: LedgerWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
-  app.get('/api/credits', answers({ 200: Credits }), signedIn, (c) => c.json(toCredits(deps.db, c.var.user)))
-
-  app.get('/api/ledger', answers({ 200: LedgerPage }), signedIn, validate('query', LedgerQuery), (c) =>
-    c.json(listLedger(deps.db, c.var.user.id, c.req.valid('query'))),
+  app.get(
+    '/api/credits',
+    endpoint({ summary: 'Returns your balance', tag: 'Billing', responses: { 200: Credits } }),
+    signedIn,
+    (c) => c.json(toCredits(deps.db, c.var.user)),
   )
 
-  app.get('/api/ledger/export', answers({ 200: 'text/csv' }, 'limited'), signedIn, (c) =>
-    sendExport(c, deps, () => ({
-      name: `ledger-${toDay(deps.clock.now())}.csv`,
-      type: 'text/csv; charset=utf-8; header=present',
-      pieces: exportLedgerCsv(deps.db, c.var.user.id),
-    })),
+  app.get(
+    '/api/ledger',
+    endpoint({ summary: 'Lists the entries of your account', tag: 'Billing', responses: { 200: LedgerPage } }),
+    signedIn,
+    validate('query', LedgerQuery),
+    (c) => c.json(listLedger(deps.db, c.var.user.id, c.req.valid('query'))),
+  )
+
+  app.get(
+    '/api/ledger/export',
+    endpoint({
+      summary: 'Exports the entries of your account as CSV',
+      tag: 'Billing',
+      responses: { 200: 'text/csv' },
+      errors: ['limited'],
+    }),
+    signedIn,
+    (c) =>
+      sendExport(c, deps, () => ({
+        name: `ledger-${toDay(deps.clock.now())}.csv`,
+        type: 'text/csv; charset=utf-8; header=present',
+        pieces: exportLedgerCsv(deps.db, c.var.user.id),
+      })),
   )
 
   return app

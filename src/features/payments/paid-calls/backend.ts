@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import { managedWallets, type WalletRow } from '../wallets/tables.ts'
@@ -12,24 +12,26 @@ import { toCallAnswer } from './shapes.ts'
 
 export type PaidCallsBackendDeps = PaidCallDeps & { callers: CallerFinder }
 
-const callAnswers = answers(
-  { 200: PaidCallResult, 202: PaidCallResult },
-  'payment_required',
-  'not_found',
-  'conflict',
-  'upstream_timeout',
-  'unavailable',
-)
+const callAnswers: Responses = {
+  responses: { 200: PaidCallResult, 202: PaidCallResult },
+  errors: ['payment_required', 'not_found', 'conflict', 'upstream_timeout', 'unavailable'],
+}
 
 /** Paid requests of an agent itself, with its own token and from its own wallet. */
 export function paidCallsBackend(deps: PaidCallsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
 
-  app.post('/v1/paid-fetch', callAnswers, requireAgent(deps.callers), validate('json', PaidCall), async (c) => {
-    const wallet = getAgentWallet(deps.db, c.var.agentId)
-    const outcome = await callPaying(deps, wallet, c.req.valid('json'), { made: null, note: () => undefined })
-    return c.json(toCallAnswer(deps, outcome), outcome.answer ? 200 : 202)
-  })
+  app.post(
+    '/v1/paid-fetch',
+    endpoint({ summary: "Calls a paid service with an agent's wallet", tag: 'Wallets', ...callAnswers }),
+    requireAgent(deps.callers),
+    validate('json', PaidCall),
+    async (c) => {
+      const wallet = getAgentWallet(deps.db, c.var.agentId)
+      const outcome = await callPaying(deps, wallet, c.req.valid('json'), { made: null, note: () => undefined })
+      return c.json(toCallAnswer(deps, outcome), outcome.answer ? 200 : 202)
+    },
+  )
 
   return app
 }

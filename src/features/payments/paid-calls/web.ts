@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { OnceEnv, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getWallet } from '../wallets/create.ts'
@@ -19,16 +18,13 @@ export function paidCallsWeb(deps: PaidCallsWebDeps) {
 
   app.post(
     '/api/wallet/fetch',
-    answers(
-      { 200: PaidCallResult, 202: PaidCallResult },
-      'payment_required',
-      'not_found',
-      'conflict',
-      'upstream_failed',
-      'upstream_timeout',
-      'unavailable',
-    ),
-    routeTraits({ scope: 'payments' }),
+    endpoint({
+      summary: 'Pays for and calls a paid service',
+      tag: 'Wallets',
+      responses: { 200: PaidCallResult, 202: PaidCallResult },
+      errors: ['payment_required', 'not_found', 'conflict', 'upstream_failed', 'upstream_timeout', 'unavailable'],
+      scope: 'payments',
+    }),
     deps.guards.signedIn,
     validate('json', OwnPaidCall),
     deps.idempotency.forUser,

@@ -5,12 +5,11 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import { answers } from '../../../http/answers.ts'
 import { receiveText } from '../../../http/bodies/body.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { OnceEnv, PayerEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { FindTier } from '../x402/colony.ts'
 import { priceOf } from '../x402/rate.ts'
@@ -52,16 +51,20 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
 
   const underWay = new Set<string>()
 
-  app.get(PATH, answers({ 200: GatewayOffer }), limit, (c) =>
-    c.json({
-      plugins: [...plugins].map(([id, { name, description, priceMicroUsd }]) => ({
-        id,
-        name,
-        description,
-        price: formatMicroUsd(priceMicroUsd, 2),
-      })),
-      onChain: deps.chainCharges.terms,
-    }),
+  app.get(
+    PATH,
+    endpoint({ summary: 'Lists plugins and prices', tag: 'Paid gateway', responses: { 200: GatewayOffer } }),
+    limit,
+    (c) =>
+      c.json({
+        plugins: [...plugins].map(([id, { name, description, priceMicroUsd }]) => ({
+          id,
+          name,
+          description,
+          price: formatMicroUsd(priceMicroUsd, 2),
+        })),
+        onChain: deps.chainCharges.terms,
+      }),
   )
 
   const enter = createMiddleware<GatewayEnv>(async (c, next) => {
@@ -73,19 +76,23 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
 
   app.post(
     PATH,
-    answers(
-      { 200: GatewayResult },
-      'invalid',
-      'unauthenticated',
-      'payment_required',
-      'not_found',
-      'conflict',
-      'limited',
-      'internal',
-      'upstream_failed',
-      'unavailable',
-    ),
-    routeTraits({ scope: 'payments' }),
+    endpoint({
+      summary: 'Sells one call of a plugin',
+      tag: 'Paid gateway',
+      responses: { 200: GatewayResult },
+      errors: [
+        'invalid',
+        'unauthenticated',
+        'payment_required',
+        'not_found',
+        'conflict',
+        'limited',
+        'internal',
+        'upstream_failed',
+        'unavailable',
+      ],
+      scope: 'payments',
+    }),
     limit,
     enter,
     deps.idempotency.forPayer,

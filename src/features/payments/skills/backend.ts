@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import { listAgentSkills } from './agent-skills.ts'
@@ -12,17 +12,27 @@ export type SkillsBackendDeps = { db: Db; callers: CallerFinder; findUser: (id: 
 export function skillsBackend(deps: SkillsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
 
-  app.get('/v1/skills', answers({ 200: LoadedSkillList }, 'invalid'), requireAgent(deps.callers), (c) => {
-    const skills = listAgentSkills(deps, c.var.agentId)
-    return c.json({
-      skills: skills.map(({ name, description, instructions, checksum }) => ({
-        name,
-        description,
-        instructions,
-        checksum,
-      })),
-    })
-  })
+  app.get(
+    '/v1/skills',
+    endpoint({
+      summary: 'Lists the skills that an agent loads',
+      tag: 'Skills',
+      responses: { 200: LoadedSkillList },
+      errors: ['invalid'],
+    }),
+    requireAgent(deps.callers),
+    (c) => {
+      const skills = listAgentSkills(deps, c.var.agentId)
+      return c.json({
+        skills: skills.map(({ name, description, instructions, checksum }) => ({
+          name,
+          description,
+          instructions,
+          checksum,
+        })),
+      })
+    },
+  )
 
   return app
 }

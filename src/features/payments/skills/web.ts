@@ -1,8 +1,7 @@
 import { type Context, Hono } from 'hono'
-import { answers, Done } from '../../../http/answers.ts'
+import { Done, endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
@@ -29,31 +28,47 @@ import { callSkill } from './use.ts'
 
 export type SkillsWebDeps = RunnerDeps & { guards: Guards; idempotency: Idempotency }
 
-const marketplaceAnswers = answers({ 200: Marketplace })
-const installAnswers = answers({ 200: InstallResponse }, 'payment_required', 'not_found', 'limited')
-const enableAnswers = answers({ 200: ChangedSkill }, 'payment_required', 'not_found', 'limited')
-const removeAnswers = answers({ 200: Done })
-const createAnswers = answers({ 200: CreatedSkill }, 'conflict', 'limited')
-const showAnswers = answers({ 200: ShownSkill }, 'invalid', 'not_found')
-const useAnswers = answers({ 200: SkillResult }, 'payment_required', 'not_found', 'conflict')
-const payAnswers = answers({ 200: SkillResult }, 'payment_required', 'not_found', 'unavailable')
-const useNamedAnswers = answers({ 200: SkillResult }, 'payment_required', 'not_found', 'upstream_failed', 'unavailable')
-const deleteAnswers = answers({ 200: Done }, 'not_found')
+const marketplaceAnswers: Responses = { responses: { 200: Marketplace } }
+const installAnswers: Responses = {
+  responses: { 200: InstallResponse },
+  errors: ['payment_required', 'not_found', 'limited'],
+}
+const enableAnswers: Responses = {
+  responses: { 200: ChangedSkill },
+  errors: ['payment_required', 'not_found', 'limited'],
+}
+const removeAnswers: Responses = { responses: { 200: Done } }
+const createAnswers: Responses = { responses: { 200: CreatedSkill }, errors: ['conflict', 'limited'] }
+const showAnswers: Responses = { responses: { 200: ShownSkill }, errors: ['invalid', 'not_found'] }
+const useAnswers: Responses = { responses: { 200: SkillResult }, errors: ['payment_required', 'not_found', 'conflict'] }
+const payAnswers: Responses = {
+  responses: { 200: SkillResult },
+  errors: ['payment_required', 'not_found', 'unavailable'],
+}
+const useNamedAnswers: Responses = {
+  responses: { 200: SkillResult },
+  errors: ['payment_required', 'not_found', 'upstream_failed', 'unavailable'],
+}
+const deleteAnswers: Responses = { responses: { 200: Done }, errors: ['not_found'] }
 
 /** What agents can learn, and what users can have done by it (Interface 4.15). Anybody may look. */
 export function skillsWeb(deps: SkillsWebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { signedIn, findUser } = deps.guards
 
-  app.get('/api/skills', marketplaceAnswers, validate('query', SkillQuery), async (c) => {
-    const user: SignedInUser | null = await findUser(c)
-    return c.json(listMarketplace(deps.db, user, c.req.valid('query')))
-  })
+  app.get(
+    '/api/skills',
+    endpoint({ summary: 'Lists marketplace and installed skills', tag: 'Skills', ...marketplaceAnswers }),
+    validate('query', SkillQuery),
+    async (c) => {
+      const user: SignedInUser | null = await findUser(c)
+      return c.json(listMarketplace(deps.db, user, c.req.valid('query')))
+    },
+  )
 
   app.post(
     '/api/skills',
-    installAnswers,
-    routeTraits({ scope: 'agents' }),
+    endpoint({ summary: 'Installs a skill on an agent', tag: 'Skills', ...installAnswers, scope: 'agents' }),
     signedIn,
     validate('json', InstallRequest),
     async (c) => {
@@ -64,8 +79,7 @@ export function skillsWeb(deps: SkillsWebDeps) {
 
   app.patch(
     '/api/skills',
-    enableAnswers,
-    routeTraits({ scope: 'agents' }),
+    endpoint({ summary: 'Enables or disables an installed skill', tag: 'Skills', ...enableAnswers, scope: 'agents' }),
     signedIn,
     validate('json', EnableRequest),
     async (c) =>
@@ -74,8 +88,7 @@ export function skillsWeb(deps: SkillsWebDeps) {
 
   app.delete(
     '/api/skills',
-    removeAnswers,
-    routeTraits({ scope: 'agents' }),
+    endpoint({ summary: 'Uninstalls a skill from an agent', tag: 'Skills', ...removeAnswers, scope: 'agents' }),
     signedIn,
     validate('json', InstallRequest),
     async (c) => {
@@ -86,8 +99,7 @@ export function skillsWeb(deps: SkillsWebDeps) {
 
   app.post(
     '/api/skills/create',
-    createAnswers,
-    routeTraits({ scope: 'agents' }),
+    endpoint({ summary: 'Publishes a skill of your own', tag: 'Skills', ...createAnswers, scope: 'agents' }),
     signedIn,
     validate('json', CreateSkillRequest),
     async (c) => {
@@ -101,9 +113,21 @@ export function skillsWeb(deps: SkillsWebDeps) {
     const detail = getSkillDetail(deps.db, user?.id ?? null, name)
     return c.json(detail.source === 'built-in' ? { ...detail, ...factsOf(name) } : detail)
   }
-  app.get('/api/skills/booking-settlement', showAnswers, (c) => showSkill(c, 'booking-settlement'))
-  app.get('/api/skills/instant-split', showAnswers, (c) => showSkill(c, 'instant-split'))
-  app.get('/api/skills/:name', showAnswers, (c) => showSkill(c, c.req.param('name')))
+  app.get(
+    '/api/skills/booking-settlement',
+    endpoint({ summary: 'Returns the skill that settles bookings', tag: 'Skills', ...showAnswers }),
+    (c) => showSkill(c, 'booking-settlement'),
+  )
+  app.get(
+    '/api/skills/instant-split',
+    endpoint({ summary: 'Returns the skill that splits payments', tag: 'Skills', ...showAnswers }),
+    (c) => showSkill(c, 'instant-split'),
+  )
+  app.get(
+    '/api/skills/:name',
+    endpoint({ summary: 'Returns a skill with its file', tag: 'Skills', ...showAnswers }),
+    (c) => showSkill(c, c.req.param('name')),
+  )
 
   app.route('/', callSkillWeb(deps))
   return app
@@ -115,30 +139,55 @@ function callSkillWeb(deps: SkillsWebDeps) {
   const { signedIn } = deps.guards
 
   // Skills that spend: a key for agents alone does not open them.
-  const spends = routeTraits({ scope: 'payments' })
+  const spends: RouteOptions = { scope: 'payments' }
   const body = validate('json', UseSkillRequest)
   const { forUser } = deps.idempotency
 
-  app.post('/api/skills/booking-settlement', useAnswers, spends, signedIn, body, forUser, (c) =>
-    answerCall(deps, c, 'booking-settlement', c.req.valid('json')),
+  app.post(
+    '/api/skills/booking-settlement',
+    endpoint({ summary: 'Books, holds and settles fees, by action', tag: 'Skills', ...useAnswers, ...spends }),
+    signedIn,
+    body,
+    forUser,
+    (c) => answerCall(deps, c, 'booking-settlement', c.req.valid('json')),
   )
 
-  app.post('/api/skills/event-ticketing', useAnswers, spends, signedIn, body, forUser, (c) =>
-    answerCall(deps, c, 'event-ticketing', c.req.valid('json')),
+  app.post(
+    '/api/skills/event-ticketing',
+    endpoint({ summary: 'Sells and checks tickets, by action', tag: 'Skills', ...useAnswers, ...spends }),
+    signedIn,
+    body,
+    forUser,
+    (c) => answerCall(deps, c, 'event-ticketing', c.req.valid('json')),
   )
 
-  app.post('/api/skills/instant-split', payAnswers, spends, signedIn, body, forUser, (c) =>
-    answerCall(deps, c, 'instant-split', c.req.valid('json')),
+  app.post(
+    '/api/skills/instant-split',
+    endpoint({ summary: 'Splits an amount at once, by action', tag: 'Skills', ...payAnswers, ...spends }),
+    signedIn,
+    body,
+    forUser,
+    (c) => answerCall(deps, c, 'instant-split', c.req.valid('json')),
   )
 
-  app.post('/api/skills/:name', useNamedAnswers, routeTraits({ scope: 'agents' }), signedIn, body, forUser, (c) =>
-    answerCall(deps, c, c.req.param('name'), c.req.valid('json')),
+  app.post(
+    '/api/skills/:name',
+    endpoint({ summary: 'Uses the actions of a skill', tag: 'Skills', ...useNamedAnswers, scope: 'agents' }),
+    signedIn,
+    body,
+    forUser,
+    (c) => answerCall(deps, c, c.req.param('name'), c.req.valid('json')),
   )
 
-  app.delete('/api/skills/:name', deleteAnswers, routeTraits({ scope: 'agents' }), signedIn, async (c) => {
-    await deleteOwnSkill(deps, c.var.user.id, c.req.param('name'))
-    return c.json({ success: true })
-  })
+  app.delete(
+    '/api/skills/:name',
+    endpoint({ summary: 'Deletes a skill of your own', tag: 'Skills', ...deleteAnswers, scope: 'agents' }),
+    signedIn,
+    async (c) => {
+      await deleteOwnSkill(deps, c.var.user.id, c.req.param('name'))
+      return c.json({ success: true })
+    },
+  )
 
   return app
 }

@@ -1,7 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv, OnceEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { validate } from '../../../http/validate.ts'
@@ -28,17 +28,34 @@ export type SplitsDeps = CreateSplitDeps & { idempotency: Idempotency }
 export function splitsRoutes(deps: SplitsDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv & OnceEnv>()
 
-  app.get('/api/underground/splits', answers({ 200: SplitPage }), guard, validate('query', SplitQuery), (c) =>
-    c.json(listSplits(deps.db, c.var.principal, c.req.valid('query'))),
+  app.get(
+    '/api/underground/splits',
+    endpoint({ summary: 'Lists splits', tag: 'Agent economy', responses: { 200: SplitPage } }),
+    guard,
+    validate('query', SplitQuery),
+    (c) => c.json(listSplits(deps.db, c.var.principal, c.req.valid('query'))),
   )
 
-  app.get('/api/underground/splits/:id', answers({ 200: OneSplit }, 'not_found'), guard, (c) =>
-    c.json({ split: getSplitDetail(deps.db, c.var.principal, toNumber(c.req.param('id'))) }),
+  app.get(
+    '/api/underground/splits/:id',
+    endpoint({
+      summary: 'Returns a split with its parts',
+      tag: 'Agent economy',
+      responses: { 200: OneSplit },
+      errors: ['not_found'],
+    }),
+    guard,
+    (c) => c.json({ split: getSplitDetail(deps.db, c.var.principal, toNumber(c.req.param('id'))) }),
   )
 
   app.post(
     '/api/underground/splits',
-    answers({ 200: QueuedSplit }, 'not_found', 'conflict'),
+    endpoint({
+      summary: 'Splits an amount among addresses',
+      tag: 'Agent economy',
+      responses: { 200: QueuedSplit },
+      errors: ['not_found', 'conflict'],
+    }),
     guard,
     validate('json', CreateSplitRequest),
     deps.idempotency.forPrincipal,
@@ -62,7 +79,12 @@ export function agentWalletsBackend(
 
   app.post(
     '/api/underground/wallets',
-    answers({ 201: AgentWallet }, 'not_found'),
+    endpoint({
+      summary: 'Creates a wallet for an agent',
+      tag: 'Agent economy',
+      responses: { 201: AgentWallet },
+      errors: ['not_found'],
+    }),
     guard,
     validate('json', CreateAgentWalletRequest),
     async (c) => {
@@ -74,7 +96,12 @@ export function agentWalletsBackend(
 
   app.get(
     '/api/underground/wallets/:address/balance',
-    answers({ 200: AgentWalletBalance }, 'not_found', 'unavailable'),
+    endpoint({
+      summary: "Returns the balance of an agent's wallet",
+      tag: 'Agent economy',
+      responses: { 200: AgentWalletBalance },
+      errors: ['not_found', 'unavailable'],
+    }),
     guard,
     validate('query', BalanceQuery),
     async (c) => {

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import { OwnMessage, SendRequest, SentMessage } from './schemas.ts'
@@ -15,15 +15,12 @@ export function busBackend(
 
   app.post(
     '/api/underground/bus/send',
-    answers(
-      { 200: SentMessage },
-      'unauthenticated',
-      'payment_required',
-      'not_found',
-      'conflict',
-      'limited',
-      'internal',
-    ),
+    endpoint({
+      summary: 'Sends a signed message to an agent',
+      tag: 'Agent economy',
+      responses: { 200: SentMessage },
+      errors: ['unauthenticated', 'payment_required', 'not_found', 'conflict', 'limited', 'internal'],
+    }),
     validate('json', SendRequest),
     async (c) => {
       // A webhook may take longer than a listener keeps a silent connection.
@@ -36,7 +33,12 @@ export function busBackend(
 
   app.post(
     '/v1/bus/send',
-    answers({ 200: SentMessage }, 'payment_required', 'not_found', 'conflict', 'limited', 'internal'),
+    endpoint({
+      summary: 'Sends a message signed by the agent',
+      tag: 'Agent economy',
+      responses: { 200: SentMessage },
+      errors: ['payment_required', 'not_found', 'conflict', 'limited', 'internal'],
+    }),
     requireAgent(deps.callers),
     validate('json', OwnMessage),
     async (c) => {

@@ -1,7 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { createEvent, listEvents, toEvent } from './events.ts'
@@ -15,7 +15,7 @@ export function undergroundRoutes(deps: UndergroundDeps, guard: MiddlewareHandle
 
   app.get(
     '/api/underground/events',
-    answers({ 200: UndergroundEventList }),
+    endpoint({ summary: 'Lists events', tag: 'Agent economy', responses: { 200: UndergroundEventList } }),
     guard,
     validate('query', EventQuery),
     (c) => c.json(listEvents(deps.db, c.var.principal, c.req.valid('query')).map(toEvent)),
@@ -23,7 +23,12 @@ export function undergroundRoutes(deps: UndergroundDeps, guard: MiddlewareHandle
 
   app.post(
     '/api/underground/events',
-    answers({ 201: UndergroundEvent }, 'not_found'),
+    endpoint({
+      summary: 'Creates an event',
+      tag: 'Agent economy',
+      responses: { 201: UndergroundEvent },
+      errors: ['not_found'],
+    }),
     guard,
     validate('json', CreateEventRequest),
     async (c) => c.json(toEvent(await createEvent(deps, c.var.principal, c.req.valid('json'))), 201),

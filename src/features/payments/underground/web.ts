@@ -2,9 +2,8 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
@@ -20,20 +19,33 @@ export function busWeb(deps: BusWebDeps) {
 
   app.get(
     '/api/underground/bus/messages',
-    answers({ 200: MessagePage }),
+    endpoint({ summary: 'Lists messages your agents sent', tag: 'Agent economy', responses: { 200: MessagePage } }),
     signedIn,
     validate('query', MessageQuery),
     (c) => c.json(listSentMessages(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
-  app.get('/api/admin/bus/dead-letters', answers({ 200: MessagePage }), admin, validate('query', MessageQuery), (c) =>
-    c.json(listDeadLetters(deps.db, c.req.valid('query'))),
+  app.get(
+    '/api/admin/bus/dead-letters',
+    endpoint({
+      summary: 'Lists messages that could not be delivered',
+      tag: 'Agent economy',
+      responses: { 200: MessagePage },
+    }),
+    admin,
+    validate('query', MessageQuery),
+    (c) => c.json(listDeadLetters(deps.db, c.req.valid('query'))),
   )
 
   app.post(
     '/api/admin/bus/dead-letters/:id/replay',
-    answers({ 200: ReplayedMessage }, 'not_found'),
-    routeTraits({ worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Redelivers a dead letter',
+      tag: 'Agent economy',
+      responses: { 200: ReplayedMessage },
+      errors: ['not_found'],
+      worksOnFullDisk: true,
+    }),
     admin,
     async (c) => {
       const caller = { id: c.var.user.id, address: c.env.address }

@@ -1,9 +1,8 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { type CreateWalletDeps, createWallet, findWallet } from './create.ts'
@@ -30,13 +29,16 @@ const SEED_REFUSED = 'Seed export is disabled for security. Contact support if y
 const KEPT_WARNING =
   'The key of this wallet is sealed on the server and never shown. Whoever runs the server can export it on its command line.'
 
-const showAnswers = answers({ 200: WalletOrBalances }, 'unauthenticated', 'not_found', 'internal', 'unavailable')
-const actionAnswers = answers({ 200: WalletActionResult }, 'not_found')
-const addressAnswers = answers({ 200: WalletAddress }, 'unauthenticated')
-const creationAnswers = answers({ 200: WalletCreation }, 'not_found')
-const createAnswers = answers({ 200: CreatedWallet }, 'not_found')
-const cdpSupportAnswers = answers({ 200: CdpSupport })
-const cdpWalletAnswers = answers({ 200: CdpWallet }, 'not_found')
+const showAnswers: Responses = {
+  responses: { 200: WalletOrBalances },
+  errors: ['unauthenticated', 'not_found', 'internal', 'unavailable'],
+}
+const actionAnswers: Responses = { responses: { 200: WalletActionResult }, errors: ['not_found'] }
+const addressAnswers: Responses = { responses: { 200: WalletAddress }, errors: ['unauthenticated'] }
+const creationAnswers: Responses = { responses: { 200: WalletCreation }, errors: ['not_found'] }
+const createAnswers: Responses = { responses: { 200: CreatedWallet }, errors: ['not_found'] }
+const cdpSupportAnswers: Responses = { responses: { 200: CdpSupport } }
+const cdpWalletAnswers: Responses = { responses: { 200: CdpWallet }, errors: ['not_found'] }
 
 /** Wallets whose keys the platform keeps, of users and of their agents (Interface 4.15). No key goes over HTTP, either way. */
 export function walletsWeb(deps: WalletsWebDeps) {
@@ -49,18 +51,27 @@ export function walletsWeb(deps: WalletsWebDeps) {
     limitRate(() => deps.requestsPerMinute.agents, 'Too many requests, please slow down.'),
   )
 
-  app.get('/api/wallet', showAnswers, validate('query', WalletQuery), async (c) => {
-    const { address, agentId } = c.req.valid('query')
-    if (address !== undefined) return c.json(await describeAddress(deps, address))
-    const user = await findUser(c)
-    if (!user) throw new AppError('unauthenticated', 'Unauthorized')
-    return c.json(await readWalletState(deps, toOwner(deps.db, user, agentId)))
-  })
+  app.get(
+    '/api/wallet',
+    endpoint({ summary: "Returns your wallet, or an address's balance", tag: 'Wallets', ...showAnswers }),
+    validate('query', WalletQuery),
+    async (c) => {
+      const { address, agentId } = c.req.valid('query')
+      if (address !== undefined) return c.json(await describeAddress(deps, address))
+      const user = await findUser(c)
+      if (!user) throw new AppError('unauthenticated', 'Unauthorized')
+      return c.json(await readWalletState(deps, toOwner(deps.db, user, agentId)))
+    },
+  )
 
   app.post(
     '/api/wallet',
-    actionAnswers,
-    routeTraits({ scope: 'payments' }),
+    endpoint({
+      summary: 'Creates or returns a wallet, by action',
+      tag: 'Wallets',
+      ...actionAnswers,
+      scope: 'payments',
+    }),
     signedIn,
     validate('json', WalletAction),
     async (c) => {
@@ -84,8 +95,16 @@ export function walletsWeb(deps: WalletsWebDeps) {
     if (!user) throw new AppError('unauthenticated', 'Unauthorized', { authenticated: false, needsAuth: true })
     return c.json(describeOwnAddress(deps, user))
   }
-  app.get('/api/wallet/address', addressAnswers, tellAddress)
-  app.post('/api/wallet/address', addressAnswers, routeTraits({ scope: 'payments' }), tellAddress)
+  app.get(
+    '/api/wallet/address',
+    endpoint({ summary: 'Returns the address of your wallet', tag: 'Wallets', ...addressAnswers }),
+    tellAddress,
+  )
+  app.post(
+    '/api/wallet/address',
+    endpoint({ summary: 'Returns the address of your wallet', tag: 'Wallets', ...addressAnswers, scope: 'payments' }),
+    tellAddress,
+  )
 
   app.route('/', createWalletWeb(deps))
   return app
@@ -98,19 +117,24 @@ function createWalletWeb(deps: WalletsWebDeps) {
   const { network } = deps.tokenChains.USDC.terms
   const networks = [...new Set(Object.values(deps.tokenChains).map(({ terms }) => terms.network))]
 
-  app.get('/api/wallet/create', creationAnswers, signedIn, validate('query', OfAgentQuery), (c) => {
-    const wallet = findWallet(deps.db, toOwner(deps.db, c.var.user, c.req.valid('query').agentId))
-    return c.json({
-      hasWallet: wallet !== null,
-      walletAddress: wallet?.address ?? null,
-      networks,
-      required: ['email'],
-    })
-  })
+  app.get(
+    '/api/wallet/create',
+    endpoint({ summary: 'Returns whether you have a wallet', tag: 'Wallets', ...creationAnswers }),
+    signedIn,
+    validate('query', OfAgentQuery),
+    (c) => {
+      const wallet = findWallet(deps.db, toOwner(deps.db, c.var.user, c.req.valid('query').agentId))
+      return c.json({
+        hasWallet: wallet !== null,
+        walletAddress: wallet?.address ?? null,
+        networks,
+        required: ['email'],
+      })
+    },
+  )
   app.post(
     '/api/wallet/create',
-    createAnswers,
-    routeTraits({ scope: 'payments' }),
+    endpoint({ summary: 'Creates a wallet', tag: 'Wallets', ...createAnswers, scope: 'payments' }),
     signedIn,
     validate('json', CreateWalletRequest),
     async (c) => {
@@ -121,13 +145,14 @@ function createWalletWeb(deps: WalletsWebDeps) {
     },
   )
 
-  app.get('/api/wallet/cdp', cdpSupportAnswers, (c) =>
-    c.json({ status: 'ok', type: 'evm_wallet', supportedChains: networks }),
+  app.get(
+    '/api/wallet/cdp',
+    endpoint({ summary: 'Lists the chains of wallets', tag: 'Wallets', ...cdpSupportAnswers }),
+    (c) => c.json({ status: 'ok', type: 'evm_wallet', supportedChains: networks }),
   )
   app.post(
     '/api/wallet/cdp',
-    cdpWalletAnswers,
-    routeTraits({ scope: 'payments' }),
+    endpoint({ summary: 'Creates a wallet', tag: 'Wallets', ...cdpWalletAnswers, scope: 'payments' }),
     signedIn,
     validateAnyBody(CdpRequest),
     async (c) => {

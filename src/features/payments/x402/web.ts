@@ -2,11 +2,10 @@ import { eq } from 'drizzle-orm'
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -36,7 +35,16 @@ export function x402Web(deps: X402WebDeps) {
     limitRate(() => deps.requestsPerMinute.gateway, 'Too many requests, please slow down.'),
   )
 
-  app.get('/api/x402', answers({ 200: GatewayWords }, 'unavailable'), async (c) => c.json(await colony.health()))
+  app.get(
+    '/api/x402',
+    endpoint({
+      summary: 'Returns the status of the payment gateway',
+      tag: 'Paid gateway',
+      responses: { 200: GatewayWords },
+      errors: ['unavailable'],
+    }),
+    async (c) => c.json(await colony.health()),
+  )
 
   /** Everything but the list of endpoints takes somebody; 401 in the words of Interface 4.7. */
   const enter = createMiddleware<WebEnv>(async (c, next) => {
@@ -49,18 +57,22 @@ export function x402Web(deps: X402WebDeps) {
 
   app.post(
     '/api/x402',
-    answers(
-      { 200: X402Result, 202: GatewayWords },
-      'unauthenticated',
-      'payment_required',
-      'not_found',
-      'conflict',
-      'internal',
-      'upstream_failed',
-      'upstream_timeout',
-      'unavailable',
-    ),
-    routeTraits({ scope: 'payments' }),
+    endpoint({
+      summary: 'Joins, rates, prices or pays, by action',
+      tag: 'Paid gateway',
+      responses: { 200: X402Result, 202: GatewayWords },
+      errors: [
+        'unauthenticated',
+        'payment_required',
+        'not_found',
+        'conflict',
+        'internal',
+        'upstream_failed',
+        'upstream_timeout',
+        'unavailable',
+      ],
+      scope: 'payments',
+    }),
     validate('json', X402Request),
     async (c, next) => {
       if (c.req.valid('json').action !== 'endpoints') return next()

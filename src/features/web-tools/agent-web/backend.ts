@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import type { WebSearch } from '../../../adapters/search/search.ts'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
@@ -24,7 +24,12 @@ export function agentWebBackend(deps: AgentWebDeps) {
 
   app.post(
     '/v1/pages',
-    answers({ 200: PageText }, 'not_found', 'upstream_failed'),
+    endpoint({
+      summary: 'Reads a web page as Markdown',
+      tag: 'Web',
+      responses: { 200: PageText },
+      errors: ['not_found', 'upstream_failed'],
+    }),
     agent,
     limit,
     validate('json', PageRequest),
@@ -36,7 +41,12 @@ export function agentWebBackend(deps: AgentWebDeps) {
 
   app.post(
     '/v1/search',
-    answers({ 200: FoundPages }, 'not_found', 'upstream_failed', 'unavailable'),
+    endpoint({
+      summary: 'Searches the web',
+      tag: 'Web',
+      responses: { 200: FoundPages },
+      errors: ['not_found', 'upstream_failed', 'unavailable'],
+    }),
     agent,
     limit,
     validate('json', SearchRequest),
@@ -48,7 +58,12 @@ export function agentWebBackend(deps: AgentWebDeps) {
 
   app.post(
     '/v1/http',
-    answers({ 200: HttpResponse }, 'not_found', 'conflict', 'upstream_failed'),
+    endpoint({
+      summary: 'Sends an HTTP request to an allowed host',
+      tag: 'Web',
+      responses: { 200: HttpResponse },
+      errors: ['not_found', 'conflict', 'upstream_failed'],
+    }),
     agent,
     limit,
     validate('json', HttpRequest),

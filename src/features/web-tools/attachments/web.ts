@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
 import { MAX_LARGE_BODY_BYTES, receiveBytes } from '../../../http/bodies/body.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { toChatAttachment } from '../../conversations/chat/attachments.ts'
@@ -20,8 +19,15 @@ export function attachmentsWeb(deps: AttachmentsWebDeps) {
 
   app.post(
     '/api/chat/attachments',
-    answers({ 201: OneAttachment }, 'not_found', 'conflict', 'limited', 'unavailable'),
-    routeTraits({ scope: 'agents', bodyType: 'application/octet-stream', maxBodyBytes: MAX_LARGE_BODY_BYTES }),
+    endpoint({
+      summary: 'Uploads a file for a message',
+      tag: 'Chat',
+      responses: { 201: OneAttachment },
+      errors: ['not_found', 'conflict', 'limited', 'unavailable'],
+      scope: 'agents',
+      bodyType: 'application/octet-stream',
+      maxBodyBytes: MAX_LARGE_BODY_BYTES,
+    }),
     limited,
     deps.guards.signedIn,
     validate('query', AttachmentQuery),

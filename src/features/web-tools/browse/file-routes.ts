@@ -1,10 +1,9 @@
 import { Hono } from 'hono'
 import type { WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
 import { receiveBytes } from '../../../http/bodies/body.ts'
+import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './desk.ts'
 import {
@@ -26,36 +25,48 @@ import {
 /** What a change of files may be refused for. */
 const CHANGING = [...READING, 'conflict', 'storage_full'] as const
 
-const treeAnswers = answers({ 200: FileTree }, ...READING)
-const readAnswers = answers({ 200: FileContent }, ...READING)
-const writeAnswers = answers({ 200: WrittenFile }, ...CHANGING)
-const searchAnswers = answers({ 200: FoundFiles }, ...READING)
-const downloadAnswers = answers({ 200: 'application/octet-stream' }, ...READING)
-const uploadAnswers = answers({ 201: WrittenFile }, ...CHANGING)
-const uploadTraits = routeTraits({ bodyType: 'application/octet-stream' })
-const makeFolderAnswers = answers({ 201: ChangedPath }, ...CHANGING)
-const renameAnswers = answers({ 200: ChangedPath }, ...CHANGING)
+const treeAnswers: Responses = { responses: { 200: FileTree }, errors: [...READING] }
+const readAnswers: Responses = { responses: { 200: FileContent }, errors: [...READING] }
+const writeAnswers: Responses = { responses: { 200: WrittenFile }, errors: [...CHANGING] }
+const searchAnswers: Responses = { responses: { 200: FoundFiles }, errors: [...READING] }
+const downloadAnswers: Responses = { responses: { 200: 'application/octet-stream' }, errors: [...READING] }
+const uploadAnswers: Responses = { responses: { 201: WrittenFile }, errors: [...CHANGING] }
+const uploadTraits: RouteOptions = { bodyType: 'application/octet-stream' }
+const makeFolderAnswers: Responses = { responses: { 201: ChangedPath }, errors: [...CHANGING] }
+const renameAnswers: Responses = { responses: { 200: ChangedPath }, errors: [...CHANGING] }
 
 /** Files and folders of a workspace (Interface 4.12). */
 export function fileRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
 
-  app.get('/api/browse/tree', treeAnswers, guard, validate('query', TreeQuery), async (c) => {
-    const { agentId, depth } = c.req.valid('query')
-    return c.json({ ok: true, ...(await workspaceOf(c, agentId).use((files) => files.tree(depth))) })
-  })
+  app.get(
+    '/api/browse/tree',
+    endpoint({ summary: 'Lists the files of a workspace', tag: 'Files', ...treeAnswers }),
+    guard,
+    validate('query', TreeQuery),
+    async (c) => {
+      const { agentId, depth } = c.req.valid('query')
+      return c.json({ ok: true, ...(await workspaceOf(c, agentId).use((files) => files.tree(depth))) })
+    },
+  )
 
-  app.get('/api/browse/read', readAnswers, guard, validate('query', PathQuery), async (c) => {
-    const { agentId, path } = c.req.valid('query')
-    const reading = workspaceOf(c, agentId).use((files) => files.read(path))
-    const file = await reading.catch(refuseMissing)
-    return c.json({ ok: true, ...file, modified: file.modified.toISOString() })
-  })
+  app.get(
+    '/api/browse/read',
+    endpoint({ summary: 'Reads a text file', tag: 'Files', ...readAnswers }),
+    guard,
+    validate('query', PathQuery),
+    async (c) => {
+      const { agentId, path } = c.req.valid('query')
+      const reading = workspaceOf(c, agentId).use((files) => files.read(path))
+      const file = await reading.catch(refuseMissing)
+      return c.json({ ok: true, ...file, modified: file.modified.toISOString() })
+    },
+  )
 
   app.post(
     '/api/browse/write',
-    writeAnswers,
+    endpoint({ summary: 'Writes a text file', tag: 'Files', ...writeAnswers }),
     guard,
     validate('query', WorkspaceQuery),
     validate('json', WriteRequest),
@@ -68,20 +79,32 @@ export function fileRoutes(deps: BrowseDeps, guard: BrowseGuard) {
     },
   )
 
-  app.get('/api/browse/search', searchAnswers, guard, validate('query', SearchQuery), async (c) => {
-    const { agentId, q, in: where } = c.req.valid('query')
-    const search = (files: WorkspaceFiles) => (where === 'name' ? files.searchNames(q) : files.searchContent(q))
-    return c.json({ ok: true, ...(await workspaceOf(c, agentId).use(search)) })
-  })
+  app.get(
+    '/api/browse/search',
+    endpoint({ summary: 'Searches files by name or content', tag: 'Files', ...searchAnswers }),
+    guard,
+    validate('query', SearchQuery),
+    async (c) => {
+      const { agentId, q, in: where } = c.req.valid('query')
+      const search = (files: WorkspaceFiles) => (where === 'name' ? files.searchNames(q) : files.searchContent(q))
+      return c.json({ ok: true, ...(await workspaceOf(c, agentId).use(search)) })
+    },
+  )
 
-  app.get('/api/browse/download', downloadAnswers, guard, validate('query', PathQuery), async (c) => {
-    const { agentId, path } = c.req.valid('query')
-    const file = await workspaceOf(c, agentId).use((files) => files.download(path))
-    c.header('content-type', 'application/octet-stream')
-    c.header('content-length', String(file.size))
-    c.header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`)
-    return c.body(file.body)
-  })
+  app.get(
+    '/api/browse/download',
+    endpoint({ summary: 'Downloads a file', tag: 'Files', ...downloadAnswers }),
+    guard,
+    validate('query', PathQuery),
+    async (c) => {
+      const { agentId, path } = c.req.valid('query')
+      const file = await workspaceOf(c, agentId).use((files) => files.download(path))
+      c.header('content-type', 'application/octet-stream')
+      c.header('content-length', String(file.size))
+      c.header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`)
+      return c.body(file.body)
+    },
+  )
 
   app.route('/', changeRoutes(deps, guard))
   return app
@@ -92,17 +115,23 @@ function changeRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
 
-  app.post('/api/browse/upload', uploadAnswers, uploadTraits, guard, validate('query', UploadQuery), async (c) => {
-    const { agentId, path, ifMatch } = c.req.valid('query')
-    const workspace = workspaceOf(c, agentId)
-    const bytes = await receiveBytes(c)
-    const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
-    return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) }, 201)
-  })
+  app.post(
+    '/api/browse/upload',
+    endpoint({ summary: 'Uploads a file', tag: 'Files', ...uploadAnswers, ...uploadTraits }),
+    guard,
+    validate('query', UploadQuery),
+    async (c) => {
+      const { agentId, path, ifMatch } = c.req.valid('query')
+      const workspace = workspaceOf(c, agentId)
+      const bytes = await receiveBytes(c)
+      const write = () => workspace.use((files) => files.write(path, bytes, ifMatch))
+      return c.json({ ok: true, ...(await change(workspace, toStoredBytes(bytes), write)) }, 201)
+    },
+  )
 
   app.post(
     '/api/browse/mkdir',
-    makeFolderAnswers,
+    endpoint({ summary: 'Creates a folder', tag: 'Files', ...makeFolderAnswers }),
     guard,
     validate('query', WorkspaceQuery),
     validate('json', PathRequest),
@@ -116,7 +145,7 @@ function changeRoutes(deps: BrowseDeps, guard: BrowseGuard) {
 
   app.post(
     '/api/browse/rename',
-    renameAnswers,
+    endpoint({ summary: 'Renames or moves a file or folder', tag: 'Files', ...renameAnswers }),
     guard,
     validate('query', WorkspaceQuery),
     validate('json', RenameRequest),
@@ -128,12 +157,18 @@ function changeRoutes(deps: BrowseDeps, guard: BrowseGuard) {
     },
   )
 
-  app.delete('/api/browse/delete', renameAnswers, guard, validate('query', PathQuery), async (c) => {
-    const { agentId, path } = c.req.valid('query')
-    const workspace = workspaceOf(c, agentId)
-    await change(workspace, 0, () => workspace.use((files) => files.delete(path)))
-    return c.json({ ok: true, path })
-  })
+  app.delete(
+    '/api/browse/delete',
+    endpoint({ summary: 'Deletes a file or folder', tag: 'Files', ...renameAnswers }),
+    guard,
+    validate('query', PathQuery),
+    async (c) => {
+      const { agentId, path } = c.req.valid('query')
+      const workspace = workspaceOf(c, agentId)
+      await change(workspace, 0, () => workspace.use((files) => files.delete(path)))
+      return c.json({ ok: true, path })
+    },
+  )
 
   return app
 }

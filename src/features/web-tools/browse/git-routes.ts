@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { toParts } from '../../../adapters/files/open.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './desk.ts'
@@ -23,36 +23,48 @@ import {
 } from './schemas.ts'
 import { startVersionHistory, syncWorkspace } from './sync.ts'
 
-const statusAnswers = answers({ 200: GitStatus }, ...READING)
-const diffAnswers = answers({ 200: GitDiff }, ...READING, 'internal')
-const syncAnswers = answers({ 200: GitSynced }, ...READING, 'internal')
-const initAnswers = answers({ 201: GitStarted }, ...READING, 'conflict', 'internal')
-const logAnswers = answers({ 200: GitLog }, ...READING, 'internal')
-const keepCredentialsAnswers = answers({ 200: KeptCredentials }, ...READING)
-const forgetCredentialsAnswers = answers({ 200: ForgottenCredentials }, ...READING)
+const statusAnswers: Responses = { responses: { 200: GitStatus }, errors: [...READING] }
+const diffAnswers: Responses = { responses: { 200: GitDiff }, errors: [...READING, 'internal'] }
+const syncAnswers: Responses = { responses: { 200: GitSynced }, errors: [...READING, 'internal'] }
+const initAnswers: Responses = { responses: { 201: GitStarted }, errors: [...READING, 'conflict', 'internal'] }
+const logAnswers: Responses = { responses: { 200: GitLog }, errors: [...READING, 'internal'] }
+const keepCredentialsAnswers: Responses = { responses: { 200: KeptCredentials }, errors: [...READING] }
+const forgetCredentialsAnswers: Responses = { responses: { 200: ForgottenCredentials }, errors: [...READING] }
 
 /** The repository that a workspace may be (Interface 4.12). */
 export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
 
-  app.get('/api/browse/git-status', statusAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
-    const workspace = workspaceOf(c, c.req.valid('query').agentId)
-    const look = () => workspace.use((files) => files.status())
-    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
-  })
+  app.get(
+    '/api/browse/git-status',
+    endpoint({ summary: 'Returns uncommitted changes', tag: 'Files', ...statusAnswers }),
+    guard,
+    validate('query', WorkspaceQuery),
+    async (c) => {
+      const workspace = workspaceOf(c, c.req.valid('query').agentId)
+      const look = () => workspace.use((files) => files.status())
+      return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+    },
+  )
 
-  app.get('/api/browse/git-diff', diffAnswers, guard, validate('query', DiffQuery), async (c) => {
-    const { agentId, path } = c.req.valid('query')
-    const workspace = workspaceOf(c, agentId)
-    const below = path === undefined ? null : toParts(path).join('/')
-    const look = () => workspace.use((files) => files.diff(below))
-    return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
-  })
+  app.get(
+    '/api/browse/git-diff',
+    endpoint({ summary: 'Returns a line diff', tag: 'Files', ...diffAnswers }),
+    guard,
+    validate('query', DiffQuery),
+    async (c) => {
+      const { agentId, path } = c.req.valid('query')
+      const workspace = workspaceOf(c, agentId)
+      const below = path === undefined ? null : toParts(path).join('/')
+      const look = () => workspace.use((files) => files.diff(below))
+      return c.json({ ok: true, ...(await deps.oneAtATime(workspace, look)) })
+    },
+  )
 
   app.post(
     '/api/browse/git-sync',
-    syncAnswers,
+    endpoint({ summary: 'Commits and pushes all changes', tag: 'Files', ...syncAnswers }),
     guard,
     validate('query', WorkspaceQuery),
     validateAnyBody(SyncRequest),
@@ -64,28 +76,40 @@ export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
     },
   )
 
-  app.post('/api/browse/git-init', initAnswers, guard, validate('query', WorkspaceQuery), async (c) => {
-    const workspace = workspaceOf(c, c.req.valid('query').agentId)
-    const start = () => startVersionHistory(deps, workspace, c.var.principal)
-    return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, start)) }, 201)
-  })
+  app.post(
+    '/api/browse/git-init',
+    endpoint({ summary: 'Creates a git repository with a first commit', tag: 'Files', ...initAnswers }),
+    guard,
+    validate('query', WorkspaceQuery),
+    async (c) => {
+      const workspace = workspaceOf(c, c.req.valid('query').agentId)
+      const start = () => startVersionHistory(deps, workspace, c.var.principal)
+      return c.json({ ok: true, ...(await change(workspace, ENTRY_BYTES, start)) }, 201)
+    },
+  )
 
-  app.get('/api/browse/git-log', logAnswers, guard, validate('query', LogQuery), async (c) => {
-    const { agentId, limit } = c.req.valid('query')
-    const workspace = workspaceOf(c, agentId)
-    const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
-    const now = deps.clock.now()
-    return c.json({
-      ok: true,
-      commits: commits.map(({ hash, subject, author, time }) => ({
-        hash,
-        shortHash: hash.slice(0, 7),
-        subject,
-        author,
-        date: toRelativeTime(time, now),
-      })),
-    })
-  })
+  app.get(
+    '/api/browse/git-log',
+    endpoint({ summary: 'Lists commits', tag: 'Files', ...logAnswers }),
+    guard,
+    validate('query', LogQuery),
+    async (c) => {
+      const { agentId, limit } = c.req.valid('query')
+      const workspace = workspaceOf(c, agentId)
+      const commits = await deps.oneAtATime(workspace, () => workspace.use((files) => files.log(limit)))
+      const now = deps.clock.now()
+      return c.json({
+        ok: true,
+        commits: commits.map(({ hash, subject, author, time }) => ({
+          hash,
+          shortHash: hash.slice(0, 7),
+          subject,
+          author,
+          date: toRelativeTime(time, now),
+        })),
+      })
+    },
+  )
 
   return app
 }
@@ -97,7 +121,7 @@ export function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuard
 
   app.put(
     '/api/browse/git-credentials',
-    keepCredentialsAnswers,
+    endpoint({ summary: 'Saves git credentials', tag: 'Files', ...keepCredentialsAnswers }),
     credentialsGuard,
     validate('query', WorkspaceQuery),
     validate('json', CredentialsRequest),
@@ -110,7 +134,7 @@ export function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuard
 
   app.delete(
     '/api/browse/git-credentials',
-    forgetCredentialsAnswers,
+    endpoint({ summary: 'Deletes git credentials', tag: 'Files', ...forgetCredentialsAnswers }),
     credentialsGuard,
     validate('query', OriginQuery),
     async (c) => {

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
+import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
-import { label } from '../../../http/guard-label.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { BrowseDeps } from './desk.ts'
 import { browseRoutes } from './routes.ts'
@@ -19,7 +19,7 @@ export function browseWeb(deps: BrowseDeps & { guards: Pick<Guards, 'findUser' |
       await next()
     })
   return browseRoutes(deps, {
-    guard: label('signed-in', asPrincipal(findUser)),
-    credentialsGuard: label('session', asPrincipal(findSession)),
+    guard: describeMiddleware(asPrincipal(findUser), { guard: 'signed-in' }),
+    credentialsGuard: describeMiddleware(asPrincipal(findSession), { guard: 'session' }),
   })
 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Feeds } from './feeds.ts'
@@ -14,16 +14,20 @@ export function feedsWeb({ feeds, appUrl }: FeedsWebDeps) {
 
   app.get(
     '/api/feeds',
-    answers(
-      { 200: FeedResponse },
-      'unauthenticated',
-      'payment_required',
-      'not_found',
-      'limited',
-      'internal',
-      'upstream_failed',
-      'unavailable',
-    ),
+    endpoint({
+      summary: 'Lists feeds, or reads one',
+      tag: 'Web',
+      responses: { 200: FeedResponse },
+      errors: [
+        'unauthenticated',
+        'payment_required',
+        'not_found',
+        'limited',
+        'internal',
+        'upstream_failed',
+        'unavailable',
+      ],
+    }),
     validate('query', FeedQuery),
     async (c) => {
       const { feed: id, preview } = c.req.valid('query')

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -22,23 +22,47 @@ export function radioWeb(deps: RadioWebDeps) {
     limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
   )
 
-  app.get('/api/radio/live', answers({ 200: LiveDjList }, 'upstream_failed', 'unavailable'), async (c) => {
-    // The provider may take longer than a listener keeps a silent connection.
-    c.env.keepOpen?.(c.req.raw)
-    deps.radio.requireConfigured()
-    const djs = await listLive()
-    return c.json({ djs, count: djs.length })
-  })
+  app.get(
+    '/api/radio/live',
+    endpoint({
+      summary: 'Lists live streams on air',
+      tag: 'Media',
+      responses: { 200: LiveDjList },
+      errors: ['upstream_failed', 'unavailable'],
+    }),
+    async (c) => {
+      // The provider may take longer than a listener keeps a silent connection.
+      c.env.keepOpen?.(c.req.raw)
+      deps.radio.requireConfigured()
+      const djs = await listLive()
+      return c.json({ djs, count: djs.length })
+    },
+  )
 
-  app.get('/api/radio/streams', answers({ 200: OwnStreamList }, 'unavailable'), signedIn, (c) => {
-    deps.radio.requireConfigured()
-    const streams = listOwnStreams(deps.db, c.var.user.id)
-    return c.json({ streams, count: streams.length })
-  })
+  app.get(
+    '/api/radio/streams',
+    endpoint({
+      summary: 'Lists your live streams',
+      tag: 'Media',
+      responses: { 200: OwnStreamList },
+      errors: ['unavailable'],
+    }),
+    signedIn,
+    (c) => {
+      deps.radio.requireConfigured()
+      const streams = listOwnStreams(deps.db, c.var.user.id)
+      return c.json({ streams, count: streams.length })
+    },
+  )
 
   app.post(
     '/api/radio/streams',
-    answers({ 200: CreatedStream }, 'limited', 'upstream_failed', 'unavailable'),
+    endpoint({
+      summary: 'Creates a live stream',
+      tag: 'Media',
+      responses: { 200: CreatedStream },
+      errors: ['limited', 'upstream_failed', 'unavailable'],
+    }),
     signedIn,
     validate('json', CreateStreamRequest),
     async (c) => c.json(await createStream(deps, c.var.user.id, c.req.valid('json'))),
@@ -46,7 +70,12 @@ export function radioWeb(deps: RadioWebDeps) {
 
   app.delete(
     '/api/radio/streams/:id',
-    answers({ 200: DeletedStream }, 'not_found', 'upstream_failed', 'unavailable'),
+    endpoint({
+      summary: 'Deletes a live stream',
+      tag: 'Media',
+      responses: { 200: DeletedStream },
+      errors: ['not_found', 'upstream_failed', 'unavailable'],
+    }),
     signedIn,
     async (c) => {
       const id = c.req.param('id')

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
@@ -21,7 +21,7 @@ export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinu
 
   app.post(
     '/api/summarize',
-    answers({ 200: Summary }, 'internal'),
+    endpoint({ summary: 'Summarizes a web page', tag: 'Web', responses: { 200: Summary }, errors: ['internal'] }),
     limit,
     validate('json', SummarizeRequest),
     atOnce,
@@ -30,7 +30,12 @@ export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinu
 
   app.post(
     '/api/extract',
-    answers({ 200: Extract }, 'internal'),
+    endpoint({
+      summary: 'Extracts links, images and metadata of a page',
+      tag: 'Web',
+      responses: { 200: Extract },
+      errors: ['internal'],
+    }),
     limit,
     validate('json', ExtractRequest),
     atOnce,

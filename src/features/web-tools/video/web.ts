@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { AppError, errorMessage } from '../../../core/errors.ts'
-import { answers } from '../../../http/answers.ts'
+import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
@@ -21,13 +21,12 @@ export function videoWeb(deps: VideoWebDeps) {
 
   app.post(
     '/api/generate-video',
-    answers(
-      { 200: FinishedVideo, 202: PendingVideo },
-      'payment_required',
-      'not_found',
-      'upstream_failed',
-      'unavailable',
-    ),
+    endpoint({
+      summary: 'Starts generating a video',
+      tag: 'Media',
+      responses: { 200: FinishedVideo, 202: PendingVideo },
+      errors: ['payment_required', 'not_found', 'upstream_failed', 'unavailable'],
+    }),
     limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
     signedIn,
     validate('json', GenerateVideoRequest),
@@ -43,14 +42,24 @@ export function videoWeb(deps: VideoWebDeps) {
     },
   )
 
-  app.get('/api/videos', answers({ 200: OwnVideoList }), signedIn, (c) => {
-    const videos = listVideos(deps.db, c.var.user.id).map(toOwnVideo)
-    return c.json({ videos, count: videos.length, obstacle: findObstacle(deps.video) })
-  })
+  app.get(
+    '/api/videos',
+    endpoint({ summary: 'Lists your newest videos', tag: 'Media', responses: { 200: OwnVideoList } }),
+    signedIn,
+    (c) => {
+      const videos = listVideos(deps.db, c.var.user.id).map(toOwnVideo)
+      return c.json({ videos, count: videos.length, obstacle: findObstacle(deps.video) })
+    },
+  )
 
   app.get(
     '/api/videos/:id',
-    answers({ 200: 'video/mp4', 202: PendingVideo }, 'not_found', 'upstream_failed'),
+    endpoint({
+      summary: 'Returns a video',
+      tag: 'Media',
+      responses: { 200: 'video/mp4', 202: PendingVideo },
+      errors: ['not_found', 'upstream_failed'],
+    }),
     signedIn,
     async (c) => {
       const video = getVideo(deps.db, c.var.user.id, c.req.param('id'))

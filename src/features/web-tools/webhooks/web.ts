@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
-import { answers, Received } from '../../../http/answers.ts'
 import { MAX_LARGE_BODY_BYTES, receiveBytes } from '../../../http/bodies/body.ts'
+import { endpoint, Received } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import { routeTraits } from '../../../http/route-traits.ts'
 import { receiveMailEvent, receiveVideoEvent, type WebhookDeps } from './receive.ts'
 import { MailReceived } from './schemas.ts'
 import { createMailVerifier, verifyVideoSignature } from './verify.ts'
@@ -20,7 +19,12 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
 
   app.post(
     '/api/webhooks/video',
-    answers({ 200: Received }, 'invalid', 'unauthenticated', 'unavailable'),
+    endpoint({
+      summary: 'Receives an event of the video service',
+      tag: 'Media',
+      responses: { 200: Received },
+      errors: ['invalid', 'unauthenticated', 'unavailable'],
+    }),
     async (c) => {
       if (!videoSecret) throw notConfigured('WEBHOOK_VIDEO_SECRET')
       const body = await receiveBytes(c)
@@ -32,8 +36,13 @@ export function webhooksWeb(deps: WebhooksWebDeps) {
 
   app.post(
     '/api/webhooks/email',
-    routeTraits({ maxBodyBytes: MAX_LARGE_BODY_BYTES }),
-    answers({ 200: MailReceived }, 'invalid', 'unauthenticated', 'unavailable'),
+    endpoint({
+      summary: 'Receives an email for an agent',
+      tag: 'Media',
+      maxBodyBytes: MAX_LARGE_BODY_BYTES,
+      responses: { 200: MailReceived },
+      errors: ['invalid', 'unauthenticated', 'unavailable'],
+    }),
     async (c) => {
       if (!verifyMail) throw notConfigured('WEBHOOK_EMAIL_SECRET')
       const body = await receiveBytes(c)

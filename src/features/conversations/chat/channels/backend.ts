@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono'
-import { answers } from '../../../../http/answers.ts'
+import { endpoint } from '../../../../http/endpoint.ts'
 import { limitRate } from '../../../../http/rate-limit.ts'
-import { routeTraits } from '../../../../http/route-traits.ts'
 import { validate } from '../../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../../ai/gateway/callers.ts'
 import { type ReportDeps, storeReport } from './report.ts'
@@ -19,8 +18,13 @@ export function channelReportsBackend(deps: ChannelReportsDeps) {
 
   app.post(
     '/v1/channel-messages',
-    answers({ 200: ChannelReported }, 'not_found', 'limited'),
-    routeTraits({ maxBodyBytes: MAX_BODY_BYTES }),
+    endpoint({
+      summary: 'Reports messages of messengers',
+      tag: 'Agent tools',
+      responses: { 200: ChannelReported },
+      errors: ['not_found', 'limited'],
+      maxBodyBytes: MAX_BODY_BYTES,
+    }),
     requireAgent(deps.callers),
     limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
     validate('json', ChannelReport),

@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import type { Log } from '../../../../core/log.ts'
-import { answers } from '../../../../http/answers.ts'
+import { endpoint } from '../../../../http/endpoint.ts'
 import type { WebEnv } from '../../../../http/env.ts'
 import { limitRate } from '../../../../http/rate-limit.ts'
-import { routeTraits } from '../../../../http/route-traits.ts'
 import type { Guards } from '../../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../../http/streams/sse.ts'
 import { NoBody, validate, validateAnyBody } from '../../../../http/validate.ts'
@@ -31,17 +30,34 @@ export function turnsWeb(deps: TurnsWebDeps) {
     limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.'),
   )
 
-  app.get('/api/chat/turns', answers({ 200: TurnList }), signedIn, validate('query', TurnQuery), (c) =>
-    c.json({ turns: listRunningTurns(deps, c.var.user.id, c.req.valid('query')) }),
+  app.get(
+    '/api/chat/turns',
+    endpoint({ summary: 'Lists the turns that are running', tag: 'Chat', responses: { 200: TurnList } }),
+    signedIn,
+    validate('query', TurnQuery),
+    (c) => c.json({ turns: listRunningTurns(deps, c.var.user.id, c.req.valid('query')) }),
   )
 
-  app.get('/api/chat/turns/:id', answers({ 200: OneTurn }, 'not_found'), signedIn, (c) =>
-    c.json({ turn: showTurn(deps, c.var.user.id, c.req.param('id')) }),
+  app.get(
+    '/api/chat/turns/:id',
+    endpoint({
+      summary: 'Returns a turn with its tools and cost',
+      tag: 'Chat',
+      responses: { 200: OneTurn },
+      errors: ['not_found'],
+    }),
+    signedIn,
+    (c) => c.json({ turn: showTurn(deps, c.var.user.id, c.req.param('id')) }),
   )
 
   app.get(
     '/api/chat/turns/:id/events',
-    answers({ 200: 'text/event-stream', 204: null }, 'not_found'),
+    endpoint({
+      summary: 'Streams a turn from any position',
+      tag: 'Chat',
+      responses: { 200: 'text/event-stream', 204: null },
+      errors: ['not_found'],
+    }),
     signedIn,
     validate('query', TurnEventsQuery),
     (c) => {
@@ -59,8 +75,14 @@ export function turnsWeb(deps: TurnsWebDeps) {
 
   app.post(
     '/api/chat/turns/:id/stop',
-    answers({ 200: OneTurn }, 'not_found'),
-    routeTraits({ scope: 'agents', worksOnFullDisk: true }),
+    endpoint({
+      summary: 'Stops a turn',
+      tag: 'Chat',
+      responses: { 200: OneTurn },
+      errors: ['not_found'],
+      scope: 'agents',
+      worksOnFullDisk: true,
+    }),
     signedIn,
     validateAnyBody(NoBody),
     async (c) => {

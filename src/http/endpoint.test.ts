@@ -1,15 +1,16 @@
 import { expect, test } from 'bun:test'
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
+import { TEST_ENDPOINT } from '../../tests/harness/test-endpoint.ts'
+import { endpoint, findRouteOptions } from './endpoint.ts'
 import type { BaseEnv } from './env.ts'
-import { findRouteTraits, routeTraits } from './route-traits.ts'
 
-const AGENTS = { scope: 'agents' } as const
-const WORKS = { worksOnFullDisk: true } as const
+const AGENTS = { ...TEST_ENDPOINT, scope: 'agents' } as const
+const WORKS = { ...TEST_ENDPOINT, worksOnFullDisk: true } as const
 const pass = createMiddleware((_c, next) => next())
 const answer = (c: Context) => c.text('ok')
 
-/** What the outermost layer finds before a request reaches its route. */
+/** Returns the status and the options that the outermost middleware finds. */
 function appOf(mount: (routes: Hono<BaseEnv>) => void) {
   let found: unknown
   const routes = new Hono<BaseEnv>()
@@ -17,7 +18,7 @@ function appOf(mount: (routes: Hono<BaseEnv>) => void) {
   const app = new Hono<BaseEnv>()
     .use(
       createMiddleware(async (c, next) => {
-        found = findRouteTraits(c)
+        found = findRouteOptions(c)
         await next()
       }),
     )
@@ -29,11 +30,11 @@ function appOf(mount: (routes: Hono<BaseEnv>) => void) {
   }
 }
 
-test('the layers before a route find what it says, wherever it stands among its middleware', async () => {
+test('findRouteOptions returns the declaration wherever it is among the middleware', async () => {
   const ask = appOf((app) => {
-    app.post('/first', routeTraits(AGENTS), pass, answer)
-    app.post('/last', pass, routeTraits(WORKS), answer)
-    app.get('/read', routeTraits(AGENTS), answer)
+    app.post('/first', endpoint(AGENTS), pass, answer)
+    app.post('/last', pass, endpoint(WORKS), answer)
+    app.get('/read', endpoint(AGENTS), answer)
   })
   expect(await ask('POST', '/first')).toEqual([200, AGENTS])
   expect(await ask('POST', '/last')).toEqual([200, WORKS])
@@ -41,31 +42,31 @@ test('the layers before a route find what it says, wherever it stands among its 
   expect(await ask('POST', '/f%69rst')).toEqual([200, AGENTS])
 })
 
-test('a route that says nothing has the defaults, and so has a path without a route', async () => {
+test('findRouteOptions returns no options without a declaration or a route', async () => {
   const ask = appOf((app) => {
     app.post('/silent', pass, answer)
-    app.get('/loud', routeTraits(WORKS), answer)
+    app.get('/loud', endpoint(WORKS), answer)
   })
   expect(await ask('POST', '/silent')).toEqual([200, {}])
   expect(await ask('POST', '/loud')).toEqual([404, {}])
   expect(await ask('POST', '/nowhere')).toEqual([404, {}])
 })
 
-test('of two routes for one request the one that answers counts', async () => {
+test('findRouteOptions uses the route that responds when two match', async () => {
   const ask = appOf((app) => {
     app.post('/agents/clone', pass, answer)
-    app.post('/agents/:id', routeTraits(WORKS), pass, answer)
-    app.post('/agents/later', routeTraits(AGENTS), answer)
-    app.all('/*', routeTraits(AGENTS), answer)
+    app.post('/agents/:id', endpoint(WORKS), pass, answer)
+    app.post('/agents/later', endpoint(AGENTS), answer)
+    app.all('/*', endpoint(AGENTS), answer)
   })
   expect(await ask('POST', '/agents/clone')).toEqual([200, {}])
   expect(await ask('POST', '/agents/later')).toEqual([200, WORKS])
 })
 
-test('a room with an error handler of its own keeps what its routes say', async () => {
-  const room = new Hono<BaseEnv>().post('/thing', routeTraits(WORKS), answer).post('/silent', answer)
-  room.onError((_error, c) => c.text('no', 500))
-  const ask = appOf((app) => app.route('/', room).post('/*', routeTraits(AGENTS), answer))
+test('findRouteOptions works for a sub-app with its own error handler', async () => {
+  const subApp = new Hono<BaseEnv>().post('/thing', endpoint(WORKS), answer).post('/silent', answer)
+  subApp.onError((_error, c) => c.text('no', 500))
+  const ask = appOf((app) => app.route('/', subApp).post('/*', endpoint(AGENTS), answer))
   expect(await ask('POST', '/thing')).toEqual([200, WORKS])
   expect(await ask('POST', '/silent')).toEqual([200, {}])
 })
