@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress } from 'node:zlib'
@@ -10,7 +10,7 @@ import { createEmptyApp } from '../src/server/empty-app.ts'
 import { writeApiChapter, writeLlmsText } from './api-chapter.ts'
 import { addFont, FONT } from './build/font.ts'
 import { readInputs } from './build/packages.ts'
-import { renderDocuments } from './docs.ts'
+import { listSearchEntries, renderDocuments } from './docs.ts'
 
 const root = join(import.meta.dir, '..')
 
@@ -60,29 +60,29 @@ async function sharpenBreakpoints(outdir: string): Promise<void> {
 
 /** Here and not at the first request: at its best, Brotli takes its time. */
 async function compressFiles(outdir: string): Promise<void> {
-  const paths = [...new Bun.Glob('**/*.{html,js,css,svg}').scanSync(outdir)].map((path) => join(outdir, path))
+  const paths = [...new Bun.Glob('**/*.{html,js,css,svg,json}').scanSync(outdir)].map((path) => join(outdir, path))
   await Promise.all(
     paths.map(async (path) => Bun.write(`${path}.br`, await promisify(brotliCompress)(await Bun.file(path).bytes()))),
   )
 }
 
-/** Turns `page.html`, as the bundler has left it, into a page for each chapter. */
+/** Turns the bundled `page.html` into one page per document, and writes the search index and the pictures next to them. */
 async function writeDocuments(outdir: string): Promise<void> {
   const template = Bun.file(join(outdir, 'page.html'))
-  // The bundler gives every page a script, and these have none.
-  const frame = (await template.text()).replace(/<script[^>]*><\/script>/g, '')
   const chapters = await readDocuments()
-  const pages = renderDocuments(chapters, frame)
+  const pages = renderDocuments(chapters, await template.text())
   await template.delete()
-  await mkdir(join(outdir, 'docs'))
   for (const [name, page] of pages) await Bun.write(join(outdir, 'docs', `${name}.html`), page)
+  await Bun.write(join(outdir, 'docs/search.json'), JSON.stringify(listSearchEntries(chapters)))
+  for (const path of new Bun.Glob('images/*').scanSync(DOCUMENTS))
+    await Bun.write(join(outdir, 'docs', path), Bun.file(join(DOCUMENTS, path)))
   const titles = [...chapters].map(([name, text]) => ({ name, title: /^# (.+)$/m.exec(text)?.[1] ?? name }))
   await Bun.write(join(outdir, 'llms.txt'), writeLlmsText(titles.filter(({ name }) => pages.has(name))))
 }
 
-/** The chapters in CommonMark by their names without `.md`, and the reference that is made of the routes. */
+/** Reads the documents in CommonMark by path without `.md`, and adds the API reference, which is made from the routes. */
 export async function readDocuments(): Promise<Map<string, string>> {
-  const files = [...new Bun.Glob('*.md').scanSync(DOCUMENTS)].sort()
+  const files = [...new Bun.Glob('**/*.md').scanSync(DOCUMENTS)].sort()
   const texts = files.map(async (file) => [file.slice(0, -3), await Bun.file(join(DOCUMENTS, file)).text()] as const)
   return new Map([...(await Promise.all(texts)), ['api', await writeReference()]])
 }
@@ -117,6 +117,6 @@ if (import.meta.main) {
   await buildWeb(outdir)
   await reportSizes(outdir)
   console.log(`built in ${((performance.now() - started) / 1000).toFixed(2)} s`)
-  // What the list of routes has opened would keep the process.
+  // Listing the routes opened timers that would keep the process alive.
   process.exit(0)
 }

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { readDocuments } from '../scripts/build-web.ts'
-import { renderDocuments } from '../scripts/docs.ts'
+import { listSearchEntries, renderDocuments } from '../scripts/docs.ts'
 import { createApp } from '../src/server/app.ts'
 import { testPlatform } from './harness/platform.ts'
 
@@ -12,7 +14,7 @@ const html = (text: string) => new Blob([text], { type: 'text/html;charset=utf-8
 const documents = await readDocuments()
 const pages = renderDocuments(documents, TEMPLATE)
 
-/** The web face with the documents of this checkout beside the page of the dashboard. */
+/** Serves the documents of this checkout and a stand-in page for the dashboard on the web port. */
 function withDocuments() {
   const files = new Map([['/index.html', html(SHELL)]])
   for (const [name, page] of pages) files.set(`/docs/${name}.html`, html(page))
@@ -24,41 +26,41 @@ function withDocuments() {
 test.each([
   '/docs',
   '/docs/',
-  ...[...documents.keys()].filter((name) => name !== 'README').map((name) => `/docs/${name}`),
-])(
-  'GET %s: 200 without signing in, with its headings and the list of chapters, and not the dashboard',
-  async (path) => {
-    const response = await withDocuments()(path)
-    expect(response.status).toBe(200)
-    expect(response.headers.get('content-type')).toStartWith('text/html')
-    expect(response.headers.get('content-security-policy')).toContain(
-      "default-src 'none'; script-src 'self'; style-src 'self'",
-    )
-    const page = await response.text()
-    const source = documents.get(path.replace(/^\/docs\/?/, '') || 'README') ?? ''
-    const title = /^# (.+)$/m.exec(source)?.[1] ?? 'none'
-    expect(page).toContain(`>${title}</h1>`)
-    expect(page.match(/<h2 id="[^"]+"><a href="#/g)?.length ?? 0).toBe(source.match(/^## /gm)?.length ?? 0)
-    for (const name of documents.keys()) expect(page).toContain(name === 'README' ? '<nav>' : `href="/docs/${name}"`)
-    expect(page).not.toContain(SHELL)
-    expect(page).not.toMatch(/<script|style="|{{/)
-  },
-)
+  ...[...documents.keys()].filter((name) => name !== 'README').map((name) => `/docs/${name.replace('/README', '')}`),
+])('GET %s: 200 without a session, with its headings and the list of pages, and not the dashboard', async (path) => {
+  const response = await withDocuments()(path)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toStartWith('text/html')
+  expect(response.headers.get('content-security-policy')).toContain(
+    "default-src 'none'; script-src 'self'; style-src 'self'",
+  )
+  const page = await response.text()
+  const name = path.replace(/^\/docs\/?/, '')
+  const source = documents.get(name || 'README') ?? documents.get(`${name}/README`) ?? ''
+  const title = /^# (.+)$/m.exec(source)?.[1] ?? 'none'
+  expect(page).toContain(`>${title}</h1>`)
+  expect(page.match(/<h2 id="[^"]+"><a href="#/g)?.length ?? 0).toBe(source.match(/^## /gm)?.length ?? 0)
+  for (const other of [...documents.keys()].filter((each) => each !== 'README' && !each.includes('/'))) {
+    expect(page).toContain(`href="/docs/${other}"`)
+  }
+  expect(page).not.toContain(SHELL)
+  expect(page).not.toMatch(/<script|style="|{{/)
+})
 
 test.each(['/docs/nothing', '/docs/README', '/docs/configuration/more', '/docs/Settings', '/docs/configuration.md'])(
-  'GET %s: 404, for browsers with the list of chapters, for others in JSON',
+  'GET %s: 404 as a page for browsers and as JSON for other clients',
   async (path) => {
     const get = withDocuments()
     const shown = await get(path, BROWSER)
     expect(shown.status).toBe(404)
-    const told = await get(path)
-    expect([told.status, await told.json()]).toEqual([404, { error: 'Not found' }])
+    const response = await get(path)
+    expect([response.status, await response.json()]).toEqual([404, { error: 'Not found' }])
     const page = await shown.text()
     expect(page).not.toContain(SHELL)
   },
 )
 
-test('a link between chapters leads to the same heading in the repository and on the web', () => {
+test('renderDocuments resolves a link to the heading that it has in the repository', () => {
   const rendered = renderDocuments(
     new Map([
       ['README', '# All\n\n## Use\n\n- [One](one.md)\n- [Two](two.md)\n'],
@@ -81,10 +83,10 @@ test('a link between chapters leads to the same heading in the repository and on
 })
 
 test.each([
-  ['to a chapter that is not there', '# One\n\n[x](three.md)'],
-  ['to a heading that is not there', '# One\n\n[x](#two)'],
-  ['to a file that is not a chapter', '# One\n\n[x](../main.tsx)'],
-])('a link %s stops the build and is named', (_, one) => {
+  ['to a missing page', '# One\n\n[x](three.md)'],
+  ['to a missing heading', '# One\n\n[x](#two)'],
+  ['to a file that is not a page', '# One\n\n[x](../main.tsx)'],
+])('renderDocuments fails and names the link when it leads %s', (_, one) => {
   const sources = new Map([
     ['README', '# All\n\n## Use\n\n- [One](one.md)\n'],
     ['one', one],
@@ -92,11 +94,44 @@ test.each([
   expect(() => renderDocuments(sources, TEMPLATE)).toThrow(/^one\.md: .+ leads nowhere$/)
 })
 
-test('a chapter that nobody would find stops the build', () => {
+test('renderDocuments fails when no README lists a page', () => {
   const sources = new Map([
     ['README', '# All\n\n## Use\n\n- [One](one.md)\n'],
     ['one', '# One'],
     ['hidden', '# Hidden'],
   ])
   expect(() => renderDocuments(sources, TEMPLATE)).toThrow('README.md lists no hidden.md')
+})
+
+test('renderDocuments resolves links and requires a list in a folder of pages', () => {
+  const sources = new Map([
+    ['README', '# All\n\n## Use\n\n- [Choices](choices/README.md)\n'],
+    ['choices/README', '# Choices\n\n- [One](01-one.md)\n'],
+    ['choices/01-one', '# One\n\n## Why\n\n[all](../README.md), [choices](README.md), [here](#why)\n'],
+  ])
+  const rendered = renderDocuments(sources, TEMPLATE)
+  expect([...rendered.keys()]).toEqual(['index', 'choices', 'choices/01-one', 'missing'])
+  expect(rendered.get('choices')).toContain('<a href="/docs/choices/01-one">One</a>')
+  expect(rendered.get('choices/01-one')).toContain('<a href="/docs">all</a>, <a href="/docs/choices">choices</a>')
+  sources.set('choices/README', '# Choices\n')
+  expect(() => renderDocuments(sources, TEMPLATE)).toThrow('README.md lists no choices/01-one.md')
+})
+
+test('listSearchEntries returns one entry per heading with its text and address', () => {
+  const sources = new Map([
+    ['README', '# All\n\n- [One](one.md)\n'],
+    ['one', '# One\n\nFirst `words`.\n\n## A table\n\n| a | b |\n| --- | --- |\n| c | d |\n'],
+  ])
+  expect(listSearchEntries(sources)).toEqual([
+    { page: 'All', heading: 'All', address: '/docs', text: 'One' },
+    { page: 'One', heading: 'One', address: '/docs/one', text: 'First words.' },
+    { page: 'One', heading: 'A table', address: '/docs/one#a-table', text: 'a b c d' },
+  ])
+})
+
+test('every picture that a document shows exists', () => {
+  const pictures = [...documents].flatMap(([name, text]) =>
+    [...text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path = '']) => join('web/docs', name, '..', path)),
+  )
+  expect(pictures.filter((path) => !existsSync(join(import.meta.dir, '..', path)))).toEqual([])
 })
