@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type FileReport, readJUnit } from './junit.ts'
 
 const PATTERN = '{src,tests,web,scripts}/**/*.test.{ts,tsx}'
@@ -40,7 +40,9 @@ export async function runTests({
     return false
   }
   const startedAt = performance.now()
-  const inParallel = [`--parallel=${parallel}`, `--timings=${join(root, TIMINGS)}`, '--update-timings']
+  const timings = join(root, TIMINGS)
+  await mkdir(dirname(timings), { recursive: true })
+  const inParallel = [`--parallel=${parallel}`, `--timings=${timings}`, '--update-timings']
   const first = await runBunTest(root, paths, inParallel, limits.testMs, limits.runMs)
   const failed = first.reports.filter((report) => report.failed > 0)
   const flaky: FileReport[] = []

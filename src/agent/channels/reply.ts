@@ -72,19 +72,7 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
         plan()
       })
   }
-  const untilDelivered = async (work: () => Promise<void>) => {
-    let isDelivered = false
-    const attempt = async () => {
-      await work()
-      isDelivered = true
-    }
-    try {
-      await pRetry(attempt, { ...RETRY, signal, shouldRetry: ({ error }) => !service.isFinal(error) })
-    } catch (error) {
-      // pRetry also rejects when the signal aborted during a successful attempt; sending again would duplicate the message.
-      if (!isDelivered) throw error
-    }
-  }
+  const untilDelivered = (work: () => Promise<void>) => deliver(work, service, signal)
 
   return {
     add(more) {
@@ -109,5 +97,20 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
       clearTimeout(timer)
       await running
     },
+  }
+}
+
+/** Retries `work` until it succeeds or the service refuses it for good. @throws that refusal, and the signal's reason. */
+async function deliver(work: () => Promise<void>, service: Service, signal: AbortSignal): Promise<void> {
+  let isDelivered = false
+  const attempt = async () => {
+    await work()
+    isDelivered = true
+  }
+  try {
+    await pRetry(attempt, { ...RETRY, signal, shouldRetry: ({ error }) => !service.isFinal(error) })
+  } catch (error) {
+    // pRetry also rejects when the signal aborted during a successful attempt; sending again would duplicate the message.
+    if (!isDelivered) throw error
   }
 }
