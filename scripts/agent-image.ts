@@ -9,9 +9,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { collectImageFiles, digestPacks } from '../src/adapters/runtimes/engine/agent-image/image-files.ts'
-import type { ImageFile } from '../src/adapters/runtimes/engine/agent-image/machine-files.ts'
-import { makeAgentImage } from '../src/adapters/runtimes/engine/agent-image/make-image.ts'
+import {
+  collectImageFiles,
+  digestPacks,
+  type ImageFile,
+  makeAgentImage,
+} from '../src/adapters/runtimes/engine/build-image.ts'
 import { createEngine } from '../src/adapters/runtimes/engine/engine.ts'
 import { VERSION } from '../src/core/version.ts'
 

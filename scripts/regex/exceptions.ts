@@ -4,7 +4,7 @@ export type Exception = { pattern: string; files: readonly string[]; bound: stri
 export const EXCEPTIONS: readonly Exception[] = [
   {
     pattern: String.raw`/\/[\w./-]*\/ld-(?:linux|musl)[\w.-]+/`,
-    files: ['src/adapters/runtimes/engine/agent-image/machine-files.ts'],
+    files: ['src/adapters/runtimes/engine/build-image.ts'],
     bound: 'Searches the first 4096 bytes of an executable that the operator names.',
   },
 ]

@@ -13,14 +13,14 @@ command they are its own. The installation that had them must not run; when it i
     .option('--json', 'print one JSON document', false)
     .action(async ({ json }: { json: boolean }) => {
       const { withDatabase } = await import('./database.ts')
-      const { adopt } = await import('../features/agents/ownership/takeover.ts')
+      const { takeOverAgents } = await import('../features/agents/ownership/takeover.ts')
       const { toHere } = await import('../server/open.ts')
       const { createProcessTable } = await import('../adapters/runtimes/process/table.ts')
       const { systemClock } = await import('../core/clock.ts')
-      const adoption = await withDatabase(({ db }, config) =>
-        adopt({ db, clock: systemClock, table: createProcessTable() }, toHere(config)),
+      const takeover = await withDatabase(({ db }, config) =>
+        takeOverAgents({ db, clock: systemClock, table: createProcessTable() }, toHere(config)),
       )
-      process.stdout.write(json ? `${JSON.stringify(adoption)}\n` : toText(adoption.original))
+      process.stdout.write(json ? `${JSON.stringify(takeover)}\n` : toText(takeover.original))
     })
 }
 

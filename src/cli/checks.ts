@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/list.ts'
-import { readPlace } from '../adapters/runtimes/process/place.ts'
+import { readInstanceLocation } from '../adapters/runtimes/process/place.ts'
 import { type Config, listWarnings, readConfig } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
 import { isDamage } from '../core/is-damage.ts'
@@ -10,7 +10,7 @@ import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import { listPendingMigrations } from '../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
 import { findClosed } from '../features/accounts/encryption/places.ts'
-import { findObjection, hasRunContainers } from '../features/agents/ownership/ownership.ts'
+import { findStandbyReason, hasRunContainers } from '../features/agents/ownership/ownership.ts'
 import { describeRestore, toOneLine } from '../server/damage.ts'
 import { findKey } from '../server/keys/encryption-key.ts'
 import { listKeyFiles } from '../server/keys/key-file.ts'
@@ -145,8 +145,8 @@ function checkResidence(sqlite: Sqlite, { dataDir, databaseFile }: Config): Chec
   const instance = join(dataDir, 'instance.id')
   if (!hasTable(toDb(sqlite), 'residence') || !existsSync(instance))
     return ok(name, 'the next start binds it to this place')
-  const here = { place: readPlace(dataDir), databaseFile, instance: readFileSync(instance, 'utf8').trim() }
-  const objection = findObjection(toDb(sqlite), here)
+  const here = { place: readInstanceLocation(dataDir), databaseFile, instance: readFileSync(instance, 'utf8').trim() }
+  const objection = findStandbyReason(toDb(sqlite), here)
   return objection === null ? ok(name, 'has the agents') : warning(name, objection)
 }
 

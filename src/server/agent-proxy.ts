@@ -1,5 +1,4 @@
-import { forward, type ProxyTimeouts } from '../adapters/gateways/proxy.ts'
-import type { ProxyClient } from '../adapters/gateways/proxy-headers.ts'
+import { forward, type ProxyClient, type ProxyTimeouts } from '../adapters/gateways/proxy.ts'
 import {
   closeTunnel,
   createTunnelHandlers,

@@ -1,5 +1,4 @@
-import { createNoRuntime } from '../adapters/runtimes/contract/no-runtime.ts'
-import { onlyRuntime } from '../adapters/runtimes/contract/runtimes.ts'
+import { createNoRuntime, onlyRuntime } from '../adapters/runtimes/contract/runtimes.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { createLog } from '../core/log.ts'

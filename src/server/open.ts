@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import { createHttpProvider } from '../adapters/models/http-provider.ts'
 import type { AiProvider } from '../adapters/models/provider.ts'
 import type { RuntimeName } from '../adapters/runtimes/contract/runtime.ts'
-import { readPlace } from '../adapters/runtimes/process/place.ts'
+import { readInstanceLocation } from '../adapters/runtimes/process/place.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { errorMessage } from '../core/errors.ts'
@@ -19,7 +19,12 @@ import { requireDefaultPlan, takePlansOfFile } from '../features/accounts/own-pl
 import { PASSWORD_COST } from '../features/accounts/passwords/passwords.ts'
 import { issueSetupLink, type SetupLink } from '../features/accounts/setup/link.ts'
 import { createConfiguredOwner } from '../features/accounts/setup/set-up.ts'
-import { findObjection, type Here, hasRunContainers, settle } from '../features/agents/ownership/ownership.ts'
+import {
+  claimOwnership,
+  findStandbyReason,
+  hasRunContainers,
+  type LocatedInstance,
+} from '../features/agents/ownership/ownership.ts'
 import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
 import { isAssigned } from '../features/agents/registry/agents.ts'
 import { agents } from '../features/agents/registry/tables.ts'
@@ -86,7 +91,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
   await preparePlans(db, parts)
   await sweepBackups(config).catch((error) => log.warn({ error: errorMessage(error) }, 'backups cannot be swept'))
   const here = toHere(config)
-  const objection = await settle(db, here)
+  const objection = await claimOwnership(db, here)
   if (objection !== null) log.warn(`Agents are left alone: ${objection}.`)
   const runtimes = objection === null ? await openOwnRuntimes(parts, db, here.instance) : leaveAlone(config.agents)
   const platform = openPlatform({
@@ -117,7 +122,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
       void platform.ai.catalogue.refresh(AbortSignal.timeout(CATALOGUE_MS))
     },
     countRunning: () => countRows(db, agents, eq(agents.status, 'running')),
-    wasAdopted: () => objection !== null && findObjection(db, here) === null,
+    wasAdopted: () => objection !== null && findStandbyReason(db, here) === null,
     async close(options) {
       await jobs.stop()
       await platform.conversations.turns.close()
@@ -144,8 +149,8 @@ async function prepareFirstAccount({ accounts }: Platform, { firstAdmin }: Confi
 }
 
 /** Where the installation of these settings is. @throws StartupError when its folder cannot be used. */
-export function toHere({ dataDir, databaseFile }: Pick<Config, 'dataDir' | 'databaseFile'>): Here {
-  return { place: readPlace(dataDir), databaseFile, instance: readOrCreateInstance(dataDir) }
+export function toHere({ dataDir, databaseFile }: Pick<Config, 'dataDir' | 'databaseFile'>): LocatedInstance {
+  return { place: readInstanceLocation(dataDir), databaseFile, instance: readOrCreateInstance(dataDir) }
 }
 
 async function openOwnRuntimes({ config, log, encryptionKey, agent }: ServerParts, db: Db, instance: string) {

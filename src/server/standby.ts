@@ -1,5 +1,4 @@
-import { type AgentGateway, createAgentGateway } from '../adapters/gateways/gateway.ts'
-import { createNoGateway } from '../adapters/gateways/no-gateway.ts'
+import { type AgentGateway, createAgentGateway, createNoGateway } from '../adapters/gateways/gateway.ts'
 import { createNoRuntimes, type Runtimes } from '../adapters/runtimes/contract/runtimes.ts'
 import type { Config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'

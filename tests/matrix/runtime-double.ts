@@ -1,11 +1,11 @@
-import { createNoRuntime } from '../../src/adapters/runtimes/contract/no-runtime.ts'
 import {
   type AgentState,
-  type AgentStats,
   type Inspection,
   portTaken,
   type Runtime,
+  type RuntimeStats,
 } from '../../src/adapters/runtimes/contract/runtime.ts'
+import { createNoRuntime } from '../../src/adapters/runtimes/contract/runtimes.ts'
 import { findFreePorts } from '../harness/ports.ts'
 
 /** What an agent says of itself, and to everybody who talks to it. */
@@ -23,7 +23,7 @@ const CHANNEL = {
   pairings: [{ ...STRANGER, code: 'ABCD2345', expiresAt: '2030-01-01T00:00:00.000Z' }],
 }
 
-const STATS: AgentStats = {
+const STATS: RuntimeStats = {
   cpuPercent: 1,
   memoryBytes: 2 ** 26,
   memoryLimitBytes: 2 ** 30,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { AgentEvent } from '../../src/features/agents/registry/schemas.ts'
+import { AgentStatusEvent } from '../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signUp } from '../harness/client.ts'
 import { findEngine, importAgent, removeAll } from '../harness/engines/engine.ts'
 import { canStartSwarm, startSwarm } from '../harness/engines/swarm.ts'
@@ -34,7 +34,7 @@ async function followKill(person: Person, id: string, kill: () => Promise<unknow
 async function hearKill(person: Person, id: string, kill: () => Promise<unknown>, told: Told[]): Promise<void> {
   let killedAt = 0
   for await (const { data } of readEvents(await person.get(`/api/agents/${id}/events`))) {
-    const { status, error } = AgentEvent.parse(JSON.parse(data))
+    const { status, error } = AgentStatusEvent.parse(JSON.parse(data))
     if (killedAt === 0) {
       expect(status).toBe('running')
       killedAt = performance.now()

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { AgentEvent } from '../../src/features/agents/registry/schemas.ts'
+import type { AgentStatusEvent } from '../../src/features/agents/registry/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { followAgent } from '../agents/deployment.ts'
 import { deploymentsQuery } from './agent-api.ts'
@@ -9,11 +9,11 @@ import { deploymentsQuery } from './agent-api.ts'
  * The latest event of an agent, live. With a new step its work is read anew, with a new status everything that is shown
  * of it: requests are counted, and how far an image has come needs none.
  */
-export function useLiveAgent(agentId: string): AgentEvent | null {
+export function useLiveAgent(agentId: string): AgentStatusEvent | null {
   const client = useQueryClient()
-  const [latest, setLatest] = useState<AgentEvent | null>(null)
+  const [latest, setLatest] = useState<AgentStatusEvent | null>(null)
   useEffect(() => {
-    let known: AgentEvent | null = null
+    let known: AgentStatusEvent | null = null
     return followAgent(agentId, (event) => {
       if (known && known.status !== event.status) {
         void client.invalidateQueries({ queryKey: agentQuery(agentId).queryKey })

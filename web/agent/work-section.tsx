@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { ArrowUpFromLine, Brain, LoaderCircle, Play, RotateCw, Square, Trash2, Wrench } from 'lucide-react'
 import { type MouseEventHandler, useRef, useState } from 'react'
 import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
-import type { AgentEvent } from '../../src/features/agents/registry/schemas.ts'
+import type { AgentStatusEvent } from '../../src/features/agents/registry/schemas.ts'
 import type { AgentVerb } from '../agents/agents-api.ts'
 import { DeleteDialog } from '../agents/delete-dialog.tsx'
 import { messageFor } from '../api/request.ts'
@@ -16,7 +16,7 @@ import { RepairDialog, ResetMemoryDialog, UpdateDialog } from './operation-dialo
 import type { useOperation } from './use-operation.ts'
 import { describeStep, findUnderWay, kindOf, resultOf, whyNot } from './work.ts'
 
-type WorkSectionProps = AgentPageProps & { operation: ReturnType<typeof useOperation>; event: AgentEvent | null }
+type WorkSectionProps = AgentPageProps & { operation: ReturnType<typeof useOperation>; event: AgentStatusEvent | null }
 type Asking = Operation['verb'] | 'delete'
 
 const powers = [
@@ -134,7 +134,7 @@ function VerbButton({ label, Icon, isUnderWay, isBusy, reason, onClick }: VerbBu
   )
 }
 
-type WorkLineProps = { agentId: string; event: AgentEvent | null; isReasonToldBelow: boolean }
+type WorkLineProps = { agentId: string; event: AgentStatusEvent | null; isReasonToldBelow: boolean }
 
 /** One line that is always there: what is being done, or else what was done last. */
 function WorkLine({ agentId, event, isReasonToldBelow }: WorkLineProps) {

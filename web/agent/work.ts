@@ -1,5 +1,5 @@
 import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
-import type { AgentEvent, AgentStatus } from '../../src/features/agents/registry/schemas.ts'
+import type { AgentStatus, AgentStatusEvent } from '../../src/features/agents/registry/schemas.ts'
 import type { Operation } from './agent-api.ts'
 
 const kinds: Partial<Record<string, string>> = {
@@ -50,7 +50,7 @@ export function findUnderWay(deployments: Deployment[]): Deployment | null {
 }
 
 /** Says what an unfinished deployment is at; the live event may know more, such as how far an image has come. */
-export function describeStep(deployment: Deployment, event: AgentEvent | null): string {
+export function describeStep(deployment: Deployment, event: AgentStatusEvent | null): string {
   const detail = event?.detail
   const isMore = detail && !steps[detail]
   return isMore ? detail : (steps[detail ?? deployment.step] ?? deployment.step)

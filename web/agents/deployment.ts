@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { AgentEvent, type DeploymentStep } from '../../src/features/agents/registry/schemas.ts'
+import { AgentStatusEvent, type DeploymentStep } from '../../src/features/agents/registry/schemas.ts'
 import { whileInSight } from '../api/while-in-sight.ts'
 import { agentEventsPath, getAgent } from './agents-api.ts'
 
@@ -35,7 +35,7 @@ export function useDeployment(agentId: string) {
 }
 
 /** What is known after one more event; a step never goes back. */
-export function advance(known: Deployment, { status, step, error }: AgentEvent): Deployment {
+export function advance(known: Deployment, { status, step, error }: AgentStatusEvent): Deployment {
   if (status === 'running' || status === 'sleeping' || step === 'running') {
     return { reached: deploymentSteps.length - 1, outcome: 'running', error: null }
   }
@@ -49,19 +49,19 @@ export function advance(known: Deployment, { status, step, error }: AgentEvent):
 }
 
 /** Hands on each event of an agent until `onEvent` returns false; asks every two seconds where event streams do not get through. */
-export function followAgent(agentId: string, onEvent: (event: AgentEvent) => boolean): () => void {
+export function followAgent(agentId: string, onEvent: (event: AgentStatusEvent) => boolean): () => void {
   let poll: ReturnType<typeof setInterval> | undefined
   const close = () => {
     leave()
     clearInterval(poll)
   }
-  const hand = (event: AgentEvent) => onEvent(event) || close()
+  const hand = (event: AgentStatusEvent) => onEvent(event) || close()
   const ask = () =>
     getAgent(agentId).then(({ status }) => hand({ status, step: null, error: null }), ignoreUntilNextTime)
   const leave = whileInSight(() => {
     const source = new EventSource(agentEventsPath(agentId))
     source.addEventListener('status', ({ data }) => {
-      const event = AgentEvent.safeParse(parseJson(data))
+      const event = AgentStatusEvent.safeParse(parseJson(data))
       if (event.success) hand(event.data)
     })
     source.addEventListener('error', () => {

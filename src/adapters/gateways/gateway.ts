@@ -4,16 +4,18 @@ import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/list-of.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
 import {
-  type AgentChannel,
   type AgentSession,
+  type BuiltInChannel,
+  callBuiltInMcpTool,
   decidePairing,
+  listBuiltInMcpTools,
+  type McpUse,
   readChannels,
   readSessions,
   removePerson,
-} from './channels.ts'
-import type { AgentEndpoint } from './endpoint.ts'
-import { type Ask, type Call, createAsk, Problem } from './http.ts'
-import { callMcpTool, listMcpTools, type McpUse } from './mcp.ts'
+} from './built-in.ts'
+import { type AgentCall, type AgentEndpoint, type Ask, createAsk, Problem } from './http.ts'
+import { endOpenClawPairings } from './openclaw-device.ts'
 import {
   type AgentNote,
   isOpenClawNote,
@@ -21,8 +23,7 @@ import {
   resetOpenClawMemory,
   writeOpenClawNote,
 } from './openclaw-memory.ts'
-import { endOpenClawPairings } from './openclaw-pairing.ts'
-import { type AgentEvent, streamReply } from './stream.ts'
+import { type AgentTurnEvent, streamReply } from './stream.ts'
 
 type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTotalMs: number }
 const TIMEOUTS: Timeouts = { probeMs: 5000, changeMs: 30_000, chatIdleMs: 120_000, chatTotalMs: 660_000 }
@@ -40,9 +41,9 @@ export type AgentChatRequest = {
   images?: readonly string[]
 }
 /** `timestamp` as the agent wrote it, null when it did not. */
-export type AgentMessage = { role: string; content: string; timestamp: string | number | null }
-export type AgentHealth = { version: string | null; model: string | null; uptimeMs: number | null }
-export type AgentReadiness = { ready: boolean; failing: string[]; uptimeMs: number | null }
+type AgentMessage = { role: string; content: string; timestamp: string | number | null }
+type AgentHealth = { version: string | null; model: string | null; uptimeMs: number | null }
+type AgentReadiness = { ready: boolean; failing: string[]; uptimeMs: number | null }
 
 /**
  * Speaks to any agent over its port: the built-in one and OpenClaw. What goes wrong is an AppError: `unavailable` when
@@ -62,13 +63,13 @@ export type AgentGateway = {
   /** The reply as it is written. Ends only after the agent said that it is complete; a break is `upstream_failed`. */
   streamChat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<string>
   /** As `streamChat`, with what else the agent tells of the turn. */
-  streamTurn(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<AgentEvent>
+  streamTurn(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<AgentTurnEvent>
   /**
    * The reply to a turn that was asked for before, from its beginning, as `streamTurn` gives it.
    * @throws AppError `not_found` TURN_NOT_FOUND when the agent has never heard of it, `conflict` TURN_INTERRUPTED when the
    * agent cannot tell, TURN_STOPPED.
    */
-  joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<AgentEvent>
+  joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<AgentTurnEvent>
   /** Ends a turn that goes on without a connection; what was said stays in the agent's session. */
   stopTurn(endpoint: AgentEndpoint, turnId: string): Promise<void>
   /** Every conversation that the agent keeps, the newest first; none of OpenClaw's. */
@@ -84,7 +85,7 @@ export type AgentGateway = {
   /** Replaces one of these files; an empty text takes it away. */
   writeNote(endpoint: AgentEndpoint, note: Pick<AgentNote, 'path' | 'text'>): Promise<void>
   /** The messengers by which it can be spoken to; none of OpenClaw, which has its own. */
-  channels(endpoint: AgentEndpoint): Promise<AgentChannel[]>
+  channels(endpoint: AgentEndpoint): Promise<BuiltInChannel[]>
   /** Lets a stranger with this code write to the agent, or not. @throws AppError `not_found`. */
   decidePairing(endpoint: AgentEndpoint, decision: { channel: string; code: string; approve: boolean }): Promise<void>
   /** @throws AppError `not_found`, `conflict` for somebody whom its settings name. */
@@ -199,8 +200,8 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     },
     channels: async (endpoint) => (endpoint.kind === 'stead' ? readChannels(ask, endpoint, timeouts.probeMs) : []),
     decidePairing: (endpoint, decision) => decidePairing(ask, endpoint, decision, timeouts.changeMs),
-    listMcpTools: (endpoint, server) => listMcpTools(ask, endpoint, server),
-    callMcpTool: (endpoint, use) => callMcpTool(ask, endpoint, use),
+    listMcpTools: (endpoint, server) => listBuiltInMcpTools(ask, endpoint, server),
+    callMcpTool: (endpoint, use) => callBuiltInMcpTool(ask, endpoint, use),
     removePerson: (endpoint, person) => removePerson(ask, endpoint, person, timeouts.changeMs),
     readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
     writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),
@@ -243,7 +244,7 @@ function unknowable(): AppError {
 /** What each program calls the agent itself, whichever model that uses. */
 const MODELS: Record<AgentKind, string> = { stead: 'default', openclaw: 'openclaw' }
 
-function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): Call {
+function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): AgentCall {
   return {
     endpoint,
     path: '/v1/chat/completions',
@@ -271,7 +272,7 @@ function toChatBody(kind: AgentKind, { instructions, history = [], turnId, ...qu
   }
 }
 
-async function readHistory(ask: Ask, call: Call & { timeoutMs: number }): Promise<AgentMessage[]> {
+async function readHistory(ask: Ask, call: AgentCall & { timeoutMs: number }): Promise<AgentMessage[]> {
   const Found = z.union([History, Problem.transform(() => ({ items: [] }))])
   return (await ask(Found, call, [200, 404])).items
 }
@@ -281,4 +282,36 @@ type WireMessage = NonNullable<AgentChatRequest['history']>[number]
 /** Only the built-in agent knows `images`: others read what they want in their workspace. */
 function toWireMessage(kind: AgentKind, { role, content, images = [] }: WireMessage): WireMessage {
   return kind === 'stead' && images.length > 0 ? { role, content, images } : { role, content }
+}
+
+/** Speaks to no agent: every call that would is AppError `unavailable` with `reason`, and none is live. */
+export function createNoGateway(reason: string): AgentGateway {
+  const refuse = async (): Promise<never> => {
+    throw new AppError('unavailable', reason)
+  }
+  return {
+    isLive: async () => false,
+    readiness: refuse,
+    version: refuse,
+    health: refuse,
+    chat: refuse,
+    streamChat: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+    streamTurn: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+    joinTurn: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+    stopTurn: refuse,
+    sessions: refuse,
+    history: refuse,
+    forgetSession: refuse,
+    resetMemory: refuse,
+    readNotes: refuse,
+    writeNote: refuse,
+    channels: refuse,
+    decidePairing: refuse,
+    removePerson: refuse,
+    readInstructions: refuse,
+    writeInstructions: refuse,
+    listMcpTools: refuse,
+    callMcpTool: refuse,
+    endPairings: refuse,
+  }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { findHold } from '../../../tests/harness/speed/loop-hold.ts'
 import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
 import { createAgentGateway } from './gateway.ts'
-import type { AgentEvent } from './stream.ts'
+import type { AgentTurnEvent } from './stream.ts'
 
 const HOLD_MS = 50
 const TIMEOUT_MS = 600_000
@@ -97,7 +97,13 @@ test('of what an agent tells of its tools so much is heard as there can be, and 
   await using agent = startHostile(said.join(''), 'text/event-stream')
   const request = { sessionKey: 's', message: 'Hello', turnId: 't' }
   const events = await Array.fromAsync(gateway.streamTurn(agent.endpoint, request, AbortSignal.timeout(TIMEOUT_MS)))
-  const heard: AgentEvent = { ...tool, type: 'tool', name: 'n'.repeat(200), arguments: 'a'.repeat(5000), durationMs: 1 }
+  const heard: AgentTurnEvent = {
+    ...tool,
+    type: 'tool',
+    name: 'n'.repeat(200),
+    arguments: 'a'.repeat(5000),
+    durationMs: 1,
+  }
   expect(events).toEqual([
     ...Array.from({ length: 500 }, () => heard),
     { type: 'usage', model: 'm'.repeat(200), inputTokens: 3, outputTokens: 4 },

@@ -4,14 +4,14 @@ import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
 import { readText } from '../egress/answers/read-text.ts'
 import { TooMuch } from '../egress/body.ts'
-import type { AgentEndpoint } from './endpoint.ts'
+import type { AgentKind } from '../runtimes/contract/runtime.ts'
 
 export const MAX_JSON_BYTES = 1024 * 1024
 /** What Bun, Node and the system say when nobody is there. */
 const NOBODY_THERE = new Set(['ConnectionRefused', 'ECONNREFUSED', 'FailedToOpenSocket', 'ENOTFOUND', 'EHOSTUNREACH'])
 
 /** One request to an agent, which carries its gateway token. */
-export type Call = {
+export type AgentCall = {
   endpoint: AgentEndpoint
   path: string
   method?: string
@@ -49,7 +49,7 @@ type Problem = z.infer<typeof Problem>['error']
 /** Asks an agent for one JSON answer of a known shape, with a status among `statuses`. */
 export type Ask = <Schema extends z.ZodType>(
   schema: Schema,
-  call: Call & { timeoutMs: number },
+  call: AgentCall & { timeoutMs: number },
   statuses?: number[],
 ) => Promise<z.infer<Schema>>
 
@@ -58,7 +58,7 @@ export function createAsk(plainFetch: typeof fetch): Ask {
   return async (schema, call, statuses = [200]) => {
     const bounded = createBounds(call.timeoutMs, call.timeoutMs)
     try {
-      const response = await send(plainFetch, call, bounded.signal)
+      const response = await sendToAgent(plainFetch, call, bounded.signal)
       const text = await readText(response, MAX_JSON_BYTES)
       if (!statuses.includes(response.status)) throw toStatusError(response.status, text)
       return parseAnswer(schema, text)
@@ -71,7 +71,7 @@ export function createAsk(plainFetch: typeof fetch): Ask {
 }
 
 /** Never follows a redirect: an agent must not choose whom the platform talks to. */
-export function send(plainFetch: typeof fetch, call: Call, signal: AbortSignal): Promise<Response> {
+export function sendToAgent(plainFetch: typeof fetch, call: AgentCall, signal: AbortSignal): Promise<Response> {
   return plainFetch(`${call.endpoint.baseUrl}${call.path}`, {
     method: call.method ?? 'GET',
     headers: { ...call.headers, ...requestIdHeader(), authorization: `Bearer ${call.endpoint.gatewayToken}` },
@@ -154,3 +154,9 @@ export function createBounds(idleMs: number, totalMs: number, outer?: AbortSigna
     },
   }
 }
+
+/**
+ * Where an agent listens, without a trailing slash, the token that owns it, and which program it is. `agentId` names the
+ * agent for whoever has to wake it first; those who look at what runs leave it out.
+ */
+export type AgentEndpoint = { baseUrl: string; gatewayToken: string; kind: AgentKind; agentId?: string }

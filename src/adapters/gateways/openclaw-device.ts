@@ -1,5 +1,8 @@
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from 'node:crypto'
 import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import { listOf } from '../../core/text/list-of.ts'
+import type { AgentEndpoint, Ask } from './http.ts'
 
 /** PKCS #8 of an Ed25519 key up to its 32 bytes (RFC 8410, 7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -9,8 +12,8 @@ const PublicJwk = z.object({ x: z.string() })
 type OpenClawDevice = { id: string; publicKey: string; privateKey: KeyObject }
 
 /** What a gateway asks to be signed, so that nothing that was seen before can be sent again. */
-export const Challenge = z.object({ nonce: z.string(), ts: z.number() })
-export type Challenge = z.infer<typeof Challenge>
+export const OpenClawChallenge = z.object({ nonce: z.string(), ts: z.number() })
+export type OpenClawChallenge = z.infer<typeof OpenClawChallenge>
 
 const CLIENT = { id: 'cli', version: '1.0.0', platform: 'linux', mode: 'cli' }
 const ROLE = 'operator'
@@ -29,7 +32,7 @@ export function toOpenClawDevice(gatewayToken: string): OpenClawDevice {
 }
 
 /** The parameters of `connect` in protocol 4. */
-export function toConnectParams(device: OpenClawDevice, token: string, challenge: Challenge) {
+export function toConnectParams(device: OpenClawDevice, token: string, challenge: OpenClawChallenge) {
   const { nonce, ts } = challenge
   return {
     minProtocol: 4,
@@ -49,8 +52,67 @@ export function toConnectParams(device: OpenClawDevice, token: string, challenge
   }
 }
 
-function signChallenge({ id, privateKey }: OpenClawDevice, token: string, { nonce, ts }: Challenge): string {
+function signChallenge({ id, privateKey }: OpenClawDevice, token: string, { nonce, ts }: OpenClawChallenge): string {
   const who = ['v3', id, CLIENT.id, CLIENT.mode, ROLE, SCOPES.join(',')]
   const signed = [...who, ts, token, nonce, CLIENT.platform, ''].join('|')
   return sign(null, Buffer.from(signed), privateKey).toString('base64url')
+}
+
+/** For all of them together, however many an agent names. */
+const MAX_MS = 10 * 60_000
+
+const Pairings = z.object({
+  pending: listOf(z.object({ requestId: z.string() })),
+  paired: listOf(z.object({ deviceId: z.string() })),
+})
+
+/** Lets a device in that has asked. @throws AppError of the gateway. */
+export async function approveOpenClawDevice(
+  ask: Ask,
+  endpoint: AgentEndpoint,
+  requestId: string,
+  timeoutMs: number,
+): Promise<void> {
+  await callAdmin(
+    ask,
+    endpoint,
+    { method: 'device.pair.approve', params: { requestId } },
+    { schema: z.unknown(), timeoutMs },
+  )
+}
+
+/**
+ * Sends every device away that an OpenClaw gateway knows or is asked to know: each has a token of its own, which outlives
+ * the gateway token that let it in. The platform pairs anew when it needs to.
+ */
+export async function endOpenClawPairings(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<void> {
+  const endsAt = performance.now() + MAX_MS
+  const call = <Schema extends z.ZodType>(schema: Schema, method: string, params: object) => {
+    if (performance.now() > endsAt) throw new AppError('upstream_timeout', 'The agent did not answer in time')
+    return callAdmin(ask, endpoint, { method, params }, { schema, timeoutMs })
+  }
+  const { pending, paired } = await call(Pairings, 'device.pair.list', {})
+  for (const { requestId } of pending) await call(z.unknown(), 'device.pair.reject', { requestId })
+  for (const { deviceId } of paired) await call(z.unknown(), 'device.pair.remove', { deviceId })
+}
+
+const Answer = z.object({ ok: z.literal(true), payload: z.unknown() })
+
+async function callAdmin<Schema extends z.ZodType>(
+  ask: Ask,
+  endpoint: AgentEndpoint,
+  call: { method: string; params: object },
+  { schema, timeoutMs }: { schema: Schema; timeoutMs: number },
+): Promise<z.infer<Schema>> {
+  const answer = await ask(Answer, {
+    endpoint,
+    path: '/api/v1/admin/rpc',
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(call),
+    timeoutMs,
+  })
+  const payload = schema.safeParse(answer.payload)
+  if (payload.success) return payload.data
+  throw new AppError('upstream_failed', 'The agent answered something unexpected', {}, { cause: payload.error })
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/list-of.ts'
-import type { AgentEndpoint } from './endpoint.ts'
-import type { Ask } from './http.ts'
+import type { AgentEndpoint, Ask } from './http.ts'
 import { type OpenClawSocket, openOpenClawSocket } from './openclaw-socket.ts'
 
 const PAGE_SIZE = 200

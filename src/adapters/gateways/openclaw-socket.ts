@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import type { AgentEndpoint } from './endpoint.ts'
-import { type Ask, parseJson } from './http.ts'
-import { Challenge, toConnectParams, toOpenClawDevice } from './openclaw-device.ts'
-import { approveOpenClawDevice } from './openclaw-pairing.ts'
+import { type AgentEndpoint, type Ask, parseJson } from './http.ts'
+import { approveOpenClawDevice, OpenClawChallenge, toConnectParams, toOpenClawDevice } from './openclaw-device.ts'
 
 /** Of one conversation: it ends, whatever the agent says. Its memory is listed in pages, and its notes one by one. */
 const MAX_CALLS = 10_000
@@ -60,7 +58,7 @@ async function connect(endpoint: AgentEndpoint, timeoutMs: number): Promise<Open
     const params = toConnectParams(
       toOpenClawDevice(endpoint.gatewayToken),
       endpoint.gatewayToken,
-      parsePayload(Challenge, await link.challenge),
+      parsePayload(OpenClawChallenge, await link.challenge),
     )
     const answer = await link.request('connect', params)
     if (!answer.ok) {

@@ -6,13 +6,13 @@ import { listOf } from '../../core/text/list-of.ts'
 import { readEvents } from '../egress/answers/read-events.ts'
 import { readText } from '../egress/answers/read-text.ts'
 import {
+  type AgentCall,
   BrokenConnection,
-  type Call,
   createBounds,
   MAX_JSON_BYTES,
   Problem,
   parseJson,
-  send,
+  sendToAgent,
   toGatewayError,
   toProblemError,
   toStatusError,
@@ -40,14 +40,14 @@ function toldText(maxCharacters: number) {
 type StreamTimeouts = { idleMs: number; totalMs: number }
 
 /** One use of a tool by an agent; what went in and came out is JSON or text, cut where it is long. */
-const ToolCall = z.object({
+const AgentToolCall = z.object({
   name: toldText(MAX_NAME_CHARACTERS),
   arguments: toldText(MAX_TOLD_CHARACTERS),
   result: toldText(MAX_TOLD_CHARACTERS),
   success: z.boolean(),
   durationMs: z.number().min(0).max(MAX_DURATION_MS).transform(Math.round),
 })
-export type ToolCall = z.infer<typeof ToolCall>
+export type AgentToolCall = z.infer<typeof AgentToolCall>
 
 /**
  * What an agent does in a turn. Those of the built-in agent tell of tools, and name each call of a model as it is booked;
@@ -55,16 +55,16 @@ export type ToolCall = z.infer<typeof ToolCall>
  * `restart` says that the agent took the turn up again after a crash, for the `restarts`-th time: what follows replaces all
  * text and all uses of tools before it.
  */
-export type AgentEvent =
+export type AgentTurnEvent =
   | { type: 'text'; text: string }
-  | ({ type: 'tool' } & ToolCall)
+  | ({ type: 'tool' } & AgentToolCall)
   | { type: 'generation'; id: string }
   | ({ type: 'early_end' } & EarlyEnd)
   | { type: 'restart'; restarts: number }
   | { type: 'usage'; model: string | null; inputTokens: number; outputTokens: number }
 
 const Step = z.discriminatedUnion('type', [
-  ToolCall.extend({ type: z.literal('tool') }),
+  AgentToolCall.extend({ type: z.literal('tool') }),
   z.object({ type: z.literal('generation'), id: z.string().max(200) }),
   EarlyEnd.extend({ type: z.literal('early_end') }),
   z.object({ type: z.literal('restart'), restarts: z.number().int().min(1).max(100) }),
@@ -82,12 +82,12 @@ const Chunk = z.object({
 export async function* streamReply(
   plainFetch: typeof fetch,
   timeouts: StreamTimeouts,
-  call: Call,
+  call: AgentCall,
   signal: AbortSignal,
-): AsyncGenerator<AgentEvent, void> {
+): AsyncGenerator<AgentTurnEvent, void> {
   const bounded = createBounds(timeouts.idleMs, timeouts.totalMs, signal)
   try {
-    const response = await send(plainFetch, call, bounded.signal)
+    const response = await sendToAgent(plainFetch, call, bounded.signal)
     if (!response.ok) throw toStatusError(response.status, await readText(response, MAX_JSON_BYTES))
     if (!/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
       await response.body?.cancel()
@@ -102,7 +102,7 @@ export async function* streamReply(
   }
 }
 
-async function* readReply(response: Response, onBytes: () => void): AsyncGenerator<AgentEvent, void> {
+async function* readReply(response: Response, onBytes: () => void): AsyncGenerator<AgentTurnEvent, void> {
   let [toolCalls, characters] = [0, 0]
   const limits = { maxBytes: MAX_STREAM_BYTES, maxEventCharacters: MAX_EVENT_CHARACTERS, onBytes }
   for await (const event of readEvents(response.body, limits)) {
@@ -118,7 +118,7 @@ async function* readReply(response: Response, onBytes: () => void): AsyncGenerat
 }
 
 /** @throws AppError for an error event, whichever of its two forms it has. */
-function toAgentEvents(event: EventSourceMessage): AgentEvent[] {
+function toAgentEvents(event: EventSourceMessage): AgentTurnEvent[] {
   const data = parseJson(event.data)
   const problem = Problem.safeParse(data)
   if (problem.success) throw toProblemError(problem.data.error, 200)
@@ -134,6 +134,6 @@ function toAgentEvents(event: EventSourceMessage): AgentEvent[] {
   ]
 }
 
-function toUsage({ prompt_tokens, completion_tokens }: z.infer<typeof Usage>, model: string | null): AgentEvent {
+function toUsage({ prompt_tokens, completion_tokens }: z.infer<typeof Usage>, model: string | null): AgentTurnEvent {
   return { type: 'usage', model, inputTokens: prompt_tokens, outputTokens: completion_tokens }
 }

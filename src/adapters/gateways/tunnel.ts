@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts'
-import { type ProxyClient, toAgentHeaders } from './proxy-headers.ts'
+import { type ProxyClient, toAgentHeaders } from './proxy.ts'
 
 const CONNECT_MS = 10_000
 /** More than the 25 MiB that OpenClaw takes in one message. */

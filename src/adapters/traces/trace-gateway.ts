@@ -1,7 +1,7 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
-import type { AgentEndpoint } from '../gateways/endpoint.ts'
 import type { AgentChatRequest, AgentGateway } from '../gateways/gateway.ts'
-import type { AgentEvent, ToolCall } from '../gateways/stream.ts'
+import type { AgentEndpoint } from '../gateways/http.ts'
+import type { AgentToolCall, AgentTurnEvent } from '../gateways/stream.ts'
 import type { OpenTurns } from './open-turns.ts'
 import { CLIENT, endFailed, followToEnd, INTERNAL, within } from './spans.ts'
 
@@ -44,7 +44,7 @@ function beginTurn(tracer: Tracer, { agentId, kind }: AgentEndpoint, { sessionKe
   return tracer.startSpan(['invoke_agent', agentId].filter(Boolean).join(' '), { kind: CLIENT, attributes })
 }
 
-function noteEvent(tracer: Tracer, below: Nesting['below'], span: Span, event: AgentEvent): void {
+function noteEvent(tracer: Tracer, below: Nesting['below'], span: Span, event: AgentTurnEvent): void {
   if (event.type === 'tool') tellTool(tracer, below(span), event)
   if (event.type !== 'usage') return
   span.setAttributes({
@@ -55,7 +55,7 @@ function noteEvent(tracer: Tracer, below: Nesting['below'], span: Span, event: A
 }
 
 /** The agent tells of a tool when it is done, and how long it took. */
-function tellTool(tracer: Tracer, context: Context, { name, durationMs, success }: ToolCall): void {
+function tellTool(tracer: Tracer, context: Context, { name, durationMs, success }: AgentToolCall): void {
   const endTime = Date.now()
   const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name }
   const startTime = endTime - durationMs

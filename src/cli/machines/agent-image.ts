@@ -29,8 +29,8 @@ async function makeImage({ tag, json, ...packs }: Options): Promise<void> {
     throw new AppError('invalid', 'agent-image: this is a checkout: bun run agent:image makes the image from it')
   const { agents } = readConfig(readEnvironment())
   const { createEngine } = await import('../../adapters/runtimes/engine/engine.ts')
-  const { collectImageFiles, digestPacks } = await import('../../adapters/runtimes/engine/agent-image/image-files.ts')
-  const { makeAgentImage } = await import('../../adapters/runtimes/engine/agent-image/make-image.ts')
+  const { collectImageFiles, digestPacks } = await import('../../adapters/runtimes/engine/build-image.ts')
+  const { makeAgentImage } = await import('../../adapters/runtimes/engine/build-image.ts')
   const image = tag ?? agents.image
   const sizeBytes = await makeAgentImage(createEngine(agents.dockerHost), image, {
     packs,

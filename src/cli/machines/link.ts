@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { AgentEndpoint } from '../../adapters/gateways/endpoint.ts'
 import { createAgentGateway } from '../../adapters/gateways/gateway.ts'
+import type { AgentEndpoint } from '../../adapters/gateways/http.ts'
 import { AppError } from '../../core/errors.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'

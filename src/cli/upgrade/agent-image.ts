@@ -16,7 +16,7 @@ export async function makeNextImage(
   if (agents.runtime === 'process' || agents.image !== `stead-agent:${VERSION}`) return null
   const { ranContainers } = await import('../checks.ts')
   const { createEngine } = await import('../../adapters/runtimes/engine/engine.ts')
-  const { findPacks, listPacks } = await import('../../adapters/runtimes/engine/agent-image/make-image.ts')
+  const { findPacks, listPacks } = await import('../../adapters/runtimes/engine/build-image.ts')
   const engine = createEngine(agents.dockerHost)
   const isUsed = agents.runtime !== 'auto' || ranContainers(databaseFile)
   const image = `stead-agent:${version}`

@@ -1,13 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { agentDrivers } from '../../adapters/runtimes/engine/drivers.ts'
 import { createEngine, type Engine, LABELS } from '../../adapters/runtimes/engine/engine.ts'
+import { agentDrivers } from '../../adapters/runtimes/engine/shell.ts'
 import { agentFolder, findRecord, listFolders } from '../../adapters/runtimes/process/files.ts'
 import { endProcesses, isAlive } from '../../adapters/runtimes/process/spawn.ts'
 import { createProcessTable } from '../../adapters/runtimes/process/table.ts'
-import { stopAgent } from '../../adapters/runtimes/swarm/agent.ts'
-import { ClusterGuard, isManager, listAgents, type SwarmDeps } from '../../adapters/runtimes/swarm/cluster.ts'
-import { wantedOf } from '../../adapters/runtimes/swarm/edits.ts'
+import { stopInSwarm } from '../../adapters/runtimes/swarm/agent.ts'
+import {
+  ClusterGuard,
+  isManager,
+  listAgentServices,
+  type SwarmRuntimeParts,
+} from '../../adapters/runtimes/swarm/cluster.ts'
+import { wantedOf } from '../../adapters/runtimes/swarm/spec.ts'
 import { TIMING } from '../../adapters/runtimes/swarm/swarm.ts'
 
 /** Agents get the time to finish that a container gets. */
@@ -48,7 +53,7 @@ async function endInEngine(dataDir: string, dockerHost: string): Promise<string[
 
 async function stopServices(engine: Engine, instance: string): Promise<string[]> {
   if (!(await isManager(engine).catch(() => false))) return []
-  const parts: SwarmDeps = {
+  const parts: SwarmRuntimeParts = {
     engine,
     instance,
     digestKey: '',
@@ -57,10 +62,10 @@ async function stopServices(engine: Engine, instance: string): Promise<string[]>
     cluster: new ClusterGuard(TIMING.anewMs, () => undefined),
     filesImages: [],
   }
-  const running = (await listAgents(parts)).filter(({ service }) => wantedOf(service) === 'running')
+  const running = (await listAgentServices(parts)).filter(({ service }) => wantedOf(service) === 'running')
   const stop = async ({ service }: (typeof running)[number]) => {
     const id = service.Spec.Labels[LABELS.agent] ?? ''
-    await stopAgent(parts, id)
+    await stopInSwarm(parts, id)
     return id
   }
   return Promise.all(running.map(stop))

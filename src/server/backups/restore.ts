@@ -3,14 +3,14 @@ import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { migrations } from '../../../migrations/list.ts'
 import { agentFolder } from '../../adapters/runtimes/process/files.ts'
-import { restoreSnapshot } from '../../adapters/runtimes/process/snapshot.ts'
+import { restoreStateFolder } from '../../adapters/runtimes/process/snapshot.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { giveTreeToOwnerOf } from '../../core/files/ownership.ts'
 import { lockDataDir } from '../../db/instance-lock.ts'
 import { listPendingMigrations } from '../../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../../db/open.ts'
-import { findObjection } from '../../features/agents/ownership/ownership.ts'
+import { findStandbyReason } from '../../features/agents/ownership/ownership.ts'
 import { toHere } from '../open.ts'
 import { toRestoredStates } from '../restored-states.ts'
 import { flush } from './archive.ts'
@@ -174,7 +174,7 @@ async function placeAgent(agent: BackupAgent, staging: string, ready: string): P
   const folder = agentFolder(join(ready, 'agents'), agent.id)
   try {
     await mkdir(folder.dir, { recursive: true, mode: 0o700 })
-    await restoreSnapshot(folder, archive)
+    await restoreStateFolder(folder, archive)
     return agent
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -185,7 +185,7 @@ async function placeAgent(agent: BackupAgent, staging: string, ready: string): P
 
 async function unpackInto(folder: string, archive: string): Promise<void> {
   const beside = (what: string) => join(folder, '..', `.${basename(folder)}.${what}`)
-  await restoreSnapshot({ state: folder, restoring: beside('restoring'), replaced: beside('replaced') }, archive)
+  await restoreStateFolder({ state: folder, restoring: beside('restoring'), replaced: beside('replaced') }, archive)
 }
 
 /** Why the restored installation leaves the agents alone until it is adopted. */
@@ -194,7 +194,7 @@ function describeResidence(dataDir: string): string | null {
   const sqlite = openForReading(databaseFile)
   try {
     const db = toDb(sqlite)
-    return hasTable(db, 'residence') ? findObjection(db, toHere({ dataDir, databaseFile })) : null
+    return hasTable(db, 'residence') ? findStandbyReason(db, toHere({ dataDir, databaseFile })) : null
   } finally {
     sqlite.close()
   }

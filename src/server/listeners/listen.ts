@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { getPath } from 'hono/utils/url'
-import type { ProxyClient } from '../../adapters/gateways/proxy-headers.ts'
+import type { ProxyClient } from '../../adapters/gateways/proxy.ts'
 import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
 import { AppError } from '../../core/errors.ts'
 import { toListenError } from '../../core/listen-error.ts'

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { z } from 'zod'
-import type { AgentEndpoint } from '../../../src/adapters/gateways/endpoint.ts'
+import type { AgentEndpoint } from '../../../src/adapters/gateways/http.ts'
 
 const Request = z.object({ type: z.literal('req'), id: z.string(), method: z.string(), params: z.looseObject({}) })
 const Connect = z.object({

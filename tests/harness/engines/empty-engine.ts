@@ -1,5 +1,5 @@
-import { createNoRuntime } from '../../../src/adapters/runtimes/contract/no-runtime.ts'
 import type { Runtime } from '../../../src/adapters/runtimes/contract/runtime.ts'
+import { createNoRuntime } from '../../../src/adapters/runtimes/contract/runtimes.ts'
 
 /** An engine of containers that answers and runs no agent. */
 export function createEmptyEngine(): Runtime {

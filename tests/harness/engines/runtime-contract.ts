@@ -3,7 +3,12 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AgentSpec, LogLine, Runtime, RuntimeEvent } from '../../../src/adapters/runtimes/contract/runtime.ts'
+import type {
+  AgentSpec,
+  Runtime,
+  RuntimeEvent,
+  RuntimeLogLine,
+} from '../../../src/adapters/runtimes/contract/runtime.ts'
 import { until } from '../until.ts'
 
 /**
@@ -227,7 +232,7 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       const spec = await newHealthy()
       const first = await followUntil(runtime, spec.id, null, (line) => fixture.logLine.test(line.text))
       const cursor = first.at(-1)?.cursor ?? null
-      const lines: LogLine[] = []
+      const lines: RuntimeLogLine[] = []
       const following = collect(runtime.followLogs(spec.id, { after: cursor, signal: noSignal() }), lines)
       await runtime.restart(spec.id)
       await eventually(async () => lines.some((line) => fixture.logLine.test(line.text)))
@@ -342,9 +347,14 @@ async function collect<T>(source: AsyncIterable<T>, into: T[]): Promise<void> {
   for await (const item of source) into.push(item)
 }
 
-async function followUntil(runtime: Runtime, id: string, after: string | null, isLast: (line: LogLine) => boolean) {
+async function followUntil(
+  runtime: Runtime,
+  id: string,
+  after: string | null,
+  isLast: (line: RuntimeLogLine) => boolean,
+) {
   const abort = new AbortController()
-  const lines: LogLine[] = []
+  const lines: RuntimeLogLine[] = []
   for await (const line of runtime.followLogs(id, { after, signal: abort.signal })) {
     lines.push(line)
     if (isLast(line)) break

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import { PYTHON } from '../../../src/adapters/runtimes/engine/agent-image/image-python.ts'
+import { PYTHON } from '../../../src/adapters/runtimes/engine/build-image.ts'
 import { ApprovalList } from '../../../src/features/conversations/approvals/schemas.ts'
 import { OneMcpServer, ToolResult } from '../../../src/features/conversations/mcp-servers/schemas.ts'
 import { createAgent, type Person, signUp } from '../../harness/client.ts'

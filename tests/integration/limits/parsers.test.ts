@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { renderToStaticMarkup } from 'react-dom/server'
-import { toAgentHeaders } from '../../../src/adapters/gateways/proxy-headers.ts'
+import { toAgentHeaders } from '../../../src/adapters/gateways/proxy.ts'
 import { toTokenText } from '../../../src/adapters/models/token-text.ts'
 import { toHttpUrl } from '../../../src/adapters/pages/read.ts'
 import { splitText } from '../../../src/agent/channels/split.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { createNoRuntime } from '../../../src/adapters/runtimes/contract/no-runtime.ts'
 import type { Runtime } from '../../../src/adapters/runtimes/contract/runtime.ts'
+import { createNoRuntime } from '../../../src/adapters/runtimes/contract/runtimes.ts'
 import { write } from '../../../src/db/write.ts'
 import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'

@@ -8,7 +8,7 @@ import { changeSettings } from '../../../src/features/agents/registry/config.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'
 import { sleepJob } from '../../../src/features/agents/sleep/sleep.ts'
 import { watchdogs } from '../../../src/features/agents/watchdog/tables.ts'
-import { watchAgents } from '../../../src/features/agents/watchdog/watch.ts'
+import { runWatchdog } from '../../../src/features/agents/watchdog/watch.ts'
 import { json } from '../../harness/requests.ts'
 import { until } from '../../harness/until.ts'
 import { signalsOf, sleepyPlatform } from './sleepy-platform.ts'
@@ -221,7 +221,7 @@ describe('a sleeping agent', () => {
     await using world = await sleepyPlatform({ WATCHDOG_DEGRADED_CHECK_INTERVAL: '0.1' })
     const stopping = new AbortController()
     const repairAgent = async () => true
-    const watching = watchAgents({ ...world.platform, repairAgent }, stopping.signal)
+    const watching = runWatchdog({ ...world.platform, repairAgent }, stopping.signal)
     await world.watchdogIs('running')
     await world.fallAsleep()
     await world.watchdogIs('sleeping')

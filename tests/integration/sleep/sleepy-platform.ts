@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { AppError } from '../../../src/core/errors.ts'
 import { write } from '../../../src/db/write.ts'
-import { findAddress } from '../../../src/features/agents/registry/address.ts'
+import { findReachableEndpoint } from '../../../src/features/agents/registry/address.ts'
 import { findAgentRow, insertAgent, openTokens } from '../../../src/features/agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../../src/features/agents/registry/tables.ts'
 import { letIdleSleep } from '../../../src/features/agents/sleep/sleep.ts'
@@ -81,7 +81,7 @@ export async function sleepyPlatform(environment: Record<string, string> = {}) {
     },
     /** What the agent says to somebody who knows only its row, as rooms that speak to agents do. */
     async ask(signal: AbortSignal = NEVER) {
-      const endpoint = findAddress(platform.sealer, find())
+      const endpoint = findReachableEndpoint(platform.sealer, find())
       if (!endpoint) throw new Error('Agent is not running')
       return platform.gateway.chat(endpoint, { sessionKey: 'test', message: 'Hello' }, signal)
     },

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import {
   newWatch,
   nextState,
-  type WatchdogEvent,
+  type WatchdogInput,
   wantsRepair,
 } from '../../../src/features/agents/watchdog/next-state.ts'
 import { roundsOf } from '../../harness/rounds.ts'
 import { naiveWatchdog } from './naive-watchdog.ts'
 
-type Step = WatchdogEvent extends infer Event ? (Event extends { at: number } ? Omit<Event, 'at'> : never) : never
+type Step = WatchdogInput extends infer Event ? (Event extends { at: number } ? Omit<Event, 'at'> : never) : never
 const ok = { type: 'probed', isHealthy: true } as const
 const started = { type: 'started' } as const
 const stopped = { type: 'stopped' } as const

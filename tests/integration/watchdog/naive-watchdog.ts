@@ -1,4 +1,4 @@
-import type { WatchdogEvent, WatchdogRules, WatchdogState } from '../../../src/features/agents/watchdog/next-state.ts'
+import type { WatchdogInput, WatchdogRules, WatchdogState } from '../../../src/features/agents/watchdog/next-state.ts'
 
 /** What both must agree on after each event. */
 type Seen = { state: WatchdogState; attempts: number; told: string; givesUp: boolean; wantsRepair: boolean }
@@ -89,7 +89,7 @@ export function naiveWatchdog(rules: WatchdogRules) {
   }
   const mayRepair = () => isSure() && rules.repairsItself && attempts() < rules.maxRepairAttempts
 
-  const react = (event: WatchdogEvent) => {
+  const react = (event: WatchdogInput) => {
     const { at } = event
     if (event.type === 'started' || (event.type === 'stopped' && state !== 'stopped')) {
       diary = []
@@ -122,7 +122,7 @@ export function naiveWatchdog(rules: WatchdogRules) {
   }
 
   return {
-    happen(event: WatchdogEvent): Seen {
+    happen(event: WatchdogInput): Seen {
       told = []
       ended = false
       react(event)

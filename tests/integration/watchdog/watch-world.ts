@@ -1,8 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { createAgentGateway } from '../../../src/adapters/gateways/gateway.ts'
-import { createNoRuntime } from '../../../src/adapters/runtimes/contract/no-runtime.ts'
 import type { Inspection, RuntimeEvent } from '../../../src/adapters/runtimes/contract/runtime.ts'
-import { onlyRuntime } from '../../../src/adapters/runtimes/contract/runtimes.ts'
+import { createNoRuntime, onlyRuntime } from '../../../src/adapters/runtimes/contract/runtimes.ts'
 import { write } from '../../../src/db/write.ts'
 import type { Notification } from '../../../src/features/accounts/notifications/schemas.ts'
 import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
@@ -11,7 +10,7 @@ import type { WatchdogSettings } from '../../../src/features/agents/watchdog/nex
 import { createSteadyClock } from '../../../src/features/agents/watchdog/record.ts'
 import { showWatchdog } from '../../../src/features/agents/watchdog/show.ts'
 import { watchdogs } from '../../../src/features/agents/watchdog/tables.ts'
-import { watchAgents } from '../../../src/features/agents/watchdog/watch.ts'
+import { runWatchdog } from '../../../src/features/agents/watchdog/watch.ts'
 import { testPlatform } from '../../harness/platform.ts'
 
 /** How an agent answers its probe. */
@@ -109,7 +108,7 @@ export async function openWatch(options: WatchOptions) {
     },
   }
   const stopping = new AbortController()
-  const watching = watchAgents(deps, stopping.signal)
+  const watching = runWatchdog(deps, stopping.signal)
   return {
     platform,
     clock,

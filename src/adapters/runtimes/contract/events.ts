@@ -2,14 +2,14 @@
 const MAX_WAITING = 1000
 
 /** Hands every event to all who listen at that time. */
-export type Broadcast<T> = {
+export type EventBroadcast<T> = {
   publish(event: T): void
   /** The events from now on, until `signal` aborts or the broadcast ends. */
   listen(signal: AbortSignal): AsyncIterable<T>
   end(): void
 }
 
-export function createBroadcast<T>(): Broadcast<T> {
+export function createBroadcast<T>(): EventBroadcast<T> {
   const listeners = new Set<{ waiting: T[]; wake: () => void }>()
   let hasEnded = false
 

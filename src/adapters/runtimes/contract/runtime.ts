@@ -71,7 +71,7 @@ export type Inspection = {
 }
 
 /** A line an agent wrote. `cursor` names its place: following after it misses no line and repeats none. */
-export type LogLine = { cursor: string; at: Date; stream: 'stdout' | 'stderr'; text: string }
+export type RuntimeLogLine = { cursor: string; at: Date; stream: 'stdout' | 'stderr'; text: string }
 
 /** Something happened to an agent that nobody asked for here: look at it. `died` counts as a crash unless it was asked for. */
 export type RuntimeEvent = { id: string; type: 'started' | 'died' | 'removed' | 'changed'; at: Date }
@@ -88,7 +88,7 @@ export type PullProgress = {
  * What a running agent uses. `cpuPercent` is of one core, since the previous call or the start. Null is what a runtime
  * cannot measure; it is never guessed.
  */
-export type AgentStats = {
+export type RuntimeStats = {
   cpuPercent: number
   memoryBytes: number
   memoryLimitBytes: number
@@ -137,11 +137,11 @@ export type Runtime = {
   /** Null when there is no such agent; never null because the engine did not answer. */
   inspect(id: string): Promise<Inspection | null>
   /** @throws AppError `not_found`, `conflict` {code: 'NOT_RUNNING'}. */
-  stats(id: string): Promise<AgentStats>
+  stats(id: string): Promise<RuntimeStats>
   /** The last `tail` lines (at most `MAX_LOG_LINES`) of what it wrote, oldest first. @throws AppError `not_found`. */
   logs(id: string, options: { tail: number }): Promise<string[]>
   /** Its lines after `after` (from the oldest kept when null), then those to come, until it is removed or `signal` aborts. */
-  followLogs(id: string, options: { after: string | null; signal: AbortSignal }): AsyncIterable<LogLine>
+  followLogs(id: string, options: { after: string | null; signal: AbortSignal }): AsyncIterable<RuntimeLogLine>
   /** What happens to agents, until `signal` aborts. Survives an engine that goes away: a gap is told by `changed` for each agent. */
   watch(signal: AbortSignal): AsyncIterable<RuntimeEvent>
   /** Every agent of this installation, by id. */

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createBroadcast } from './events.ts'
-import { createNoRuntime } from './no-runtime.ts'
 import type { Runtime, RuntimeEvent, RuntimeName } from './runtime.ts'
-import { createRuntimes } from './runtimes.ts'
+import { createNoRuntime, createRuntimes } from './runtimes.ts'
 
 /** Runtimes that are nothing but their events; `opened` and `closed` name those that were. */
 function openThree() {

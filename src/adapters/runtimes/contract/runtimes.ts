@@ -1,13 +1,12 @@
-import { AppError } from '../../../core/errors.ts'
+import { AppError, type ErrorKind } from '../../../core/errors.ts'
 import { createBroadcast } from './events.ts'
-import { createNoRuntime } from './no-runtime.ts'
 import { agentNotFound, type Runtime, type RuntimeEvent, type RuntimeName } from './runtime.ts'
 
 /** An event of one of several runtimes, and of which. */
-export type AgentEvent = RuntimeEvent & { runtime: RuntimeName }
+export type AgentRuntimeEvent = RuntimeEvent & { runtime: RuntimeName }
 
 /** What runs one agent: each is named by its row. */
-export type RuntimeOf = (agent: { runtime: RuntimeName | null }) => Runtime
+type RuntimeOf = (agent: { runtime: RuntimeName | null }) => Runtime
 
 /** Several runtimes at once: an agent keeps to the one that it was made with (decisions, 41). */
 export type Runtimes = {
@@ -20,12 +19,12 @@ export type Runtimes = {
   /** Those that have been asked for so far. */
   listOpen(): Runtime[]
   /** What happens to agents of all of them, those that are opened later included, until `signal` aborts. */
-  watch(signal: AbortSignal): AsyncIterable<AgentEvent>
+  watch(signal: AbortSignal): AsyncIterable<AgentRuntimeEvent>
   /** As `Runtime.close`, for all. */
   close(options?: { stopAgents?: boolean }): Promise<void>
 }
 
-export type RuntimesDeps = {
+type RuntimesDeps = {
   /** Makes each of them, once, when it is first asked for. */
   openers: Readonly<Record<RuntimeName, () => Runtime>>
   choose: () => Promise<RuntimeName>
@@ -34,7 +33,7 @@ export type RuntimesDeps = {
 
 export function createRuntimes(deps: RuntimesDeps): Runtimes {
   const opened = new Map<RuntimeName, Runtime>()
-  const events = createBroadcast<AgentEvent>()
+  const events = createBroadcast<AgentRuntimeEvent>()
   const closing = new AbortController()
 
   const openRuntime = (name: RuntimeName): Runtime => {
@@ -60,7 +59,11 @@ export function createRuntimes(deps: RuntimesDeps): Runtimes {
   }
 }
 
-async function passOn(runtime: Runtime, publish: (event: AgentEvent) => void, signal: AbortSignal): Promise<void> {
+async function passOn(
+  runtime: Runtime,
+  publish: (event: AgentRuntimeEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
   for await (const event of runtime.watch(signal)) publish({ ...event, runtime: runtime.name })
 }
 
@@ -100,7 +103,7 @@ export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes 
     choose: async () => choice,
     whyNotNew: async () => reason,
     listOpen: () => [],
-    watch: () => createBroadcast<AgentEvent>().listen(AbortSignal.abort()),
+    watch: () => createBroadcast<AgentRuntimeEvent>().listen(AbortSignal.abort()),
     close: async () => {},
   }
 }
@@ -116,5 +119,36 @@ export function onlyRuntime(runtime: Runtime): Runtimes {
       for await (const event of runtime.watch(signal)) yield { ...event, runtime: runtime.name }
     },
     close: (options) => runtime.close(options),
+  }
+}
+
+/** Stands for a runtime that cannot be used here: every call that needs it fails with `reason`, the rest of Stead works. */
+export function createNoRuntime(name: Runtime['name'], reason: string, kind: ErrorKind = 'internal'): Runtime {
+  const refuse = async (): Promise<never> => {
+    throw new AppError(kind, reason)
+  }
+  const refuseAll = (): AsyncIterable<never> => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) })
+  return {
+    name,
+    deploy: refuse,
+    renew: refuse,
+    start: refuse,
+    stop: refuse,
+    kill: refuse,
+    restart: refuse,
+    remove: refuse,
+    inspect: refuse,
+    stats: refuse,
+    logs: refuse,
+    followLogs: refuseAll,
+    watch: refuseAll,
+    list: refuse,
+    snapshot: refuse,
+    restore: refuse,
+    findImage: refuse,
+    pull: refuse,
+    platformHost: async () => '127.0.0.1',
+    isAvailable: async () => false,
+    close: async () => {},
   }
 }

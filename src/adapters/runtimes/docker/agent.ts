@@ -2,8 +2,18 @@ import { AppError } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
 import type { AgentDriver, AgentImage } from '../contract/agent-image.ts'
 import { type AgentKind, type AgentSpec, agentNotFound, agentRunning, imageNotFound } from '../contract/runtime.ts'
-import { copySecrets, putSecrets, readState, requestRepair, writeState } from '../engine/archive.ts'
-import { STOP_SECONDS, toContainer, toDigest, toNames, WANTED } from '../engine/container.ts'
+import {
+  copySecrets,
+  putSecrets,
+  readState,
+  requestRepair,
+  STOP_SECONDS,
+  toContainer,
+  toDigest,
+  toNames,
+  WANTED,
+  writeState,
+} from '../engine/container.ts'
 import { LABELS } from '../engine/engine.ts'
 import { endFilesContainers } from '../engine/files.ts'
 import { findImage } from '../engine/images.ts'
@@ -51,7 +61,7 @@ export async function findContainer(deps: StepDeps, id: string): Promise<Contain
  * ends before the other starts and comes back when that fails. A crash at any step is mended by the next call.
  * @throws AppError as `Runtime.deploy`, `not_found` {code: 'IMAGE_NOT_FOUND'}.
  */
-export async function deployAgent(deps: DockerAgentDeps, spec: AgentSpec): Promise<void> {
+export async function deployInDocker(deps: DockerAgentDeps, spec: AgentSpec): Promise<void> {
   const { image: reference } = spec
   if (reference === null) throw new AppError('invalid', 'Agent spec: image is required')
   const digest = toDigest(deps.digestKey, spec)
@@ -66,7 +76,7 @@ export async function deployAgent(deps: DockerAgentDeps, spec: AgentSpec): Promi
 }
 
 /** @throws AppError as `Runtime.start`. */
-export async function startAgent(deps: DockerAgentDeps, id: string, options: { repair: boolean }): Promise<void> {
+export async function startInDocker(deps: DockerAgentDeps, id: string, options: { repair: boolean }): Promise<void> {
   const container = await getContainer(deps, id)
   if (isRunning(container)) return
   if (options.repair) await requestRepair(deps.engine, container.Id, driverOf(deps, container))
@@ -74,24 +84,24 @@ export async function startAgent(deps: DockerAgentDeps, id: string, options: { r
 }
 
 /** Ends it, by force after `graceSeconds`. @throws AppError `not_found`. */
-export async function stopAgent(deps: StepDeps, id: string, graceSeconds: number): Promise<void> {
+export async function stopInDocker(deps: StepDeps, id: string, graceSeconds: number): Promise<void> {
   await end(deps, await getContainer(deps, id), graceSeconds)
 }
 
 /** Ends it and leaves it wanted: the next deployment starts it again. Fine when there is none. */
-export async function haltAgent(deps: StepDeps, id: string, graceSeconds: number): Promise<void> {
+export async function haltInDocker(deps: StepDeps, id: string, graceSeconds: number): Promise<void> {
   const container = await findContainer(deps, id)
   if (container && isRunning(container)) await halt(deps, container, graceSeconds)
 }
 
 /** @throws AppError as `Runtime.restart`. */
-export async function restartAgent(deps: StepDeps, id: string): Promise<void> {
-  await stopAgent(deps, id, STOP_SECONDS)
+export async function restartInDocker(deps: StepDeps, id: string): Promise<void> {
+  await stopInDocker(deps, id, STOP_SECONDS)
   await launch(deps, await getContainer(deps, id))
 }
 
 /** Ends it and deletes all that it has stored; with the last agent the network goes as well. */
-export async function removeAgent(deps: DockerAgentDeps, id: string): Promise<void> {
+export async function removeFromDocker(deps: DockerAgentDeps, id: string): Promise<void> {
   const { current, previous, next } = await findPlaces(deps, id)
   for (const container of [next, previous, current]) if (container) await removeContainer(deps, container.Id)
   await deps.network.removeUnused()
@@ -99,7 +109,7 @@ export async function removeAgent(deps: DockerAgentDeps, id: string): Promise<vo
 }
 
 /** @throws AppError as `Runtime.snapshot`. */
-export async function snapshotAgent(deps: DockerAgentDeps, id: string, file: string): Promise<void> {
+export async function snapshotInDocker(deps: DockerAgentDeps, id: string, file: string): Promise<void> {
   const container = await getStopped(deps, id)
   await readState(deps.engine, container.Id, driverOf(deps, container).stateDir, file)
 }
@@ -108,7 +118,7 @@ export async function snapshotAgent(deps: DockerAgentDeps, id: string, file: str
  * Makes a twin of its container on an empty volume, which takes its place once everything is in it.
  * @throws AppError as `Runtime.restore`.
  */
-export async function restoreAgent(deps: DockerAgentDeps, id: string, file: string): Promise<void> {
+export async function restoreInDocker(deps: DockerAgentDeps, id: string, file: string): Promise<void> {
   const container = await getStopped(deps, id)
   const { stateDir } = driverOf(deps, container)
   const volume = newVolumeName(deps, id)

@@ -1,35 +1,36 @@
+import { Readable } from 'node:stream'
 import type { ContainerInspectInfo } from 'dockerode'
 import {
-  type AgentStats,
   agentNotFound,
   agentNotRunning,
   BAD_CONFIGURATION_EXIT,
   type Inspection,
+  isEngineUnavailable,
   MAX_LOG_LINES,
   type Runtime,
+  type RuntimeLogLine,
+  type RuntimeStats,
 } from '../contract/runtime.ts'
-import { STOP_SECONDS } from '../engine/container.ts'
-import { agentDrivers } from '../engine/drivers.ts'
-import { type Engine, LABELS } from '../engine/engine.ts'
+import { readState, STOP_SECONDS } from '../engine/container.ts'
+import { type Engine, hasStatus, LABELS } from '../engine/engine.ts'
 import { noFiles, openVolumeFiles } from '../engine/files.ts'
-import { BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
+import { readLogLines, sinceOf } from '../engine/logs.ts'
+import { agentDrivers, BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
 import {
   type DockerAgentDeps,
-  deployAgent,
+  deployInDocker,
   driverOf,
   findContainer,
-  haltAgent,
-  removeAgent,
-  restartAgent,
-  restoreAgent,
-  snapshotAgent,
-  startAgent,
-  stopAgent,
+  haltInDocker,
+  removeFromDocker,
+  restartInDocker,
+  restoreInDocker,
+  snapshotInDocker,
+  startInDocker,
+  stopInDocker,
 } from './agent.ts'
-import { toInspection } from './inspection.ts'
-import { followLines, readLastLines } from './logs.ts'
 import { createDockerNetwork } from './network.ts'
-import { giveUp, volumeAt } from './steps.ts'
+import { type Container, giveUp, type StepDeps, toInspection, volumeAt } from './steps.ts'
 import { AskedFor, watchDocker } from './watch.ts'
 
 const AT_ONCE = 8
@@ -77,7 +78,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     giveUp: (id) => shell.change(id, () => giveUpMisconfigured(parts, id)),
   })
 
-  const deploy: Runtime['deploy'] = (spec) => shell.deploy(spec, (checked) => deployAgent(parts, checked))
+  const deploy: Runtime['deploy'] = (spec) => shell.deploy(spec, (checked) => deployInDocker(parts, checked))
 
   return {
     name: 'docker',
@@ -85,12 +86,12 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     deploy,
     // The engine says `running` of a container that it restarts, and one with this spec is not touched.
     renew: deploy,
-    start: (id, options) => shell.change(id, () => startAgent(parts, id, { repair: options?.repair ?? false })),
-    stop: (id) => shell.change(id, () => stopAgent(parts, id, STOP_SECONDS)),
-    kill: (id) => shell.change(id, () => stopAgent(parts, id, 0)),
-    restart: (id) => shell.change(id, () => restartAgent(parts, id)),
+    start: (id, options) => shell.change(id, () => startInDocker(parts, id, { repair: options?.repair ?? false })),
+    stop: (id) => shell.change(id, () => stopInDocker(parts, id, STOP_SECONDS)),
+    kill: (id) => shell.change(id, () => stopInDocker(parts, id, 0)),
+    restart: (id) => shell.change(id, () => restartInDocker(parts, id)),
     async remove(id) {
-      await shell.change(id, () => removeAgent(parts, id))
+      await shell.change(id, () => removeFromDocker(parts, id))
       shell.forget(id)
     },
     inspect: (id) => shell.look(() => inspect(id)),
@@ -100,8 +101,8 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
       shell.look(async () => readLastLines(parts, await getContainer(id), Math.min(tail, MAX_LOG_LINES))),
     followLogs: (id, options) => followLines(parts, () => findContainer(parts, id), options),
     watch: (signal) => watch.listen(signal),
-    snapshot: (id, file) => shell.change(id, () => snapshotAgent(parts, id, file)),
-    restore: (id, file) => shell.change(id, () => restoreAgent(parts, id, file)),
+    snapshot: (id, file) => shell.change(id, () => snapshotInDocker(parts, id, file)),
+    restore: (id, file) => shell.change(id, () => restoreInDocker(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id, filesImages)),
     platformHost: () => shell.look(() => parts.network.openNetwork()),
     isAvailable: async () => !shell.isClosed && engine.isAnswering(),
@@ -110,7 +111,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
       const ids = stopAgents ? await listIds().catch(() => []) : []
       watch.close()
       await shell.close()
-      await Promise.all(ids.map((id) => haltAgent(parts, id, STOP_SECONDS)))
+      await Promise.all(ids.map((id) => haltInDocker(parts, id, STOP_SECONDS)))
     },
   }
 }
@@ -152,7 +153,7 @@ async function openFiles(parts: DockerAgentDeps, id: string, filesImages: readon
 }
 
 /** What a container uses that is not between two starts. */
-async function readStats(shell: EngineShell, id: string, container: ContainerInspectInfo): Promise<AgentStats> {
+async function readStats(shell: EngineShell, id: string, container: ContainerInspectInfo): Promise<RuntimeStats> {
   if (!container.State.Running || container.State.Restarting) throw agentNotRunning()
   return shell.measure(id, container)
 }
@@ -164,4 +165,81 @@ async function inspectAll(ids: readonly string[], inspect: (id: string) => Promi
     inspections.push(...batch.filter((found) => found !== null))
   }
   return inspections
+}
+
+/**
+ * Writes all that an agent has stored to `file`, a gzipped tar of mode 0600, whether it runs or not, and changes nothing in
+ * the engine. What it writes meanwhile may be in it or not.
+ * @throws AppError `not_found` when it has no container, `internal` {code: 'ENGINE_UNAVAILABLE'}.
+ */
+export async function readStoredInDocker(
+  { engine, instance }: { engine: Engine; instance: string },
+  id: string,
+  file: string,
+): Promise<void> {
+  const container = await findContainer({ engine, instance, asked: new AskedFor() }, id)
+  if (!container) throw agentNotFound()
+  await readState(engine, container.Id, driverOf({ drivers: agentDrivers }, container).stateDir, file)
+}
+
+const LOOK_AGAIN_MS = 500
+
+/** The last `tail` lines that this container wrote, oldest first. */
+async function readLastLines(deps: StepDeps, container: Container, tail: number): Promise<string[]> {
+  const bytes = await deps.engine.change((docker, abortSignal) =>
+    docker
+      .getContainer(container.Id)
+      .logs({ follow: false, stdout: true, stderr: true, timestamps: true, tail, abortSignal }),
+  )
+  return Array.fromAsync(readLogLines(Readable.from([bytes]), null), ({ text }) => text)
+}
+
+/**
+ * The lines of an agent after `after` and those to come, from one container to the next, until `find` says that there is
+ * none any more or `signal` aborts. While the engine does not answer it waits.
+ */
+async function* followLines(
+  deps: StepDeps,
+  find: () => Promise<Container | null>,
+  { after, signal }: { after: string | null; signal: AbortSignal },
+): AsyncGenerator<RuntimeLogLine, void> {
+  let cursor = after
+  let finished = ''
+  while (!signal.aborted) {
+    try {
+      const container = await find()
+      if (!container) return
+      const run = `${container.Id} ${container.State.StartedAt}`
+      if (container.State.Running || run !== finished) {
+        for await (const line of readLogLines(await openLog(deps, container, cursor, signal), cursor)) {
+          cursor = line.cursor
+          yield line
+        }
+        finished = run
+      }
+    } catch (error) {
+      // A container that is gone by now has a successor, or none: the next look will tell.
+      if (!signal.aborted && !isEngineUnavailable(error) && !hasStatus(error, 404, 409)) throw error
+    }
+    await pause(LOOK_AGAIN_MS, signal)
+  }
+}
+
+function openLog(deps: StepDeps, container: Container, cursor: string | null, signal: AbortSignal) {
+  const which = { stdout: true, stderr: true, timestamps: true, since: sinceOf(cursor) }
+  return deps.engine.stream(
+    (docker) => docker.getContainer(container.Id).logs({ follow: true, ...which, abortSignal: signal }),
+    signal,
+  )
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  const wake = () => resolve()
+  signal.addEventListener('abort', wake)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', wake)
+  })
 }

@@ -1,8 +1,8 @@
 import type Docker from 'dockerode'
 import { AppError } from '../../../core/errors.ts'
-import { BAD_CONFIGURATION_EXIT } from '../contract/runtime.ts'
+import { type AgentState, BAD_CONFIGURATION_EXIT, type Inspection } from '../contract/runtime.ts'
 import { GIVEN_UP, toNames, UNWANTED, WANTED } from '../engine/container.ts'
-import { type Engine, hasStatus, LABELS, orNull, toAppError } from '../engine/engine.ts'
+import { type Engine, hasStatus, LABELS, orNull, toEngineError } from '../engine/engine.ts'
 import type { AskedFor } from './watch.ts'
 
 /** A container as the engine describes it. */
@@ -74,7 +74,7 @@ export async function launch(deps: StepDeps, container: Container): Promise<void
       unlessDone(docker.getContainer(container.Id).start({ abortSignal })),
     )
   } catch (error) {
-    const reason = toAppError(error, { port: Number(container.Config.Labels[LABELS.port]) })
+    const reason = toEngineError(error, { port: Number(container.Config.Labels[LABELS.port]) })
     if (reason.extra.code !== 'ENGINE_UNAVAILABLE') await setRestartPolicy(deps, container, UNWANTED)
     throw reason
   }
@@ -116,7 +116,7 @@ export async function rename(deps: StepDeps, id: string, name: string): Promise<
 }
 
 /** A volume with an agent's labels, for what it stores or for its secrets. */
-export type AgentVolume = { name: string; holdsSecrets: boolean }
+type AgentVolume = { name: string; holdsSecrets: boolean }
 
 /** Those of an agent, whether a container has them or not. */
 export async function listVolumes(
@@ -157,4 +157,36 @@ async function unlessDone(call: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!hasStatus(error, 304)) throw error
   }
+}
+
+/** Where agents are published: never further than this machine. */
+const AGENT_HOST = '127.0.0.1'
+
+/** What its container says of an agent. `endedOutOfMemory` is what the engine reported when it ended. */
+export function toInspection(container: Container, endedOutOfMemory: boolean): Inspection {
+  const { State, RestartCount } = container
+  const labels = container.Config.Labels
+  const isLive = State.Running && !State.Restarting
+  return {
+    id: labels[LABELS.agent] ?? '',
+    kind: labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead',
+    state: toState(container),
+    host: AGENT_HOST,
+    port: Number(labels[LABELS.port]),
+    image: labels[LABELS.image] ?? null,
+    version: labels[LABELS.version] || null,
+    startedAt: isLive ? new Date(State.StartedAt) : null,
+    exitCode: isLive || !wasStarted(container) ? null : State.ExitCode,
+    isOutOfMemory: State.OOMKilled || endedOutOfMemory,
+    restarts: RestartCount,
+  }
+}
+
+/** One that ended badly and is still wanted, with nobody to start it again, has been stopped by someone else than us. */
+function toState(container: Container): AgentState {
+  const { Running, Restarting, ExitCode } = container.State
+  if (isRunning(container)) return Restarting ? 'restarting' : 'running'
+  const isWanted = container.HostConfig.RestartPolicy?.Name !== 'no'
+  const isBroken = wasStarted(container) && ExitCode === BAD_CONFIGURATION_EXIT
+  return isBroken && (isWanted || Running) ? 'exited' : 'stopped'
 }

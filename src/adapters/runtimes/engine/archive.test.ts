@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import Docker from 'dockerode'
-import { copySecrets } from './archive.ts'
+import { copySecrets } from './container.ts'
 
 /** An engine whose container `full` has as many bytes among its secrets as anybody reads, and `few` a thousand. */
 function startEngine() {

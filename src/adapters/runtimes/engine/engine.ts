@@ -108,7 +108,7 @@ export function hasStatus(error: unknown, ...statuses: number[]): boolean {
 }
 
 /** What the engine's refusal means for an agent that wants `port` and `image`. The engine's own words are the cause. */
-export function toAppError(error: unknown, wanted: { port?: number; image?: string } = {}): AppError {
+export function toEngineError(error: unknown, wanted: { port?: number; image?: string } = {}): AppError {
   if (error instanceof AppError) return error
   const text = error instanceof Error ? error.message : String(error)
   if (/port is already allocated|address already in use/i.test(text)) return portTaken(wanted.port ?? 0)

@@ -7,7 +7,7 @@ import { VERSION } from '../../../core/version.ts'
 import { type AgentDriver, WORKSPACE_FOLDER } from '../contract/agent-image.ts'
 import type { AgentFiles, FilesLink } from '../contract/runtime.ts'
 import { PROFILE } from './container.ts'
-import { type Engine, hasStatus, LABELS, orNull, toAppError } from './engine.ts'
+import { type Engine, hasStatus, LABELS, orNull, toEngineError } from './engine.ts'
 import { findImage } from './images.ts'
 
 /** `filesImages` are those that may serve files, best first: the first that is here and of this program's version does. */
@@ -67,7 +67,7 @@ async function connectTo(deps: EngineFilesDeps, volume: StateVolume): Promise<Fi
     })
   } catch (error) {
     await removeContainer(engine, id)
-    throw toAppError(error)
+    throw toEngineError(error)
   }
 }
 

@@ -3,7 +3,7 @@ import { AppError } from '../../../core/errors.ts'
 import { hasVersion } from '../../../core/text/image-reference.ts'
 import { type AgentImage, readImageLabels } from '../contract/agent-image.ts'
 import { imageNotFound, type PullProgress } from '../contract/runtime.ts'
-import { type Engine, hasStatus, orNull, toAppError } from './engine.ts'
+import { type Engine, hasStatus, orNull, toEngineError } from './engine.ts'
 import { readLines } from './events.ts'
 
 const Progress = z.object({
@@ -68,7 +68,7 @@ async function fetchImage(engine: Engine, reference: string, { onProgress, signa
     ended.throwIfAborted()
   } catch (error) {
     ended.throwIfAborted()
-    throw isMissing(error) ? imageNotFound(reference) : toAppError(error, { image: reference })
+    throw isMissing(error) ? imageNotFound(reference) : toEngineError(error, { image: reference })
   } finally {
     bounds.close()
   }

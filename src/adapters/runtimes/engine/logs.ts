@@ -1,4 +1,4 @@
-import type { LogLine } from '../contract/runtime.ts'
+import type { RuntimeLogLine } from '../contract/runtime.ts'
 
 const HEADER_BYTES = 8
 const STDERR = 2
@@ -13,7 +13,10 @@ type StampedLine = Frame & { stamp: string }
  * Lines of a log stream that was asked for with `timestamps`, oldest first. `skip` is the cursor of the last line that is
  * already known: the stream may begin before it.
  */
-export async function* readLogLines(stream: AsyncIterable<unknown>, skip: string | null): AsyncGenerator<LogLine> {
+export async function* readLogLines(
+  stream: AsyncIterable<unknown>,
+  skip: string | null,
+): AsyncGenerator<RuntimeLogLine> {
   const known = skip === null ? null : parseCursor(skip)
   let last = { stamp: '', number: 0 }
   for await (const { stamp, text, stream: output } of joinLines(stream)) {

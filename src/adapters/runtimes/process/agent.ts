@@ -2,14 +2,14 @@ import { withAppErrors } from '../../../core/concurrency/keyed-queue.ts'
 import type { Log } from '../../../core/log.ts'
 import {
   type AgentSpec,
-  type AgentStats,
   agentNotRunning,
   type Inspection,
-  type LogLine,
   MAX_LOG_LINES,
   type RuntimeEvent,
+  type RuntimeLogLine,
+  type RuntimeStats,
 } from '../contract/runtime.ts'
-import { CallQueue } from './calls.ts'
+import { CallQueue, RestartTimer } from './calls.ts'
 import {
   type AgentFolder,
   type AgentRecord,
@@ -20,13 +20,11 @@ import {
   removeFolder,
   writeSecrets,
 } from './files.ts'
-import { followLog } from './follow.ts'
 import { AgentLife, type AgentProcess, type LifeDeps } from './life.ts'
-import { ProcessLog } from './log.ts'
-import { RestartTimer } from './restarts.ts'
-import { restoreSnapshot, settleRestore, writeSnapshot } from './snapshot.ts'
+import { followLog, ProcessLog } from './log.ts'
+import { restoreStateFolder, settleRestore, writeSnapshot } from './snapshot.ts'
 import { endProcesses, findUnrecorded, isAlive, killLeftovers, type ProcessIdentity } from './spawn.ts'
-import { StatsMeter } from './stats.ts'
+import { StatsMeter } from './table.ts'
 
 /**
  * What one agent needs of the runtime; `isPortWanted` says whether another agent has or wants to have the port,
@@ -184,7 +182,7 @@ export class ProcessAgent {
   restore(file: string): Promise<void> {
     return this.#calls.enqueue(async () => {
       this.#life.requireStopped()
-      await restoreSnapshot(this.#folder, file)
+      await restoreStateFolder(this.#folder, file)
     })
   }
 
@@ -192,7 +190,7 @@ export class ProcessAgent {
     return this.#life.inspect()
   }
 
-  async stats(): Promise<AgentStats> {
+  async stats(): Promise<RuntimeStats> {
     const record = this.#life.requireRecord()
     const identity = this.#life.isLive ? this.#life.process?.identity : undefined
     const stats = identity ? await this.#meter.measure(identity, record, () => this.#deps.clock.now()) : null
@@ -205,7 +203,7 @@ export class ProcessAgent {
     return withAppErrors(() => this.#log.readLast(Math.min(tail, MAX_LOG_LINES)))
   }
 
-  followLogs(after: string | null, signal: AbortSignal): AsyncIterable<LogLine> {
+  followLogs(after: string | null, signal: AbortSignal): AsyncIterable<RuntimeLogLine> {
     this.#life.requireRecord()
     const { clock, timing } = this.#deps
     const isOver = () => this.#life.record === null || this.#calls.isClosed

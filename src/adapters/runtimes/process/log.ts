@@ -1,8 +1,11 @@
 import { statSync, truncateSync } from 'node:fs'
 import { appendFile, open, rename, rm, stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { TaskQueue, withAppErrors } from '../../../core/concurrency/keyed-queue.ts'
 import { randomText } from '../../../core/ids.ts'
+import type { RuntimeLogLine } from '../contract/runtime.ts'
 import { type AgentFolder, errorCode, readIfExists, writeFileAtomically } from './files.ts'
 
 /** Reading from the end stops here, so one call never holds more than this of a log. */
@@ -27,7 +30,7 @@ type LogRecord = z.infer<typeof LogRecord>
 type LogPlace = { id: string; olderStart: number; start: number }
 
 /** A line and the cursor to read on after it. */
-export type PlacedLine = { text: string; cursor: string }
+type PlacedLine = { text: string; cursor: string }
 
 /**
  * What an agent writes: `agent.log`, and `agent.log.1` with what came before. Both of its streams share them, so that
@@ -252,6 +255,52 @@ async function sizeOf(path: string): Promise<number> {
     return (await stat(path)).size
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return 0
+    throw error
+  }
+}
+
+/** `isOver` says that the agent was removed or the runtime closed. */
+type FollowOptions = {
+  after: string | null
+  signal: AbortSignal
+  isOver: () => boolean
+  clock: Clock
+  pollMs: number
+}
+
+/**
+ * The lines after a cursor and those to come. They have no time of their own: `at` is when they were read. Both streams
+ * share a file and are told as `stdout`; what was overwritten before it could be read is told in bytes.
+ */
+export async function* followLog(log: ProcessLog, options: FollowOptions): AsyncGenerator<RuntimeLogLine, void> {
+  const { signal, isOver, clock, pollMs } = options
+  let cursor = options.after
+  let logId: string | null = null
+  while (!signal.aborted) {
+    const found = await read(log, cursor, isOver)
+    // Another log is that of another agent, which has the name of the one that was removed.
+    if (!found || (logId !== null && found.id !== logId)) return
+    logId = found.id
+    const at = clock.now()
+    if (found.skippedBytes > 0) {
+      const text = `[${found.skippedBytes} bytes were overwritten before they could be read]`
+      yield { cursor: found.startCursor, at, stream: 'stderr', text }
+    }
+    for (const line of found.lines) {
+      yield { cursor: line.cursor, at, stream: 'stdout', text: line.text }
+      cursor = line.cursor
+    }
+    if (found.lines.length === 0) await sleep(pollMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** Null when there is nothing to follow any more. */
+async function read(log: ProcessLog, cursor: string | null, isOver: () => boolean) {
+  try {
+    return isOver() ? null : await withAppErrors(() => log.readAfter(cursor))
+  } catch (error) {
+    // The agent's folder went while it was being read.
+    if (isOver()) return null
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
-import { findInstance, findVolume, parseMacId, readPlace } from './place.ts'
+import { findInstance, findVolume, parseMacId, readInstanceLocation } from './place.ts'
 
 const MOUNTS = `22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 0:52 / / rw,relatime - overlay overlay rw
@@ -20,7 +20,7 @@ test('a place is told by machine, path without links, and number; never by the b
   writeFileSync(folder.file('machine-id'), '3d1219c7c4c5404aaa1f6d2a48adfda4\n')
   mkdirSync(folder.file('data'))
   symlinkSync(folder.file('data'), folder.file('link'))
-  const place = readPlace(folder.file('link'), files)
+  const place = readInstanceLocation(folder.file('link'), files)
   expect(place).toEqual({
     machine: expect.stringMatching(/^[0-9a-f]{64}$/),
     boot: null,
@@ -29,21 +29,21 @@ test('a place is told by machine, path without links, and number; never by the b
     inode: expect.stringMatching(/^\d+$/),
   })
   renameSync(folder.file('data'), folder.file('renamed'))
-  expect(readPlace(folder.file('renamed'), files)).toEqual({ ...place, path: folder.file('renamed') })
+  expect(readInstanceLocation(folder.file('renamed'), files)).toEqual({ ...place, path: folder.file('renamed') })
 
   writeFileSync(folder.file('boot-id'), 'one')
-  const first = readPlace(folder.file('renamed'), files).boot
+  const first = readInstanceLocation(folder.file('renamed'), files).boot
   writeFileSync(folder.file('boot-id'), 'two')
-  expect(readPlace(folder.file('renamed'), files).boot).not.toBe(first)
+  expect(readInstanceLocation(folder.file('renamed'), files).boot).not.toBe(first)
 
   for (const nothing of ['', 'uninitialized\n']) {
     writeFileSync(folder.file('machine-id'), nothing)
-    expect(readPlace(folder.file('renamed'), files).machine).toBeNull()
+    expect(readInstanceLocation(folder.file('renamed'), files).machine).toBeNull()
   }
 
   writeFileSync(folder.file('mark'), '')
   writeFileSync(folder.file('mounts'), `30 27 8:1 /srv/volume ${folder.path} rw - ext4 /dev/sda1 rw`)
-  expect(readPlace(folder.file('renamed'), files).volume).toBe('/srv/volume/renamed')
+  expect(readInstanceLocation(folder.file('renamed'), files).volume).toBe('/srv/volume/renamed')
 })
 
 test.each([

@@ -8,7 +8,7 @@ import { errorCode } from './files.ts'
  * to read. `path` is without links, `inode` is the folder's number on its disk. In a container `volume` is where the folder
  * lies on the disk of the host, because there every installation may have the same path.
  */
-export type Place = {
+export type InstanceLocation = {
   machine: string | null
   boot: string | null
   path: string
@@ -28,7 +28,7 @@ const FILES: PlaceFiles = {
 const ASK_MS = 2000
 
 /** @throws Error when there is no such folder. */
-export function readPlace(folder: string, files = FILES): Place {
+export function readInstanceLocation(folder: string, files = FILES): InstanceLocation {
   const path = realpathSync(folder)
   const machineId = files.machineIds.map(readWord).find((id) => id !== null && id !== 'uninitialized')
   const isContainer = files.containerMarks.some((mark) => existsSync(mark))

@@ -10,7 +10,7 @@ import { roundsOf } from '../../../../tests/harness/rounds.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { createLog } from '../../../core/log.ts'
-import type { AgentSpec, LogLine, Runtime } from '../contract/runtime.ts'
+import type { AgentSpec, Runtime, RuntimeLogLine } from '../contract/runtime.ts'
 import { type AgentRecord, agentFolder, findRecord, readIfExists, writeRecord } from './files.ts'
 import { createProcessRuntime, type ProcessRuntimeDeps } from './process.ts'
 import { isPortFree, killLeftovers } from './spawn.ts'
@@ -585,9 +585,9 @@ test('a record from before images were known is read, and its agent goes on', as
 
 describe('followed logs', () => {
   /** Follows until `isLast`, and returns every line that the agent's own start did not write. */
-  async function follow(runtime: Runtime, id: string, after: string | null, isLast: (line: LogLine) => boolean) {
+  async function follow(runtime: Runtime, id: string, after: string | null, isLast: (line: RuntimeLogLine) => boolean) {
     const ending = new AbortController()
-    const lines: LogLine[] = []
+    const lines: RuntimeLogLine[] = []
     for await (const line of runtime.followLogs(id, { after, signal: ending.signal })) {
       if (/listens on/.test(line.text)) continue
       lines.push(line)
@@ -603,7 +603,7 @@ describe('followed logs', () => {
     const spec = await deployHealthy(runtime)
     const { log } = agentFolder(dir, spec.id)
     const total = 400
-    const seen: LogLine[] = []
+    const seen: RuntimeLogLine[] = []
     const following = follow(runtime, spec.id, null, (line) => {
       seen.push(line)
       return line.text === `line ${total}`

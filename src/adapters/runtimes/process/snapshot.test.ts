@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib'
 import { type Header, pack } from 'tar-stream'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { agentFolder, createFolder } from './files.ts'
-import { restoreSnapshot, settleRestore, writeSnapshot } from './snapshot.ts'
+import { restoreStateFolder, settleRestore, writeSnapshot } from './snapshot.ts'
 
 async function openAgent() {
   const temporary = tempFolder()
@@ -42,7 +42,7 @@ test('files, folders, modes, empty ones and links within the folder come back; n
   expect((await stat(agent.file)).mode & 0o777).toBe(0o600)
   await writeFile(join(state, 'large'), 'changed')
   await writeFile(join(state, 'later'), 'new')
-  await restoreSnapshot(agent.folder, agent.file)
+  await restoreStateFolder(agent.folder, agent.file)
   expect((await readdir(state)).sort()).toEqual(['a'.repeat(120), 'empty', 'large', 'link', 'nothing', 'run.sh'])
   expect(await readFile(join(deep, 'ünï.txt'), 'utf8')).toBe('deep')
   expect(large.equals(await readFile(join(state, 'large')))).toBe(true)
@@ -75,7 +75,7 @@ test.each([
   using agent = await openAgent()
   await writeFile(join(agent.folder.state, 'kept'), 'as it was')
   await writeArchive(agent.file, [{ name: 'first', text: 'x' }, ...entries])
-  const error = await restoreSnapshot(agent.folder, agent.file).catch((caught: unknown) => caught)
+  const error = await restoreStateFolder(agent.folder, agent.file).catch((caught: unknown) => caught)
   expect(error).toMatchObject({ kind: 'invalid' })
   expect(await readdir(agent.folder.state)).toEqual(['kept'])
   expect((await readdir(agent.folder.dir)).sort()).toEqual(['secrets', 'state', 'tmp'])
@@ -89,7 +89,7 @@ test('a link that steps back behind another one leads where it says, and not out
     { name: 'a/b/up', type: 'symlink', linkname: '../..' },
     { name: 'out', type: 'symlink', linkname: 'a/b/up/../..' },
   ])
-  await restoreSnapshot(agent.folder, agent.file)
+  await restoreStateFolder(agent.folder, agent.file)
   const { state } = agent.folder
   expect(await realpath(join(state, 'out'))).toBe(await realpath(join(state, 'a')))
 })
@@ -103,7 +103,7 @@ test.each([
   await writeSnapshot(agent.folder, agent.file)
   const whole = await readFile(agent.file)
   await writeFile(agent.file, bytes ?? whole.subarray(0, whole.length / 2))
-  const error = await restoreSnapshot(agent.folder, agent.file).catch((caught: unknown) => caught)
+  const error = await restoreStateFolder(agent.folder, agent.file).catch((caught: unknown) => caught)
   expect(error).toMatchObject({ kind: 'invalid' })
   expect((await stat(join(agent.folder.state, 'kept'))).size).toBe(50_000)
 })

@@ -37,7 +37,7 @@ export async function writeSnapshot(folder: Pick<AgentFolder, 'state'>, file: st
  * puts right what it interrupted.
  * @throws AppError `invalid` for an archive with anything that lies or leads outside, and nothing has changed then.
  */
-export async function restoreSnapshot(folder: StateFolder, file: string): Promise<void> {
+export async function restoreStateFolder(folder: StateFolder, file: string): Promise<void> {
   await settleRestore(folder)
   try {
     await mkdir(folder.restoring, { mode: 0o700 })

@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs'
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
-import { errorCode } from './files.ts'
+import { withAppErrors } from '../../../core/concurrency/keyed-queue.ts'
+import type { RuntimeStats } from '../contract/runtime.ts'
+import { type AgentRecord, errorCode } from './files.ts'
+import type { ProcessIdentity } from './spawn.ts'
 
 /**
  * One living process. `startTime` tells it from any other that ever has the same pid; only equality means anything.
@@ -181,4 +184,40 @@ function parseCpuTime(text: string): number {
   const [clock = '', days = '0'] = text.split('-').reverse()
   const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
   return (Number(days) * 86_400 + seconds) * 1000
+}
+
+/** Measures a process with all that it has started; processor time is counted since the last look. */
+export class StatsMeter {
+  readonly #table: ProcessTable
+  #sample: { identity: ProcessIdentity; cpuMs: number; atMs: number } | null = null
+
+  constructor(table: ProcessTable) {
+    this.#table = table
+  }
+
+  /** Null when nothing of the process is there any more. */
+  async measure(identity: ProcessIdentity, record: AgentRecord, now: () => Date): Promise<RuntimeStats | null> {
+    const rows = await withAppErrors(() => this.#table.listGroup(identity.pid))
+    if (rows.length === 0) return null
+    const atMs = now().getTime()
+    const startedMs = record.startedAt ? Date.parse(record.startedAt) : atMs
+    const cpuMs = rows.reduce((sum, row) => sum + row.cpuMs, 0)
+    const before = this.#sample?.identity === identity ? this.#sample : { cpuMs: 0, atMs: startedMs }
+    this.#sample = { identity, cpuMs, atMs }
+    return {
+      cpuPercent: toPercent(cpuMs - before.cpuMs, atMs - before.atMs),
+      memoryBytes: rows.reduce((sum, row) => sum + row.residentBytes, 0),
+      memoryLimitBytes: record.spec.limits.memoryBytes,
+      processes: rows.length,
+      uptimeMs: Math.max(0, atMs - startedMs),
+      networkInBytes: null,
+      networkOutBytes: null,
+      diskReadBytes: null,
+      diskWriteBytes: null,
+    }
+  }
+}
+
+function toPercent(cpuMs: number, elapsedMs: number): number {
+  return elapsedMs > 0 ? Math.max(0, (cpuMs / elapsedMs) * 100) : 0
 }

@@ -6,32 +6,47 @@ import { type AgentSpec, agentRunning, imageNotFound } from '../contract/runtime
 import { STOP_SECONDS, toDigest } from '../engine/container.ts'
 import { LABELS, orNull } from '../engine/engine.ts'
 import { findImage } from '../engine/images.ts'
-import { isUsable, type Service, type ServiceSpec } from './answers.ts'
+import { isUsable, type ServiceSpec, type SwarmService } from './answers.ts'
 import {
+  type AgentService,
   changeService,
-  type Found,
-  findAgent,
+  findAgentService,
   findOwnNode,
-  getAgent,
+  getAgentService,
   listNodes,
-  type SwarmDeps,
+  type SwarmRuntimeParts,
   toServiceName,
 } from './cluster.ts'
-import { scale, secretsOf, wantedOf, withGeneration, withNode, withVolume } from './edits.ts'
-import { endHere, hasEndedEverywhere, isGone, waitUntil } from './ending.ts'
-import { eraseElsewhere } from './erase.ts'
-import { getVolume, listVolumes, markForRepair, readVolume, removeVolumes, writeVolume } from './files.ts'
-import { makeNetwork, removeNetwork } from './network.ts'
-import { dropSecrets, keepSecrets } from './secrets.ts'
-import { EXIT_LABEL, NODE_LABEL, toServiceSpec, type Wanted } from './spec.ts'
-import { waitUntilStarted } from './starting.ts'
+import {
+  eraseElsewhere,
+  getVolume,
+  listAgentVolumes,
+  markForRepair,
+  readVolume,
+  removeVolumes,
+  writeVolume,
+} from './files.ts'
+import { dropSecrets, keepSecrets, makeNetwork, removeNetwork } from './resources.ts'
+import {
+  EXIT_LABEL,
+  NODE_LABEL,
+  scale,
+  secretsOf,
+  toServiceSpec,
+  type Wanted,
+  wantedOf,
+  withGeneration,
+  withNode,
+  withVolume,
+} from './spec.ts'
+import { endHere, hasEndedEverywhere, isGone, waitUntil, waitUntilStarted } from './waiting.ts'
 
 /** @throws AppError as `Runtime.deploy`, `not_found` {code: 'IMAGE_NOT_FOUND'}. */
-export async function deployAgent(deps: SwarmDeps, spec: AgentSpec): Promise<void> {
+export async function deployInSwarm(deps: SwarmRuntimeParts, spec: AgentSpec): Promise<void> {
   const { image: reference } = spec
   if (reference === null) throw new AppError('invalid', 'Agent spec: image is required')
   const digest = toDigest(deps.digestKey, spec)
-  const found = await findAgent(deps, spec.id)
+  const found = await findAgentService(deps, spec.id)
   const isSame = found?.service.Spec.Labels[LABELS.digest] === digest
   if (found && isSame && wantedOf(found.service) === 'running') return
   const image = await findImage(deps.engine, reference)
@@ -42,16 +57,16 @@ export async function deployAgent(deps: SwarmDeps, spec: AgentSpec): Promise<voi
 }
 
 /** @throws AppError as `Runtime.start`. */
-export async function startAgent(deps: SwarmDeps, id: string, options: { repair: boolean }): Promise<void> {
-  const { service } = await getAgent(deps, id)
+export async function startInSwarm(deps: SwarmRuntimeParts, id: string, options: { repair: boolean }): Promise<void> {
+  const { service } = await getAgentService(deps, id)
   if (wantedOf(service) === 'running') return
   if (options.repair) await repairWherePossible(deps, service)
   await launch(deps, id, service)
 }
 
 /** Ends it, by force after 30 s. @throws AppError `not_found`. */
-export async function stopAgent(deps: SwarmDeps, id: string, wanted: Wanted = 'stopped'): Promise<void> {
-  const found = await getAgent(deps, id)
+export async function stopInSwarm(deps: SwarmRuntimeParts, id: string, wanted: Wanted = 'stopped'): Promise<void> {
+  const found = await getAgentService(deps, id)
   // Scaled down first: what then ends must not come back.
   await changeService(deps, found.service, (spec) => scale(spec, wanted, 0))
   await endHere(deps, found, (container) => container.stop({ t: STOP_SECONDS }))
@@ -59,16 +74,16 @@ export async function stopAgent(deps: SwarmDeps, id: string, wanted: Wanted = 's
 }
 
 /** Ends it by force at once where the engine is the agent's own; elsewhere as `stopAgent`. @throws AppError `not_found`. */
-export async function killAgent(deps: SwarmDeps, id: string): Promise<void> {
-  const found = await getAgent(deps, id)
+export async function killInSwarm(deps: SwarmRuntimeParts, id: string): Promise<void> {
+  const found = await getAgentService(deps, id)
   await changeService(deps, found.service, (spec) => scale(spec, 'stopped', 0))
   await endHere(deps, found, (container) => container.kill())
   await waitUntil(deps, id, () => hasEndedEverywhere(deps, id))
 }
 
 /** @throws AppError as `Runtime.restart`. */
-export async function restartAgent(deps: SwarmDeps, id: string): Promise<void> {
-  const { service } = await getAgent(deps, id)
+export async function restartInSwarm(deps: SwarmRuntimeParts, id: string): Promise<void> {
+  const { service } = await getAgentService(deps, id)
   await launch(deps, id, service)
 }
 
@@ -76,10 +91,10 @@ export async function restartAgent(deps: SwarmDeps, id: string): Promise<void> {
 export type LeftVolume = { node: string; volume: string; isEmpty: boolean }
 
 /** Ends it and deletes all that it has stored: of a volume on another machine what is in it, which is all that can be done. */
-export async function removeAgent(deps: SwarmDeps, id: string): Promise<LeftVolume | null> {
-  const found = await findAgent(deps, id)
+export async function removeFromSwarm(deps: SwarmRuntimeParts, id: string): Promise<LeftVolume | null> {
+  const found = await findAgentService(deps, id)
   if (found) {
-    await stopAgent(deps, id)
+    await stopInSwarm(deps, id)
     await deps.engine.change((docker, abortSignal) =>
       orNull(docker.getService(found.service.ID).remove({ abortSignal })),
     )
@@ -94,12 +109,12 @@ export async function removeAgent(deps: SwarmDeps, id: string): Promise<LeftVolu
 }
 
 /** @throws AppError as `Runtime.snapshot`, `unavailable` when its files are on another machine. */
-export async function snapshotAgent(deps: SwarmDeps, id: string, file: string): Promise<void> {
+export async function snapshotInSwarm(deps: SwarmRuntimeParts, id: string, file: string): Promise<void> {
   await readVolume(deps, (await getStopped(deps, id)).service, file)
 }
 
 /** @throws AppError as `Runtime.restore`, `unavailable` when its files are on another machine. */
-export async function restoreAgent(deps: SwarmDeps, id: string, file: string): Promise<void> {
+export async function restoreInSwarm(deps: SwarmRuntimeParts, id: string, file: string): Promise<void> {
   const { service } = await getStopped(deps, id)
   const old = getVolume(deps, service)
   const volume = newVolumeName(deps, id)
@@ -109,27 +124,27 @@ export async function restoreAgent(deps: SwarmDeps, id: string, file: string): P
 }
 
 /** Leaves an agent down that ended with `exitCode` for a reason that another start does not mend. */
-export async function giveUpAgent(deps: SwarmDeps, service: Service, exitCode: number): Promise<void> {
+export async function giveUpInSwarm(deps: SwarmRuntimeParts, service: SwarmService, exitCode: number): Promise<void> {
   await changeService(deps, service, (spec) => {
     const down = scale(spec, 'exited', 0)
     return { ...down, Labels: { ...down.Labels, [EXIT_LABEL]: String(exitCode) } }
   })
 }
 
-async function getStopped(deps: SwarmDeps, id: string): Promise<Found> {
-  const found = await getAgent(deps, id)
+async function getStopped(deps: SwarmRuntimeParts, id: string): Promise<AgentService> {
+  const found = await getAgentService(deps, id)
   if (wantedOf(found.service) === 'running') throw agentRunning()
   return found
 }
 
 type Order = { spec: AgentSpec; image: AgentImage; digest: string }
 
-async function toOrder(deps: SwarmDeps, current: Service | null, order: Order): Promise<ServiceSpec> {
+async function toOrder(deps: SwarmRuntimeParts, current: SwarmService | null, order: Order): Promise<ServiceSpec> {
   const { spec, image } = order
   const driver = deps.drivers[image.kind]
   const { environment, files } = driver.toInputs(spec, image)
   const [secrets, maxCpus] = await Promise.all([keepSecrets(deps, spec.id, files), countCpus(deps)])
-  const kept = current ? getVolume(deps, current) : (await listVolumes(deps, spec.id))[0]
+  const kept = current ? getVolume(deps, current) : (await listAgentVolumes(deps, spec.id))[0]
   const made = toServiceSpec({
     ...order,
     name: toServiceName(deps.instance, spec.id),
@@ -145,7 +160,7 @@ async function toOrder(deps: SwarmDeps, current: Service | null, order: Order): 
   return node === undefined ? made : withNode(made, node)
 }
 
-async function create(deps: SwarmDeps, order: ServiceSpec, spec: AgentSpec): Promise<void> {
+async function create(deps: SwarmRuntimeParts, order: ServiceSpec, spec: AgentSpec): Promise<void> {
   // Somebody may have removed its service, whose process keeps the port until it has ended.
   await waitUntil(deps, spec.id, () => isGone(deps, spec.id))
   await makeNetwork(deps, spec.id)
@@ -153,7 +168,7 @@ async function create(deps: SwarmDeps, order: ServiceSpec, spec: AgentSpec): Pro
     await deps.engine.change((docker) => docker.createService(toCreateOptions(order)))
     await waitUntilStarted(deps, spec.id)
   } catch (error) {
-    await removeAgent(deps, spec.id)
+    await removeFromSwarm(deps, spec.id)
     throw error
   }
 }
@@ -164,7 +179,12 @@ function toCreateOptions(order: ServiceSpec) {
 }
 
 /** When the new one cannot be started, the old one comes back as it was. */
-async function replace(deps: SwarmDeps, current: Service, order: ServiceSpec, spec: AgentSpec): Promise<void> {
+async function replace(
+  deps: SwarmRuntimeParts,
+  current: SwarmService,
+  order: ServiceSpec,
+  spec: AgentSpec,
+): Promise<void> {
   const before = current.Spec
   await changeService(deps, current, (now) => withGeneration(order, now.TaskTemplate.ForceUpdate + 1))
   try {
@@ -177,7 +197,7 @@ async function replace(deps: SwarmDeps, current: Service, order: ServiceSpec, sp
 }
 
 /** Starts it anew, whether it runs or not. When that fails it stays down. */
-async function launch(deps: SwarmDeps, id: string, service: Service): Promise<void> {
+async function launch(deps: SwarmRuntimeParts, id: string, service: SwarmService): Promise<void> {
   // While its last process is ending the swarm keeps the port, and looks for a free one more slowly than we do.
   if (wantedOf(service) !== 'running') await waitUntil(deps, id, () => isGone(deps, id))
   await changeService(deps, service, (spec) => {
@@ -188,12 +208,12 @@ async function launch(deps: SwarmDeps, id: string, service: Service): Promise<vo
     await waitUntilStarted(deps, id)
   } catch (error) {
     if (error instanceof AppError && error.extra.code === 'ENGINE_UNAVAILABLE') throw error
-    await stopAgent(deps, id)
+    await stopInSwarm(deps, id)
     throw error
   }
 }
 
-async function repairWherePossible(deps: SwarmDeps, service: Service): Promise<void> {
+async function repairWherePossible(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
   try {
     await markForRepair(deps, service)
   } catch (error) {
@@ -201,11 +221,11 @@ async function repairWherePossible(deps: SwarmDeps, service: Service): Promise<v
   }
 }
 
-async function countCpus(deps: SwarmDeps): Promise<number> {
+async function countCpus(deps: SwarmRuntimeParts): Promise<number> {
   const usable = [...(await listNodes(deps)).values()].filter(isUsable)
   return Math.min(...usable.map(({ Description }) => Description.Resources.NanoCPUs / 1_000_000_000))
 }
 
-function newVolumeName(deps: SwarmDeps, id: string): string {
+function newVolumeName(deps: SwarmRuntimeParts, id: string): string {
   return `${toServiceName(deps.instance, id)}-${randomText(8).toLowerCase()}`
 }

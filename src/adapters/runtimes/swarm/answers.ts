@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const Task = z.object({
+const SwarmTask = z.object({
   ID: z.string(),
   CreatedAt: z.coerce.date(),
   ServiceID: z.string(),
@@ -17,9 +17,9 @@ const Task = z.object({
   }),
 })
 /** One attempt of the swarm to run an agent. A task never starts twice: each restart is a new one. */
-export type Task = z.infer<typeof Task>
+export type SwarmTask = z.infer<typeof SwarmTask>
 
-const Node = z.object({
+const SwarmNode = z.object({
   ID: z.string(),
   Spec: z.object({ Availability: z.string() }),
   Description: z.object({ Resources: z.object({ NanoCPUs: z.number() }) }),
@@ -27,7 +27,7 @@ const Node = z.object({
   ManagerStatus: z.object({ Addr: z.string().default('') }).optional(),
 })
 /** A machine of the swarm. */
-export type Node = z.infer<typeof Node>
+export type SwarmNode = z.infer<typeof SwarmNode>
 
 const ServiceSpec = z.looseObject({
   Name: z.string(),
@@ -52,17 +52,17 @@ const ServiceSpec = z.looseObject({
 /** What a service is told to be, with all that is sent back unread when it is changed. */
 export type ServiceSpec = z.infer<typeof ServiceSpec>
 
-export const Service = z.object({ ID: z.string(), Version: z.object({ Index: z.number() }), Spec: ServiceSpec })
+export const SwarmService = z.object({ ID: z.string(), Version: z.object({ Index: z.number() }), Spec: ServiceSpec })
 /** An agent, as the swarm keeps it. */
-export type Service = z.infer<typeof Service>
+export type SwarmService = z.infer<typeof SwarmService>
 
 export const Cluster = z.object({ ID: z.string() })
 /** The swarm's part of what an engine says of itself. */
 export const Membership = z.object({ NodeID: z.string(), NodeAddr: z.string(), ControlAvailable: z.boolean() })
 
 /** The engine's answers, oldest task first. @throws ZodError when they are not what Docker's API promises. */
-export const Tasks = z.array(Task).transform((tasks) => tasks.sort((a, b) => +a.CreatedAt - +b.CreatedAt))
-export const Nodes = z.array(Node)
+export const Tasks = z.array(SwarmTask).transform((tasks) => tasks.sort((a, b) => +a.CreatedAt - +b.CreatedAt))
+export const Nodes = z.array(SwarmNode)
 
 const LIVE = ['starting', 'running']
 const ENDED = ['complete', 'shutdown', 'failed', 'rejected', 'orphaned', 'remove']
@@ -70,27 +70,27 @@ const UNWANTED = ['shutdown', 'remove']
 const NO_ADDRESS = ['', '0.0.0.0', '::']
 
 /** The task whose process is there, as far as its machine has told. */
-export function findLive(tasks: readonly Task[]): Task | null {
-  return tasks.findLast((task) => !hasEnded(task) && wasStarted(task)) ?? null
+export function findLive(tasks: readonly SwarmTask[]): SwarmTask | null {
+  return tasks.findLast((task) => !hasTaskEnded(task) && wasTaskStarted(task)) ?? null
 }
 
 /** It was started and has not ended yet, as far as its machine has told, whatever is wanted of it. */
-export function wasStarted(task: Task): boolean {
+export function wasTaskStarted(task: SwarmTask): boolean {
   return LIVE.includes(task.Status.State)
 }
 
 /** It is over, or its machine is lost and the swarm has given it up. */
-export function hasEnded(task: Task): boolean {
+export function hasTaskEnded(task: SwarmTask): boolean {
   return ENDED.includes(task.Status.State) || UNWANTED.includes(task.DesiredState)
 }
 
 /** Its process may still be there: it is not over, whatever is wanted. */
-export function mayRun(task: Task): boolean {
+export function mayTaskRun(task: SwarmTask): boolean {
   return task.NodeID !== '' && !ENDED.includes(task.Status.State)
 }
 
 /** Its process ran and ended; null when it was never started, or lost with its machine. */
-export function findExitCode(task: Task): number | null {
+export function findExitCode(task: SwarmTask): number | null {
   const { State, Err, ContainerStatus } = task.Status
   if (State === 'complete') return 0
   const ran = State === 'failed' && /non-zero exit|unhealthy container/.test(Err)
@@ -98,12 +98,12 @@ export function findExitCode(task: Task): number | null {
 }
 
 /** Can it run agents now? */
-export function isUsable(node: Node): boolean {
+export function isUsable(node: SwarmNode): boolean {
   return node.Status.State === 'ready' && node.Spec.Availability === 'active'
 }
 
 /** Where a machine is reached, or null when the swarm does not say. */
-export function findAddress(node: Node): string | null {
+export function findNodeAddress(node: SwarmNode): string | null {
   // A manager may know itself by a wildcard only.
   const candidates = [node.Status.Addr, node.ManagerStatus?.Addr.replace(/:\d+$/, '') ?? '']
   return candidates.find((address) => !NO_ADDRESS.includes(address)) ?? null

@@ -6,16 +6,16 @@ import { type AgentKind, agentNotFound, engineUnavailable } from '../contract/ru
 import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 import {
   Cluster,
-  findAddress,
   findLive,
-  hasEnded,
+  findNodeAddress,
+  hasTaskEnded,
   Membership,
-  mayRun,
-  type Node,
+  mayTaskRun,
   Nodes,
-  Service,
   type ServiceSpec,
-  type Task,
+  type SwarmNode,
+  SwarmService,
+  type SwarmTask,
   Tasks,
 } from './answers.ts'
 
@@ -32,7 +32,7 @@ export type SwarmTiming = {
 }
 
 /** `instance` names this installation in a swarm that others may share; `digestKey` is a secret of its own. */
-export type SwarmDeps = {
+export type SwarmRuntimeParts = {
   engine: Engine
   instance: string
   digestKey: string
@@ -44,10 +44,10 @@ export type SwarmDeps = {
 }
 
 /** The machine whose engine we speak to. */
-export type Self = { nodeId: string; address: string }
+export type OwnNode = { nodeId: string; address: string }
 
 /** An agent's service and all tasks that the swarm remembers of it, oldest first. */
-export type Found = { service: Service; tasks: Task[] }
+export type AgentService = { service: SwarmService; tasks: SwarmTask[] }
 
 const ENGINE_TROUBLE = [406, 500, 502, 503, 504]
 const UPDATE_ATTEMPTS = 5
@@ -60,7 +60,7 @@ export class ClusterGuard {
   readonly #anewMs: number
   readonly #onAnew: (id: string) => void
   #id: string | null = null
-  #self: Self | null = null
+  #self: OwnNode | null = null
   #other: { id: string; sinceMs: number } | null = null
 
   /** `onAnew` hears of a swarm that has taken the place of the one before. */
@@ -70,7 +70,7 @@ export class ClusterGuard {
   }
 
   /** @throws AppError `internal` {code: 'ENGINE_UNAVAILABLE'} when this is no manager, or of another swarm than before. */
-  async require(docker: Docker): Promise<Self> {
+  async require(docker: Docker): Promise<OwnNode> {
     const { ID } = Cluster.parse(await docker.swarmInspect())
     this.#believe(ID)
     this.#self ??= await findSelf(docker)
@@ -100,7 +100,7 @@ export class ClusterGuard {
  * The address at which agents anywhere in the swarm find this machine.
  * @throws AppError `unavailable` when it is one that leads every container to itself.
  */
-export async function findPlatformHost(deps: SwarmDeps): Promise<string> {
+export async function findPlatformHost(deps: SwarmRuntimeParts): Promise<string> {
   const address = await look(deps, async (_docker, self) => self.address)
   const reason = whyUnreachable(address)
   if (reason !== null) throw new AppError('unavailable', `Agents cannot run: ${reason}`)
@@ -124,7 +124,7 @@ export async function whyNoSwarm(engine: Engine): Promise<string | null> {
   return whyUnreachable(membership.data.NodeAddr)
 }
 
-async function findSelf(docker: Docker): Promise<Self> {
+async function findSelf(docker: Docker): Promise<OwnNode> {
   const info: { Swarm?: unknown } = await docker.info()
   const { NodeID, NodeAddr } = Membership.parse(info.Swarm)
   return { nodeId: NodeID, address: NodeAddr }
@@ -138,7 +138,10 @@ export async function isManager(engine: Engine): Promise<boolean> {
 }
 
 /** A look at the swarm. What a manager without its swarm answers counts as no answer. */
-export async function look<T>(deps: SwarmDeps, work: (docker: Docker, self: Self) => Promise<T>): Promise<T> {
+export async function look<T>(
+  deps: SwarmRuntimeParts,
+  work: (docker: Docker, self: OwnNode) => Promise<T>,
+): Promise<T> {
   try {
     return await deps.engine.ask(async (docker) => work(docker, await deps.cluster.require(docker)))
   } catch (error) {
@@ -147,21 +150,21 @@ export async function look<T>(deps: SwarmDeps, work: (docker: Docker, self: Self
 }
 
 /** Null for what is not there, and for what has the name but not our labels. */
-export async function findAgent(deps: SwarmDeps, id: string): Promise<Found | null> {
+export async function findAgentService(deps: SwarmRuntimeParts, id: string): Promise<AgentService | null> {
   const [found] = await look(deps, (docker) => readFound(docker, () => readService(deps, docker, id)))
   return found ?? null
 }
 
 /** Every agent of this installation. */
-export async function listAgents(deps: SwarmDeps): Promise<Found[]> {
+export async function listAgentServices(deps: SwarmRuntimeParts): Promise<AgentService[]> {
   const filters = JSON.stringify({ label: [`${LABELS.instance}=${deps.instance}`, LABELS.agent] })
   return look(deps, (docker) =>
-    readFound(docker, async () => Service.array().parse(await docker.listServices({ filters }))),
+    readFound(docker, async () => SwarmService.array().parse(await docker.listServices({ filters }))),
   )
 }
 
 /** All tasks of an agent, also those of a service that somebody has removed and whose process has not ended yet. */
-export async function listTasks(deps: SwarmDeps, id: string): Promise<Task[]> {
+export async function listAgentTasks(deps: SwarmRuntimeParts, id: string): Promise<SwarmTask[]> {
   const tasks = await look(deps, async (docker) => Tasks.parse(await docker.listTasks()))
   return tasks.filter(({ Spec }) => {
     const labels = Spec.ContainerSpec?.Labels ?? {}
@@ -170,28 +173,28 @@ export async function listTasks(deps: SwarmDeps, id: string): Promise<Task[]> {
 }
 
 /** The machines of the swarm by id. */
-export async function listNodes(deps: SwarmDeps): Promise<Map<string, Node>> {
+export async function listNodes(deps: SwarmRuntimeParts): Promise<Map<string, SwarmNode>> {
   const nodes = await look(deps, async (docker) => Nodes.parse(await docker.listNodes()))
   return new Map(nodes.map((node) => [node.ID, node]))
 }
 
 /** Where the platform reaches what runs on a machine; null when the swarm does not say. */
-export function toHost(self: Self, nodes: ReadonlyMap<string, Node>, nodeId: string): string | null {
+export function toHost(self: OwnNode, nodes: ReadonlyMap<string, SwarmNode>, nodeId: string): string | null {
   if (nodeId === self.nodeId) return self.address
   const node = nodes.get(nodeId)
-  return node ? findAddress(node) : null
+  return node ? findNodeAddress(node) : null
 }
 
 /** Changes what a service is told to be; somebody else's change at the same time comes first. @returns what it is told now. */
 export async function changeService(
-  deps: SwarmDeps,
-  service: Service,
+  deps: SwarmRuntimeParts,
+  service: SwarmService,
   edit: (spec: ServiceSpec) => ServiceSpec,
 ): Promise<ServiceSpec> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await deps.engine.change(async (docker, abortSignal) => {
-        const { Version, Spec } = Service.parse(await docker.getService(service.ID).inspect({ abortSignal }))
+        const { Version, Spec } = SwarmService.parse(await docker.getService(service.ID).inspect({ abortSignal }))
         const edited = edit(structuredClone(Spec))
         await docker.getService(service.ID).update({ _query: { version: Version.Index }, _body: edited, abortSignal })
         return edited
@@ -209,30 +212,33 @@ export function toServiceName(instance: string, agentId: string): string {
 }
 
 /** Which start of the agent this is: every one that was asked for has another number. */
-export function generationOf({ service, tasks }: Found): Task[] {
+export function generationOf({ service, tasks }: AgentService): SwarmTask[] {
   return tasks.filter((task) => task.Spec.ForceUpdate === service.Spec.TaskTemplate.ForceUpdate)
 }
 
 /** Ids of the tasks of the agent's last start that are over. One that never got a machine was no attempt. */
-export function listEnded(found: Found): Set<string> {
-  const ended = generationOf(found).filter((task) => hasEnded(task) && task.NodeID !== '')
+export function listEnded(found: AgentService): Set<string> {
+  const ended = generationOf(found).filter((task) => hasTaskEnded(task) && task.NodeID !== '')
   return new Set(ended.map((task) => task.ID))
 }
 
 /** The container of a task on this machine; null when it has none yet or any more. */
-export async function findContainer(deps: SwarmDeps, task: Task): Promise<Docker.ContainerInspectInfo | null> {
+export async function findTaskContainer(
+  deps: SwarmRuntimeParts,
+  task: SwarmTask,
+): Promise<Docker.ContainerInspectInfo | null> {
   const id = task.Status.ContainerStatus?.ContainerID
   if (!id) return null
   return deps.engine.ask((docker, abortSignal) => orNull(docker.getContainer(id).inspect({ abortSignal })))
 }
 
 /** Tasks that may still have a process on a machine that answers. */
-export function listUnended(tasks: readonly Task[], nodes: ReadonlyMap<string, Node>): Task[] {
-  return tasks.filter((task) => mayRun(task) && nodes.get(task.NodeID)?.Status.State === 'ready')
+export function listUnended(tasks: readonly SwarmTask[], nodes: ReadonlyMap<string, SwarmNode>): SwarmTask[] {
+  return tasks.filter((task) => mayTaskRun(task) && nodes.get(task.NodeID)?.Status.State === 'ready')
 }
 
 /** The running task of the agent's last start. */
-export function findCurrent(found: Found): Task | null {
+export function findCurrent(found: AgentService): SwarmTask | null {
   return findLive(generationOf(found))
 }
 
@@ -240,7 +246,7 @@ export function findCurrent(found: Found): Task | null {
  * What services are told is read after their tasks: read before alone, a task that ends because it is told to, between the
  * two, would look as if it had ended by itself.
  */
-async function readFound(docker: Docker, readServices: () => Promise<Service[]>): Promise<Found[]> {
+async function readFound(docker: Docker, readServices: () => Promise<SwarmService[]>): Promise<AgentService[]> {
   const ids = (await readServices()).map(({ ID }) => ID)
   if (ids.length === 0) return []
   const tasks = await readTasks(docker, ids)
@@ -250,28 +256,28 @@ async function readFound(docker: Docker, readServices: () => Promise<Service[]>)
 }
 
 /** @returns one or none. */
-async function readService(deps: SwarmDeps, docker: Docker, id: string): Promise<Service[]> {
+async function readService(deps: SwarmRuntimeParts, docker: Docker, id: string): Promise<SwarmService[]> {
   const raw: unknown = await orNull(docker.getService(toServiceName(deps.instance, id)).inspect())
   if (raw === null) return []
-  const service = Service.parse(raw)
+  const service = SwarmService.parse(raw)
   const { Labels } = service.Spec
   return Labels[LABELS.instance] === deps.instance && Labels[LABELS.agent] === id ? [service] : []
 }
 
 /** Asking for the tasks of a service that has just been removed is an error: then all are asked for. */
-async function readTasks(docker: Docker, serviceIds: string[]): Promise<Task[]> {
+async function readTasks(docker: Docker, serviceIds: string[]): Promise<SwarmTask[]> {
   const some: unknown = await orNull(docker.listTasks({ filters: JSON.stringify({ service: serviceIds }) }))
   return Tasks.parse(some ?? (await docker.listTasks()))
 }
 
 /** @throws AppError `not_found`. */
-export async function getAgent(deps: SwarmDeps, id: string): Promise<Found> {
-  const found = await findAgent(deps, id)
+export async function getAgentService(deps: SwarmRuntimeParts, id: string): Promise<AgentService> {
+  const found = await findAgentService(deps, id)
   if (!found) throw agentNotFound()
   return found
 }
 
 /** The id of the machine whose engine we speak to. */
-export function findOwnNode(deps: SwarmDeps): Promise<string> {
+export function findOwnNode(deps: SwarmRuntimeParts): Promise<string> {
   return look(deps, async (_docker, { nodeId }) => nodeId)
 }

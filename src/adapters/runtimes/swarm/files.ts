@@ -1,22 +1,28 @@
+import type Docker from 'dockerode'
 import { AppError } from '../../../core/errors.ts'
 import type { AgentDriver } from '../contract/agent-image.ts'
-import { readState, requestRepair, writeState } from '../engine/archive.ts'
+import { PROFILE, readState, requestRepair, writeState } from '../engine/container.ts'
 import { LABELS, orNull } from '../engine/engine.ts'
-import { endFilesContainers } from '../engine/files.ts'
-import type { Service } from './answers.ts'
-import { findOwnNode, type SwarmDeps, toServiceName } from './cluster.ts'
-import { untilReleased } from './ending.ts'
+import { endFilesContainers, findFilesImage, PROGRAM } from '../engine/files.ts'
+import { hasTaskEnded, type SwarmService, Tasks } from './answers.ts'
+import { findOwnNode, listNodes, look, type SwarmRuntimeParts, toServiceName } from './cluster.ts'
 import { NODE_LABEL } from './spec.ts'
+import { untilReleased } from './waiting.ts'
 
 /** Writes what a stopped agent has stored to `file`. @throws AppError `unavailable` when that is on another machine. */
-export async function readVolume(deps: SwarmDeps, service: Service, file: string): Promise<void> {
-  const { stateDir } = driverOf(deps, service)
+export async function readVolume(deps: SwarmRuntimeParts, service: SwarmService, file: string): Promise<void> {
+  const { stateDir } = driverOfService(deps, service)
   await withFiles(deps, service, getVolume(deps, service), (id) => readState(deps.engine, id, stateDir, file))
 }
 
 /** Makes a new volume of what is in `file`. @returns its name. @throws AppError `unavailable` as `readVolume`. */
-export async function writeVolume(deps: SwarmDeps, service: Service, volume: string, file: string): Promise<void> {
-  const { stateDir } = driverOf(deps, service)
+export async function writeVolume(
+  deps: SwarmRuntimeParts,
+  service: SwarmService,
+  volume: string,
+  file: string,
+): Promise<void> {
+  const { stateDir } = driverOfService(deps, service)
   try {
     await withFiles(deps, service, volume, (id) => writeState(deps.engine, id, stateDir, file))
   } catch (error) {
@@ -26,41 +32,41 @@ export async function writeVolume(deps: SwarmDeps, service: Service, volume: str
 }
 
 /** Makes the agent's program mend its state at its next start. @throws AppError `unavailable` as `readVolume`. */
-export async function markForRepair(deps: SwarmDeps, service: Service): Promise<void> {
-  const driver = driverOf(deps, service)
+export async function markForRepair(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
+  const driver = driverOfService(deps, service)
   if (driver.repairFile === null) return
   await withFiles(deps, service, getVolume(deps, service), (id) => requestRepair(deps.engine, id, driver))
 }
 
 /** The volume with all that an agent has stored, on the machine that runs it. */
-export function getVolume(deps: Pick<SwarmDeps, 'drivers'>, service: Service): string {
-  const { stateDir } = driverOf(deps, service)
+export function getVolume(deps: Pick<SwarmRuntimeParts, 'drivers'>, service: SwarmService): string {
+  const { stateDir } = driverOfService(deps, service)
   const mount = service.Spec.TaskTemplate.ContainerSpec.Mounts.find(({ Target }) => Target === stateDir)
   if (!mount?.Source) throw new AppError('internal', 'The agent has no volume')
   return mount.Source
 }
 
 /** Names of this machine's volumes with the agent's labels. */
-export async function listVolumes(deps: SwarmDeps, agentId: string): Promise<string[]> {
+export async function listAgentVolumes(deps: SwarmRuntimeParts, agentId: string): Promise<string[]> {
   const label = [`${LABELS.instance}=${deps.instance}`, `${LABELS.agent}=${agentId}`]
   const found = await deps.engine.ask((docker, abortSignal) => docker.listVolumes({ filters: { label }, abortSignal }))
   return found.Volumes.map(({ Name }) => Name)
 }
 
 /** Deletes a volume of this machine. */
-export async function removeVolume(deps: SwarmDeps, name: string): Promise<void> {
+async function removeVolume(deps: SwarmRuntimeParts, name: string): Promise<void> {
   await deps.engine.change((docker, abortSignal) => orNull(docker.getVolume(name).remove({ abortSignal })))
 }
 
 /** Which program it runs, as its image said when it was made. */
-export function driverOf({ drivers }: Pick<SwarmDeps, 'drivers'>, service: Service): AgentDriver {
+export function driverOfService({ drivers }: Pick<SwarmRuntimeParts, 'drivers'>, service: SwarmService): AgentDriver {
   return drivers[service.Spec.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead']
 }
 
 /** Hands `work` a container that has the volume and is never started. */
 async function withFiles<T>(
-  deps: SwarmDeps,
-  service: Service,
+  deps: SwarmRuntimeParts,
+  service: SwarmService,
   volume: string,
   work: (containerId: string) => Promise<T>,
 ): Promise<T> {
@@ -84,20 +90,20 @@ async function withFiles<T>(
   }
 }
 
-function toMount(deps: SwarmDeps, service: Service, volume: string, agentId: string) {
+function toMount(deps: SwarmRuntimeParts, service: SwarmService, volume: string, agentId: string) {
   const Labels = { [LABELS.instance]: deps.instance, [LABELS.agent]: agentId }
   const VolumeOptions = { NoCopy: false, Labels, DriverConfig: { Name: 'local', Options: {} } }
-  return { Type: 'volume' as const, Source: volume, Target: driverOf(deps, service).stateDir, VolumeOptions }
+  return { Type: 'volume' as const, Source: volume, Target: driverOfService(deps, service).stateDir, VolumeOptions }
 }
 
-async function removeContainer(deps: SwarmDeps, nameOrId: string): Promise<void> {
+async function removeContainer(deps: SwarmRuntimeParts, nameOrId: string): Promise<void> {
   await deps.engine.change((docker, abortSignal) =>
     orNull(docker.getContainer(nameOrId).remove({ force: true, v: true, abortSignal })),
   )
 }
 
 /** An engine hands out files of its own machine only. @throws AppError `unavailable` {code: 'ON_ANOTHER_NODE'}. */
-export async function requireHere(deps: SwarmDeps, service: Service): Promise<void> {
+export async function requireHere(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
   const node = service.Spec.Labels[NODE_LABEL]
   const self = await findOwnNode(deps)
   if (node === undefined || node === self) return
@@ -107,8 +113,80 @@ export async function requireHere(deps: SwarmDeps, service: Service): Promise<vo
 }
 
 /** Deletes all volumes of an agent on this machine but `kept`. @throws AppError `internal` when one is not let go. */
-export async function removeVolumes(deps: SwarmDeps, id: string, kept: string | null): Promise<void> {
-  const names = (await listVolumes(deps, id)).filter((name) => name !== kept)
+export async function removeVolumes(deps: SwarmRuntimeParts, id: string, kept: string | null): Promise<void> {
+  const names = (await listAgentVolumes(deps, id)).filter((name) => name !== kept)
   await endFilesContainers(deps, id)
   await Promise.all(names.map((name) => untilReleased('volume', () => removeVolume(deps, name))))
+}
+
+const ERASED_AT = '/data'
+const LOOK_AGAIN_MS = 200
+const MAX_WAIT_MS = 30_000
+
+/**
+ * Empties a volume on another machine of the swarm, whose engine cannot be asked from here: a service of one task does it
+ * there, from the image that serves files, as the agent's own user. The empty volume stays.
+ * @returns false when that machine is away, has not got the image, or does not come to an end in time.
+ */
+export async function eraseElsewhere(
+  deps: SwarmRuntimeParts,
+  agentId: string,
+  service: SwarmService,
+  nodeId: string,
+): Promise<boolean> {
+  const image = await findFilesImage(deps)
+  const node = (await listNodes(deps)).get(nodeId)
+  if (image === null || node?.Status.State !== 'ready') return false
+  // No agent's id has an underscore.
+  const name = `${toServiceName(deps.instance, agentId)}_erase`
+  await removeService(deps, name)
+  const order = toOrder(deps, { name, agentId, service, nodeId, image })
+  await deps.engine.change((docker) => docker.createService(order))
+  try {
+    return await hasSucceeded(deps, name)
+  } finally {
+    await removeService(deps, name)
+  }
+}
+
+type Erasure = { name: string; agentId: string; service: SwarmService; nodeId: string; image: string }
+
+function toOrder(
+  deps: SwarmRuntimeParts,
+  { name, agentId, service, nodeId, image }: Erasure,
+): Docker.CreateServiceOptions {
+  const driver = driverOfService(deps, service)
+  return {
+    Name: name,
+    Labels: { [LABELS.instance]: deps.instance, [LABELS.files]: agentId },
+    TaskTemplate: {
+      ContainerSpec: {
+        Image: image,
+        Command: [PROGRAM, 'agent', '--erase', ERASED_AT],
+        Env: ['HOME=/tmp'],
+        User: driver.user,
+        Init: PROFILE.Init,
+        ReadOnly: PROFILE.ReadonlyRootfs,
+        CapabilityDrop: PROFILE.CapDrop,
+        Healthcheck: { Test: ['NONE'] },
+        Mounts: [{ Type: 'volume', Source: getVolume(deps, service), Target: ERASED_AT }],
+      },
+      RestartPolicy: { Condition: 'none' },
+      Placement: { Constraints: [`node.id==${nodeId}`] },
+    },
+    Mode: { Replicated: { Replicas: 1 } },
+  } as Docker.CreateServiceOptions
+}
+
+async function hasSucceeded(deps: SwarmRuntimeParts, name: string): Promise<boolean> {
+  const filters = JSON.stringify({ service: [name] })
+  for (const deadline = performance.now() + MAX_WAIT_MS; performance.now() < deadline; await Bun.sleep(LOOK_AGAIN_MS)) {
+    const [task] = await look(deps, async (docker) => Tasks.parse(await docker.listTasks({ filters })))
+    if (task && hasTaskEnded(task)) return task.Status.State === 'complete'
+  }
+  return false
+}
+
+async function removeService(deps: SwarmRuntimeParts, name: string): Promise<void> {
+  await deps.engine.change((docker, abortSignal) => orNull(docker.getService(name).remove({ abortSignal })))
 }

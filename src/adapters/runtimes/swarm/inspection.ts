@@ -1,21 +1,20 @@
 import type Docker from 'dockerode'
 import { type AgentState, BAD_CONFIGURATION_EXIT, type Inspection } from '../contract/runtime.ts'
 import { LABELS } from '../engine/engine.ts'
-import { findExitCode, findLive, hasEnded, type Node, type Task } from './answers.ts'
+import { findExitCode, findLive, hasTaskEnded, type SwarmNode, type SwarmTask } from './answers.ts'
 import {
-  type Found,
-  findContainer,
+  type AgentService,
   findCurrent,
+  findTaskContainer,
   generationOf,
   listEnded,
   listNodes,
   look,
-  type Self,
-  type SwarmDeps,
+  type OwnNode,
+  type SwarmRuntimeParts,
   toHost,
 } from './cluster.ts'
-import { wantedOf } from './edits.ts'
-import { EXIT_LABEL, NODE_LABEL } from './spec.ts'
+import { EXIT_LABEL, NODE_LABEL, wantedOf } from './spec.ts'
 
 /**
  * Counts the ends of tasks that nobody asked for, since an agent was last started. The swarm itself remembers only the
@@ -25,7 +24,7 @@ export class RestartCounter {
   readonly #counts = new Map<string, { generation: number; ended: Set<string>; restarts: number }>()
 
   /** How often the agent has come to its end since its last start. */
-  count(found: Found): number {
+  count(found: AgentService): number {
     const { ID, Spec } = found.service
     const generation = Spec.TaskTemplate.ForceUpdate
     const before = this.#counts.get(ID)
@@ -44,22 +43,22 @@ export class RestartCounter {
 
 /** What the swarm knows of agents; what only a machine's own engine knows is asked of ours. */
 export async function toInspections(
-  deps: SwarmDeps,
+  deps: SwarmRuntimeParts,
   counter: RestartCounter,
-  agents: readonly Found[],
+  agents: readonly AgentService[],
 ): Promise<Inspection[]> {
   const [self, nodes] = await Promise.all([look(deps, async (_docker, own) => own), listNodes(deps)])
   return Promise.all(agents.map((found) => toInspection(deps, { counter, found, self, nodes })))
 }
 
-type Facts = { counter: RestartCounter; found: Found; self: Self; nodes: ReadonlyMap<string, Node> }
+type Facts = { counter: RestartCounter; found: AgentService; self: OwnNode; nodes: ReadonlyMap<string, SwarmNode> }
 
-async function toInspection(deps: SwarmDeps, { counter, found, self, nodes }: Facts): Promise<Inspection> {
+async function toInspection(deps: SwarmRuntimeParts, { counter, found, self, nodes }: Facts): Promise<Inspection> {
   const { Labels } = found.service.Spec
   const live = findCurrent(found)
   // The last known one, so that its end can be told.
-  const last = live ?? generationOf(found).findLast(hasEnded) ?? null
-  const container = last?.NodeID === self.nodeId ? await findContainer(deps, last) : null
+  const last = live ?? generationOf(found).findLast(hasTaskEnded) ?? null
+  const container = last?.NodeID === self.nodeId ? await findTaskContainer(deps, last) : null
   const isRunning = live !== null && container?.State.Running !== false
   const state = toState(found, isRunning)
   const nodeId = live?.NodeID ?? Labels[NODE_LABEL] ?? self.nodeId
@@ -78,7 +77,7 @@ async function toInspection(deps: SwarmDeps, { counter, found, self, nodes }: Fa
   }
 }
 
-function toState(found: Found, isRunning: boolean): AgentState {
+function toState(found: AgentService, isRunning: boolean): AgentState {
   const wanted = wantedOf(found.service)
   if (wanted === 'stopped' || wanted === 'held') return 'stopped'
   if (wanted === 'exited' || hasBadConfiguration(found)) return 'exited'
@@ -86,16 +85,16 @@ function toState(found: Found, isRunning: boolean): AgentState {
 }
 
 /** Has it said, since its last start, that starting it again cannot help? */
-export function hasBadConfiguration(found: Found): boolean {
+export function hasBadConfiguration(found: AgentService): boolean {
   return generationOf(found).some((task) => findExitCode(task) === BAD_CONFIGURATION_EXIT)
 }
 
 /** The swarm says when it made a task: on other machines the start of its process is not known any better. */
-function startOf(task: Task, container: Docker.ContainerInspectInfo | null): Date {
+function startOf(task: SwarmTask, container: Docker.ContainerInspectInfo | null): Date {
   return container ? new Date(container.State.StartedAt) : task.CreatedAt
 }
 
-function findLastExitCode(found: Found, last: Task | null, container: Docker.ContainerInspectInfo | null) {
+function findLastExitCode(found: AgentService, last: SwarmTask | null, container: Docker.ContainerInspectInfo | null) {
   const kept = found.service.Spec.Labels[EXIT_LABEL]
   if (kept !== undefined) return Number(kept)
   const ended = last && findLive([last]) === null ? findExitCode(last) : null

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type Docker from 'dockerode'
-import { isEngineUnavailable, type LogLine } from '../contract/runtime.ts'
+import { isEngineUnavailable, type RuntimeLogLine } from '../contract/runtime.ts'
 import { orNull } from '../engine/engine.ts'
 import { readLogLines, sinceOf } from '../engine/logs.ts'
-import type { Service } from './answers.ts'
-import { type Found, findAgent, look, type SwarmDeps } from './cluster.ts'
+import type { SwarmService } from './answers.ts'
+import { type AgentService, findAgentService, look, type SwarmRuntimeParts } from './cluster.ts'
 
 const LOOK_AGAIN_MS = 1000
 
@@ -13,7 +13,11 @@ const LOOK_AGAIN_MS = 1000
  * The last `tail` lines, oldest first, of the tasks that the swarm still remembers: none of an agent that was stopped, because
  * its containers go with their tasks. From another machine they come once the swarm knows that the task runs.
  */
-export async function readLastLines(deps: SwarmDeps, { service, tasks }: Found, tail: number): Promise<string[]> {
+export async function readServiceLog(
+  deps: SwarmRuntimeParts,
+  { service, tasks }: AgentService,
+  tail: number,
+): Promise<string[]> {
   if (tail === 0) return []
   const self = await look(deps, async (_docker, { nodeId }) => nodeId)
   const which = { stdout: true, stderr: true, timestamps: true, tail }
@@ -35,14 +39,14 @@ export async function readLastLines(deps: SwarmDeps, { service, tasks }: Found, 
 
 /** The agent's lines from one task to the next, wherever they run, until it is removed or `signal` aborts. */
 export async function* followLines(
-  deps: SwarmDeps,
+  deps: SwarmRuntimeParts,
   id: string,
   { after, signal }: { after: string | null; signal: AbortSignal },
-): AsyncGenerator<LogLine, void> {
+): AsyncGenerator<RuntimeLogLine, void> {
   let cursor = after
   while (!signal.aborted) {
     try {
-      const found = await findAgent(deps, id)
+      const found = await findAgentService(deps, id)
       if (!found) return
       for await (const line of followOnce(deps, id, found.service, { after: cursor, signal })) {
         cursor = line.cursor
@@ -57,16 +61,16 @@ export async function* followLines(
 
 /** The engine does not end the stream of a service that is gone, and a broken connection may stay silent: we look. */
 async function* followOnce(
-  deps: SwarmDeps,
+  deps: SwarmRuntimeParts,
   id: string,
-  service: Service,
+  service: SwarmService,
   { after, signal }: { after: string | null; signal: AbortSignal },
-): AsyncGenerator<LogLine, void> {
+): AsyncGenerator<RuntimeLogLine, void> {
   const connection = new AbortController()
   const end = () => connection.abort()
   signal.addEventListener('abort', end)
   const timer = setInterval(async () => {
-    const isThere = await findAgent(deps, id).then(
+    const isThere = await findAgentService(deps, id).then(
       (found) => found?.service.ID === service.ID,
       () => false,
     )
@@ -88,7 +92,7 @@ async function* followOnce(
   }
 }
 
-function toLines(chunks: AsyncIterable<unknown> | Iterable<unknown>): Promise<LogLine[]> {
+function toLines(chunks: AsyncIterable<unknown> | Iterable<unknown>): Promise<RuntimeLogLine[]> {
   return Array.fromAsync(readLogLines(Readable.from(chunks), null))
 }
 

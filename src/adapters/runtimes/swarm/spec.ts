@@ -1,14 +1,14 @@
 import type { AgentDriver, AgentImage } from '../contract/agent-image.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
-import { HEALTH, PROFILE, STOP_SECONDS, toLabels } from '../engine/container.ts'
+import { NO_HEALTHCHECK, PROFILE, STOP_SECONDS, toLabels } from '../engine/container.ts'
 import { LABELS } from '../engine/engine.ts'
-import type { ServiceSpec } from './answers.ts'
+import type { ServiceSpec, SwarmService } from './answers.ts'
 
 /** What someone wants of an agent: `exited` is what bad configuration made of `running`, `held` waits for the next platform. */
 export type Wanted = 'running' | 'stopped' | 'exited' | 'held'
 
 /** Labels of services beside those of every engine: neither changes the tasks. */
-export const WANTED_LABEL = 'stead.wanted'
+const WANTED_LABEL = 'stead.wanted'
 export const NODE_LABEL = 'stead.node'
 export const EXIT_LABEL = 'stead.exit'
 
@@ -16,7 +16,7 @@ export const EXIT_LABEL = 'stead.exit'
 export type SecretFile = { file: string; secretId: string; secretName: string }
 
 /** What a service is made from. `name` is also its network's, `maxCpus` are those that every machine has. */
-export type ServicePlan = {
+type ServicePlan = {
   name: string
   instance: string
   digest: string
@@ -85,7 +85,7 @@ function toContainerSpec(plan: ServicePlan) {
     Ulimits: PROFILE.Ulimits,
     Privileges: { NoNewPrivileges: true },
     StopGracePeriod: STOP_SECONDS * SECOND_NS,
-    Healthcheck: HEALTH,
+    Healthcheck: NO_HEALTHCHECK,
     Mounts: [
       { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: { Labels } },
       ...Object.entries(driver.tmpfs).map(([path, options]) => toTmpfs(path, options)),
@@ -108,4 +108,55 @@ function toTmpfs(path: string, options: string) {
     Target: path,
     TmpfsOptions: { SizeBytes: Number(size) * factor, Mode: Number.parseInt(mode ?? '1777', 8) },
   }
+}
+
+/** What was last wanted of an agent. */
+export function wantedOf({ Spec }: SwarmService): Wanted {
+  const label = Spec.Labels[WANTED_LABEL]
+  if (label === 'exited' || label === 'held') return label
+  // Somebody may have scaled it by hand.
+  return Spec.Mode.Replicated.Replicas > 0 ? 'running' : 'stopped'
+}
+
+/** Has somebody ended or started it with Docker's own commands, past the platform? */
+export function isScaledByHand({ Spec }: SwarmService): boolean {
+  return (Spec.Labels[WANTED_LABEL] === 'running') !== Spec.Mode.Replicated.Replicas > 0
+}
+
+/** What a service is told to be when `wanted` is wanted of its agent: `replicas` is 1 or 0. */
+export function scale(spec: ServiceSpec, wanted: Wanted, replicas: number): ServiceSpec {
+  return {
+    ...spec,
+    Labels: { ...spec.Labels, [WANTED_LABEL]: wanted },
+    Mode: { Replicated: { Replicas: replicas } },
+  }
+}
+
+/** The same with the number of another start, which makes the swarm start it anew. */
+export function withGeneration(spec: ServiceSpec, generation: number): ServiceSpec {
+  return { ...spec, TaskTemplate: { ...spec.TaskTemplate, ForceUpdate: generation } }
+}
+
+/** The same, bound to one machine, or, with null, to none. */
+export function withNode(spec: ServiceSpec, nodeId: string | null): ServiceSpec {
+  const { [NODE_LABEL]: before, ...Labels } = spec.Labels
+  const others = (spec.TaskTemplate.Placement.Constraints ?? []).filter((one) => one !== `node.id==${before}`)
+  const Constraints = nodeId === null ? others : [...others, `node.id==${nodeId}`]
+  return {
+    ...spec,
+    Labels: nodeId === null ? Labels : { ...Labels, [NODE_LABEL]: nodeId },
+    TaskTemplate: { ...spec.TaskTemplate, Placement: { ...spec.TaskTemplate.Placement, Constraints } },
+  }
+}
+
+/** The same with volume `to` in the place of `from`. */
+export function withVolume(spec: ServiceSpec, from: string, to: string): ServiceSpec {
+  const { ContainerSpec } = spec.TaskTemplate
+  const Mounts = ContainerSpec.Mounts.map((mount) => (mount.Source === from ? { ...mount, Source: to } : mount))
+  return { ...spec, TaskTemplate: { ...spec.TaskTemplate, ContainerSpec: { ...ContainerSpec, Mounts } } }
+}
+
+/** Ids of the secrets that it is handed. */
+export function secretsOf({ TaskTemplate }: ServiceSpec): Set<string> {
+  return new Set(TaskTemplate.ContainerSpec.Secrets.map(({ SecretID }) => SecretID))
 }

@@ -1,43 +1,42 @@
 import QuickLRU from 'quick-lru'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { type AgentStats, agentNotRunning, MAX_LOG_LINES, type Runtime } from '../contract/runtime.ts'
-import { agentDrivers } from '../engine/drivers.ts'
-import { LABELS, toAppError } from '../engine/engine.ts'
+import { agentNotFound, agentNotRunning, MAX_LOG_LINES, type Runtime, type RuntimeStats } from '../contract/runtime.ts'
+import { type Engine, LABELS, toEngineError } from '../engine/engine.ts'
 import { openVolumeFiles } from '../engine/files.ts'
-import { BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
+import { agentDrivers, BUILT_IN_IMAGE, type EngineRuntimeDeps, EngineShell } from '../engine/shell.ts'
 import {
-  deployAgent,
-  killAgent,
-  removeAgent,
-  restartAgent,
-  restoreAgent,
-  snapshotAgent,
-  startAgent,
-  stopAgent,
+  deployInSwarm,
+  killInSwarm,
+  removeFromSwarm,
+  restartInSwarm,
+  restoreInSwarm,
+  snapshotInSwarm,
+  startInSwarm,
+  stopInSwarm,
 } from './agent.ts'
 import {
+  type AgentService,
   ClusterGuard,
-  type Found,
-  findAgent,
-  findContainer,
+  findAgentService,
   findCurrent,
   findPlatformHost,
-  getAgent,
+  findTaskContainer,
+  getAgentService,
   isManager,
-  listAgents,
+  listAgentServices,
   look,
-  type SwarmDeps,
+  type SwarmRuntimeParts,
   type SwarmTiming,
 } from './cluster.ts'
-import { wantedOf } from './edits.ts'
-import { driverOf, getVolume, requireHere } from './files.ts'
+import { driverOfService, getVolume, readVolume, requireHere } from './files.ts'
 import { RestartCounter, toInspections } from './inspection.ts'
-import { followLines, readLastLines } from './logs.ts'
+import { followLines, readServiceLog } from './logs.ts'
+import { wantedOf } from './spec.ts'
 import { watchSwarm } from './watch.ts'
 
 /** `timing` is for tests. */
-export type SwarmRuntimeDeps = EngineRuntimeDeps & { timing?: Partial<SwarmTiming> }
+type SwarmRuntimeDeps = EngineRuntimeDeps & { timing?: Partial<SwarmTiming> }
 
 export const TIMING: SwarmTiming = {
   pollMs: 1000,
@@ -59,7 +58,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
   const { engine, log, instance, digestKey } = deps
   const shell = new EngineShell(deps)
   const times = { ...TIMING, ...timing }
-  const parts: SwarmDeps = {
+  const parts: SwarmRuntimeParts = {
     engine,
     instance,
     digestKey,
@@ -78,7 +77,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
   const change: EngineShell['change'] = (id, work) => shell.change(id, work)
   const watch = watchSwarm({ ...parts, log, counter, change, wasRemovedHere: (id) => removedHere.has(id) })
   startHeld(parts, shell).catch((error: unknown) =>
-    log.warn({ error: toAppError(error).message }, 'held agents were not started'),
+    log.warn({ error: toEngineError(error).message }, 'held agents were not started'),
   )
 
   const remove = async (id: string) => {
@@ -91,7 +90,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
 
   const deploy: Runtime['deploy'] = (spec) =>
     shell.deploy(spec, async (checked) => {
-      await deployAgent(parts, checked)
+      await deployInSwarm(parts, checked)
       removedHere.delete(checked.id)
     })
 
@@ -101,10 +100,10 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     deploy,
     // A service with this spec is not touched, whatever its task does.
     renew: deploy,
-    start: (id, options) => change(id, () => startAgent(parts, id, { repair: options?.repair ?? false })),
-    stop: (id) => change(id, () => stopAgent(parts, id)),
-    kill: (id) => change(id, () => killAgent(parts, id)),
-    restart: (id) => change(id, () => restartAgent(parts, id)),
+    start: (id, options) => change(id, () => startInSwarm(parts, id, { repair: options?.repair ?? false })),
+    stop: (id) => change(id, () => stopInSwarm(parts, id)),
+    kill: (id) => change(id, () => killInSwarm(parts, id)),
+    restart: (id) => change(id, () => restartInSwarm(parts, id)),
     remove,
     inspect: (id) => shell.look(() => inspectOne(parts, shell, counter, id)),
     list: () =>
@@ -114,14 +113,14 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
       }),
     stats: (id) => shell.look(() => readStats(parts, shell, id)),
     logs: (id, { tail }) =>
-      shell.look(async () => readLastLines(parts, await getAgent(parts, id), Math.min(tail, MAX_LOG_LINES))),
+      shell.look(async () => readServiceLog(parts, await getAgentService(parts, id), Math.min(tail, MAX_LOG_LINES))),
     async *followLogs(id, options) {
       shell.requireOpen()
       yield* followLines(parts, id, options)
     },
     watch: (signal) => watch.listen(signal),
-    snapshot: (id, file) => change(id, () => snapshotAgent(parts, id, file)),
-    restore: (id, file) => change(id, () => restoreAgent(parts, id, file)),
+    snapshot: (id, file) => change(id, () => snapshotInSwarm(parts, id, file)),
+    restore: (id, file) => change(id, () => restoreInSwarm(parts, id, file)),
     openFiles: (id) => shell.look(() => openFiles(parts, id)),
     platformHost: () => shell.look(() => findPlatformHost(parts)),
     isAvailable: async () => !shell.isClosed && isManager(engine).catch(() => false),
@@ -135,54 +134,72 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
   }
 }
 
-async function listKnown(parts: SwarmDeps, { known }: EngineShell): Promise<Found[]> {
-  const found = await listAgents(parts)
+async function listKnown(parts: SwarmRuntimeParts, { known }: EngineShell): Promise<AgentService[]> {
+  const found = await listAgentServices(parts)
   const ids = new Set(found.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? ''))
-  const unnamed = await Promise.all([...known.difference(ids)].map((id) => findAgent(parts, id)))
+  const unnamed = await Promise.all([...known.difference(ids)].map((id) => findAgentService(parts, id)))
   for (const id of ids) known.add(id)
   return [...found, ...unnamed.filter((one) => one !== null)]
 }
 
 /** Starts those that the platform before this one has ended with itself. */
-async function startHeld(parts: SwarmDeps, shell: EngineShell): Promise<void> {
-  const held = (await listAgents(parts)).filter(({ service }) => wantedOf(service) === 'held')
+async function startHeld(parts: SwarmRuntimeParts, shell: EngineShell): Promise<void> {
+  const held = (await listAgentServices(parts)).filter(({ service }) => wantedOf(service) === 'held')
   const ids = held.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? '')
-  await Promise.all(ids.map((id) => shell.change(id, () => startAgent(parts, id, { repair: false }))))
+  await Promise.all(ids.map((id) => shell.change(id, () => startInSwarm(parts, id, { repair: false }))))
 }
 
 /** Stops an agent that the next platform starts again. */
-async function hold(parts: SwarmDeps, { service }: Found): Promise<void> {
-  if (wantedOf(service) === 'running') await stopAgent(parts, service.Spec.Labels[LABELS.agent] ?? '', 'held')
+async function hold(parts: SwarmRuntimeParts, { service }: AgentService): Promise<void> {
+  if (wantedOf(service) === 'running') await stopInSwarm(parts, service.Spec.Labels[LABELS.agent] ?? '', 'held')
 }
 
-async function readStats(parts: SwarmDeps, shell: EngineShell, id: string): Promise<AgentStats> {
-  const found = await getAgent(parts, id)
+async function readStats(parts: SwarmRuntimeParts, shell: EngineShell, id: string): Promise<RuntimeStats> {
+  const found = await getAgentService(parts, id)
   const task = findCurrent(found)
   if (!task) throw agentNotRunning()
   const self = await look(parts, async (_docker, { nodeId }) => nodeId)
   if (task.NodeID !== self) throw new AppError('unavailable', 'Figures are only known on its own node')
-  const container = await findContainer(parts, task)
+  const container = await findTaskContainer(parts, task)
   if (!container?.State.Running) throw agentNotRunning()
   return shell.measure(id, container)
 }
 
 /** The files of an agent of this machine. @throws AppError when it is of another. */
-async function openFiles(parts: SwarmDeps, id: string) {
-  const { service } = await getAgent(parts, id)
+async function openFiles(parts: SwarmRuntimeParts, id: string) {
+  const { service } = await getAgentService(parts, id)
   await requireHere(parts, service)
-  const volume = { agentId: id, name: getVolume(parts, service), driver: driverOf(parts, service) }
+  const volume = { agentId: id, name: getVolume(parts, service), driver: driverOfService(parts, service) }
   return openVolumeFiles(parts, volume)
 }
 
-async function removeEverywhere(parts: SwarmDeps, id: string, log: Log): Promise<void> {
-  const left = await removeAgent(parts, id)
+async function removeEverywhere(parts: SwarmRuntimeParts, id: string, log: Log): Promise<void> {
+  const left = await removeFromSwarm(parts, id)
   if (left) log.warn({ agentId: id, ...left }, 'a volume of the agent is left on another machine of the swarm')
 }
 
-async function inspectOne(parts: SwarmDeps, { known }: EngineShell, counter: RestartCounter, id: string) {
-  const found = await findAgent(parts, id)
+async function inspectOne(parts: SwarmRuntimeParts, { known }: EngineShell, counter: RestartCounter, id: string) {
+  const found = await findAgentService(parts, id)
   if (!found) return null
   known.add(id)
   const [inspection] = await toInspections(parts, counter, [found])
   return inspection ?? null
+}
+
+/**
+ * As `readStoredInDocker`, for an agent whose volume is on the machine of `engine`.
+ * @throws AppError `not_found` when it has no service, `unavailable` {code: 'ON_ANOTHER_NODE'}, `internal`
+ * {code: 'ENGINE_UNAVAILABLE'}.
+ */
+export async function readStoredInSwarm(
+  { engine, instance }: { engine: Engine; instance: string },
+  id: string,
+  file: string,
+): Promise<void> {
+  const cluster = new ClusterGuard(TIMING.anewMs, () => {})
+  const nothing = { digestKey: '', filesImages: [] }
+  const deps: SwarmRuntimeParts = { engine, instance, drivers: agentDrivers, timing: TIMING, cluster, ...nothing }
+  const found = await findAgentService(deps, id)
+  if (!found) throw agentNotFound()
+  await readVolume(deps, found.service, file)
 }

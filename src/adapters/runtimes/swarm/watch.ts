@@ -3,17 +3,23 @@ import type { Log } from '../../../core/log.ts'
 import { createBroadcast } from '../contract/events.ts'
 import { BAD_CONFIGURATION_EXIT, isEngineUnavailable, type RuntimeEvent } from '../contract/runtime.ts'
 import { LABELS } from '../engine/engine.ts'
-import { giveUpAgent } from './agent.ts'
-import { isUsable, type Node } from './answers.ts'
-import { type Found, findAgent, findCurrent, listAgents, listEnded, listNodes, type SwarmDeps } from './cluster.ts'
-import { isScaledByHand, wantedOf } from './edits.ts'
-import { hasStray, remind } from './ending.ts'
+import { giveUpInSwarm } from './agent.ts'
+import { isUsable, type SwarmNode } from './answers.ts'
+import {
+  type AgentService,
+  findAgentService,
+  findCurrent,
+  listAgentServices,
+  listEnded,
+  listNodes,
+  type SwarmRuntimeParts,
+} from './cluster.ts'
 import { hasBadConfiguration, type RestartCounter } from './inspection.ts'
-import { NODE_LABEL } from './spec.ts'
-import { pinAgent } from './starting.ts'
+import { isScaledByHand, NODE_LABEL, wantedOf } from './spec.ts'
+import { hasUnwantedTask, pinAgent, remind } from './waiting.ts'
 
 /** `change` does work on an agent when nothing else is under way for it. */
-export type SwarmWatchDeps = SwarmDeps & {
+export type SwarmWatchDeps = SwarmRuntimeParts & {
   log: Log
   counter: RestartCounter
   change: (agentId: string, work: () => Promise<void>) => Promise<void>
@@ -50,7 +56,7 @@ export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
     if (event.type !== 'removed' || !deps.wasRemovedHere(event.id)) broadcast.publish({ ...event, at: new Date() })
   }
   const lookOnce = async () => {
-    const [agents, nodes] = await Promise.all([listAgents(deps), listNodes(deps)])
+    const [agents, nodes] = await Promise.all([listAgentServices(deps), listNodes(deps)])
     deps.counter.keep(new Set(agents.map(({ service }) => service.ID)))
     const now = new Map(agents.map((found) => [idOf(found), toSeen(found)]))
     for (const found of agents) deps.counter.count(found)
@@ -88,17 +94,21 @@ export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
   }
 }
 
-async function lookAfter(deps: SwarmWatchDeps, found: Found, isLost: (nodeId: string) => boolean): Promise<void> {
+async function lookAfter(
+  deps: SwarmWatchDeps,
+  found: AgentService,
+  isLost: (nodeId: string) => boolean,
+): Promise<void> {
   const id = idOf(found)
   if (!needsCare(found, isLost)) return
   await deps.change(id, async () => {
-    const now = await findAgent(deps, id)
+    const now = await findAgentService(deps, id)
     if (!now || !needsCare(now, isLost)) return
-    if (hasStray(now)) {
+    if (hasUnwantedTask(now)) {
       deps.log.warn({ agentId: id }, 'the swarm has started an agent that was stopped, and is told to end it')
       return remind(deps, now.service)
     }
-    if (hasBadConfiguration(now)) return giveUpAgent(deps, now.service, BAD_CONFIGURATION_EXIT)
+    if (hasBadConfiguration(now)) return giveUpInSwarm(deps, now.service, BAD_CONFIGURATION_EXIT)
     const pinned = now.service.Spec.Labels[NODE_LABEL]
     if (pinned === undefined) return pinAgent(deps, now.service, findCurrent(now)?.NodeID ?? null)
     deps.log.warn({ agentId: id, node: pinned }, 'the agent leaves a lost machine, and what it stored there')
@@ -106,14 +116,14 @@ async function lookAfter(deps: SwarmWatchDeps, found: Found, isLost: (nodeId: st
   })
 }
 
-function needsCare(found: Found, isLost: (nodeId: string) => boolean): boolean {
-  if (wantedOf(found.service) !== 'running') return hasStray(found)
+function needsCare(found: AgentService, isLost: (nodeId: string) => boolean): boolean {
+  if (wantedOf(found.service) !== 'running') return hasUnwantedTask(found)
   const pinned = found.service.Spec.Labels[NODE_LABEL]
   return hasBadConfiguration(found) || (pinned === undefined ? findCurrent(found) !== null : isLost(pinned))
 }
 
 /** Since when machines cannot run agents: down, drained, or no longer of the swarm. */
-function noteLost(lostSince: Map<string, number>, nodes: ReadonlyMap<string, Node>): void {
+function noteLost(lostSince: Map<string, number>, nodes: ReadonlyMap<string, SwarmNode>): void {
   for (const [id, node] of nodes) {
     if (isUsable(node)) lostSince.delete(id)
     else if (!lostSince.has(id)) lostSince.set(id, performance.now())
@@ -139,7 +149,7 @@ function compareOne(before: Seen, now: Seen): RuntimeEvent['type'][] {
   return isAnother && now.ended.size > 0 ? [...died, 'started'] : died
 }
 
-function toSeen(found: Found): Seen {
+function toSeen(found: AgentService): Seen {
   const { service } = found
   return {
     generation: service.Spec.TaskTemplate.ForceUpdate,
@@ -150,6 +160,6 @@ function toSeen(found: Found): Seen {
   }
 }
 
-function idOf({ service }: Found): string {
+function idOf({ service }: AgentService): string {
   return service.Spec.Labels[LABELS.agent] ?? ''
 }

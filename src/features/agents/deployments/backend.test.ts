@@ -4,7 +4,7 @@ import { INTERNAL_KEY, type TestOptions, testPlatform } from '../../../../tests/
 import { bearer, json } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
-import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { enqueueRemoval } from './delete.ts'

@@ -10,7 +10,7 @@ import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { type AgentTurns, REMOVE_JOB, removeKey } from '../operations/operations.ts'
-import { findAgent, findAgentRow, tellOfAgent } from '../registry/agents.ts'
+import { findAgent, findAgentRow, logAgentChange } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { removeSnapshots } from '../snapshots/snapshots.ts'
 import { discardSnapshots, type TrashDeps } from '../snapshots/trash.ts'
@@ -43,7 +43,7 @@ export async function deleteAgent(deps: DeleteDeps, principal: Principal, id: st
   })
   try {
     await finishDeletion(deps, { agentId: id, runtime: agent.runtime })
-    tellOfAgent(deps.log, principal, id, 'deleted')
+    logAgentChange(deps.log, principal, id, 'deleted')
   } catch (error) {
     throw explain(error, 'the agent is deleted as soon as that is possible')
   }

@@ -10,7 +10,7 @@ import { until } from '../../../../tests/harness/until.ts'
 import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { VERSION } from '../../../core/version.ts'
 import { SessionResponse } from '../../accounts/accounts/schemas.ts'
-import { AgentEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
+import { AgentStatusEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 
 const HELD_AGENT = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs', 'held-agent.ts')
 /** What a program says that has found its settings to be wrong. */
@@ -23,11 +23,15 @@ async function requestAgent({ urls }: TestServer, person: Person): Promise<strin
 }
 
 /** What is told of an agent, until `isLast`; each event once. */
-async function follow(person: Person, id: string, isLast: (event: AgentEvent) => boolean): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = []
+async function follow(
+  person: Person,
+  id: string,
+  isLast: (event: AgentStatusEvent) => boolean,
+): Promise<AgentStatusEvent[]> {
+  const events: AgentStatusEvent[] = []
   for await (const { event, data } of readEvents(await person.get(`/api/agents/${id}/events`))) {
     expect(event).toBe('status')
-    events.push(AgentEvent.parse(JSON.parse(data)))
+    events.push(AgentStatusEvent.parse(JSON.parse(data)))
     if (events.some(isLast)) break
   }
   return events
@@ -42,7 +46,7 @@ const RESTARTED = {
   runtimeVersion: VERSION,
 }
 
-const isFinal = ({ step }: AgentEvent) => step === 'running' || step === 'failed'
+const isFinal = ({ step }: AgentStatusEvent) => step === 'running' || step === 'failed'
 
 async function statusOf(person: Person, id: string): Promise<string> {
   return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status

@@ -1,5 +1,5 @@
-import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -45,7 +45,8 @@ async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSigna
   if (inspection.state === 'stopped' || inspection.state === 'exited') return { health: 'stopped', inspection }
   if (inspection.state === 'restarting') return { health: 'unhealthy', inspection }
   for (let tries = 1; ; tries++) {
-    if (await isAnswering(deps, toEndpoint(deps.sealer, agent, inspection))) return { health: 'healthy', inspection }
+    if (await isAnswering(deps, toInspectedEndpoint(deps.sealer, agent, inspection)))
+      return { health: 'healthy', inspection }
     if (tries >= PROBE_TRIES || signal.aborted) return { health: 'starting', inspection }
     await pause(PROBE_PAUSE_MS, signal)
   }
@@ -92,7 +93,7 @@ export async function waitForHealthy(
     const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
     exitCode = inspection?.exitCode ?? exitCode
     if (inspection?.kind === 'openclaw') timeoutMs = options.timeoutMs ?? OPENCLAW_TIMEOUT_MS
-    if (inspection && (await isAnswering(deps, toEndpoint(deps.sealer, agent, inspection)))) return inspection
+    if (inspection && (await isAnswering(deps, toInspectedEndpoint(deps.sealer, agent, inspection)))) return inspection
     if (!inspection || inspection.state === 'exited' || inspection.state === 'stopped')
       throw await never('The agent ended before it was healthy')
     if (inspection.restarts >= MAX_ENDS)
@@ -123,7 +124,7 @@ export async function findVersion(
 ): Promise<string | null> {
   if (inspection.version) return inspection.version
   try {
-    return await gateway.version(toEndpoint(sealer, agent, inspection))
+    return await gateway.version(toInspectedEndpoint(sealer, agent, inspection))
   } catch (error) {
     if (error instanceof AppError) return null
     throw error
@@ -143,7 +144,7 @@ async function isAnswering(deps: HealthDeps, endpoint: AgentEndpoint): Promise<b
 }
 
 /** How the agent that was inspected is spoken to. */
-export function toEndpoint(sealer: Sealer, agent: AgentRow, { host, port, kind }: Inspection): AgentEndpoint {
+export function toInspectedEndpoint(sealer: Sealer, agent: AgentRow, { host, port, kind }: Inspection): AgentEndpoint {
   return { baseUrl: `http://${host}:${port}`, gatewayToken: openTokens(sealer, agent).gatewayToken, kind }
 }
 

@@ -18,7 +18,7 @@ import {
   withoutOutput,
 } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
-import { getAgent, tellOfAgent } from '../registry/agents.ts'
+import { getAgent, logAgentChange } from '../registry/agents.ts'
 import { toShownStatus } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { findSnapshotName, toBackupPath } from '../snapshots/snapshots.ts'
@@ -81,7 +81,7 @@ export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: s
       ? new AppError('internal', error.message, {}, { cause: error })
       : error
   }
-  tellOfAgent(deps.log, principal, id, 'stopped')
+  logAgentChange(deps.log, principal, id, 'stopped')
   return stopped
 }
 

@@ -14,7 +14,7 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { requestOperation, toRequester } from '../operations/operations.ts'
 import { getAgent, newAccessToken, newGatewayToken } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { toEndpoint } from './health.ts'
+import { toInspectedEndpoint } from './health.ts'
 import { type RequestDeps, waitForOperation } from './request.ts'
 
 /** The two tokens of an agent: the one that opens it, and the one that it shows to the platform. */
@@ -37,7 +37,7 @@ export async function rotateToken(
   id: string,
   name: TokenName,
 ): Promise<AgentRow> {
-  await requireTellable(deps, getAgent(deps.db, principal, id))
+  await requireAnsweringEngine(deps, getAgent(deps.db, principal, id))
   const operationId = await write(deps.db, (tx) => {
     const now = deps.clock.now()
     const requestedBy = toRequester(principal)
@@ -56,7 +56,7 @@ export async function rotateToken(
  * A token that a running agent cannot be told of would lock everybody out of it.
  * @throws what the engine says when it does not answer.
  */
-export async function requireTellable(deps: Pick<RotateTokenDeps, 'runtimes'>, agent: AgentRow): Promise<void> {
+export async function requireAnsweringEngine(deps: Pick<RotateTokenDeps, 'runtimes'>, agent: AgentRow): Promise<void> {
   if (isUp(agent)) await deps.runtimes.runtimeOf(agent).inspect(agent.id)
 }
 
@@ -99,7 +99,7 @@ export async function finishRotation(
   const { id, tokensChangedAt } = agent
   if (tokensChangedAt === null) return
   try {
-    await deps.gateway.endPairings(toEndpoint(deps.sealer, agent, inspection))
+    await deps.gateway.endPairings(toInspectedEndpoint(deps.sealer, agent, inspection))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     deps.log.warn({ agentId: id, error: errorMessage(error) }, 'pairings of an old token could not be ended')

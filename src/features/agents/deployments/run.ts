@@ -30,7 +30,7 @@ import {
   isCurrent,
   markFailed,
   type OperationDeps,
-  pullImage,
+  pullOperationImage,
   readLogTail,
   runtimeOf,
   stopIfDeployed,
@@ -126,7 +126,7 @@ async function runDeployment(deps: OperationDeps, operation: OperationRow, signa
   }
   const agent = findAgentRow(deps.db, operation.agentId)
   if (!agent) return
-  await pullImage(deps, operation, imageOf(deps, agent), signal)
+  await pullOperationImage(deps, operation, imageOf(deps, agent), signal)
   const isWanted = () => isCurrent(deps.db, operation)
   await commit(deps, operation, await bringUp(deps, operation, agent, { signal, isWanted }))
 }

@@ -3,9 +3,9 @@ import type { AgentSpec, Runtime } from '../../../adapters/runtimes/contract/run
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { ImageRules } from '../operations/images.ts'
-import { type AgentAddresses, toOrigin } from '../registry/address.ts'
+import { type AgentAddresses, toAgentOrigin } from '../registry/address.ts'
 import { openTokens } from '../registry/agents.ts'
-import { type AgentSettings, agentSettings } from '../registry/config.ts'
+import { agentSettings, type SpecSettings } from '../registry/config.ts'
 import { sizeOf } from '../registry/limits.ts'
 import type { AgentRow } from '../registry/tables.ts'
 
@@ -43,13 +43,13 @@ export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Pro
   }
 }
 
-async function toEnvironment(deps: SpecDeps, agent: AgentRow, { environment, secrets }: AgentSettings) {
+async function toEnvironment(deps: SpecDeps, agent: AgentRow, { environment, secrets }: SpecSettings) {
   return {
     ...environment,
     AGENT_ID: agent.id,
     AGENT_NAME: agent.name,
     AGENT_MODEL: agent.model,
-    AGENT_ORIGIN: toOrigin(agent.id, deps.addresses),
+    AGENT_ORIGIN: toAgentOrigin(agent.id, deps.addresses),
     ...(secrets.TELEGRAM_TOKEN && { TELEGRAM_API_URL: deps.channelUrls.telegram }),
     ...(secrets.DISCORD_TOKEN && { DISCORD_API_URL: deps.channelUrls.discord }),
     ...(secrets.SLACK_APP_TOKEN && { SLACK_API_URL: deps.channelUrls.slack }),

@@ -11,7 +11,7 @@ import { type ImageDeps, mayFetch, notAllowed } from '../operations/images.ts'
 import { describeReturn, endOperation, hasNewer, setStep, showDeployment } from '../operations/operations.ts'
 import { findTakenPorts, leasePort } from '../operations/ports.ts'
 import type { OperationRow } from '../operations/tables.ts'
-import { noteContainers } from '../ownership/ownership.ts'
+import { recordContainerUse } from '../ownership/ownership.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { findVersion, type RepairDeps, waitForHealthy } from './health.ts'
@@ -19,11 +19,11 @@ import { finishRotation } from './rotate-token.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
 
 /** What starting an agent on a port needs. */
-export type PlaceDeps = SpecDeps & { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; basePort: number }
+export type StartDeps = SpecDeps & { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; basePort: number }
 
 /** What operations need; the rows are theirs alone while they have the agent's turn, except for a stop and a deletion. */
 export type OperationDeps = RepairDeps &
-  PlaceDeps & {
+  StartDeps & {
     imageRules: ImageDeps['imageRules']
     findUser: ImageDeps['findUser']
     clock: Clock
@@ -62,7 +62,7 @@ export async function chooseRuntime(
   const runtime = await deps.runtimes.choose()
   await write(deps.db, (tx) => {
     tx.update(agents).set({ runtime }).where(eq(agents.id, agentId)).run()
-    noteContainers(tx, runtime, deps.clock.now())
+    recordContainerUse(tx, runtime, deps.clock.now())
   })
 }
 
@@ -83,7 +83,7 @@ export async function stopIfDeployed(runtime: Runtime, agentId: string): Promise
  * Makes sure that `image` is here. How far that has come is shown, now and then.
  * @throws AppError of the runtime, `invalid` {code: 'IMAGE_NOT_ALLOWED'} when it is not here and must not be fetched.
  */
-export async function pullImage(
+export async function pullOperationImage(
   deps: OperationDeps,
   operation: OperationRow,
   image: string | null,
@@ -115,7 +115,7 @@ function createProgress(deps: OperationDeps, { agentId }: OperationRow): (progre
  * @returns the row with its port. @throws AppError of the runtime.
  */
 export async function startOnFreePort(
-  deps: PlaceDeps,
+  deps: StartDeps,
   agent: AgentRow,
   note: (tx: Tx, step: 'port' | 'starting') => void,
 ): Promise<AgentRow & { port: number }> {

@@ -7,12 +7,12 @@ import type { OperationRow } from '../operations/tables.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 import { forgetSnapshots, requireSnapshot, snapshotFile, takeSnapshot } from '../snapshots/snapshots.ts'
-import { toEndpoint } from './health.ts'
+import { toInspectedEndpoint } from './health.ts'
 import {
   bringUp,
   commit,
   type OperationDeps,
-  pullImage,
+  pullOperationImage,
   readLogTail,
   runtimeOf,
   stopIfDeployed,
@@ -37,7 +37,7 @@ export class GoingBackError extends Error {
 export async function runUpdate(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
   const { step } = operation
   if (step === 'queued' || step === 'pull') {
-    await pullImage(deps, operation, operation.image, signal)
+    await pullOperationImage(deps, operation, operation.image, signal)
     await takeOver(deps, operation)
   }
   if (step === 'restore') return goBack(deps, operation, signal)
@@ -193,7 +193,7 @@ export async function runResetMemory(deps: OperationDeps, operation: OperationRo
   const inspection = await bringUp(deps, operation, agent, { signal, isWanted })
   await write(deps.db, (tx) => setStep(tx, operation, 'reset'))
   try {
-    await deps.gateway.resetMemory(toEndpoint(deps.sealer, agent, inspection))
+    await deps.gateway.resetMemory(toInspectedEndpoint(deps.sealer, agent, inspection))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return commit(deps, operation, inspection, { result: 'failed', error: error.message })

@@ -10,7 +10,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { deployments } from '../operations/tables.ts'
 import { getAgent } from '../registry/agents.ts'
-import type { AgentEvent } from '../registry/schemas.ts'
+import type { AgentStatusEvent } from '../registry/schemas.ts'
 import { toShownStatus } from '../registry/status.ts'
 import { agents } from '../registry/tables.ts'
 
@@ -60,7 +60,7 @@ export function deploymentsWeb(deps: DeploymentsWebDeps) {
           const { step, detail } = row
           const status = toShownStatus(row)
           const error = status === 'error' ? (row.lastError ?? row.error) : row.error
-          const event: AgentEvent = { status, step, error, detail }
+          const event: AgentStatusEvent = { status, step, error, detail }
           const text = JSON.stringify(event)
           if (text !== sent) await send('status', event)
           sent = text

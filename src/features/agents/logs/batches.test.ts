@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { inBatches } from './follow.ts'
+import { gatherBatches } from './follow.ts'
 
 /** Numbers as fast as they are taken; afterwards silence until `signal` aborts. */
 async function* count(to: number, taken: number[], signal: AbortSignal) {
@@ -12,7 +12,7 @@ async function* count(to: number, taken: number[], signal: AbortSignal) {
 
 test('what comes together stays together, in order, and silence holds nothing back', async () => {
   const session = new AbortController()
-  const batches = inBatches(count(5, [], session.signal), { gatherMs: 20, maxItems: 100, session })
+  const batches = gatherBatches(count(5, [], session.signal), { gatherMs: 20, maxItems: 100, session })
   expect((await batches.next()).value).toEqual([1, 2, 3, 4, 5])
   await batches.return()
 })
@@ -20,7 +20,7 @@ test('what comes together stays together, in order, and silence holds nothing ba
 test('a full window takes no more from its source', async () => {
   const session = new AbortController()
   const taken: number[] = []
-  const batches = inBatches(count(1000, taken, session.signal), { gatherMs: 60, maxItems: 10, session })
+  const batches = gatherBatches(count(1000, taken, session.signal), { gatherMs: 60, maxItems: 10, session })
   const startedAt = performance.now()
   await batches.next()
   await batches.next()
@@ -32,7 +32,7 @@ test('a full window takes no more from its source', async () => {
 test('when the reader fails, a silent source is let go', async () => {
   const session = new AbortController()
   const reading = async () => {
-    for await (const _batch of inBatches(count(1, [], session.signal), { gatherMs: 1, maxItems: 10, session })) {
+    for await (const _batch of gatherBatches(count(1, [], session.signal), { gatherMs: 1, maxItems: 10, session })) {
       throw new Error('the disk is full')
     }
   }
@@ -46,6 +46,6 @@ test('what the source throws is thrown', async () => {
     yield 1
     throw new Error('the engine went away')
   }
-  const reading = Array.fromAsync(inBatches(failing(), { gatherMs: 1, maxItems: 10, session }))
+  const reading = Array.fromAsync(gatherBatches(failing(), { gatherMs: 1, maxItems: 10, session }))
   expect(await reading.catch((error: unknown) => error)).toMatchObject({ message: 'the engine went away' })
 })

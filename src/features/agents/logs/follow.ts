@@ -1,4 +1,4 @@
-import type { LogLine } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { RuntimeLogLine } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { endWith } from '../../../core/concurrency/end-with.ts'
@@ -21,7 +21,7 @@ const BYTES_PER_SECOND = 256 * 1024
 type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** What of a batch is stored, and how many lines are not. */
-type Ration = (lines: readonly LogLine[]) => number
+type Ration = (lines: readonly RuntimeLogLine[]) => number
 
 /**
  * Stores what an agent writes, from where the last stored line ends, until it is removed or `signal` aborts. `clean` makes
@@ -40,7 +40,7 @@ export async function followAgent(
   try {
     let before = findCursor(deps.db, agentId)
     const lines = deps.runtimes.runtimeOf(agent).followLogs(agentId, { after: before, signal: session.signal })
-    for await (const batch of inBatches(lines, { gatherMs: GATHER_MS, maxItems: MAX_LINES, session })) {
+    for await (const batch of gatherBatches(lines, { gatherMs: GATHER_MS, maxItems: MAX_LINES, session })) {
       for (const { lines: kept, after } of toParts(batch, ration(batch), clean())) {
         const cursor = { before, after }
         if (!(await write(deps.db, (tx) => appendLines(tx, agentId, kept, cursor)))) return
@@ -56,7 +56,7 @@ export async function followAgent(
  * What is stored of a batch, some lines at a time, so that nobody waits long for their turn to write. The newest `keep`
  * lines: what comes after a flood is more telling than its beginning.
  */
-function* toParts(batch: readonly LogLine[], keep: number, clean: (text: string) => string) {
+function* toParts(batch: readonly RuntimeLogLine[], keep: number, clean: (text: string) => string) {
   const dropped = batch.length - keep
   const [first, last] = [batch[0], batch.at(-1)]
   if (!first || !last) return
@@ -97,7 +97,7 @@ type BatchOptions = { gatherMs: number; maxItems: number; session: AbortControll
  * What comes within `gatherMs` of an item comes together with it. A window with `maxItems` is full: nothing more is taken
  * from `items` until it is over, so a flood waits at its source.
  */
-export async function* inBatches<T>(items: AsyncIterable<T>, options: BatchOptions): AsyncGenerator<T[], void> {
+export async function* gatherBatches<T>(items: AsyncIterable<T>, options: BatchOptions): AsyncGenerator<T[], void> {
   const { gatherMs, maxItems, session } = options
   const iterator = items[Symbol.asyncIterator]()
   let next = iterator.next()

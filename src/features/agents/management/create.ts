@@ -7,7 +7,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { findPlan, PLANS, type Plan, PREMIUM_MODEL } from '../../accounts/plans/plans.ts'
 import { joinOrRequest, waitForOutcome } from '../deployments/request.ts'
 import { requestOperation } from '../operations/operations.ts'
-import { type CreateDeps, getAgent, insertAgent, tellOfAgent } from '../registry/agents.ts'
+import { type CreateDeps, getAgent, insertAgent, logAgentChange } from '../registry/agents.ts'
 import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import { changeSettings } from '../registry/config.ts'
 import {
@@ -43,7 +43,7 @@ export async function createAgent(
     if (!owner.isAdmin) requireAgentQuota(tx, owner, undefined)
     return insertPending(deps, tx, { ownerId: owner.id, name, settings })
   })
-  tellOfAgent(deps.log, principal, agent.id, 'created')
+  logAgentChange(deps.log, principal, agent.id, 'created')
   return agent
 }
 
@@ -65,7 +65,7 @@ export async function createAgentFor(
     requireAgentQuotaFor(tx, principal)
     return insertPending(deps, tx, { ownerId, name, settings })
   })
-  tellOfAgent(deps.log, principal, agent.id, 'created')
+  logAgentChange(deps.log, principal, agent.id, 'created')
   return agent
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../../../migrations/list.ts'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
-import { readPlace } from '../../../adapters/runtimes/process/place.ts'
+import { readInstanceLocation } from '../../../adapters/runtimes/process/place.ts'
 import { createProcessTable } from '../../../adapters/runtimes/process/table.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { lockDataDir } from '../../../db/instance-lock.ts'
@@ -11,8 +11,8 @@ import { migrate } from '../../../db/migrate.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { openWriteQueue, write } from '../../../db/write.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
-import { findObjection, findResidence, type Here, setResidence, settle } from './ownership.ts'
-import { adopt } from './takeover.ts'
+import { claimOwnership, findOwnership, findStandbyReason, type LocatedInstance, setOwnership } from './ownership.ts'
+import { takeOverAgents } from './takeover.ts'
 
 const clock = systemClock
 
@@ -29,15 +29,15 @@ function openCopies() {
     migrate(connection.sqlite, migrations)
     openWriteQueue(connection)
     onTestFinished(() => connection.close())
-    const here: Here = { place: readPlace(dataDir), databaseFile, instance }
+    const here: LocatedInstance = { place: readInstanceLocation(dataDir), databaseFile, instance }
     const { db } = connection
     return {
       db,
       here,
-      adopt: () => adopt({ db, clock, table: createProcessTable() }, here),
-      objection: () => findObjection(db, here),
+      adopt: () => takeOverAgents({ db, clock, table: createProcessTable() }, here),
+      objection: () => findStandbyReason(db, here),
       /** As after its folder was copied from that of `other`. */
-      isCopyOf: (other: Here) => write(db, (tx) => setResidence(tx, other, null)),
+      isCopyOf: (other: LocatedInstance) => write(db, (tx) => setOwnership(tx, other, null)),
     }
   }
 }
@@ -45,8 +45,8 @@ function openCopies() {
 test('the first to ask lives here; whoever does may say so again', async () => {
   const one = openCopies()('one')
   expect(one.objection()).toBeNull()
-  expect(await settle(one.db, one.here)).toBeNull()
-  expect(findResidence(one.db)).toMatchObject({ path: one.here.place.path, leftAt: null })
+  expect(await claimOwnership(one.db, one.here)).toBeNull()
+  expect(findOwnership(one.db)).toMatchObject({ path: one.here.place.path, leftAt: null })
   expect(await one.adopt()).toEqual({ original: null })
   expect(one.db.select().from(auditLog).all()).toEqual([])
 })
@@ -54,7 +54,7 @@ test('the first to ask lives here; whoever does may say so again', async () => {
 test('of copies of copies the one that adopted last has the agents, and every other one stands back', async () => {
   const copies = openCopies()
   const [one, two, three] = [copies('one'), copies('two'), copies('three')]
-  await settle(one.db, one.here)
+  await claimOwnership(one.db, one.here)
   for (const copy of [two, three]) await copy.isCopyOf(one.here)
   expect(two.objection()).toContain(`copy of the installation at ${one.here.place.path}`)
 
@@ -71,7 +71,7 @@ test('of copies of copies the one that adopted last has the agents, and every ot
 test('while any of those runs that had the agents, nobody else gets them', async () => {
   const copies = openCopies()
   const [one, two, three] = [copies('one'), copies('two'), copies('three')]
-  await settle(one.db, one.here)
+  await claimOwnership(one.db, one.here)
   for (const copy of [two, three]) await copy.isCopyOf(one.here)
   await two.adopt()
   const stop = lockDataDir(two.here.place.path)
@@ -102,7 +102,7 @@ test('an original on another machine, or one that is gone, cannot be told', asyn
 test('another installation at the old place is not told', async () => {
   const copies = openCopies()
   const [stranger, copy] = [copies('one', 'stranger'), copies('two')]
-  await settle(stranger.db, stranger.here)
+  await claimOwnership(stranger.db, stranger.here)
   await copy.isCopyOf(stranger.here)
   expect(await copy.adopt()).toMatchObject({ original: { isTold: false } })
   expect(stranger.objection()).toBeNull()

@@ -1,13 +1,19 @@
 import { expect, test } from 'bun:test'
-import type { Place } from '../../../adapters/runtimes/process/place.ts'
-import { describeStandingBack, judgeResidence, type Verdict } from './ownership.ts'
-import type { ResidenceRow } from './tables.ts'
+import type { InstanceLocation } from '../../../adapters/runtimes/process/place.ts'
+import { compareOwnership, describeStandby, type Verdict } from './ownership.ts'
+import type { OwnershipRow } from './tables.ts'
 
-const PLACE: Place = { machine: 'machine-1', boot: 'boot-1', path: '/srv/stead', volume: null, inode: '7' }
-const HOME: ResidenceRow = { id: 1, ...PLACE, databaseFile: '/srv/stead/stead.db', leftAt: null, ranContainersAt: null }
+const PLACE: InstanceLocation = { machine: 'machine-1', boot: 'boot-1', path: '/srv/stead', volume: null, inode: '7' }
+const HOME: OwnershipRow = { id: 1, ...PLACE, databaseFile: '/srv/stead/stead.db', leftAt: null, ranContainersAt: null }
 const VOLUME = '/var/lib/docker/volumes/stead/_data'
 
-type Case = [what: string, known: Partial<ResidenceRow>, here: Partial<Place>, isGone: boolean, verdict: Verdict]
+type Case = [
+  what: string,
+  known: Partial<OwnershipRow>,
+  here: Partial<InstanceLocation>,
+  isGone: boolean,
+  verdict: Verdict,
+]
 
 const CASES: Case[] = [
   ['the same place', {}, {}, false, 'home'],
@@ -41,16 +47,16 @@ const CASES: Case[] = [
 ]
 
 test.each(CASES)('%s', (_what, known, here, isGone, verdict) => {
-  expect(judgeResidence({ ...HOME, ...known }, { ...PLACE, ...here }, () => isGone)).toBe(verdict)
+  expect(compareOwnership({ ...HOME, ...known }, { ...PLACE, ...here }, () => isGone)).toBe(verdict)
 })
 
 test('it is told where the original is, and what ends the standing back', () => {
   const end = 'agents are left alone until stead adopt'
   const copy = { ...PLACE, path: '/srv/new' }
-  expect(describeStandingBack(HOME, copy)).toBe(`this is a copy of the installation at /srv/stead: ${end}`)
+  expect(describeStandby(HOME, copy)).toBe(`this is a copy of the installation at /srv/stead: ${end}`)
   const elsewhere = { ...PLACE, machine: 'machine-2', boot: 'boot-2' }
-  expect(describeStandingBack(HOME, elsewhere)).toContain('at /srv/stead on another machine: ')
-  expect(describeStandingBack({ ...HOME, volume: VOLUME }, copy)).toContain(`at /srv/stead (volume ${VOLUME}): `)
+  expect(describeStandby(HOME, elsewhere)).toContain('at /srv/stead on another machine: ')
+  expect(describeStandby({ ...HOME, volume: VOLUME }, copy)).toContain(`at /srv/stead (volume ${VOLUME}): `)
   const left = { ...HOME, path: '/srv/new', leftAt: new Date(0) }
-  expect(describeStandingBack(left, PLACE)).toBe(`the installation at /srv/new took the agents over: ${end}`)
+  expect(describeStandby(left, PLACE)).toBe(`the installation at /srv/new took the agents over: ${end}`)
 })

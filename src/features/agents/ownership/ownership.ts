@@ -1,10 +1,10 @@
 import { inArray, isNull } from 'drizzle-orm'
 import type { RuntimeName } from '../../../adapters/runtimes/contract/runtime.ts'
-import { findInstance, type Place } from '../../../adapters/runtimes/process/place.ts'
+import { findInstance, type InstanceLocation } from '../../../adapters/runtimes/process/place.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { agents } from '../registry/tables.ts'
-import { type ResidenceRow, residence } from './tables.ts'
+import { instanceOwnership, type OwnershipRow } from './tables.ts'
 
 /** `home`: this is the installation. `moved`: it is, and its folder was renamed. `copy`: another one is. */
 export type Verdict = 'home' | 'moved' | 'copy'
@@ -14,7 +14,7 @@ export type Verdict = 'home' | 'moved' | 'copy'
  * In containers the machine's id may be another one each time, so its present run will do, and the path may be the same
  * for everybody, so the volume counts as well.
  */
-export function judgeResidence(known: ResidenceRow, here: Place, isGone: () => boolean): Verdict {
+export function compareOwnership(known: OwnershipRow, here: InstanceLocation, isGone: () => boolean): Verdict {
   if (known.leftAt !== null) return 'copy'
   if (isSameMachine(known, here) && known.path === here.path && known.volume === here.volume) return 'home'
   const hasNoVolume = known.volume === null && here.volume === null
@@ -23,7 +23,7 @@ export function judgeResidence(known: ResidenceRow, here: Place, isGone: () => b
 }
 
 /** Why an installation stands back, in one sentence without its full stop. */
-export function describeStandingBack(known: ResidenceRow, here: Place): string {
+export function describeStandby(known: OwnershipRow, here: InstanceLocation): string {
   const volume = known.volume ? ` (volume ${known.volume})` : ''
   const where = `${known.path}${volume}${isSameMachine(known, here) ? '' : ' on another machine'}`
   const what = known.leftAt
@@ -33,53 +33,57 @@ export function describeStandingBack(known: ResidenceRow, here: Place): string {
 }
 
 /** Machines without an id are taken for the same. */
-export function isSameMachine(known: ResidenceRow, here: Place): boolean {
+export function isSameMachine(known: OwnershipRow, here: InstanceLocation): boolean {
   return known.machine === here.machine || isSameRun(known, here)
 }
 
-function isKnownMachine(known: ResidenceRow, here: Place): boolean {
+function isKnownMachine(known: OwnershipRow, here: InstanceLocation): boolean {
   return (known.machine !== null && known.machine === here.machine) || isSameRun(known, here)
 }
 
-function isSameRun(known: ResidenceRow, here: Place): boolean {
+function isSameRun(known: OwnershipRow, here: InstanceLocation): boolean {
   return known.boot !== null && known.boot === here.boot
 }
 
 /** Where an installation is and its database; `instance` is its id, which copies share. */
-export type Here = { place: Place; databaseFile: string; instance: string }
+export type LocatedInstance = { place: InstanceLocation; databaseFile: string; instance: string }
 
-export function findResidence(db: Db): ResidenceRow | null {
-  return db.select().from(residence).get() ?? null
+export function findOwnership(db: Db): OwnershipRow | null {
+  return db.select().from(instanceOwnership).get() ?? null
 }
 
 /** Why this installation must leave the agents alone; null when it is the one that they belong to, or the first to ask. */
-export function findObjection(db: Db, { place, instance }: Here): string | null {
-  const known = findResidence(db)
-  if (!known || judgeResidence(known, place, () => isGone(known, instance)) !== 'copy') return null
-  return describeStandingBack(known, place)
+export function findStandbyReason(db: Db, { place, instance }: LocatedInstance): string | null {
+  const known = findOwnership(db)
+  if (!known || compareOwnership(known, place, () => isGone(known, instance)) !== 'copy') return null
+  return describeStandby(known, place)
 }
 
 /**
  * Notes that the installation lives here unless something speaks against it: at its first start, after its folder was
  * renamed, and in each run of its machine. @returns why it must leave the agents alone, null when it need not.
  */
-export async function settle(db: Db, here: Here): Promise<string | null> {
-  const objection = findObjection(db, here)
-  if (objection === null) await write(db, (tx) => setResidence(tx, here, null))
+export async function claimOwnership(db: Db, here: LocatedInstance): Promise<string | null> {
+  const objection = findStandbyReason(db, here)
+  if (objection === null) await write(db, (tx) => setOwnership(tx, here, null))
   return objection
 }
 
 /** Writes where the installation lives, and with `leftAt` that this was another one until then. */
-export function setResidence(tx: Tx, { place, databaseFile }: Omit<Here, 'instance'>, leftAt: Date | null): void {
+export function setOwnership(
+  tx: Tx,
+  { place, databaseFile }: Omit<LocatedInstance, 'instance'>,
+  leftAt: Date | null,
+): void {
   const home = { ...place, databaseFile, leftAt }
-  tx.insert(residence)
+  tx.insert(instanceOwnership)
     .values({ id: 1, ...home })
-    .onConflictDoUpdate({ target: residence.id, set: home })
+    .onConflictDoUpdate({ target: instanceOwnership.id, set: home })
     .run()
 }
 
 /** Nothing, or another installation, is where this one was. */
-function isGone(known: ResidenceRow, instance: string): boolean {
+function isGone(known: OwnershipRow, instance: string): boolean {
   const found = findInstance(known.path)
   return found !== 'unknown' && found.id !== instance
 }
@@ -88,11 +92,11 @@ function isGone(known: ResidenceRow, instance: string): boolean {
 export function hasRunContainers(db: Db): boolean {
   const inContainer = inArray(agents.runtime, ['docker', 'swarm'])
   if (db.select({ id: agents.id }).from(agents).where(inContainer).limit(1).get()) return true
-  return Boolean(db.select({ since: residence.ranContainersAt }).from(residence).get()?.since)
+  return Boolean(db.select({ since: instanceOwnership.ranContainersAt }).from(instanceOwnership).get()?.since)
 }
 
 /** Records that this installation has run containers, when `runtime` does. */
-export function noteContainers(tx: Tx, runtime: RuntimeName, now: Date): void {
+export function recordContainerUse(tx: Tx, runtime: RuntimeName, now: Date): void {
   if (runtime === 'process') return
-  tx.update(residence).set({ ranContainersAt: now }).where(isNull(residence.ranContainersAt)).run()
+  tx.update(instanceOwnership).set({ ranContainersAt: now }).where(isNull(instanceOwnership.ranContainersAt)).run()
 }

@@ -6,7 +6,7 @@ import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
  * place is a copy. `leftAt` is when a copy took over: the row then tells where that is. `ranContainersAt` is
  * when the first agent ran in a container. See `Place` for the columns.
  */
-export const residence = sqliteTable(
+export const instanceOwnership = sqliteTable(
   'residence',
   {
     id: integer().primaryKey(),
@@ -21,4 +21,4 @@ export const residence = sqliteTable(
   },
   (table) => [check('residence_one', sql`${table.id} = 1`)],
 )
-export type ResidenceRow = typeof residence.$inferSelect
+export type OwnershipRow = typeof instanceOwnership.$inferSelect

@@ -10,14 +10,14 @@ import { lockDataDir } from '../../../db/instance-lock.ts'
 import { type Db, openDatabase } from '../../../db/open.ts'
 import { openWriteQueue, write } from '../../../db/write.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { findObjection, findResidence, type Here, isSameMachine, setResidence } from './ownership.ts'
-import type { ResidenceRow } from './tables.ts'
+import { findOwnership, findStandbyReason, isSameMachine, type LocatedInstance, setOwnership } from './ownership.ts'
+import type { OwnershipRow } from './tables.ts'
 
 /** `table` are the processes of this machine. */
 type AdoptDeps = { db: Db; clock: Clock; table: ProcessTable }
 
 /** `original` is null when the agents were this installation's anyway; `isTold` when it will stand back by itself. */
-export type Adoption = { original: { path: string; isTold: boolean } | null }
+export type Takeover = { original: { path: string; isTold: boolean } | null }
 
 /** Copies of copies of copies: more than this is a circle. */
 const MAX_ORIGINALS = 20
@@ -27,15 +27,15 @@ const MAX_ORIGINALS = 20
  * started again, and its agents that still run as processes are ended; one on another machine cannot be told.
  * @throws StartupError while the original runs, AppError `forbidden` when this user may not look whether it does.
  */
-export async function adopt({ db, clock, table }: AdoptDeps, here: Here): Promise<Adoption> {
-  const known = findResidence(db)
-  if (!known || findObjection(db, here) === null) {
-    await write(db, (tx) => setResidence(tx, here, null))
+export async function takeOverAgents({ db, clock, table }: AdoptDeps, here: LocatedInstance): Promise<Takeover> {
+  const known = findOwnership(db)
+  if (!known || findStandbyReason(db, here) === null) {
+    await write(db, (tx) => setOwnership(tx, here, null))
     return { original: null }
   }
-  const isTold = await tellOriginals(table, known, here, clock.now())
+  const isTold = await notifyOriginals(table, known, here, clock.now())
   await write(db, (tx) => {
-    setResidence(tx, here, null)
+    setOwnership(tx, here, null)
     const detail = { from: known.path }
     recordAudit(tx, { actor: 'cli', action: 'installation.adopted', target: here.place.path, detail }, clock.now())
   })
@@ -45,13 +45,18 @@ export async function adopt({ db, clock, table }: AdoptDeps, here: Here): Promis
 type Original = { unlock: () => void; path: string; databaseFile: string }
 
 /** All or none of them are told: who still runs keeps the agents. */
-async function tellOriginals(table: ProcessTable, known: ResidenceRow, here: Here, now: Date): Promise<boolean> {
+async function notifyOriginals(
+  table: ProcessTable,
+  known: OwnershipRow,
+  here: LocatedInstance,
+  now: Date,
+): Promise<boolean> {
   const originals: Original[] = []
   try {
     const isWhole = await lockOriginals(known, here, originals)
     for (const { path, databaseFile } of originals) {
-      await withDatabase(databaseFile, (db) => write(db, (tx) => setResidence(tx, here, now)))
-      await endAgents(join(path, 'agents'), table)
+      await withDatabase(databaseFile, (db) => write(db, (tx) => setOwnership(tx, here, now)))
+      await endAgentProcesses(join(path, 'agents'), table)
     }
     return isWhole
   } finally {
@@ -60,18 +65,18 @@ async function tellOriginals(table: ProcessTable, known: ResidenceRow, here: Her
 }
 
 /** One that left its agents to another names that in turn. @returns whether the last of them was found. */
-async function lockOriginals(known: ResidenceRow, here: Here, originals: Original[]): Promise<boolean> {
-  for (let next: ResidenceRow | null = known; next && next.path !== here.place.path; ) {
+async function lockOriginals(known: OwnershipRow, here: LocatedInstance, originals: Original[]): Promise<boolean> {
+  for (let next: OwnershipRow | null = known; next && next.path !== here.place.path; ) {
     if (originals.length === MAX_ORIGINALS || !isReachable(next, here)) return false
-    const { path, databaseFile }: ResidenceRow = next
+    const { path, databaseFile }: OwnershipRow = next
     originals.push({ unlock: lockOriginal(path), path, databaseFile })
-    const before: ResidenceRow | null = await withDatabase(databaseFile, async (db) => findResidence(db))
+    const before: OwnershipRow | null = await withDatabase(databaseFile, async (db) => findOwnership(db))
     next = before?.leftAt ? before : null
   }
   return true
 }
 
-function isReachable(original: ResidenceRow, { place, instance }: Here): boolean {
+function isReachable(original: OwnershipRow, { place, instance }: LocatedInstance): boolean {
   if (!isSameMachine(original, place) || original.volume !== place.volume) return false
   const found = findInstance(original.path)
   if (found === 'unknown') {
@@ -107,7 +112,7 @@ const STOP_MS = 30_000
  * Ends the agents that run as processes in the folder of an installation which has given them away: they would hold the
  * ports that the same agents get elsewhere. Whoever calls this holds the installation.
  */
-export async function endAgents(processes: string, table: ProcessTable): Promise<void> {
+export async function endAgentProcesses(processes: string, table: ProcessTable): Promise<void> {
   const ids = existsSync(processes) ? readdirSync(processes) : []
   await Promise.all(
     ids.map(async (id) => {

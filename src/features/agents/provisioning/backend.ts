@@ -8,10 +8,10 @@ import type { Idempotency } from '../../../http/idempotency.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent } from '../registry/agents.ts'
-import { listChannels } from '../registry/config.ts'
+import { listTokenChannels } from '../registry/config.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { findContainer, type OrderDeps, provisionForTenant, type Vouched } from './provision.ts'
+import { findContainerStatus, type OrderDeps, provisionForTenant, type Vouched } from './provision.ts'
 import { Provisioned, ProvisionOrder } from './schemas.ts'
 
 export type ProvisioningBackendDeps = OrderDeps & {
@@ -46,7 +46,7 @@ export function provisioningBackend(deps: ProvisioningBackendDeps) {
       const agent = once.made
         ? getAgent(deps.db, principal, once.made)
         : await provisionForTenant(deps, principal, c.req.valid('json'), vouched)
-      const container = await findContainer(deps.runtimes, agent)
+      const container = await findContainerStatus(deps.runtimes, agent)
       return c.json({ ...toProvisioned(deps, agent), ...(container && { container }) })
     },
   )
@@ -64,7 +64,7 @@ function readVouched(c: Context): Vouched {
 }
 
 function toProvisioned(deps: ProvisioningBackendDeps, agent: AgentRow): Provisioned {
-  const { telegram, discord, whatsapp } = listChannels(deps.sealer, agent)
+  const { telegram, discord, whatsapp } = listTokenChannels(deps.sealer, agent)
   const baseUrl = deps.aiProviderUrls[agent.aiProvider === 'google' ? 'gemini' : agent.aiProvider] ?? null
   return {
     success: true,

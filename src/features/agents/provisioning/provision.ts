@@ -60,7 +60,7 @@ export async function provisionForTenant(
 }
 
 /** What the runtime calls the state of a container; undefined when it cannot be asked. */
-export async function findContainer(
+export async function findContainerStatus(
   runtimes: Pick<Runtimes, 'runtimeOf'>,
   agent: AgentRow,
 ): Promise<{ name: string; status: string } | undefined> {

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import { orAborted } from '../../../core/concurrency/or-aborted.ts'
 import { AppError } from '../../../core/errors.ts'
 import { isSameSecret, type Sealer } from '../../../core/secrets.ts'

@@ -6,7 +6,6 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { createBroadcast } from '../../../adapters/runtimes/contract/events.ts'
-import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import {
   type AgentState,
   engineUnavailable,
@@ -14,9 +13,10 @@ import {
   type Runtime,
   type RuntimeEvent,
 } from '../../../adapters/runtimes/contract/runtime.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/agents.ts'
-import { AgentEvent, WebAgentList } from '../registry/schemas.ts'
+import { AgentStatusEvent, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { followDowns } from './follow-downs.ts'
 import { createReconciler } from './reconcile.ts'
@@ -184,7 +184,7 @@ test('GET /api/agents/:id/events: one that ended and answers again before anybod
   for await (const { data } of readEvents(
     await world.web.request('/api/agents/ada-1/events', { headers: world.cookie }),
   )) {
-    const { status, error } = AgentEvent.parse(JSON.parse(data))
+    const { status, error } = AgentStatusEvent.parse(JSON.parse(data))
     told.push(error === null ? status : `${status}: ${error}`)
     if (told.length === 1) world.happens('died', 'running')
     if (told.length === 3) break

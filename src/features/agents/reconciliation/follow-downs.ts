@@ -9,7 +9,7 @@ import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
-import { type HealthDeps, toEndpoint } from '../deployments/health.ts'
+import { type HealthDeps, toInspectedEndpoint } from '../deployments/health.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { markDown, markUp, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
@@ -148,7 +148,7 @@ async function checkLiveness(deps: FollowDownsDeps, agent: AgentRow): Promise<Li
   try {
     const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
     if (inspection?.state !== 'running') return { reason: describeEnd(inspection) }
-    return (await deps.gateway.isLive(toEndpoint(deps.sealer, agent, inspection))) ? 'up' : 'silent'
+    return (await deps.gateway.isLive(toInspectedEndpoint(deps.sealer, agent, inspection))) ? 'up' : 'silent'
   } catch (error) {
     if (error instanceof AppError) return 'unknown'
     throw error

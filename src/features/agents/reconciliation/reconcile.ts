@@ -227,7 +227,7 @@ async function putAside({ snapshotDir }: OperationDeps, runtime: Runtime, id: st
  * Listens to the runtimes until `signal` aborts and compares each agent that something happened to with its row. One that
  * died is the watchdog's business.
  */
-export async function watchAgents(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+export async function reconcileOnEvents(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   for await (const { id } of watchAgentEvents(deps, signal)) await reconcileAgent(deps, id, new Map())
 }
 
@@ -248,5 +248,5 @@ export function followDownsJob(deps: FollowDownsDeps): RepeatingJob {
 }
 
 export function watchJob(deps: ReconcileDeps): RepeatingJob {
-  return { name: 'agents.watch', everyMs: WATCH_AGAIN_MS, run: (signal) => watchAgents(deps, signal) }
+  return { name: 'agents.watch', everyMs: WATCH_AGAIN_MS, run: (signal) => reconcileOnEvents(deps, signal) }
 }

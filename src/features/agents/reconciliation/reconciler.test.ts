@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
-import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
 import type { AgentState, Inspection, Runtime, RuntimeEvent } from '../../../adapters/runtimes/contract/runtime.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
-import { createReconciler, watchAgents } from './reconcile.ts'
+import { createReconciler, reconcileOnEvents } from './reconcile.ts'
 
 type Seen = { state: AgentState; host?: string }
 type TestPlatform = ReturnType<typeof testPlatform>
@@ -108,7 +108,7 @@ test('an event of a runtime that the agent is not in wakes nobody', async () => 
   const world = testPlatform({ runtime })
   await addAgent(world, 'ada')
   await write(world.platform.db, (tx) => tx.update(agents).set({ runtime: 'process' }).run())
-  await watchAgents(world.platform, new AbortController().signal)
+  await reconcileOnEvents(world.platform, new AbortController().signal)
   expect(asked).toEqual([])
 })
 
@@ -137,7 +137,7 @@ test('an event of the engine moves the row to the machine where the agent is now
     insertAgent({ clock: world.clock, sealer: world.platform.sealer }, tx, { ...row, status: 'running' })
     tx.update(agents).set({ port: 20_001 }).where(eq(agents.id, 'bo')).run()
   })
-  await watchAgents(world.platform, new AbortController().signal)
+  await reconcileOnEvents(world.platform, new AbortController().signal)
   const host = world.platform.db.select({ host: agents.host }).from(agents).where(eq(agents.id, 'ada')).get()?.host
   expect(host).toBe('10.0.0.7')
   expect(asked).toEqual(['deploy ada'])

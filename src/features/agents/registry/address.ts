@@ -1,4 +1,4 @@
-import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import { openTokens } from './agents.ts'
 import type { AgentRow } from './tables.ts'
@@ -15,7 +15,7 @@ export function toUrl(id: string, addresses: AgentAddresses): string {
 }
 
 /** The origin of whatever pages the agent serves, as browsers name it. */
-export function toOrigin(id: string, addresses: AgentAddresses): string {
+export function toAgentOrigin(id: string, addresses: AgentAddresses): string {
   return toWebsocketUrl(id, addresses).replace(/^ws/, 'http')
 }
 
@@ -34,6 +34,6 @@ export function findEndpoint(sealer: Sealer, agent: AgentRow): AgentEndpoint | n
 }
 
 /** As `findEndpoint`, of an agent that can be spoken to: it runs, or it sleeps and is woken by the gateway. Null for others. */
-export function findAddress(sealer: Sealer, agent: AgentRow): AgentEndpoint | null {
+export function findReachableEndpoint(sealer: Sealer, agent: AgentRow): AgentEndpoint | null {
   return agent.status === 'running' || agent.status === 'sleeping' ? findEndpoint(sealer, agent) : null
 }

@@ -154,7 +154,7 @@ export const personalAgents: PersonalList = {
 }
 
 /** One line for what became of an agent at somebody's request: `agent stopped`. */
-export function tellOfAgent(log: Log, principal: Principal, agentId: string, what: string): void {
+export function logAgentChange(log: Log, principal: Principal, agentId: string, what: string): void {
   const by = principal.kind === 'user' ? principal.user.id : principal.kind
   log.info({ requestId: currentRequestId(), agentId, by }, `agent ${what}`)
 }

@@ -57,10 +57,10 @@ export function findWebhookUrl(sealer: Sealer, agent: AgentRow): string | null {
   return openSecrets(sealer, agent).webhookUrl ?? null
 }
 
-export type AgentSettings = { environment: Record<string, string>; secrets: Record<string, string> }
+export type SpecSettings = { environment: Record<string, string>; secrets: Record<string, string> }
 
 /** What an agent's settings add to its spec. `AI_PROVIDER` says whose the provider key is, so it comes only with one. */
-export function agentSettings(sealer: Sealer, agent: AgentRow): AgentSettings {
+export function agentSettings(sealer: Sealer, agent: AgentRow): SpecSettings {
   const plain = readPlain(agent)
   const secrets = toSecretFiles(openSecrets(sealer, agent))
   return {
@@ -109,7 +109,10 @@ export function listOwnerIds(agent: AgentRow, channel: string): string[] {
 }
 
 /** The channels through which an agent can be spoken to. */
-export function listChannels(sealer: Sealer, agent: AgentRow): Record<'telegram' | 'discord' | 'whatsapp', boolean> {
+export function listTokenChannels(
+  sealer: Sealer,
+  agent: AgentRow,
+): Record<'telegram' | 'discord' | 'whatsapp', boolean> {
   const { telegramToken, discordBotToken, whatsappToken } = openSecrets(sealer, agent)
   return {
     telegram: telegramToken !== undefined,

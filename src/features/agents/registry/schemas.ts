@@ -259,10 +259,10 @@ export type DeploymentStep = z.infer<typeof DeploymentStep>
  * One `status` event of `GET /api/agents/:id/events`. `error` says in one sentence why a deployment failed, `detail` what is
  * being done right now, such as how far an image has come.
  */
-export const AgentEvent = z.object({
+export const AgentStatusEvent = z.object({
   status: AgentStatus,
   step: DeploymentStep.nullable(),
   error: z.string().nullable(),
   detail: z.string().nullish(),
 })
-export type AgentEvent = z.infer<typeof AgentEvent>
+export type AgentStatusEvent = z.infer<typeof AgentStatusEvent>

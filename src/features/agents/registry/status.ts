@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
-import type { AgentEvent, Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { AgentRuntimeEvent, Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { type AgentRow, agents } from './tables.ts'
@@ -63,7 +63,7 @@ export function markUp(tx: Tx, agentId: string): void {
 export async function* watchAgentEvents(
   { db, runtimes }: { db: Db; runtimes: Pick<Runtimes, 'watch'> },
   signal: AbortSignal,
-): AsyncGenerator<AgentEvent> {
+): AsyncGenerator<AgentRuntimeEvent> {
   for await (const event of runtimes.watch(signal)) {
     const row = db.select({ runtime: agents.runtime }).from(agents).where(eq(agents.id, event.id)).get()
     if (row && (row.runtime === null || row.runtime === event.runtime)) yield event

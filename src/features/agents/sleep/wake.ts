@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
-import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { orAborted } from '../../../core/concurrency/or-aborted.ts'
@@ -11,14 +11,14 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { waitForHealthy } from '../deployments/health.ts'
 import { finishRotation } from '../deployments/rotate-token.ts'
-import { endIfUnwanted, type PlaceDeps, startOnFreePort, toLogged, toReason, toSeen } from '../deployments/start.ts'
+import { endIfUnwanted, type StartDeps, startOnFreePort, toLogged, toReason, toSeen } from '../deployments/start.ts'
 import type { AgentTurns } from '../operations/operations.ts'
-import { findAddress } from '../registry/address.ts'
+import { findReachableEndpoint } from '../registry/address.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { AgentActivity } from './sleep.ts'
 
-type WakeDeps = PlaceDeps & {
+type WakeDeps = StartDeps & {
   clock: Clock
   log: Log
   gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'endPairings'>
@@ -169,7 +169,7 @@ async function holdAwake(
   try {
     await orAborted(deps.wake(agentId), signal)
     const agent = findAgentRow(deps.db, agentId)
-    const awake = agent && findAddress(deps.sealer, agent)
+    const awake = agent && findReachableEndpoint(deps.sealer, agent)
     if (!awake) throw new AppError('conflict', 'Agent is not running', { code: 'AGENT_NOT_RUNNING' })
     return { awake, release }
   } catch (error) {

@@ -8,7 +8,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.t
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer } from '../../../../tests/harness/server.ts'
 import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
-import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { agentFolder } from '../../../adapters/runtimes/process/files.ts'
 import { write } from '../../../db/write.ts'
 import { SnapshotList } from '../deployments/schemas.ts'

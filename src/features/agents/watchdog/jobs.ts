@@ -15,7 +15,7 @@ import { findAgentRow } from '../registry/agents.ts'
 import { END_JOB } from './record.ts'
 import { hostFaults, watchdogEvents, watchdogHours, watchdogs } from './tables.ts'
 import { isOldHour } from './uptime.ts'
-import { type WatchDeps, watchAgents } from './watch.ts'
+import { runWatchdog, type WatchDeps } from './watch.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 3_600_000
@@ -28,7 +28,7 @@ export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): 
   return {
     name: 'watchdog',
     everyMs: SECOND_MS,
-    run: (signal) => watchAgents({ ...deps, repairAgent: repair }, signal),
+    run: (signal) => runWatchdog({ ...deps, repairAgent: repair }, signal),
   }
 }
 

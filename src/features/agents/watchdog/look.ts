@@ -6,11 +6,11 @@ import type { Log } from '../../../core/log.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { toEndpoint } from '../deployments/health.ts'
+import { toInspectedEndpoint } from '../deployments/health.ts'
 import type { AgentTurns } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import type { WatchdogEvent } from './next-state.ts'
+import type { WatchdogInput } from './next-state.ts'
 import { type Findings, findWatchdog, postponeCheck, type RecordDeps, recordEvents } from './record.ts'
 import type { WatchdogRow } from './tables.ts'
 
@@ -62,7 +62,7 @@ async function inspect({ runtimes, log }: LookDeps, agent: AgentRow): Promise<In
 
 async function isLive({ gateway, sealer }: LookDeps, agent: AgentRow, inspection: Inspection | null): Promise<boolean> {
   if (inspection?.state !== 'running') return false
-  return gateway.isLive(toEndpoint(sealer, agent, inspection))
+  return gateway.isLive(toInspectedEndpoint(sealer, agent, inspection))
 }
 
 /** The row as it is now, when it is still about the agent that was looked at. */
@@ -76,7 +76,7 @@ type Answer = { isHealthy: boolean; hasDied: boolean; now: number }
 
 function judge(before: WatchdogRow, inspection: Inspection | null, { isHealthy, hasDied, now: at }: Answer) {
   const { seen, crashes, isDown, isMisconfigured } = countCrashes(toSeen(before), inspection, hasDied)
-  const events: WatchdogEvent[] = []
+  const events: WatchdogInput[] = []
   if (crashes > 0) events.push({ type: 'crashed', at, count: crashes })
   if (isMisconfigured) events.push({ type: 'misconfigured', at })
   else if (isHealthy) events.push({ type: 'probed', at, isHealthy })

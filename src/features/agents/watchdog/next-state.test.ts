@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { newWatch, nextState, type Watch, type WatchdogEvent, type WatchdogRules, wantsRepair } from './next-state.ts'
+import { newWatch, nextState, type Watch, type WatchdogInput, type WatchdogRules, wantsRepair } from './next-state.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -14,7 +14,7 @@ const RULES: WatchdogRules = {
   repairsItself: true,
 }
 
-type Step = WatchdogEvent extends infer Event ? (Event extends { at: number } ? Omit<Event, 'at'> : never) : never
+type Step = WatchdogInput extends infer Event ? (Event extends { at: number } ? Omit<Event, 'at'> : never) : never
 const ok = { type: 'probed', isHealthy: true } as const
 const slow = { type: 'probed', isHealthy: false, isDown: false } as const
 const down = { type: 'probed', isHealthy: false, isDown: true } as const
@@ -31,7 +31,7 @@ function play(steps: [second: number, step: Step][], rules = RULES) {
   const told: string[] = []
   let hasGivenUp = false
   for (const [second, step] of steps) {
-    const event: WatchdogEvent = { ...step, at: second * SECOND }
+    const event: WatchdogInput = { ...step, at: second * SECOND }
     const transition = nextState(watch, event, rules)
     watch = transition.watch
     told.push(...transition.notices)

@@ -28,7 +28,7 @@ export type Watch = {
 }
 
 /** What can happen to an agent, at a time that never goes back. */
-export type WatchdogEvent = { at: number } & (
+export type WatchdogInput = { at: number } & (
   | { type: 'started' }
   | { type: 'stopped' }
   /** Nobody needs it: that it has no process is as it should be. */
@@ -78,7 +78,7 @@ export function newWatch(at: number): Watch {
 }
 
 /** The watchdog of Interface 3 with decisions 20 and 37: what becomes of `watch` when `event` happens. Pure. */
-export function nextState(watch: Watch, event: WatchdogEvent, rules: WatchdogRules): Transition {
+export function nextState(watch: Watch, event: WatchdogInput, rules: WatchdogRules): Transition {
   switch (event.type) {
     case 'started':
       return withoutNotice({ ...newWatch(event.at), state: 'starting' })

@@ -13,7 +13,7 @@ import {
   newWatch,
   nextState,
   type Transition,
-  type WatchdogEvent,
+  type WatchdogInput,
   type WatchdogNotice,
   type WatchdogRules,
   type WatchdogSettings,
@@ -52,7 +52,7 @@ export function recordEvents(
   deps: RecordDeps,
   tx: Tx,
   agent: AgentRow,
-  events: WatchdogEvent[],
+  events: WatchdogInput[],
   findings: Findings = {},
 ): WatchdogState {
   const now = deps.steady.now().getTime()
@@ -122,7 +122,7 @@ function checkOthersSoon({ watchdogSettings }: RecordDeps, tx: Tx, now: number):
     .run()
 }
 
-function probeOf(event: WatchdogEvent, before: WatchdogRow): Partial<WatchdogRow> {
+function probeOf(event: WatchdogInput, before: WatchdogRow): Partial<WatchdogRow> {
   const isUnprobed = event.type === 'started' || event.type === 'stopped' || event.type === 'slept'
   if (isUnprobed) return { lastProbeAt: null, lastProbeHealthy: null }
   if (before.state === 'repairing' && event.type === 'repair-ended')

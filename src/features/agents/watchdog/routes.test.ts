@@ -7,7 +7,7 @@ import type { Notification } from '../../accounts/notifications/schemas.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 import { watchdogHistoryJob } from './jobs.ts'
-import type { WatchdogEvent } from './next-state.ts'
+import type { WatchdogInput } from './next-state.ts'
 import { recordEvents } from './record.ts'
 import { AgentWatchdog } from './schemas.ts'
 import { watchdogEvents, watchdogs } from './tables.ts'
@@ -35,7 +35,7 @@ async function openAgent() {
     /** Lets an event happen `seconds` after the one before. */
     happen: (
       seconds: number,
-      event: WatchdogEvent extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never,
+      event: WatchdogInput extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never,
     ) => {
       clock.advance(seconds * 1000)
       return write(platform.db, (tx) => {

@@ -10,7 +10,7 @@ import { findAgentRow } from '../registry/agents.ts'
 import { watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { type LookDeps, lookAtAgent } from './look.ts'
-import { type WatchdogEvent, wantsRepair } from './next-state.ts'
+import { type WatchdogInput, wantsRepair } from './next-state.ts'
 import { type RecordDeps, recordEvents } from './record.ts'
 import { hostFaults, type WatchdogRow, watchdogs } from './tables.ts'
 
@@ -35,7 +35,7 @@ const RESUME_MS = 1000
  * Watches all agents until `signal` aborts, then waits for what is under way. Agents whose row is not `running`, and those
  * that somebody changes right now, are left alone.
  */
-export async function watchAgents(deps: WatchDeps, signal: AbortSignal): Promise<void> {
+export async function runWatchdog(deps: WatchDeps, signal: AbortSignal): Promise<void> {
   const watch = new Watchman(deps, signal)
   await Promise.all([watch.tickUntilStopped(), watch.followEvents()])
   await watch.settle()
@@ -123,7 +123,7 @@ class Watchman {
   }
 
   /** What the row of an agent says that the watchdog does not know yet. */
-  #findChange(agent: AgentRow, watchdog: WatchdogRow | null): WatchdogEvent | null {
+  #findChange(agent: AgentRow, watchdog: WatchdogRow | null): WatchdogInput | null {
     const at = this.#deps.steady.now().getTime()
     if (agent.status === 'provisioning' || agent.status === 'pending') return null
     if (agent.status === 'sleeping') return watchdog?.state === 'sleeping' ? null : { type: 'slept', at }
@@ -201,7 +201,7 @@ class Watchman {
   }
 
   /** Nothing is recorded of an agent that was started anew or stopped meanwhile, but that. */
-  async #record(seen: AgentRow, event: WatchdogEvent): Promise<WatchdogRow['state'] | null> {
+  async #record(seen: AgentRow, event: WatchdogInput): Promise<WatchdogRow['state'] | null> {
     return write(this.#deps.db, (tx) => {
       const agent = findAgentRow(tx, seen.id)
       const isSame = agent?.status === seen.status && agent.startedAt?.getTime() === seen.startedAt?.getTime()

@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { type RotateTokenDeps, replaceTokens, requireTellable } from '../../agents/deployments/rotate-token.ts'
+import { type RotateTokenDeps, replaceTokens, requireAnsweringEngine } from '../../agents/deployments/rotate-token.ts'
 import { toRequester } from '../../agents/operations/operations.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
@@ -159,7 +159,7 @@ function denyWhatIsGone(
 }
 
 function requireTellableAgent(deps: EndServerDeps, principal: Principal, agentId: string): Promise<void> {
-  return requireTellable(deps, getAgent(deps.db, principal, agentId))
+  return requireAnsweringEngine(deps, getAgent(deps.db, principal, agentId))
 }
 
 function endKnownToken(deps: EndServerDeps, tx: Tx, principal: Principal, { agentId, name }: McpServerRow): void {

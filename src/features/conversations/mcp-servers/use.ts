@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { McpClients } from '../../../adapters/mcp/client.ts'
 import { toAskedTool } from '../../../core/agents/asked-tool.ts'
 import { isTrustedTool, type McpResult, type McpTool } from '../../../core/agents/mcp.ts'
@@ -8,7 +8,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
-import { findAddress } from '../../agents/registry/address.ts'
+import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { claimApproval } from '../approvals/decide.ts'
 import type { CallRequest } from './schemas.ts'
@@ -106,7 +106,7 @@ export function tryTool(
 
 /** @throws AppError `conflict` AGENT_NOT_RUNNING. */
 function requireAddress({ db, sealer }: UseDeps, { agentId }: McpServerRow): AgentEndpoint {
-  const endpoint = findAddress(sealer, getAgent(db, { kind: 'operator' }, agentId))
+  const endpoint = findReachableEndpoint(sealer, getAgent(db, { kind: 'operator' }, agentId))
   if (endpoint) return endpoint
   const message = 'The agent starts this server, and is not running'
   throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })

@@ -1,11 +1,11 @@
-import type { AgentEndpoint } from '../../../adapters/gateways/endpoint.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
+import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { findAddress } from '../../agents/registry/address.ts'
+import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type StorageQuota, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
@@ -50,7 +50,7 @@ function requireRunning(
   agentId: string,
 ): { agent: AgentRow; endpoint: AgentEndpoint } {
   const agent = getAgent(deps.db, { kind: 'user', user }, agentId)
-  const endpoint = findAddress(deps.sealer, agent)
+  const endpoint = findReachableEndpoint(deps.sealer, agent)
   if (endpoint) return { agent, endpoint }
   const message = 'AGENT.md is a file of the agent, which is not running'
   throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })

@@ -1,7 +1,7 @@
 import { type AgentGateway, isNote } from '../../../adapters/gateways/gateway.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
-import { findAddress } from '../../agents/registry/address.ts'
+import { findReachableEndpoint } from '../../agents/registry/address.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 
 export type NoteDeps = { sealer: Sealer; gateway: Pick<AgentGateway, 'readNotes' | 'writeNote'> }
@@ -32,7 +32,7 @@ export function isNoteOf(agent: AgentRow, key: string): boolean {
 
 /** Replaces such a file; an empty text takes it away. @throws AppError `conflict` while the agent does not run, what the gateway throws. */
 export async function writeNote(deps: NoteDeps, agent: AgentRow, path: string, text: string): Promise<void> {
-  const endpoint = findAddress(deps.sealer, agent)
+  const endpoint = findReachableEndpoint(deps.sealer, agent)
   if (!endpoint) {
     const message = `${path} is a file of the agent, which is not running`
     throw new AppError('conflict', message, { code: 'AGENT_NOT_RUNNING' })
@@ -42,7 +42,7 @@ export async function writeNote(deps: NoteDeps, agent: AgentRow, path: string, t
 
 /** Null while they cannot be read. */
 async function readNotesOf(deps: NoteDeps, agent: AgentRow): Promise<Remembered[] | null> {
-  const endpoint = findAddress(deps.sealer, agent)
+  const endpoint = findReachableEndpoint(deps.sealer, agent)
   if (!endpoint) return null
   try {
     const notes = await deps.gateway.readNotes(endpoint)

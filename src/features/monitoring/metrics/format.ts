@@ -1,4 +1,4 @@
-import type { AgentStats } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { RuntimeStats } from '../../../adapters/runtimes/contract/runtime.ts'
 
 const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 const DECIMAL_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
@@ -11,7 +11,7 @@ const DAY_MS = 24 * HOUR_MS
 export const NOT_MEASURED = 'N/A'
 
 /** An agent's use as people and existing clients read it: `cpu` "12.5%", `memory` "100MiB / 1GiB", `network` "1.2kB / 3.4kB". */
-export function formatStats(stats: AgentStats) {
+export function formatStats(stats: RuntimeStats) {
   return {
     cpu: formatPercent(stats.cpuPercent),
     memory: `${formatBytes(stats.memoryBytes)} / ${formatBytes(stats.memoryLimitBytes)}`,

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, read } from '../../../../tests/harness/requests.ts'
-import { createNoRuntime } from '../../../adapters/runtimes/contract/no-runtime.ts'
-import { type AgentStats, agentNotRunning, type Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
+import { agentNotRunning, type Runtime, type RuntimeStats } from '../../../adapters/runtimes/contract/runtime.ts'
+import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
@@ -23,7 +23,7 @@ import { agentMetricHours, agentMetrics } from './tables.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 const GIGABYTE = 1024 ** 3
-const STATS: AgentStats = {
+const STATS: RuntimeStats = {
   cpuPercent: 10,
   memoryBytes: GIGABYTE / 4,
   memoryLimitBytes: GIGABYTE,
@@ -37,7 +37,7 @@ const STATS: AgentStats = {
 
 /** A platform whose runtime says of each agent what `use` says: figures, or an error. Noon of a Wednesday. */
 async function measured() {
-  const use = new Map<string, AgentStats | AppError>()
+  const use = new Map<string, RuntimeStats | AppError>()
   const runtime: Runtime = {
     ...createNoRuntime('process', 'Not in this test'),
     async stats(id) {

@@ -1,5 +1,5 @@
 import { and, count, desc, eq, gt, inArray, isNotNull, lt, max, sql } from 'drizzle-orm'
-import type { AgentStats } from '../../../adapters/runtimes/contract/runtime.ts'
+import type { RuntimeStats } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
@@ -25,7 +25,7 @@ const HOUR_DAYS = 35
 const SILENCE_MS = 150_000
 
 /** Null for an agent that is down though it should run. */
-type Sample = { agentId: string; stats: AgentStats | null }
+type Sample = { agentId: string; stats: RuntimeStats | null }
 type Counts = { messages: number; errors: number }
 
 /**

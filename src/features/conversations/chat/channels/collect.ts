@@ -1,9 +1,9 @@
-import type { AgentEvent } from '../../../../adapters/gateways/stream.ts'
+import type { AgentTurnEvent } from '../../../../adapters/gateways/stream.ts'
 import type { ChannelAnswer } from './record.ts'
 
 /** What an agent did in a turn that a job asked for: its text, and everything that the history keeps beside it. */
 export type CollectedAnswer = {
-  add(event: AgentEvent): void
+  add(event: AgentTurnEvent): void
   text(): string
   figures(): Pick<
     ChannelAnswer,

@@ -1,6 +1,6 @@
 import type { AgentGateway } from '../../../../adapters/gateways/gateway.ts'
 import { BrokenConnection } from '../../../../adapters/gateways/http.ts'
-import type { AgentEvent } from '../../../../adapters/gateways/stream.ts'
+import type { AgentTurnEvent } from '../../../../adapters/gateways/stream.ts'
 import { AppError } from '../../../../core/errors.ts'
 import type { Sealer } from '../../../../core/secrets.ts'
 import type { Db } from '../../../../db/open.ts'
@@ -30,7 +30,11 @@ const PASSING: ReadonlySet<string> = new Set(['running', 'sleeping', 'provisioni
  * up again by itself.
  * @throws AppError of the gateway, `conflict` TURN_INTERRUPTED for a turn that cannot be taken up again.
  */
-export async function* askAgent(deps: AskDeps, asked: Asked, signal: AbortSignal): AsyncGenerator<AgentEvent, void> {
+export async function* askAgent(
+  deps: AskDeps,
+  asked: Asked,
+  signal: AbortSignal,
+): AsyncGenerator<AgentTurnEvent, void> {
   let broken = new AppError('upstream_failed', 'The reply was interrupted when the service ended')
   if (asked.how === 'anew') {
     try {
@@ -50,7 +54,7 @@ async function* rejoin(
   asked: Asked,
   signal: AbortSignal,
   broken: AppError,
-): AsyncGenerator<AgentEvent, void> {
+): AsyncGenerator<AgentTurnEvent, void> {
   const endsAt = performance.now() + REJOIN_MS
   let next: 'join' | 'ask' = 'join'
   for (;;) {
@@ -77,7 +81,7 @@ async function* askAnew(
   deps: AskDeps,
   { turn, question }: Asked,
   signal: AbortSignal,
-): AsyncGenerator<AgentEvent, void> {
+): AsyncGenerator<AgentTurnEvent, void> {
   const history = listToldBefore(deps.db, question, turn.sessionKey)
   const { content: message, images } = tellWithAttachments(deps.db, question)
   const instructions = findInstructions(deps.db, question.sessionId)
@@ -86,7 +90,7 @@ async function* askAnew(
   yield* deps.gateway.streamTurn(endpointOf(deps, turn), request, signal)
 }
 
-async function* joinAgain(deps: AskDeps, { turn }: Asked, signal: AbortSignal): AsyncGenerator<AgentEvent, void> {
+async function* joinAgain(deps: AskDeps, { turn }: Asked, signal: AbortSignal): AsyncGenerator<AgentTurnEvent, void> {
   yield* deps.gateway.joinTurn(endpointOf(deps, turn), turn.id, signal)
 }
 
@@ -96,7 +100,7 @@ export function endpointOf(deps: Pick<AskDeps, 'db' | 'sealer'>, turn: TurnRow) 
 }
 
 /** An answer that comes from its beginning, without what is known of it already. */
-async function* beyond(log: TurnLog, events: AsyncIterable<AgentEvent>): AsyncGenerator<AgentEvent, void> {
+async function* beyond(log: TurnLog, events: AsyncIterable<AgentTurnEvent>): AsyncGenerator<AgentTurnEvent, void> {
   let known = log.end - log.startPosition
   for await (const event of events) {
     if (event.type === 'restart') {

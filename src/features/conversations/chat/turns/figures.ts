@@ -1,5 +1,5 @@
 import { and, eq, inArray, sum } from 'drizzle-orm'
-import type { AgentEvent } from '../../../../adapters/gateways/stream.ts'
+import type { AgentTurnEvent } from '../../../../adapters/gateways/stream.ts'
 import type { Db } from '../../../../db/open.ts'
 import { toCostUsd } from '../../../ai/usage/costs.ts'
 import { usageLogs } from '../../../ai/usage/tables.ts'
@@ -7,7 +7,7 @@ import type { ChatTurn } from '../schemas.ts'
 import type { TurnRow } from '../tables.ts'
 import type { TurnFigures } from './store.ts'
 
-type Figure = Extract<AgentEvent, { type: 'generation' | 'usage' | 'early_end' }>
+type Figure = Extract<AgentTurnEvent, { type: 'generation' | 'usage' | 'early_end' }>
 
 /** No turn has more calls of a model than that; an agent that names more is not believed. */
 const MAX_GENERATIONS = 500

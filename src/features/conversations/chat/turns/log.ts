@@ -1,4 +1,4 @@
-import type { ToolCall } from '../../../../adapters/gateways/stream.ts'
+import type { AgentToolCall } from '../../../../adapters/gateways/stream.ts'
 
 /**
  * What an agent does in a turn, as it is told to those who follow it. `restart` says that the agent took the turn up again
@@ -6,7 +6,7 @@ import type { ToolCall } from '../../../../adapters/gateways/stream.ts'
  */
 export type TurnEvent =
   | { type: 'text'; text: string }
-  | ({ type: 'tool' } & ToolCall)
+  | ({ type: 'tool' } & AgentToolCall)
   | { type: 'restart'; restarts: number }
 
 /** An event and the positions between which it stands. */
@@ -32,7 +32,7 @@ export type TurnLog = {
   /** The text alone. */
   text(): string
   /** The uses of tools alone. */
-  toolCalls(): ToolCall[]
+  toolCalls(): AgentToolCall[]
   /** Resolves once something stands after `position`, when the log is closed, or when `signal` aborts. */
   changed(position: number, signal: AbortSignal): Promise<void>
 }
@@ -111,7 +111,7 @@ function sizeOf(event: TurnEvent): number {
   return event.type === 'text' ? event.text.length : 1
 }
 
-function toToolCall({ type: _, ...call }: Extract<TurnEvent, { type: 'tool' }>): ToolCall {
+function toToolCall({ type: _, ...call }: Extract<TurnEvent, { type: 'tool' }>): AgentToolCall {
   return call
 }
 

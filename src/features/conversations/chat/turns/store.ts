@@ -1,5 +1,5 @@
 import { and, asc, eq, lt } from 'drizzle-orm'
-import type { ToolCall } from '../../../../adapters/gateways/stream.ts'
+import type { AgentToolCall } from '../../../../adapters/gateways/stream.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError, type ErrorKind } from '../../../../core/errors.ts'
 import { newId } from '../../../../core/ids.ts'
@@ -68,7 +68,12 @@ function dropBefore(tx: Tx, turnId: string, { start, restarts }: { start: number
     .run()
 }
 
-function keepToolCall(tx: Tx, turnId: string, start: number, { type: _, ...call }: { type: 'tool' } & ToolCall): void {
+function keepToolCall(
+  tx: Tx,
+  turnId: string,
+  start: number,
+  { type: _, ...call }: { type: 'tool' } & AgentToolCall,
+): void {
   tx.insert(chatToolCalls)
     .values({ turnId, start, ...call })
     .onConflictDoNothing()
@@ -76,7 +81,7 @@ function keepToolCall(tx: Tx, turnId: string, start: number, { type: _, ...call 
 }
 
 /** The uses of tools of a turn, with their positions. */
-export function listToolCalls(db: Db | Tx, turnId: string): (ToolCall & { start: number })[] {
+export function listToolCalls(db: Db | Tx, turnId: string): (AgentToolCall & { start: number })[] {
   return db
     .select()
     .from(chatToolCalls)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { AgentImage } from '../contract/agent-image.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
-import { openClawDriver } from './image.ts'
+import { openClawDriver } from './driver.ts'
 
 const GIGABYTE = 1024 ** 3
 const image: AgentImage = { reference: 'oc:1', id: 'sha256:1', kind: 'openclaw', version: '2026.9.4' }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { McpResult, McpTool } from '../../core/agents/mcp.ts'
 import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/list-of.ts'
-import type { AgentEndpoint } from './endpoint.ts'
-import { type Ask, Problem } from './http.ts'
+import { type AgentEndpoint, type Ask, Problem } from './http.ts'
 
-const AgentChannel = z.object({
+const BuiltInChannel = z.object({
   name: z.string(),
   connected: z.boolean(),
   since: z.string().nullable(),
@@ -16,7 +16,7 @@ const AgentChannel = z.object({
   pairings: listOf(z.object({ code: z.string(), id: z.string(), name: z.string(), expiresAt: z.string() })),
 })
 /** A messenger that an agent listens to; times are ISO 8601. `pairings` are strangers who wait for its owner. */
-export type AgentChannel = z.infer<typeof AgentChannel>
+export type BuiltInChannel = z.infer<typeof BuiltInChannel>
 
 const AgentSession = z.object({
   key: z.string(),
@@ -28,12 +28,12 @@ const AgentSession = z.object({
 export type AgentSession = z.infer<typeof AgentSession>
 const Sessions = z.object({ sessions: listOf(AgentSession) })
 
-const Channels = z.union([z.object({ channels: listOf(AgentChannel) }), Problem])
+const Channels = z.union([z.object({ channels: listOf(BuiltInChannel) }), Problem])
 const Decided = z.union([z.object({ id: z.string(), name: z.string() }), Problem])
 const Removed = z.union([z.object({ ok: z.literal(true) }), Problem])
 
 /** None of an agent of an earlier version, which has no such path. */
-export async function readChannels(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<AgentChannel[]> {
+export async function readChannels(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<BuiltInChannel[]> {
   const found = await ask(Channels, { endpoint, path: '/channels', timeoutMs }, [200, 404])
   return 'channels' in found ? found.channels : []
 }
@@ -69,4 +69,40 @@ export async function removePerson(
 function throwProblem(answer: object | z.infer<typeof Problem>): void {
   const problem = Problem.safeParse(answer).data?.error
   if (problem) throw new AppError(problem.type === 'conflict' ? 'conflict' : 'not_found', problem.message)
+}
+
+/** The agent may have to fetch the server first, and then gives a call a minute. */
+const TIMEOUT_MS = 130_000
+
+const Listed = z.union([z.object({ tools: listOf(McpTool) }), Problem])
+const Said = z.union([McpResult, Problem])
+
+/** A use of a tool of a server that the agent starts. */
+export type McpUse = { server: string; tool: string; arguments: Record<string, unknown> }
+
+/** What a server that the agent starts says that it has. @throws AppError `not_found`, `upstream_failed`. */
+export async function listBuiltInMcpTools(ask: Ask, endpoint: AgentEndpoint, server: string): Promise<McpTool[]> {
+  const call = { endpoint, path: `${toPath(server)}/tools`, timeoutMs: TIMEOUT_MS }
+  return requireAnswer(await ask(Listed, call, STATUSES)).tools
+}
+
+/** @throws AppError as `listMcpTools`. */
+export async function callBuiltInMcpTool(ask: Ask, endpoint: AgentEndpoint, use: McpUse): Promise<McpResult> {
+  const { server, ...body } = use
+  const headers = { 'content-type': 'application/json' }
+  const path = `${toPath(server)}/call`
+  const call = { endpoint, path, method: 'POST', headers, body: JSON.stringify(body), timeoutMs: TIMEOUT_MS }
+  return requireAnswer(await ask(Said, call, STATUSES))
+}
+
+const STATUSES = [200, 404, 502, 504]
+
+function toPath(server: string): string {
+  return `/mcp-servers/${encodeURIComponent(server)}`
+}
+
+function requireAnswer<Answer extends object>(answer: Answer | z.infer<typeof Problem>): Answer {
+  if (!('error' in answer)) return answer
+  const { type, message } = answer.error
+  throw new AppError(type === 'not_found' ? 'not_found' : 'upstream_failed', message)
 }

@@ -1,9 +1,32 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
-import { hasStatus, LABELS } from '../engine/engine.ts'
-import { look, type SwarmDeps } from './cluster.ts'
+import { hasStatus, LABELS, orNull } from '../engine/engine.ts'
+import { look, type SwarmRuntimeParts, toServiceName } from './cluster.ts'
 import type { SecretFile } from './spec.ts'
+import { untilReleased } from './waiting.ts'
+
+/** The network that an agent has for itself. */
+export async function makeNetwork(deps: SwarmRuntimeParts, id: string): Promise<void> {
+  const name = toServiceName(deps.instance, id)
+  const labels = { [LABELS.instance]: deps.instance, [LABELS.agent]: id }
+  try {
+    await deps.engine.change((docker, abortSignal) =>
+      docker.createNetwork({ Name: name, Driver: 'overlay', CheckDuplicate: true, Labels: labels, abortSignal }),
+    )
+  } catch (error) {
+    // Of a deployment that a crash cut short.
+    if (!hasStatus(error, 409)) throw error
+  }
+}
+
+/** Removes it once the last task has let go of it. @throws AppError `internal` when none does. */
+export async function removeNetwork(deps: SwarmRuntimeParts, id: string): Promise<void> {
+  const network = toServiceName(deps.instance, id)
+  await untilReleased('network', () =>
+    deps.engine.change((docker, abortSignal) => orNull(docker.getNetwork(network).remove({ abortSignal }))),
+  )
+}
 
 const Secrets = z.array(z.object({ ID: z.string(), Spec: z.object({ Name: z.string() }) }))
 /** What Docker allows. */
@@ -15,7 +38,7 @@ const MAX_SECRET_BYTES = 500 * 1024
  * @throws AppError `invalid` for what Docker does not take.
  */
 export async function keepSecrets(
-  deps: SwarmDeps,
+  deps: SwarmRuntimeParts,
   agentId: string,
   files: Readonly<Record<string, string>>,
 ): Promise<SecretFile[]> {
@@ -31,7 +54,7 @@ export async function keepSecrets(
 }
 
 /** Deletes the agent's secrets but those in `used`. One that some service still has stays for the next time. */
-export async function dropSecrets(deps: SwarmDeps, agentId: string, used: ReadonlySet<string>): Promise<void> {
+export async function dropSecrets(deps: SwarmRuntimeParts, agentId: string, used: ReadonlySet<string>): Promise<void> {
   const unused = (await listSecrets(deps, agentId)).filter(({ ID }) => !used.has(ID))
   await Promise.all(
     unused.map(({ ID }) =>
@@ -44,12 +67,12 @@ export async function dropSecrets(deps: SwarmDeps, agentId: string, used: Readon
   )
 }
 
-async function listSecrets(deps: SwarmDeps, agentId: string) {
+async function listSecrets(deps: SwarmRuntimeParts, agentId: string) {
   const filters = { label: [`${LABELS.instance}=${deps.instance}`, `${LABELS.agent}=${agentId}`] }
   return look(deps, async (docker) => Secrets.parse(await docker.listSecrets({ filters: JSON.stringify(filters) })))
 }
 
-async function createSecret(deps: SwarmDeps, agentId: string, name: string, content: string): Promise<string> {
+async function createSecret(deps: SwarmRuntimeParts, agentId: string, name: string, content: string): Promise<string> {
   const { id } = await deps.engine.change((docker) =>
     docker.createSecret({
       Name: name,
@@ -61,7 +84,7 @@ async function createSecret(deps: SwarmDeps, agentId: string, name: string, cont
 }
 
 /** Tells nothing of the value to who may only read names. */
-function toSecretName(deps: SwarmDeps, agentId: string, file: string, content: string): string {
+function toSecretName(deps: SwarmRuntimeParts, agentId: string, file: string, content: string): string {
   const parts = JSON.stringify([deps.instance, agentId, file, content])
   return `stead-${createHmac('sha256', deps.digestKey).update(parts).digest('hex').slice(0, 40)}`
 }

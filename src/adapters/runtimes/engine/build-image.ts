@@ -1,0 +1,262 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { open, readdir, readFile, realpath } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import type Docker from 'dockerode'
+import { type Pack, pack } from 'tar-stream'
+import { z } from 'zod'
+import { AppError } from '../../../core/errors.ts'
+import { VERSION } from '../../../core/version.ts'
+import { steadDriver } from '../contract/agent-image.ts'
+import { type Engine, hasStatus, orNull, toEngineError } from './engine.ts'
+import { readLines } from './events.ts'
+
+const DIGEST_LABEL = 'stead.contentDigest'
+/** Names the packs of an image, so that the image of the next version gets them too. */
+const PACKS_LABEL = 'stead.packs'
+const NO_PACKS = 'none'
+
+/** What an image is made of: nothing is made where the engine has one of this `digest` under the name. */
+export type ImageSource = { digest: string; packs: Packs; collect: () => Promise<ImageFile[]> }
+
+/**
+ * Makes the image `reference` of the built-in agent in an engine, without any registry. What had the name before goes,
+ * unless containers still are made from it.
+ * @returns its size in bytes, null when it was there.
+ * @throws AppError of `toAppError` when the engine refuses, `internal` {code: 'ENGINE_UNAVAILABLE'} when it is not there.
+ */
+export async function makeAgentImage(engine: Engine, reference: string, source: ImageSource): Promise<number | null> {
+  const inspect = () => engine.ask((docker) => orNull(docker.getImage(reference).inspect()))
+  const existing = await inspect()
+  if (existing?.Config.Labels?.[DIGEST_LABEL] === source.digest) return null
+  await importImage(engine, reference, source, await source.collect())
+  const made = await inspect()
+  if (!made) throw new AppError('internal', `The engine has lost the image ${reference}`)
+  if (existing && existing.RepoTags.length === 1) await removeUnused(engine, existing.Id)
+  return made.Size
+}
+
+/** Returns the packs of an image that `makeAgentImage` has made, null when the engine has no image of this name. */
+export async function findPacks(engine: Engine, reference: string): Promise<Packs | null> {
+  const image = await engine.ask((docker) => orNull(docker.getImage(reference).inspect()))
+  if (!image) return null
+  const named = image.Config.Labels?.[PACKS_LABEL]?.split(',') ?? []
+  return { shell: named.includes('shell'), python: named.includes('python') }
+}
+
+/** The names of the packs, as options of `agent-image` and in the label. */
+export function listPacks(packs: Packs): ('shell' | 'python')[] {
+  return (['shell', 'python'] as const).filter((name) => packs[name])
+}
+
+async function importImage(engine: Engine, reference: string, source: ImageSource, files: ImageFile[]): Promise<void> {
+  const archive = pack()
+  const at = reference.lastIndexOf(':')
+  const name = { repo: reference.slice(0, at), tag: reference.slice(at + 1) }
+  const importing = engine.change((docker: Docker) =>
+    docker.importImage(Readable.from(archive), { ...name, changes: toChanges(source) }),
+  )
+  fill(archive, files)
+  const stream = await importing.catch((error) => {
+    throw toEngineError(error)
+  })
+  for await (const line of readLines(stream)) {
+    const { error } = z.object({ error: z.string().optional() }).parse(JSON.parse(line))
+    if (error) throw new AppError('internal', `The engine does not take the image: ${error}`)
+  }
+}
+
+function fill(archive: Pack, files: ImageFile[]): void {
+  const folders = new Set(files.flatMap(({ name }) => parentsOf(name)))
+  for (const name of [...folders].sort()) archive.entry({ name: name.slice(1), type: 'directory', mode: 0o755 })
+  archive.entry({ name: 'tmp', type: 'directory', mode: 0o1777 })
+  archive.entry({ name: steadDriver.stateDir.slice(1), type: 'directory', mode: 0o700, uid, gid })
+  for (const file of files) {
+    const name = file.name.slice(1)
+    if ('linkname' in file) archive.entry({ name, type: 'symlink', linkname: file.linkname })
+    else archive.entry({ name, mode: file.mode ?? 0o644 }, file.content)
+  }
+  archive.finalize()
+}
+
+/** `/a/b/c` has `/a` and `/a/b`. */
+function parentsOf(path: string): string[] {
+  const parent = dirname(path)
+  return parent === '/' ? [] : [...parentsOf(parent), parent]
+}
+
+/** As lines of a Dockerfile. `docker build` would copy the whole image for each of them on some storage drivers. */
+function toChanges({ digest, packs }: ImageSource): string[] {
+  return [
+    `ENTRYPOINT ["${EXECUTABLE}", "agent"]`,
+    `USER ${steadDriver.user}`,
+    `WORKDIR ${steadDriver.stateDir}`,
+    `VOLUME ${steadDriver.stateDir}`,
+    `EXPOSE ${steadDriver.port}`,
+    `ENV HOST=0.0.0.0 PORT=${steadDriver.port} AGENT_DIR=${steadDriver.stateDir} HOME=${steadDriver.stateDir}`,
+    // For whoever runs it without a platform, which would look itself.
+    `HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=5 CMD ["${EXECUTABLE}", "agent", "--check"]`,
+    `LABEL stead.runtime=stead stead.runtimeVersion=${VERSION} ${DIGEST_LABEL}=${digest} ${PACKS_LABEL}=${listPacks(packs).join(',') || NO_PACKS}`,
+  ]
+}
+
+/** The image that had the name before, unless containers still are made from it. */
+async function removeUnused(engine: Engine, id: string): Promise<void> {
+  try {
+    await engine.change((docker) => docker.getImage(id).remove())
+  } catch (error) {
+    if (!hasStatus(error, 404, 409)) throw error
+  }
+}
+
+/** Where the program stands in the image. */
+export const EXECUTABLE = '/usr/local/bin/stead'
+const [uid = 0, gid = 0] = steadDriver.user.split(':').map(Number)
+
+const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
+const BUSYBOXES = ['/bin/busybox', '/usr/bin/busybox']
+
+/** What of this machine is packed for agents that may run commands. */
+export type Packs = { shell: boolean; python: boolean }
+
+/**
+ * All that `executable` needs to run as an agent: itself, the libraries of this machine that it is linked against,
+ * certificates, and the names of two users. `shell` adds this machine's static busybox, `python` its Python.
+ * @throws AppError `invalid` for what is no executable of Linux, and for what is to be packed and is not there.
+ */
+export async function collectImageFiles(executable: string, { shell, python }: Packs): Promise<ImageFile[]> {
+  const libraries = await listLibraries(executable)
+  const files = [
+    { name: EXECUTABLE, content: await readFile(executable), mode: 0o755 },
+    ...(await Promise.all(libraries.map(toFile))),
+    ...(existsSync(CERTIFICATES) ? [await toFile(CERTIFICATES)] : []),
+    ...(shell ? await collectShell() : []),
+    ...(python ? await collectPython() : []),
+    {
+      name: '/etc/passwd',
+      content: `root:x:0:0::/:/nowhere\nagent:x:${uid}:${gid}::${steadDriver.stateDir}:/nowhere\n`,
+    },
+    { name: '/etc/group', content: `root:x:0:\nagent:x:${gid}:\n` },
+    { name: '/etc/nsswitch.conf', content: 'hosts: files dns\n' },
+  ]
+  // The executable and Python share libraries.
+  return [...new Map(files.map((file) => [file.name, file])).values()]
+}
+
+/** Changes with what is packed: other packs, or other versions of them. */
+export async function digestPacks({ shell, python }: Packs): Promise<string> {
+  const programs = [...(shell ? BUSYBOXES : []), ...(python ? [PYTHON] : [])]
+  const hash = createHash('sha256')
+  for (const program of programs) if (existsSync(program)) hash.update(program).update(await readFile(program))
+  return hash.digest('hex')
+}
+
+/** A shell, and what it calls: all of them are one program. */
+async function collectShell(): Promise<ImageFile[]> {
+  const path = BUSYBOXES.find(existsSync)
+  if (path === undefined)
+    throw new AppError('invalid', '--shell packs a static busybox (busybox-static), and there is none here')
+  const content = await readFile(path)
+  // Linked against libraries that the image does not have, it would not start.
+  if (content.includes('/ld-linux') || content.includes('/ld-musl'))
+    throw new AppError('invalid', `${path} is not static`)
+  const names = (await runCommand(path, '--list')).split('\n').filter((name) => name !== '' && name !== 'busybox')
+  const links = names.map((name) => ({ name: `/bin/${name}`, linkname: 'busybox' }))
+  return [{ name: '/bin/busybox', content, mode: 0o755 }, ...links]
+}
+
+/** That of the distribution: what it is linked against is where every loader looks. */
+export const PYTHON = '/usr/bin/python3'
+/** Of the standard library: what needs a screen, tests, what installs, and what is other packages'. */
+const LEFT_OUT =
+  /^(__pycache__|test|tests|idlelib|tkinter|turtledemo|ensurepip|lib2to3|config-.*|(site|dist)-packages)$/
+
+/**
+ * This machine's Python with its standard library, and nothing of what else was installed for it.
+ * @throws AppError `invalid` where there is none.
+ */
+export async function collectPython(): Promise<ImageFile[]> {
+  if (!existsSync(PYTHON)) throw new AppError('invalid', `--python packs ${PYTHON}, and there is none here`)
+  const program = await realpath(PYTHON)
+  const library = (await runCommand(PYTHON, '-I', '-c', 'import sysconfig; print(sysconfig.get_path("stdlib"))')).trim()
+  const modules = await listModules(library)
+  const libraries = await listLibraries(
+    program,
+    modules.filter((path) => path.endsWith('.so')),
+  )
+  return [
+    { name: program, content: await readFile(program), mode: 0o755 },
+    ...(program === PYTHON ? [] : [{ name: PYTHON, linkname: basename(program) }]),
+    ...(await Promise.all([...libraries, ...modules].map(toFile))),
+  ]
+}
+
+async function listModules(folder: string): Promise<string[]> {
+  const entries = (await readdir(folder, { withFileTypes: true })).filter(({ name }) => !LEFT_OUT.test(name))
+  const found = await Promise.all(
+    entries.map((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return listModules(path)
+      // A link may lead to a package that is not installed.
+      return existsSync(path) ? [path] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** Loaded by name at run time by older C libraries, so that no list of needed libraries has them. */
+const RESOLVERS = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2']
+/** The loader that an executable of Linux names near its beginning; that of musl is its C library as well. */
+const LOADER = /\/[\w./-]*\/ld-(?:linux|musl)[\w.-]+/
+const HEAD_BYTES = 4096
+
+/** One entry of the image, under its path in there. */
+export type ImageFile = { name: string; mode?: number } & ({ content: string | Buffer } | { linkname: string })
+
+/**
+ * The libraries of this machine that `executable` and what it loads by itself are linked against, by the paths under which
+ * they are looked for; the loader tells them, on machines without `ldd` as well.
+ * @throws AppError `invalid` for what is no executable of Linux.
+ */
+export async function listLibraries(executable: string, loaded: readonly string[] = []): Promise<string[]> {
+  const loader = await readLoader(executable)
+  const outputs = await Promise.all([executable, ...loaded].map((file) => runCommand(loader, '--list', file)))
+  const needed = outputs.join('\n').split('\n').flatMap(readLibrary)
+  const folders = [...new Set(needed.map((path) => dirname(path)))]
+  const resolvers = RESOLVERS.flatMap((name) => folders.map((folder) => join(folder, name)).find(existsSync) ?? [])
+  return [...new Set([loader, ...needed, ...resolvers])]
+}
+
+/** Reads one line of the loader's list: `libc.so.6 => /lib/libc.so.6 (0x7f…)`, or without the name where both are the same. */
+function readLibrary(line: string): string[] {
+  const found = line.trim().split(' => ').at(-1) ?? ''
+  const end = found.indexOf(' (0x')
+  return found.startsWith('/') && end !== -1 ? [found.slice(0, end)] : []
+}
+
+async function readLoader(executable: string): Promise<string> {
+  const file = await open(executable)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    const [loader] = LOADER.exec(buffer.toString('latin1', 0, bytesRead)) ?? []
+    if (loader === undefined || !existsSync(loader))
+      throw new AppError('invalid', `${executable} does not run on this machine: agents in containers run on Linux`)
+    return loader
+  } finally {
+    await file.close()
+  }
+}
+
+/** A file of this machine under its own path, behind whatever links. */
+export async function toFile(path: string): Promise<ImageFile> {
+  return { name: path, content: await readFile(await realpath(path)), mode: path.includes('.so') ? 0o755 : 0o644 }
+}
+
+/** What a program writes. @throws Error when it fails. */
+export async function runCommand(...command: string[]): Promise<string> {
+  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
+  const output = await child.stdout.text()
+  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} failed`)
+  return output
+}
