@@ -11,12 +11,12 @@ export function describeRoutes(registered: readonly Registered[]): string[] {
   return listRoutes(registered).map(toLine).sort(byPortAndPath)
 }
 
-function toLine({ method, path, face, guards, endpoint }: DeclaredRoute): string {
+function toLine({ method, path, api, guards, endpoint }: DeclaredRoute): string {
   const options = SHOWN.flatMap((name) => {
     const value = endpoint?.[name]
     return value === undefined ? [] : [value === true ? name : `${name}=${value}`]
   })
-  return [method, path, face, guards.join('+') || 'public', ...options].join(' ')
+  return [method, path, api, guards.join('+') || 'public', ...options].join(' ')
 }
 
 function byPortAndPath(left: string, right: string): number {

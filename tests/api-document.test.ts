@@ -6,7 +6,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { readConfig } from '../src/core/config.ts'
 import { endpoint } from '../src/http/endpoint.ts'
-import type { BaseEnv, Face } from '../src/http/env.ts'
+import type { ApiName, BaseEnv } from '../src/http/env.ts'
 import { type ApiDocument, examplesOf } from '../src/server/api-document/document.ts'
 import { listRoutes } from '../src/server/api-document/routes.ts'
 import { createEmptyApp } from '../src/server/empty-app.ts'
@@ -14,43 +14,43 @@ import { requireDocumented } from './harness/documents/documented.ts'
 import { testPlatform } from './harness/platform.ts'
 import { TEST_ENDPOINT } from './harness/test-endpoint.ts'
 
-const FACES = ['web', 'backend', 'summarizer'] as const
+const API_NAMES = ['web', 'backend', 'summarizer'] as const
 const ROUTES = readFileSync(join(import.meta.dir, 'endpoints.txt'), 'utf8')
   .trim()
   .split('\n')
   .map(readRoute)
 
 function readRoute(line: string) {
-  const [method = '', path = '', face = '', guard = ''] = line.split(' ')
+  const [method = '', path = '', api = '', guard = ''] = line.split(' ')
   return {
     name: `${method} ${path}`,
     method: method.toLowerCase(),
     path: path.replaceAll(/:(\w+)/g, '{$1}'),
-    face,
+    api,
     guard,
   }
 }
 
-async function readDocument(face: Face): Promise<ApiDocument> {
-  const response = await testPlatform()[face].request('/openapi.json')
+async function readDocument(api: ApiName): Promise<ApiDocument> {
+  const response = await testPlatform()[api].request('/openapi.json')
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toBe('application/json')
   const document: unknown = await response.json()
   return document as ApiDocument
 }
 
-test.each(FACES)('GET /openapi.json: 200 with a valid OpenAPI 3.1 document on the %s port', async (face) => {
-  const validated = await new Validator().validate(await readDocument(face))
+test.each(API_NAMES)('GET /openapi.json: 200 with a valid OpenAPI 3.1 document on the %s port', async (api) => {
+  const validated = await new Validator().validate(await readDocument(api))
   expect(validated.errors ?? []).toEqual([])
   expect(validated.valid).toBe(true)
 })
 
-test.each(FACES)(
+test.each(API_NAMES)(
   'GET /openapi.json: every route of the %s port, each with a success, its errors, its way in',
-  async (face) => {
-    const { paths } = await readDocument(face)
+  async (api) => {
+    const { paths } = await readDocument(api)
     const wrong: string[] = []
-    for (const { method, path, guard } of ROUTES.filter((route) => route.face === face && !route.path.includes('*'))) {
+    for (const { method, path, guard } of ROUTES.filter((route) => route.api === api && !route.path.includes('*'))) {
       const operation = paths[path]?.[method]
       const statuses = Object.keys(operation?.responses ?? {})
       // `/mcp` says by 405 that it has no stream of its own.
@@ -60,7 +60,7 @@ test.each(FACES)(
       if (!hasSuccess || !isGuarded) wrong.push(`${method} ${path}: ${statuses.join(' ')}`)
     }
     expect(wrong).toEqual([])
-    const known = new Set(ROUTES.filter((route) => route.face === face).map(({ method, path }) => `${method} ${path}`))
+    const known = new Set(ROUTES.filter((route) => route.api === api).map(({ method, path }) => `${method} ${path}`))
     const listed = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     )
@@ -69,7 +69,7 @@ test.each(FACES)(
 )
 
 test('GET /openapi.json: every operation has a summary, verb first and at most ten words, and a known tag', async () => {
-  const documents = await Promise.all(FACES.map(readDocument))
+  const documents = await Promise.all(API_NAMES.map(readDocument))
   const wrong = documents.flatMap(({ paths, tags, 'x-tagGroups': groups }) =>
     Object.values(paths)
       .flatMap((methods) => Object.values(methods))

@@ -20,7 +20,7 @@ function withDocuments() {
   for (const [name, page] of pages) files.set(`/docs/${name}.html`, html(page))
   const app = createApp(testPlatform().platform, files)
   return async (path: string, init: RequestInit = {}) =>
-    app.fetch(new Request(`http://localhost:3000${path}`, init), { face: 'web', address: '203.0.113.7' })
+    app.fetch(new Request(`http://localhost:3000${path}`, init), { api: 'web', address: '203.0.113.7' })
 }
 
 test.each([

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import type { Face } from '../src/http/env.ts'
+import type { ApiName } from '../src/http/env.ts'
 import { INTERNAL_KEY, testPlatform } from './harness/platform.ts'
 import { bearer } from './harness/requests.ts'
 
-type Route = { method: string; path: string; face: Face; guard: string }
+type Route = { method: string; path: string; api: ApiName; guard: string }
 
 /** What every answer carries, whatever its status: the snapshot of all routes is one. */
 const HEADERS = {
@@ -27,20 +27,20 @@ const ROUTES = (await Bun.file(join(import.meta.dir, 'endpoints.txt')).text())
   .trim()
   .split('\n')
   .map((line): Route => {
-    const [method = '', path = '', face = '', guard = ''] = line.split(' ')
+    const [method = '', path = '', api = '', guard = ''] = line.split(' ')
     const filled = path.replace(/:\w+/g, 'something').replace('*', 'something')
-    return { method: method === 'ALL' ? 'GET' : method, path: filled, face: faceNamed(face), guard }
+    return { method: method === 'ALL' ? 'GET' : method, path: filled, api: apiNamed(api), guard }
   })
 
 test('every route, let in or not: the security headers, and never an Access-Control header', async () => {
   const { web, backend, summarizer, signIn } = testPlatform({ environment: { ADMIN_EMAILS: 'ada@example.com' } })
-  const faces = { web, backend, summarizer }
+  const apis = { web, backend, summarizer }
   expect(ROUTES.length).toBeGreaterThan(40)
-  for (const { method, path, face } of ROUTES) {
+  for (const { method, path, api } of ROUTES) {
     const { cookie } = await signIn(`${crypto.randomUUID()}@example.com`)
-    for (const credentials of [{}, face === 'backend' ? bearer(INTERNAL_KEY) : cookie]) {
+    for (const credentials of [{}, api === 'backend' ? bearer(INTERNAL_KEY) : cookie]) {
       const headers = { ...credentials, 'content-type': 'application/json', origin: 'http://localhost:3000' }
-      const response = await faces[face].request(path, { method, headers, ...(method !== 'GET' && { body: '{}' }) })
+      const response = await apis[api].request(path, { method, headers, ...(method !== 'GET' && { body: '{}' }) })
       const shown = Object.fromEntries(Object.keys(HEADERS).map((name) => [name, response.headers.get(name)]))
       expect({ method, path, ...shown }).toEqual({ method, path, ...HEADERS })
       expect(response.headers.get('x-request-id')).toBeTruthy()
@@ -51,11 +51,11 @@ test('every route, let in or not: the security headers, and never an Access-Cont
 
 test('every route: no origin is ever allowed, neither asked for nor in a preflight', async () => {
   const { web, backend, summarizer, signIn } = testPlatform()
-  const faces = { web, backend, summarizer }
+  const apis = { web, backend, summarizer }
   const { cookie } = await signIn()
-  for (const { method, path, face } of ROUTES) {
+  for (const { method, path, api } of ROUTES) {
     for (const origin of EVIL_ORIGINS) {
-      const preflight = await faces[face].request(path, {
+      const preflight = await apis[api].request(path, {
         method: 'OPTIONS',
         headers: {
           origin,
@@ -65,7 +65,7 @@ test('every route: no origin is ever allowed, neither asked for nor in a preflig
       })
       expect([path, origin, corsHeaders(preflight), preflight.ok]).toEqual([path, origin, [], false])
     }
-    const answer = await faces[face].request(path, { headers: { ...cookie, origin: 'https://evil.example' } })
+    const answer = await apis[api].request(path, { headers: { ...cookie, origin: 'https://evil.example' } })
     expect([path, corsHeaders(answer)]).toEqual([path, []])
   }
 })
@@ -74,7 +74,7 @@ function corsHeaders(response: Response): string[] {
   return [...response.headers.keys()].filter((name) => name.startsWith('access-control-'))
 }
 
-function faceNamed(name: string): Face {
+function apiNamed(name: string): ApiName {
   if (name === 'web' || name === 'backend' || name === 'summarizer') return name
   throw new Error(`endpoints.txt names no face: ${name}`)
 }

@@ -8,7 +8,7 @@ import { writeApiDocument } from '../../src/server/api-document/document.ts'
 import { listRoutes } from '../../src/server/api-document/routes.ts'
 import { createEmptyApp } from '../../src/server/empty-app.ts'
 
-const FACES = ['web', 'backend', 'summarizer'] as const
+const API_NAMES = ['web', 'backend', 'summarizer'] as const
 
 const DECLARATION = `import type { SteadClientOf, SteadClientOptions } from './options.d.ts'
 import type { paths as BackendPaths } from './backend.d.ts'
@@ -27,11 +27,11 @@ export async function writeClient(folder: string): Promise<void> {
   const { openapiTS, astToString } = await loadGenerator()
   const { routes } = createEmptyApp(readConfig({ DATA_DIR: folder }))
   const declared = listRoutes(routes)
-  for (const face of FACES) {
-    const document = await writeApiDocument(declared, face)
+  for (const api of API_NAMES) {
+    const document = await writeApiDocument(declared, api)
     // It reads JSON: what is written has no more than that.
     const types = await openapiTS(JSON.stringify(document), { silent: true })
-    await Bun.write(join(folder, `${face}.d.ts`), astToString(types.map(allowUndefined)))
+    await Bun.write(join(folder, `${api}.d.ts`), astToString(types.map(allowUndefined)))
   }
   const source = await Bun.file(join(import.meta.dir, '..', '..', 'web', 'api', 'stead-client.ts')).text()
   const code = new Bun.Transpiler({ loader: 'ts' }).transformSync(source)

@@ -2,7 +2,7 @@ import type { Tx } from '../db/open.ts'
 import type { Bodies } from './bodies/unfinished.ts'
 
 /** The three listeners; each calls the one app with its own face. */
-export type Face = 'web' | 'backend' | 'summarizer'
+export type ApiName = 'web' | 'backend' | 'summarizer'
 
 /** Who is signed in, as the database knows them now. `plan` is `free` for no plan. */
 export type SignedInUser = {
@@ -20,7 +20,7 @@ export type Principal = { kind: 'operator' } | { kind: 'user'; user: SignedInUse
 
 /** What a listener hands to `app.fetch` beside the request. */
 export type Bindings = {
-  face: Face
+  api: ApiName
   /** Address of the caller, proxies taken into account; null when there is no socket. */
   address: string | null
   /** Keeps a stream open past the server's idle timeout; with `stalledSeconds` until the client takes nothing for so long. */

@@ -29,7 +29,7 @@ export function frame(log: Log, options: { isHttps: boolean; noteRequest: NoteRe
     if (!shouldLog) return
     const ms = Math.round(performance.now() - startedAt)
     log.debug(
-      { requestId, face: c.env.face, method: c.req.method, path: c.req.path, status: c.res.status, ms },
+      { requestId, api: c.env.api, method: c.req.method, path: c.req.path, status: c.res.status, ms },
       'request',
     )
   }

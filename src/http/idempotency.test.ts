@@ -41,7 +41,7 @@ function openTestHouse(answer: Answering = (run) => Response.json({ run }, { sta
   const app = appOf(idempotency)
   const ask = (key: string | null, body: unknown = { amount: 1 }, { user = 'ada', path = '/pay', on = app } = {}) =>
     on.request(path, json('POST', body, { ...(key !== null && { 'idempotency-key': key }), 'x-test-user': user }), {
-      face: 'web',
+      api: 'web',
       address: null,
     })
   return {

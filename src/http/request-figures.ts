@@ -38,7 +38,7 @@ export function createRequestFigures(registry: Registry): NoteRequest {
   }
 
   function figuresOf(c: Context<BaseEnv>): RouteFigures {
-    const port = c.env.face
+    const port = c.env.api
     for (const matched of matchedRoutes(c)) {
       const known = byRoute.get(matched)
       if (known) return known

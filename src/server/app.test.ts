@@ -15,7 +15,7 @@ const FILES: Dashboard = new Map([
 function withDashboard() {
   const app = createApp(testPlatform().platform, FILES)
   return async (path: string, init: RequestInit = {}) =>
-    app.fetch(new Request(`http://localhost:3000${path}`, init), { face: 'web', address: '203.0.113.7' })
+    app.fetch(new Request(`http://localhost:3000${path}`, init), { api: 'web', address: '203.0.113.7' })
 }
 
 test.each(['/', '/agents', '/agents/', '/agents/ada.1', '/agents/ada-1/logs', '/login?x=1', '/index.html'])(
@@ -96,8 +96,8 @@ test.each([
   ['summarizer', '/api/health'],
   ['summarizer', '/backend/health'],
 ] as const)('POST on the %s port to %s: 404, for each port has its own routes', async (name, path) => {
-  const { face } = testPlatform()
-  const response = await face(name).request(path, json('POST', {}, bearer(INTERNAL_KEY)))
+  const { api } = testPlatform()
+  const response = await api(name).request(path, json('POST', {}, bearer(INTERNAL_KEY)))
   expect(response.status).toBe(404)
   expect(await response.json()).toEqual({ error: 'Not found' })
 })

@@ -24,7 +24,7 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   const app = new Hono<BaseEnv>({
     // Fixed paths stand beside parameters here, which Hono's faster router does not take: it would be tried at each start.
     router: receiveFirst(new FixedPathRouter()),
-    getPath: (request, options) => withFace(faceOf(options?.env), getPath(request)),
+    getPath: (request, options) => withApi(apiNameOf(options?.env), getPath(request)),
   })
   app.use(frame(log, { isHttps, noteRequest }))
   app.use(boundBodies(bodies))
@@ -53,11 +53,11 @@ function receiveFirst(router: Router<Route>): Router<Route> {
 }
 
 /** Hono knows the root of a mounted app without a slash at its end. */
-function withFace(face: string, path: string): string {
-  return path === '/' ? `/${face}` : `/${face}${path}`
+function withApi(api: string, path: string): string {
+  return path === '/' ? `/${api}` : `/${api}${path}`
 }
 
 /** Hono types the environment as unknown here; every listener passes `Bindings`. */
-function faceOf(env: unknown): string {
-  return typeof env === 'object' && env !== null && 'face' in env ? String(env.face) : 'web'
+function apiNameOf(env: unknown): string {
+  return typeof env === 'object' && env !== null && 'api' in env ? String(env.api) : 'web'
 }

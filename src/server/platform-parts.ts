@@ -19,7 +19,7 @@ import type { UnderWay } from '../features/monitoring/tracing/exposition.ts'
 import { createClonePaymentBooks } from '../features/payments/ledger/clone-payments.ts'
 import { createGrantCredits } from '../features/payments/ledger/credits.ts'
 import { createWallet } from '../features/payments/wallets/create.ts'
-import type { Face } from '../http/env.ts'
+import type { ApiName } from '../http/env.ts'
 import { gatewayOf } from './standby.ts'
 
 /** What differs between a server, a test and a command line: everything else is made here. */
@@ -38,7 +38,7 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
     webUrl: string
     webPort: number
     urlForAgents: (runtime: Runtime) => Promise<string>
-    countUnderWay: () => Record<Face, UnderWay>
+    countUnderWay: () => Record<ApiName, UnderWay>
   }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider

@@ -91,7 +91,7 @@ import { type Dashboard, dashboardWeb } from './dashboard.ts'
 import { gatewayPlugins } from './gateway-plugins.ts'
 import type { Platform } from './platform.ts'
 
-type WebFace = Hono<BaseEnv, BlankSchema, '/web'>
+type WebApi = Hono<BaseEnv, BlankSchema, '/web'>
 
 /** The web face: the public API and, behind it, the dashboard. One line a room. */
 export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Dashboard, documents: ApiDocuments) {
@@ -173,7 +173,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
 }
 
 /** Mounts administration and the overview. */
-function mountAdmin(app: WebFace, { admin, ai }: Platform): void {
+function mountAdmin(app: WebApi, { admin, ai }: Platform): void {
   app.route('/', administrationWeb(admin))
   app.route('/', oversightWeb(admin))
   app.route('/', logsWeb(admin))
@@ -185,7 +185,7 @@ function mountAdmin(app: WebFace, { admin, ai }: Platform): void {
 }
 
 /** The rooms of money, a line each as above. */
-function mountMoney(app: WebFace, { accounts, payments, conversations, webTools }: Platform): void {
+function mountMoney(app: WebApi, { accounts, payments, conversations, webTools }: Platform): void {
   const { owner } = accounts.guards
   app.route('/', billingWeb(payments))
   app.route('/', cardsWeb(payments))

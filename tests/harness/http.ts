@@ -27,16 +27,16 @@ export function testApp(mount: (routes: Hono<TestEnv>) => void, options: TestApp
     log,
     /** As a listener passes it on; `bindings` says who calls. */
     request: (path: string, init?: RequestInit, bindings: Partial<Bindings> = {}) =>
-      Promise.resolve(app.request(path, init, { face: 'web', address: '203.0.113.7', ...bindings })),
+      Promise.resolve(app.request(path, init, { api: 'web', address: '203.0.113.7', ...bindings })),
     /** The same for a request that came over a socket. */
     handle: (request: Request, bindings: Partial<Bindings> = {}) =>
-      app.fetch(request, { face: 'web', address: '127.0.0.1', ...bindings } satisfies Bindings),
+      app.fetch(request, { api: 'web', address: '127.0.0.1', ...bindings } satisfies Bindings),
     /** On a real port, for what only a socket shows. */
     listen: () =>
       Bun.serve({
         port: 0,
         hostname: '127.0.0.1',
-        fetch: (request) => app.fetch(request, { face: 'web', address: '127.0.0.1' } satisfies Bindings),
+        fetch: (request) => app.fetch(request, { api: 'web', address: '127.0.0.1' } satisfies Bindings),
       }),
   }
 }

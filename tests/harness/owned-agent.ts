@@ -37,7 +37,7 @@ export async function startOwnedAgent(
   let isDown = false
   const double = startPlatformDouble((request) => {
     if (isDown) return Response.json({ error: 'Starting' }, { status: 503 })
-    return app.fetch(request, { face: 'backend', address: '203.0.113.7' })
+    return app.fetch(request, { api: 'backend', address: '203.0.113.7' })
   })
   const { accessToken: platformToken, gatewayToken } = openTokens(owner.platform.sealer, agent.row)
   const own = { gatewayToken: tokenOf ? tokenOf(agent.row, owner.platform.sealer) : gatewayToken }

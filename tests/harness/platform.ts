@@ -19,7 +19,7 @@ import type { RunStead } from '../../src/features/admin/backups/run-backup.ts'
 import type { LogTail } from '../../src/features/admin/logs/log-tail.ts'
 import type { OpenProvider } from '../../src/features/ai/own-keys/own-keys.ts'
 import { NOTHING_UNDER_WAY } from '../../src/features/monitoring/tracing/exposition.ts'
-import type { Bindings, Face } from '../../src/http/env.ts'
+import type { ApiName, Bindings } from '../../src/http/env.ts'
 import { companionOf, SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
 import { createApp } from '../../src/server/app.ts'
 import { openMigrated } from '../../src/server/database.ts'
@@ -145,10 +145,10 @@ export function testPlatform(options: TestOptions = {}) {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  const face = (name: Face, bindings: Partial<Bindings> = {}) => ({
+  const api = (name: ApiName, bindings: Partial<Bindings> = {}) => ({
     request: async (path: string, init: RequestInit = {}) => {
       const request = new Request(`http://localhost:3000${path}`, init)
-      const response = await app.fetch(request, { face: name, address: '203.0.113.7', ...bindings })
+      const response = await app.fetch(request, { api: name, address: '203.0.113.7', ...bindings })
       await requireDocumented(app, name, request, response)
       return response
     },
@@ -160,11 +160,11 @@ export function testPlatform(options: TestOptions = {}) {
     config,
     clock,
     logLines,
-    web: face('web'),
-    backend: face('backend'),
-    summarizer: face('summarizer'),
+    web: api('web'),
+    backend: api('backend'),
+    summarizer: api('summarizer'),
     /** The backend as the web app calls it for a user, in-process. */
-    face,
+    api,
     /** Makes an account without a password and signs in; `cookie` is what a browser would send. */
     signIn: async (email = 'ada@example.com', plan: string | null = null) => {
       const user = await write(platform.db, (tx) =>

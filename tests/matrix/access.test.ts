@@ -1,26 +1,26 @@
 import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Face } from '../../src/http/env.ts'
+import type { ApiName } from '../../src/http/env.ts'
 import { type Caller, GUARDS, listCallers } from './callers.ts'
 import { type Expectation, ROUTES, type Target, toRequest } from './routes.ts'
 import { startRuntimeDouble } from './runtime-double.ts'
 import { openWorld, type Person, type World } from './world.ts'
 
-const FACES: Readonly<Record<string, Face>> = { web: 'web', backend: 'backend', summarizer: 'summarizer' }
+const API_NAMES: Readonly<Record<string, ApiName>> = { web: 'web', backend: 'backend', summarizer: 'summarizer' }
 const ENDPOINTS = readFileSync(join(import.meta.dir, '..', 'endpoints.txt'), 'utf8')
   .trim()
   .split('\n')
   .map(readLine)
 
 /** A line of `tests/endpoints.txt`. */
-type Endpoint = { key: string; method: string; path: string; port: Face; guard: string }
+type Endpoint = { key: string; method: string; path: string; port: ApiName; guard: string }
 
 function readLine(line: string): Endpoint {
   const [method = '', path = '', port = '', guard = ''] = line.split(' ')
-  const face = FACES[port]
-  if (!face) throw new Error(`No such port: ${line}`)
-  return { key: `${method} ${path} ${port}`, method, path, port: face, guard }
+  const api = API_NAMES[port]
+  if (!api) throw new Error(`No such port: ${line}`)
+  return { key: `${method} ${path} ${port}`, method, path, port: api, guard }
 }
 
 const double = startRuntimeDouble()

@@ -105,18 +105,18 @@ const inWorkspace = (route: string, query = ''): Expectation => ({
 const ORIGIN = 'https://git.example.com'
 
 /** Being ready is tried by a write. */
-const probes = (face: 'web' | 'backend' | 'summarizer'): Record<string, Expectation> => ({
-  [`GET /healthz ${face}`]: reached,
-  [`GET /openapi.json ${face}`]: reached,
-  [`GET /readyz ${face}`]: { status: 200, writes: true },
+const probes = (api: 'web' | 'backend' | 'summarizer'): Record<string, Expectation> => ({
+  [`GET /healthz ${api}`]: reached,
+  [`GET /openapi.json ${api}`]: reached,
+  [`GET /readyz ${api}`]: { status: 200, writes: true },
 })
 
 /** Events of agents; on the backend a wrong key is 401 (decisions, 1). */
-const undergroundRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => {
-  const refusal = face === 'backend' ? { refusal: () => 401 } : {}
+const undergroundRoutes = (api: 'web' | 'backend'): Record<string, Expectation> => {
+  const refusal = api === 'backend' ? { refusal: () => 401 } : {}
   return {
-    [`GET /api/underground/events ${face}`]: { status: 200, ...refusal },
-    [`POST /api/underground/events ${face}`]: {
+    [`GET /api/underground/events ${api}`]: { status: 200, ...refusal },
+    [`POST /api/underground/events ${api}`]: {
       names: AGENT,
       status: 201,
       creates: true,
@@ -131,10 +131,10 @@ const undergroundRoutes = (face: 'web' | 'backend'): Record<string, Expectation>
       }),
       ...refusal,
     },
-    [`GET /api/underground/splits ${face}`]: { status: 200, ...refusal },
+    [`GET /api/underground/splits ${api}`]: { status: 200, ...refusal },
     // The world has none.
-    [`GET /api/underground/splits/:id ${face}`]: { status: 404, path: () => '/api/underground/splits/1', ...refusal },
-    [`POST /api/underground/splits ${face}`]: {
+    [`GET /api/underground/splits/:id ${api}`]: { status: 404, path: () => '/api/underground/splits/1', ...refusal },
+    [`POST /api/underground/splits ${api}`]: {
       names: AGENT,
       // The world has no wallet either; the operator's split waits for one.
       status: ({ user }) => (user ? 404 : 200),
@@ -153,30 +153,30 @@ const undergroundRoutes = (face: 'web' | 'backend'): Record<string, Expectation>
 }
 
 /** Both faces serve the file explorer; the workspaces of the world hold `notes.txt` and no repository. */
-const browseRoutes = (face: 'web' | 'backend'): Record<string, Expectation> => ({
-  [`DELETE /api/browse/delete ${face}`]: { ...inWorkspace('delete', '&path=.git/x'), status: 400 },
-  [`GET /api/browse/download ${face}`]: inWorkspace('download', '&path=notes.txt'),
-  [`DELETE /api/browse/git-credentials ${face}`]: inWorkspace('git-credentials', `&origin=${ORIGIN}`),
-  [`PUT /api/browse/git-credentials ${face}`]: {
+const browseRoutes = (api: 'web' | 'backend'): Record<string, Expectation> => ({
+  [`DELETE /api/browse/delete ${api}`]: { ...inWorkspace('delete', '&path=.git/x'), status: 400 },
+  [`GET /api/browse/download ${api}`]: inWorkspace('download', '&path=notes.txt'),
+  [`DELETE /api/browse/git-credentials ${api}`]: inWorkspace('git-credentials', `&origin=${ORIGIN}`),
+  [`PUT /api/browse/git-credentials ${api}`]: {
     ...inWorkspace('git-credentials'),
     body: () => ({ origin: ORIGIN, username: 'bo', password: 'other' }),
   },
-  [`GET /api/browse/git-diff ${face}`]: { ...inWorkspace('git-diff'), status: 500 },
-  [`POST /api/browse/git-init ${face}`]: { ...inWorkspace('git-init'), status: 201 },
-  [`GET /api/browse/git-log ${face}`]: { ...inWorkspace('git-log'), status: 500 },
-  [`GET /api/browse/git-status ${face}`]: inWorkspace('git-status'),
-  [`POST /api/browse/git-sync ${face}`]: { ...inWorkspace('git-sync'), status: 500 },
-  [`POST /api/browse/mkdir ${face}`]: { ...inWorkspace('mkdir'), status: 201, body: () => ({ path: 'made' }) },
-  [`GET /api/browse/read ${face}`]: inWorkspace('read', '&path=notes.txt'),
-  [`POST /api/browse/rename ${face}`]: {
+  [`GET /api/browse/git-diff ${api}`]: { ...inWorkspace('git-diff'), status: 500 },
+  [`POST /api/browse/git-init ${api}`]: { ...inWorkspace('git-init'), status: 201 },
+  [`GET /api/browse/git-log ${api}`]: { ...inWorkspace('git-log'), status: 500 },
+  [`GET /api/browse/git-status ${api}`]: inWorkspace('git-status'),
+  [`POST /api/browse/git-sync ${api}`]: { ...inWorkspace('git-sync'), status: 500 },
+  [`POST /api/browse/mkdir ${api}`]: { ...inWorkspace('mkdir'), status: 201, body: () => ({ path: 'made' }) },
+  [`GET /api/browse/read ${api}`]: inWorkspace('read', '&path=notes.txt'),
+  [`POST /api/browse/rename ${api}`]: {
     ...inWorkspace('rename'),
     status: 400,
     body: () => ({ from: 'notes.txt', to: '.git/x' }),
   },
-  [`GET /api/browse/search ${face}`]: inWorkspace('search', '&q=canary&in=content'),
-  [`GET /api/browse/tree ${face}`]: inWorkspace('tree'),
-  [`POST /api/browse/upload ${face}`]: { ...inWorkspace('upload', '&path=new.txt'), status: 201 },
-  [`POST /api/browse/write ${face}`]: { ...inWorkspace('write'), body: () => ({ path: 'new.txt', content: 'x' }) },
+  [`GET /api/browse/search ${api}`]: inWorkspace('search', '&q=canary&in=content'),
+  [`GET /api/browse/tree ${api}`]: inWorkspace('tree'),
+  [`POST /api/browse/upload ${api}`]: { ...inWorkspace('upload', '&path=new.txt'), status: 201 },
+  [`POST /api/browse/write ${api}`]: { ...inWorkspace('write'), body: () => ({ path: 'new.txt', content: 'x' }) },
 })
 
 /** Of routes without a guard that answer only who is known all the same. */

@@ -30,7 +30,7 @@ import { scheduledRuns, scheduledTasks } from '../../src/features/conversations/
 import { swarmAnswers, swarmRuns, swarms } from '../../src/features/conversations/swarms/tables.ts'
 import { managedWallets, walletPayments } from '../../src/features/payments/wallets/tables.ts'
 import { gitCredentials } from '../../src/features/web-tools/browse/tables.ts'
-import type { Face } from '../../src/http/env.ts'
+import type { ApiName } from '../../src/http/env.ts'
 import { jobs } from '../../src/jobs/tables.ts'
 import { createApp } from '../../src/server/app.ts'
 import { requireDocumented } from '../harness/documents/documented.ts'
@@ -128,20 +128,20 @@ export async function openWorld(
     agentsBasePort,
     /** What no answer may hold, whoever asks: tokens, keys, hashes and sealed values. */
     secrets,
-    call: async (face: Face, path: string, init: RequestInit) => {
+    call: async (api: ApiName, path: string, init: RequestInit) => {
       const request = toLocal(path, init)
       // An address per request: the matrix shows far more wrong credentials than one address may.
       calls += 1
       const address = `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}`
-      const response = await app.fetch(request, { face, address })
-      await requireDocumented(app, face, request, response)
+      const response = await app.fetch(request, { api, address })
+      await requireDocumented(app, api, request, response)
       // Rows are put back, files are not: a repository that one caller made must not be there for the next.
       if (path.includes('git-init')) removeRepositories()
       return response
     },
     /** The same without a look at the answer, where what a request takes is measured. */
-    send: async (face: Face, path: string, init: RequestInit) =>
-      app.fetch(toLocal(path, init), { face, address: ADDRESS }),
+    send: async (api: ApiName, path: string, init: RequestInit) =>
+      app.fetch(toLocal(path, init), { api, address: ADDRESS }),
     /** Rows that have gone, come or changed. Not counted: an ended session, which goes with whoever shows it. */
     findChanges: (): string[] => {
       const changes = countChanges()

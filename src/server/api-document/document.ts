@@ -4,7 +4,7 @@ import type { ErrorKind } from '../../core/errors.ts'
 import { VERSION } from '../../core/version.ts'
 import { API_TAGS } from '../../http/api-tags.ts'
 import { partsOfBody, type ResponseBody, type ValidatedPart } from '../../http/endpoint.ts'
-import type { Face } from '../../http/env.ts'
+import type { ApiName } from '../../http/env.ts'
 import { statusOf } from '../../http/errors.ts'
 import { SESSION_COOKIE } from '../../http/sessions/cookie.ts'
 import { errorKindsOf, securityOf } from './refusals.ts'
@@ -54,7 +54,7 @@ const SECURITY_SCHEMES: Record<string, Schema> = {
   agentToken: { type: 'http', scheme: 'bearer', description: 'The platform token of an agent.' },
 }
 
-const DESCRIPTIONS: Readonly<Record<Face, string>> = {
+const DESCRIPTIONS: Readonly<Record<ApiName, string>> = {
   web: 'What the dashboard and users call: a session, or a key of their own.',
   backend: 'What services and agents call: the key of the operator, keys of users, tokens of agents.',
   summarizer: 'Pages as text.',
@@ -65,20 +65,20 @@ const DESCRIPTIONS: Readonly<Record<Face, string>> = {
  * `answers`. What belongs to the dashboard (`/*`) is no part of it. It is written in pieces: schemas take long, and other
  * requests are answered in between.
  */
-export async function writeApiDocument(routes: readonly DeclaredRoute[], face: Face): Promise<ApiDocument> {
+export async function writeApiDocument(routes: readonly DeclaredRoute[], api: ApiName): Promise<ApiDocument> {
   const schemas: Record<string, Schema> = {}
   const paths: ApiDocument['paths'] = {}
   const toSchema = (schema: z.ZodType, io: 'input' | 'output') => liftDefinitions(schema, io, schemas)
   schemas.Error = toSchema(ApiError, 'output')
   for (const [index, route] of routes.entries()) {
     if (index % ROUTES_AT_ONCE === 0) await setImmediate()
-    if (route.face !== face || route.path.includes('*')) continue
+    if (route.api !== api || route.path.includes('*')) continue
     const path = route.path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, path, toSchema) }
   }
   return {
     openapi: '3.1.0',
-    info: { title: `Stead, ${face}`, version: VERSION, description: DESCRIPTIONS[face] },
+    info: { title: `Stead, ${api}`, version: VERSION, description: DESCRIPTIONS[api] },
     ...toTags(paths),
     paths,
     components: { schemas, securitySchemes: SECURITY_SCHEMES },
@@ -89,7 +89,7 @@ type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema
 
 function toOperation(route: DeclaredRoute, path: string, toSchema: ToSchema): Operation {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
-  if (!route.endpoint) throw new Error(`${route.method} ${route.path} (${route.face}) has no endpoint declaration`)
+  if (!route.endpoint) throw new Error(`${route.method} ${route.path} (${route.api}) has no endpoint declaration`)
   const { summary, tag, bodyType, scope } = route.endpoint
   const parameters = [...toPathParameters(path), ...route.parts.flatMap((part) => toQueryParameters(part, toSchema))]
   const body = route.parts.find(({ target }) => target === 'json')

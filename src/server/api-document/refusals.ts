@@ -44,7 +44,7 @@ export function errorKindsOf(route: DeclaredRoute): ErrorKind[] {
   const isUnsafe = route.method !== 'GET'
   if (isUnsafe) add(BODY_ERRORS.filter((kind) => kind === 'too_large' || hasCheckedBody(route)))
   // CSRF protection of the session cookie.
-  if (isUnsafe && route.face === 'web') add(['forbidden'])
+  if (isUnsafe && route.api === 'web') add(['forbidden'])
   if (isUsersWrite(route)) add(['storage_full'])
   return [...kinds].sort()
 }
@@ -54,9 +54,9 @@ function hasCheckedBody(route: DeclaredRoute): boolean {
 }
 
 /** Mirrors `refuseWritesOnFullDisk`. */
-function isUsersWrite({ method, face, endpoint }: DeclaredRoute): boolean {
+function isUsersWrite({ method, api, endpoint }: DeclaredRoute): boolean {
   const isWrite = method !== 'GET' && method !== 'DELETE'
-  return isWrite && face !== 'summarizer' && !endpoint?.worksOnFullDisk
+  return isWrite && api !== 'summarizer' && !endpoint?.worksOnFullDisk
 }
 
 function admissionsOf({ method, path, guards }: DeclaredRoute): Admission[] {

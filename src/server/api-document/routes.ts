@@ -10,7 +10,7 @@ type Handler = Parameters<typeof findTargetHandler>[0]
 export type DeclaredRoute = {
   method: string
   path: string
-  face: string
+  api: string
   guards: string[]
   endpoint: Endpoint | undefined
   parts: ValidatedPart[]
@@ -33,12 +33,12 @@ export function listRoutes(registered: readonly Registered[]): DeclaredRoute[] {
 
 function describe({ method, path }: Registered, before: readonly Registered[]): DeclaredRoute {
   const targets = before.map(({ handler }) => findTargetHandler(handler))
-  const [, face = '', rest = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? []
+  const [, api = '', rest = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? []
   const descriptions = targets.map(descriptionOf)
   return {
     method,
     path: (rest || '/').replaceAll(/\{[^{}]*\}/g, ''),
-    face,
+    api,
     guards: [...new Set(descriptions.flatMap(({ guard }) => guard ?? []))].sort(),
     endpoint: targets.map(endpointOf).find((declaration) => declaration !== undefined),
     parts: descriptions.flatMap(({ validates }) => validates ?? []),

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { endpoint } from '../../http/endpoint.ts'
-import type { BaseEnv, Face } from '../../http/env.ts'
+import type { ApiName, BaseEnv } from '../../http/env.ts'
 import { limitRate } from '../../http/rate-limit.ts'
 import { writeApiDocument } from './document.ts'
 import { listRoutes, type Registered } from './routes.ts'
@@ -11,20 +11,20 @@ export type ApiDocuments = ReturnType<typeof createApiDocuments>
 
 /** The documents of the three faces as JSON, each written with the first request for it: a start costs nothing. */
 export function createApiDocuments(routes: () => readonly Registered[]) {
-  const written = new Map<Face, Promise<string>>()
+  const written = new Map<ApiName, Promise<string>>()
   return {
-    json(face: Face): Promise<string> {
-      const known = written.get(face)
+    json(api: ApiName): Promise<string> {
+      const known = written.get(api)
       if (known !== undefined) return known
-      const json = writeApiDocument(listRoutes(routes()), face).then((document) => JSON.stringify(document))
-      written.set(face, json)
+      const json = writeApiDocument(listRoutes(routes()), api).then((document) => JSON.stringify(document))
+      written.set(api, json)
       return json
     },
   }
 }
 
 /** `GET /openapi.json` of a face, for everybody: it tells what the interface is, and nothing of who uses it. */
-export function apiDocumentRoutes(documents: ApiDocuments, face: Face) {
+export function apiDocumentRoutes(documents: ApiDocuments, api: ApiName) {
   const app = new Hono<BaseEnv>()
   const limit = limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.')
 
@@ -34,7 +34,7 @@ export function apiDocumentRoutes(documents: ApiDocuments, face: Face) {
     limit,
     async (c) => {
       c.header('content-type', 'application/json')
-      return c.body(await documents.json(face))
+      return c.body(await documents.json(api))
     },
   )
 

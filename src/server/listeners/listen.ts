@@ -7,7 +7,7 @@ import { toListenError } from '../../core/listen-error.ts'
 import type { UnderWay } from '../../features/monitoring/tracing/exposition.ts'
 import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
 import { MAX_LARGE_BODY_BYTES } from '../../http/bodies/body.ts'
-import type { Face } from '../../http/env.ts'
+import type { ApiName } from '../../http/env.ts'
 import type { HostRule, HostVerdict } from '../../http/hosts.ts'
 import { createTunnels, type Reach } from '../agent-proxy.ts'
 import type { App } from '../app.ts'
@@ -15,7 +15,7 @@ import { type Door, openDoor } from './listener.ts'
 
 export type ListenOptions = {
   host: string
-  ports: Record<Face, number>
+  ports: Record<ApiName, number>
   trustedProxies: readonly string[]
   /** Which Host headers are served, on every door. */
   judgeHost: HostRule
@@ -27,22 +27,22 @@ export type ListenOptions = {
 export type ServedApps = { app: App; reach: Reach }
 
 export type Listeners = {
-  ports: Record<Face, number>
+  ports: Record<ApiName, number>
   /** As people write them; `localUrls` always lead to this machine. */
-  urls: Record<Face, string>
-  localUrls: Record<Face, string>
+  urls: Record<ApiName, string>
+  localUrls: Record<ApiName, string>
   /**
    * Opens one more door at `host`, the first of `ports` that is free there, which leads to `/v1/` of the backend and to
    * nothing else: agents in containers cannot come through the others. @throws AppError `internal` when that is impossible.
    */
   listenForAgents(host: string, ports: readonly number[]): number
   /** Of the three ports; agents that come by a door of their own are callers of the backend and not counted. */
-  countUnderWay(): Record<Face, UnderWay>
+  countUnderWay(): Record<ApiName, UnderWay>
   /** Refuses new connections and waits for requests under way, at most 10 s. */
   stop(): Promise<void>
 }
 
-const FACES = ['web', 'backend', 'summarizer'] as const
+const API_NAMES = ['web', 'backend', 'summarizer'] as const
 /** The app answers 413 by itself; this bound is for what never reaches it. */
 const MAX_BODY_BYTES = MAX_LARGE_BODY_BYTES + 64 * 1024
 /**
@@ -64,34 +64,34 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
   Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES })
   const stopping = new AbortController()
   const agentDoors: Door[] = []
-  const doors: Partial<Record<Face, Door>> = {}
+  const doors: Partial<Record<ApiName, Door>> = {}
   const allDoors = () => [...Object.values(doors), ...agentDoors]
   try {
-    for (const face of FACES) {
-      const place = { face, host: options.host }
-      doors[face] = openDoor(listenOn(getHouse, { ...place, port: options.ports[face] }, options, stopping.signal))
+    for (const api of API_NAMES) {
+      const place = { api, host: options.host }
+      doors[api] = openDoor(listenOn(getHouse, { ...place, port: options.ports[api] }, options, stopping.signal))
     }
   } catch (error) {
     for (const door of allDoors()) void door.end()
     throw error
   }
-  const ports = mapFaces((face) => doors[face]?.port ?? 0)
+  const ports = mapApis((api) => doors[api]?.port ?? 0)
   const shownHost =
     options.host === '127.0.0.1' || options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host
   const localHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host
   return {
     ports,
-    urls: mapFaces((face) => `http://${shownHost}:${ports[face]}`),
-    localUrls: mapFaces((face) => `http://${localHost}:${ports[face]}`),
+    urls: mapApis((api) => `http://${shownHost}:${ports[api]}`),
+    localUrls: mapApis((api) => `http://${localHost}:${ports[api]}`),
     listenForAgents(host, wantedPorts) {
-      const place = { face: 'backend', host, onlyBelow: '/v1/' } as const
+      const place = { api: 'backend', host, onlyBelow: '/v1/' } as const
       const listenAt = (port: number) =>
         listenOn(getHouse, { ...place, port }, { ...options, trustedProxies: [] }, stopping.signal)
       const door = openDoor(firstFree(wantedPorts, listenAt))
       agentDoors.push(door)
       return door.port
     },
-    countUnderWay: () => mapFaces((face) => doors[face]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
+    countUnderWay: () => mapApis((api) => doors[api]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
     async stop() {
       stopping.abort()
       // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
@@ -105,11 +105,11 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
 }
 
 /** `onlyBelow` is a path: every other one is not found. */
-type Place = { face: Face; host: string; port: number; onlyBelow?: string }
+type Place = { api: ApiName; host: string; port: number; onlyBelow?: string }
 
 function listenOn(
   getHouse: () => ServedApps | null,
-  { face, host, port, onlyBelow }: Place,
+  { api, host, port, onlyBelow }: Place,
   { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
   stopping: AbortSignal,
 ): Bun.Server<Tunnel> {
@@ -145,7 +145,7 @@ function listenOn(
         // Read as the app reads it, so that no spelling leads elsewhere.
         if (onlyBelow !== undefined && !getPath(request).startsWith(onlyBelow))
           return Response.json({ error: 'Not found' }, { status: 404 })
-        const agent = face === 'web' ? installation.reach.agentOf(hostHeader) : null
+        const agent = api === 'web' ? installation.reach.agentOf(hostHeader) : null
         if (agent) {
           const reached = installation.reach.answer(request, agent, {
             server,
@@ -156,7 +156,7 @@ function listenOn(
         }
         if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
         const answer = installation.app.fetch(request, {
-          face,
+          api,
           // Few requests ask, and finding it out costs as much as routing.
           get address() {
             return addressOf(received, server)
@@ -170,7 +170,7 @@ function listenOn(
       },
     })
   } catch (error) {
-    throw toListenError(error, host, port, `${face.toUpperCase()}_PORT`)
+    throw toListenError(error, host, port, `${api.toUpperCase()}_PORT`)
   }
 }
 
@@ -216,6 +216,6 @@ function firstFree<T>(ports: readonly number[], listenOn: (port: number) => T): 
   throw new AppError('internal', 'Agents have no way to reach the platform', {}, { cause })
 }
 
-function mapFaces<T>(toValue: (face: Face) => T): Record<Face, T> {
+function mapApis<T>(toValue: (api: ApiName) => T): Record<ApiName, T> {
   return { web: toValue('web'), backend: toValue('backend'), summarizer: toValue('summarizer') }
 }

@@ -19,14 +19,14 @@ const known = new WeakMap<object, Map<string, Documented>>()
  */
 export async function requireDocumented(
   app: Hono<BaseEnv>,
-  face: string,
+  api: string,
   request: Request,
   response: Response,
 ): Promise<void> {
-  const found = findRoute(app, face, request)
+  const found = findRoute(app, api, request)
   if (!found || response.status === 500) return
   const { route, statuses } = found
-  const name = `${route.method} ${route.path} (${face})`
+  const name = `${route.method} ${route.path} (${api})`
   const answer = route.endpoint?.responses[response.status]
   if (!route.endpoint) throw new Error(`${name} declares no responses`)
   if (answer === undefined && !statuses.has(response.status))
@@ -52,10 +52,10 @@ function isWhole(schema: z.core.$ZodType, body: unknown): boolean {
   return parsed.success && Bun.deepEquals(parsed.data, body)
 }
 
-function findRoute(app: Hono<BaseEnv>, face: string, request: Request): Documented | undefined {
+function findRoute(app: Hono<BaseEnv>, api: string, request: Request): Documented | undefined {
   const { pathname } = new URL(request.url)
   const method = request.method === 'HEAD' ? 'GET' : request.method
-  const path = pathname === '/' ? `/${face}` : `/${face}${pathname}`
+  const path = pathname === '/' ? `/${api}` : `/${api}${pathname}`
   // Those of other routes that match as well are sorted out when the first of them is described.
   const matched = app.router.match(method, path)[0].map(([[, registered]]) => registered satisfies Registered)
   const first = matched.find(({ handler }) => !isMiddleware(findTargetHandler(handler)))

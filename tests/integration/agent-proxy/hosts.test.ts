@@ -13,8 +13,8 @@ const ask = (url: string, path: string, ...hosts: string[]) =>
 
 test('each port serves the hosts of the settings and addresses, and answers 421 to any other', async () => {
   await using server = await startServer(SETTINGS)
-  for (const face of ['web', 'backend', 'summarizer'] as const) {
-    const statusOf = async (host: string) => (await ask(server.urls[face], HEALTH[face], host)).status
+  for (const api of ['web', 'backend', 'summarizer'] as const) {
+    const statusOf = async (host: string) => (await ask(server.urls[api], HEALTH[api], host)).status
     const ours = [
       'app.stead.example',
       'APP.stead.example.:443',
@@ -26,10 +26,10 @@ test('each port serves the hosts of the settings and addresses, and answers 421 
       'stead-1:3001',
       'host.docker.internal:3001',
     ]
-    for (const host of ours) expect([face, host, await statusOf(host)]).toEqual([face, host, 200])
+    for (const host of ours) expect([api, host, await statusOf(host)]).toEqual([api, host, 200])
     for (const host of ['evil.example', 'evil.example:3000', 'localhost.evil.example', '127.0.0.1.nip.io', '']) {
-      const answer = await ask(server.urls[face], HEALTH[face], host)
-      expect([face, host, answer.status]).toEqual([face, host, 421])
+      const answer = await ask(server.urls[api], HEALTH[api], host)
+      expect([api, host, answer.status]).toEqual([api, host, 421])
       expect(JSON.parse(answer.body)).toEqual({ error: 'Misdirected request' })
     }
   }
@@ -37,15 +37,15 @@ test('each port serves the hosts of the settings and addresses, and answers 421 
 
 test('two Host headers are 400 on each port, whatever they say; none at all is 400 but in HTTP/1.0', async () => {
   await using server = await startServer(SETTINGS)
-  for (const face of ['web', 'backend', 'summarizer'] as const) {
-    const url = server.urls[face]
-    expect((await ask(url, HEALTH[face], 'localhost', 'localhost')).status).toBe(400)
-    expect((await ask(url, HEALTH[face], 'localhost', 'evil.example')).status).toBe(400)
-    expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.1`, 'host: localhost', 'HOST: nas.lan'])).status).toBe(400)
-    expect((await ask(url, HEALTH[face])).status).toBe(400)
-    expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.0`])).status).toBe(200)
-    expect((await askRaw(url, [`GET ${HEALTH[face]} HTTP/1.0`, 'Host: evil.example'])).status).toBe(421)
-    expect((await askRaw(url, [`GET /x:aaa${HEALTH[face]} HTTP/1.0`])).status).toBe(404)
+  for (const api of ['web', 'backend', 'summarizer'] as const) {
+    const url = server.urls[api]
+    expect((await ask(url, HEALTH[api], 'localhost', 'localhost')).status).toBe(400)
+    expect((await ask(url, HEALTH[api], 'localhost', 'evil.example')).status).toBe(400)
+    expect((await askRaw(url, [`GET ${HEALTH[api]} HTTP/1.1`, 'host: localhost', 'HOST: nas.lan'])).status).toBe(400)
+    expect((await ask(url, HEALTH[api])).status).toBe(400)
+    expect((await askRaw(url, [`GET ${HEALTH[api]} HTTP/1.0`])).status).toBe(200)
+    expect((await askRaw(url, [`GET ${HEALTH[api]} HTTP/1.0`, 'Host: evil.example'])).status).toBe(421)
+    expect((await askRaw(url, [`GET /x:aaa${HEALTH[api]} HTTP/1.0`])).status).toBe(404)
     expect((await askRaw(url, ['CONNECT evil.example:99999 HTTP/1.0'])).status).toBe(404)
   }
 })

@@ -41,8 +41,8 @@ export async function openFiles(
     agent: join(platform.agentsFolder, agent.id, 'state', 'workspace'),
   }
   for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true })
-  const call = async (path: string, init: RequestInit, face: 'web' | 'backend' = 'backend'): Promise<Answer> => {
-    const response = await test[face].request(`/api/browse/${path}`, init)
+  const call = async (path: string, init: RequestInit, api: 'web' | 'backend' = 'backend'): Promise<Answer> => {
+    const response = await test[api].request(`/api/browse/${path}`, init)
     return { status: response.status, body: z.record(z.string(), z.unknown()).parse(await response.json()) }
   }
   return {

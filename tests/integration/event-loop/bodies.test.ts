@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeRoutes } from '../../../scripts/routes.ts'
-import type { Face } from '../../../src/http/env.ts'
+import type { ApiName } from '../../../src/http/env.ts'
 import { createApp } from '../../../src/server/app.ts'
 import { watchLoop } from '../../harness/speed/loop-hold.ts'
 import { measureSlowness } from '../../harness/speed/machine-speed.ts'
@@ -31,7 +31,7 @@ const SENDERS: Readonly<Record<string, string>> = {
 
 type Plain = Readonly<Record<string, unknown>>
 type Measured = { what: string; ms: number; status: number; isUsual: boolean }
-type Route = { key: string; method: string; path: string; face: Face; guard: string; maxBytes: number }
+type Route = { key: string; method: string; path: string; api: ApiName; guard: string; maxBytes: number }
 
 /**
  * Bodies as large as is allowed, of what parsers and checks are slow with, as JSON: to make them of objects would take longer
@@ -71,10 +71,10 @@ test(
 function listRoutes({ platform }: World): Route[] {
   return describeRoutes(createApp(platform, new Map()).routes).flatMap((line) => {
     const [method = '', path = '', port = '', guard = ''] = line.split(' ')
-    const face = port === 'backend' || port === 'summarizer' ? port : 'web'
+    const api = port === 'backend' || port === 'summarizer' ? port : 'web'
     const maxBytes = Number(/maxBodyBytes=(\d+)/.exec(line)?.[1] ?? MEGABYTE)
     return ['POST', 'PUT', 'PATCH'].includes(method)
-      ? [{ key: `${method} ${path} ${port}`, method, path, face, guard, maxBytes }]
+      ? [{ key: `${method} ${path} ${port}`, method, path, api, guard, maxBytes }]
       : []
   })
 }
@@ -99,7 +99,7 @@ async function measure(
     const { headers, ...init } = toRequest(route.method, plain)
     const all = { ...Object.fromEntries(new Headers(headers)), ...(await freshHeaders(world, caller)) }
     const watch = watchLoop()
-    const status = await sendBriefly(world, route.face, path, { ...init, body, headers: all })
+    const status = await sendBriefly(world, route.api, path, { ...init, body, headers: all })
     const { workMs } = watch.stop()
     const ms = workMs > LIMIT_MS ? workMs / measureSlowness() : workMs
     if (ms < best.ms) best = { ms, status }
@@ -108,9 +108,9 @@ async function measure(
 }
 
 /** @returns the status, 0 for an answer that does not come soon. */
-async function sendBriefly(world: World, face: Face, path: string, init: RequestInit): Promise<number> {
+async function sendBriefly(world: World, api: ApiName, path: string, init: RequestInit): Promise<number> {
   const leaving = new AbortController()
-  const response = await Promise.race([world.send(face, path, { ...init, signal: leaving.signal }), Bun.sleep(WAIT_MS)])
+  const response = await Promise.race([world.send(api, path, { ...init, signal: leaving.signal }), Bun.sleep(WAIT_MS)])
   leaving.abort()
   await response?.body?.cancel().catch(() => undefined)
   return response?.status ?? 0

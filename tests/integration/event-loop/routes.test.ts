@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeRoutes } from '../../../scripts/routes.ts'
-import type { Face } from '../../../src/http/env.ts'
+import type { ApiName } from '../../../src/http/env.ts'
 import { createApp } from '../../../src/server/app.ts'
 import { repeatingJobs } from '../../../src/server/jobs.ts'
 import { fillAgent, fillDatabase } from '../../harness/rows/large-database.ts'
@@ -94,7 +94,7 @@ const CALLERS: Readonly<Record<string, readonly string[]>> = {
   'planned-bearer': ['owner’s key'],
 }
 
-type Route = { key: string; method: string; path: string; face: Face; guard: string }
+type Route = { key: string; method: string; path: string; api: ApiName; guard: string }
 type Measured = Hold & { what: string; isOnce?: boolean }
 
 test(
@@ -144,8 +144,8 @@ function fillWorld({ people: { owner }, platform }: World, file: string): void {
 function listRoutes({ platform }: World): Route[] {
   const routes = describeRoutes(createApp(platform, new Map()).routes).map((line): Route => {
     const [method = '', path = '', port = '', guard = ''] = line.split(' ')
-    const face = port === 'backend' || port === 'summarizer' ? port : 'web'
-    return { key: `${method} ${path} ${port}`, method, path, face, guard }
+    const api = port === 'backend' || port === 'summarizer' ? port : 'web'
+    return { key: `${method} ${path} ${port}`, method, path, api, guard }
   })
   const order = ({ key, method }: Route) => {
     if (key in DESTROYS) return 2 + Object.keys(DESTROYS).indexOf(key)
@@ -167,10 +167,10 @@ async function measureRoute(world: World, route: Route, name: string, limitMs: n
     const init = toRequest(route.method, expectation.body?.({ id, owner: person, caller }))
     const hold = await measureUpTo(isDestroyed ? 1 : TRIES, limitMs, async () => {
       const headers = { ...Object.fromEntries(new Headers(init.headers)), ...(await freshHeaders(world, caller)) }
-      await drain(await world.send(route.face, path, { ...init, headers }))
+      await drain(await world.send(route.api, path, { ...init, headers }))
       if (route.method !== 'GET') await until('the end of all jobs', () => !world.hasDueJobs(), NEVER_MS)
     })
-    measured.push({ what: `${name}: ${route.method} ${path} ${route.face}`, isOnce: isDestroyed, ...hold })
+    measured.push({ what: `${name}: ${route.method} ${path} ${route.api}`, isOnce: isDestroyed, ...hold })
   }
   return measured
 }

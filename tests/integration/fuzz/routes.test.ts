@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Face } from '../../../src/http/env.ts'
+import type { ApiName } from '../../../src/http/env.ts'
 import { roundsOf } from '../../harness/rounds.ts'
 import { atMostMs } from '../../harness/speed/promised-times.ts'
 import { type Caller, GUARDS, listCallers } from '../../matrix/callers.ts'
@@ -26,7 +26,7 @@ const DOCUMENTED_500: readonly [route: RegExp, text: RegExp][] = [
 /** A stack, a path of the source, or the words of the database. */
 const INSIDES = /\n\s+at |\.ts:\d+|node_modules|\/src\/|SQLITE_|SqliteError|ZodError|TypeError|RangeError|SyntaxError/
 
-type Route = { key: string; method: string; path: string; face: Face; guard: string }
+type Route = { key: string; method: string; path: string; api: ApiName; guard: string }
 const ROUTE_LIST = readFileSync(join(import.meta.dir, '../..', 'endpoints.txt'), 'utf8')
   .trim()
   .split('\n')
@@ -35,7 +35,7 @@ const ROUTE_LIST = readFileSync(join(import.meta.dir, '../..', 'endpoints.txt'),
 function readRoute(line: string): Route {
   const [method = '', path = '', port = '', guard = ''] = line.split(' ')
   if (port !== 'web' && port !== 'backend' && port !== 'summarizer') throw new Error(`No such port: ${line}`)
-  return { key: `${method} ${path} ${port}`, method, path, face: port, guard }
+  return { key: `${method} ${path} ${port}`, method, path, api: port, guard }
 }
 
 test(
@@ -77,7 +77,7 @@ async function send(world: World, draft: Draft) {
   const target = toPath(world, route, draft, caller)
   const init = toInit(world, route, draft, caller)
   const startedAt = performance.now()
-  const response = await world.call(route.face, target, init)
+  const response = await world.call(route.api, target, init)
   const text = await readBody(response)
   const tookMs = performance.now() - startedAt
   const isDocumented = DOCUMENTED_500.some(

@@ -41,29 +41,29 @@ const REFUSED_BEFORE = {
 
 test.each(['web', 'backend', 'summarizer'] as const)(
   'every route of the %s API: 413 for a chunked body over its limit',
-  async (face) => {
+  async (api) => {
     const owner = await agentOwner({ environment: { ADMIN_EMAILS: 'ada@example.com' } }, 'network')
-    const { app, platform, face: open, cookie, agent } = owner
+    const { app, platform, api: open, cookie, agent } = owner
     const plan = { 'x-user-plan': 'network', 'x-billing-subscription-id': 'sub_1' }
-    const callers = face === 'web' ? [cookie] : [{ ...bearer(INTERNAL_KEY), ...plan }, agent.headers]
+    const callers = api === 'web' ? [cookie] : [{ ...bearer(INTERNAL_KEY), ...plan }, agent.headers]
     const routes = app.routes.filter(
       ({ method, path, handler }) =>
-        METHODS.includes(method) && path.startsWith(`/${face}/`) && !isMiddleware(findTargetHandler(handler)),
+        METHODS.includes(method) && path.startsWith(`/${api}/`) && !isMiddleware(findTargetHandler(handler)),
     )
-    const names = new Set(routes.map(({ method, path }) => `${method} ${path.slice(face.length + 1)}`))
+    const names = new Set(routes.map(({ method, path }) => `${method} ${path.slice(api.length + 1)}`))
     const others: string[] = []
     for (const [index, route] of [...names, 'POST /nowhere'].entries()) {
       const [method = '', path = ''] = route.split(' ')
       const ask = async (headers: Record<string, string>) => {
         const sent = { ...headers, 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
         const request = { method, headers: sent, body: largeBody() }
-        const api = open(face, { address: `2001:db8:0:${index}::1` })
-        return (await api.request(path.replaceAll(/:\w+/g, 'x'), request)).status
+        const target = open(api, { address: `2001:db8:0:${index}::1` })
+        return (await target.request(path.replaceAll(/:\w+/g, 'x'), request)).status
       }
       const statuses = await Promise.all(callers.map(ask))
       if (!statuses.includes(413)) others.push(`${statuses[0]} ${route}`)
     }
-    expect(others).toEqual(REFUSED_BEFORE[face])
+    expect(others).toEqual(REFUSED_BEFORE[api])
     expect(platform.accounts.bodies.bytesUnderWay()).toBe(0)
   },
 )
@@ -71,8 +71,8 @@ test.each(['web', 'backend', 'summarizer'] as const)(
 test('GET /healthz: 413 on each port when its content-length is over 1 MB', async () => {
   const { app } = testPlatform()
   const headers = { 'content-length': String(1024 * 1024 + 1) }
-  for (const face of ['web', 'backend', 'summarizer'] as const) {
+  for (const api of ['web', 'backend', 'summarizer'] as const) {
     const request = new Request('http://localhost/healthz', { headers })
-    expect((await app.fetch(request, { face, address: '127.0.0.1' })).status).toBe(413)
+    expect((await app.fetch(request, { api, address: '127.0.0.1' })).status).toBe(413)
   }
 })

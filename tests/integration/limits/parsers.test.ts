@@ -189,10 +189,10 @@ test('GET /: takes linear time for any Accept-Encoding and any path', async () =
     const run = unit.repeat(Math.ceil(SIZE / unit.length))
     const startedAt = performance.now()
     await app.fetch(new Request('http://localhost/', { headers: { 'accept-encoding': `x${run}x` } }), {
-      face: 'web',
+      api: 'web',
       address: '127.0.0.1',
     })
-    await app.fetch(new Request(`http://localhost/docs/${encodeURI(run)}`), { face: 'web', address: '127.0.0.1' })
+    await app.fetch(new Request(`http://localhost/docs/${encodeURI(run)}`), { api: 'web', address: '127.0.0.1' })
     const ms = performance.now() - startedAt
     if (ms > 2 * MAX_MS) slow.push(`${unit}: ${Math.round(ms)} ms`)
   }

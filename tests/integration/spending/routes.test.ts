@@ -5,7 +5,7 @@ import { count } from 'drizzle-orm'
 import { describeRoutes } from '../../../scripts/routes.ts'
 import { createHttpProvider } from '../../../src/adapters/models/http-provider.ts'
 import { usageLogs } from '../../../src/features/ai/usage/tables.ts'
-import type { Face } from '../../../src/http/env.ts'
+import type { ApiName } from '../../../src/http/env.ts'
 import { createApp } from '../../../src/server/app.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
 import { startVideoDouble } from '../../harness/doubles/video.ts'
@@ -64,7 +64,7 @@ const CALLERS: Readonly<Record<string, string>> = {
   'metrics-token': 'owner’s key',
 }
 
-type Route = { key: string; method: string; path: string; face: Face; guard: string }
+type Route = { key: string; method: string; path: string; api: ApiName; guard: string }
 
 test(
   'every route that buys something from somebody books each order through the one account, and those are all',
@@ -142,8 +142,8 @@ function watchOrders() {
 function listRoutes({ platform }: World): Route[] {
   return describeRoutes(createApp(platform, new Map()).routes).map((line) => {
     const [method = '', path = '', port = '', guard = ''] = line.split(' ')
-    const face = port === 'backend' || port === 'summarizer' ? port : 'web'
-    return { key: `${method} ${path} ${port}`, method, path, face, guard }
+    const api = port === 'backend' || port === 'summarizer' ? port : 'web'
+    return { key: `${method} ${path} ${port}`, method, path, api, guard }
   })
 }
 
@@ -158,7 +158,7 @@ async function buy(world: World, shop: ReturnType<typeof watchOrders>, route: Ro
   const init = toRequest(route.method, body ?? expectation.body?.({ id, owner, caller }))
   const headers = { ...Object.fromEntries(new Headers(init.headers)), ...caller.headers }
   const [ordered, before] = [shop.orders.length, countBooked(world)]
-  const response = await world.call(route.face, toPath(id), { ...init, headers })
+  const response = await world.call(route.api, toPath(id), { ...init, headers })
   await read(response, route.key in SPENDING)
   await world.idle()
   const booked = countBooked(world) - before

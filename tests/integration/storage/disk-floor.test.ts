@@ -40,11 +40,11 @@ describe('while the disk is below its floor', () => {
     const { platform, web, backend } = testPlatform({ environment: LOW })
     const writes = describeRoutes(createApp(platform, new Map()).routes)
       .map((line) => line.split(' '))
-      .filter(([method = '', , face]) => /^P/.test(method) && face !== 'summarizer')
-    for (const [method = '', path = '', face, , ...traits] of writes) {
-      const request = face === 'web' ? web.request : backend.request
+      .filter(([method = '', , api]) => /^P/.test(method) && api !== 'summarizer')
+    for (const [method = '', path = '', api, , ...traits] of writes) {
+      const request = api === 'web' ? web.request : backend.request
       const { status } = await request(path.replace(/:\w+/g, 'none'), { method })
-      expect([method, path, face, status === 507]).toEqual([method, path, face, !traits.includes('worksOnFullDisk')])
+      expect([method, path, api, status === 507]).toEqual([method, path, api, !traits.includes('worksOnFullDisk')])
     }
   })
 
@@ -62,7 +62,7 @@ describe('while the disk is below its floor', () => {
     const { platform } = testPlatform()
     const written = describeRoutes(createApp(platform, new Map()).routes)
       .map((line) => line.split(' '))
-      .filter(([method = '', , face]) => /^P/.test(method) && face !== 'summarizer')
+      .filter(([method = '', , api]) => /^P/.test(method) && api !== 'summarizer')
     const goingOn = written.filter((words) => words.includes('worksOnFullDisk'))
     expect(goingOn.filter(([, path = '']) => !GOES_ON.test(path))).toEqual([])
     expect(written.length - goingOn.length).toBeGreaterThan(50)

@@ -260,7 +260,7 @@ test.each(BOTH)('POST %s: without SUMMARIZER_ALLOW_PRIVATE nothing on this machi
 })
 
 test('one address gets RATE_LIMIT_SUMMARIZER requests a minute over both routes; others have their own', async () => {
-  const { post, face } = openSummarizer({ RATE_LIMIT_SUMMARIZER: '3' })
+  const { post, api } = openSummarizer({ RATE_LIMIT_SUMMARIZER: '3' })
   const statuses = []
   for (const path of ['/api/summarize', '/api/extract', '/api/summarize', '/api/extract']) {
     statuses.push((await post(path, {})).status)
@@ -268,7 +268,7 @@ test('one address gets RATE_LIMIT_SUMMARIZER requests a minute over both routes;
   expect(statuses).toEqual([400, 400, 400, 429])
   const refused = await post('/api/summarize', {})
   expect(await refused.json()).toEqual({ error: 'Too many requests, please slow down.' })
-  const other = face('summarizer', { address: '198.51.100.1' })
+  const other = api('summarizer', { address: '198.51.100.1' })
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
   expect((await other.request('/api/summarize', init)).status).toBe(400)
 })

@@ -43,13 +43,13 @@ function storedPage(name: string): Response {
 
 /** The summarizer of a platform that may fetch from loopback. */
 export function openSummarizer(environment: Record<string, string> = {}) {
-  const { summarizer, face, clock, logLines } = testPlatform({
+  const { summarizer, api, clock, logLines } = testPlatform({
     environment: { SUMMARIZER_ALLOW_PRIVATE: 'true', ...environment },
   })
   const post = (path: string, body: unknown) => summarizer.request(path, json('POST', body))
   return {
     summarizer,
-    face,
+    api,
     clock,
     logLines,
     post,

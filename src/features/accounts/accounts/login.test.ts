@@ -155,9 +155,9 @@ test('POST /api/auth/login: of 200 guesses at once ten are tried', async () => {
 })
 
 test('POST /api/auth/login: 429 after fifty failures from one address, over many accounts, and not from another', async () => {
-  const { face, login, platform } = await withAda()
+  const { api, login, platform } = await withAda()
   const from = async (address: string, email: string, password = 'wrong horse') =>
-    (await face('web', { address }).request('/api/auth/login', json('POST', { email, password }))).status
+    (await api('web', { address }).request('/api/auth/login', json('POST', { email, password }))).status
   expect(await from('2001:db8:1:2::1', 'user1@example.com')).toBe(401)
   const key = 'login:address:2001:db8:1:2::'
   await write(platform.db, (tx) => tx.update(throttles).set({ count: 49 }).where(eq(throttles.key, key)).run())

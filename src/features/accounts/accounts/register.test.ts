@@ -180,8 +180,8 @@ test('POST /api/register: 403 when sign-up is closed, and nothing is written', a
 })
 
 test('POST /api/register: 429 beyond the rate of one address, told in RateLimit headers, while others go on', async () => {
-  const { face } = testPlatform({ environment: { RATE_LIMIT_REGISTER: '2' } })
-  const ask = (address: string) => face('web', { address }).request('/api/register', json('POST', {}))
+  const { api } = testPlatform({ environment: { RATE_LIMIT_REGISTER: '2' } })
+  const ask = (address: string) => api('web', { address }).request('/api/register', json('POST', {}))
   expect((await ask('203.0.113.1')).headers.get('ratelimit-remaining')).toBe('1')
   await ask('203.0.113.1')
   const refused = await ask('203.0.113.1')
@@ -201,8 +201,8 @@ test.each<[Record<string, string>, object]>([
 ])(
   'POST /api/register: at home with %j the first account administers, the second has %j',
   async (environment, second) => {
-    const { face, platform } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home', ...environment } })
-    const web = face('web', { address: '127.0.0.1' })
+    const { api, platform } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home', ...environment } })
+    const web = api('web', { address: '127.0.0.1' })
     await web.request('/api/register', json('POST', ADA))
     await web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }))
     expect(platform.db.select().from(users).all()).toMatchObject([
@@ -213,8 +213,8 @@ test.each<[Record<string, string>, object]>([
 )
 
 test('POST /api/register: at home the first account administers over the web, the second is told that it may not', async () => {
-  const { face } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
-  const web = face('web', { address: '127.0.0.1' })
+  const { api } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
+  const web = api('web', { address: '127.0.0.1' })
   const statuses = []
   for (const email of ['ada@example.com', 'eve@example.com']) {
     await web.request('/api/register', json('POST', { ...ADA, email }))
@@ -233,7 +233,7 @@ test('POST /api/register: in the cloud nobody is an admin by being first, and of
   await cloud.web.request('/api/register', json('POST', ADA))
   expect(cloud.platform.db.select().from(users).all()).toMatchObject([{ isAdmin: false, plan: 'free' }])
   const home = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
-  const web = home.face('web', { address: '127.0.0.1' })
+  const web = home.api('web', { address: '127.0.0.1' })
   const emails = Array.from({ length: 20 }, (_, index) => `ada${index}@example.com`)
   await Promise.all(emails.map((email) => web.request('/api/register', json('POST', { ...ADA, email }))))
   const made = home.platform.db.select().from(users).all()

@@ -39,8 +39,8 @@ describe('after 100 sign-ups of one network within an hour', () => {
   const crowdOf = async (environment: Record<string, string> = {}) => {
     const it = testPlatform({ environment })
     const send = (address: string, email: string, proof?: unknown) =>
-      it.face('web', { address }).request('/api/register', json('POST', { ...ADA, email, proof }))
-    const challenge = (address: string) => read(Challenge, it.face('web', { address }).request('/api/auth/challenge'))
+      it.api('web', { address }).request('/api/register', json('POST', { ...ADA, email, proof }))
+    const challenge = (address: string) => read(Challenge, it.api('web', { address }).request('/api/auth/challenge'))
     /** Few enough at once that the hasher takes all of them. */
     const fill = async (addressOf: (index: number) => string, count = 100) => {
       const statuses: number[] = []

@@ -110,9 +110,9 @@ test('POST /api/invite/generate: 429 beyond the rate of one address', async () =
 })
 
 test('POST /api/invite/validate: 429 beyond the rate of one address', async () => {
-  const { face } = withInvites({ RATE_LIMIT_REGISTER: '2' })
+  const { api } = withInvites({ RATE_LIMIT_REGISTER: '2' })
   const ask = async (address: string) =>
-    (await face('backend', { address }).request('/api/invite/validate', json('POST', { code: 'x' }))).status
+    (await api('backend', { address }).request('/api/invite/validate', json('POST', { code: 'x' }))).status
   expect([await ask('203.0.113.1'), await ask('203.0.113.1'), await ask('203.0.113.1')]).toEqual([400, 400, 429])
   expect(await ask('203.0.113.2')).toBe(400)
 })

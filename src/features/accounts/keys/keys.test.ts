@@ -354,40 +354,39 @@ const TOKEN_PATHS = [
   '/api/instance/agt-1/%74oken',
 ]
 
-const SCOPED: [scopes: string[], method: 'GET' | 'POST', path: string, face: 'web' | 'backend', isAllowed: boolean][] =
-  [
-    [[], 'POST', '/api/agents/provision', 'web', true],
-    [['read'], 'GET', '/api/agents', 'web', true],
-    [['read'], 'GET', '/api/dashboard/cost', 'web', true],
-    [['read'], 'POST', '/api/agents/provision', 'web', false],
-    [['read'], 'POST', '/api/chat', 'web', false],
-    [['read'], 'POST', '/api/ai/chat', 'backend', false],
-    [['read'], 'POST', '/v1/chat/completions', 'backend', false],
-    [['read'], 'GET', '/v1/models', 'backend', false],
-    [['agents'], 'POST', '/api/agents/provision', 'web', true],
-    [['agents'], 'POST', '/api/chat', 'web', true],
-    [['agents'], 'GET', '/api/agents', 'web', false],
-    [['agents'], 'POST', '/v1/chat/completions', 'backend', false],
-    [['ai'], 'POST', '/v1/chat/completions', 'backend', true],
-    [['ai'], 'GET', '/v1/models', 'backend', true],
-    [['ai'], 'POST', '/api/ai/chat', 'backend', true],
-    [['ai'], 'POST', '/api/chat', 'web', false],
-    [['models'], 'POST', '/v1/chat/completions', 'backend', true],
-    [['models'], 'GET', '/v1/models', 'backend', true],
-    [['models'], 'POST', '/api/ai/chat', 'backend', true],
-    [['models'], 'POST', '/api/chat', 'web', false],
-    [['models'], 'GET', '/api/agents', 'web', false],
-    [['agents'], 'GET', '/api/agents/agt-1/token', 'web', true],
-    [['agents'], 'GET', '/api/instance/agt-1/token', 'web', true],
-    ...TOKEN_PATHS.map((path): (typeof SCOPED)[number] => [['read'], 'GET', path, 'web', false]),
-    [['payments'], 'POST', '/api/agents/provision', 'web', false],
-    [['read', 'agents'], 'GET', '/api/agents', 'web', true],
-  ]
+const SCOPED: [scopes: string[], method: 'GET' | 'POST', path: string, api: 'web' | 'backend', isAllowed: boolean][] = [
+  [[], 'POST', '/api/agents/provision', 'web', true],
+  [['read'], 'GET', '/api/agents', 'web', true],
+  [['read'], 'GET', '/api/dashboard/cost', 'web', true],
+  [['read'], 'POST', '/api/agents/provision', 'web', false],
+  [['read'], 'POST', '/api/chat', 'web', false],
+  [['read'], 'POST', '/api/ai/chat', 'backend', false],
+  [['read'], 'POST', '/v1/chat/completions', 'backend', false],
+  [['read'], 'GET', '/v1/models', 'backend', false],
+  [['agents'], 'POST', '/api/agents/provision', 'web', true],
+  [['agents'], 'POST', '/api/chat', 'web', true],
+  [['agents'], 'GET', '/api/agents', 'web', false],
+  [['agents'], 'POST', '/v1/chat/completions', 'backend', false],
+  [['ai'], 'POST', '/v1/chat/completions', 'backend', true],
+  [['ai'], 'GET', '/v1/models', 'backend', true],
+  [['ai'], 'POST', '/api/ai/chat', 'backend', true],
+  [['ai'], 'POST', '/api/chat', 'web', false],
+  [['models'], 'POST', '/v1/chat/completions', 'backend', true],
+  [['models'], 'GET', '/v1/models', 'backend', true],
+  [['models'], 'POST', '/api/ai/chat', 'backend', true],
+  [['models'], 'POST', '/api/chat', 'web', false],
+  [['models'], 'GET', '/api/agents', 'web', false],
+  [['agents'], 'GET', '/api/agents/agt-1/token', 'web', true],
+  [['agents'], 'GET', '/api/instance/agt-1/token', 'web', true],
+  ...TOKEN_PATHS.map((path): (typeof SCOPED)[number] => [['read'], 'GET', path, 'web', false]),
+  [['payments'], 'POST', '/api/agents/provision', 'web', false],
+  [['read', 'agents'], 'GET', '/api/agents', 'web', true],
+]
 
-test.each(SCOPED)('a key with the scopes %j: %s %s (%s) allowed: %p', async (scopes, method, path, face, isAllowed) => {
+test.each(SCOPED)('a key with the scopes %j: %s %s (%s) allowed: %p', async (scopes, method, path, api, isAllowed) => {
   const owner = await ownerWithKey({ scopes })
   const init = method === 'GET' ? { headers: bearer(owner.key) } : json(method, {}, bearer(owner.key))
-  const response = await owner[face].request(path, init)
+  const response = await owner[api].request(path, init)
   const body = await response.text()
   expect(body.includes('SCOPE_REQUIRED')).toBe(!isAllowed)
   if (!isAllowed) expect(response.status).toBe(403)

@@ -31,7 +31,7 @@ async function installation(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   await test.web.request('/api/register', json('POST', ADA))
   /** A browser at an address: one that keeps its cookies. */
-  const browserAt = (address: string) => openBrowser(test.face('web', { address }))
+  const browserAt = (address: string) => openBrowser(test.api('web', { address }))
   const signIn = async (browser: ReturnType<typeof openBrowser>, body: object = ADA) =>
     (await browser.request('/api/auth/login', json('POST', body))).status
   const desk = browserAt(OFFICE)
@@ -65,14 +65,14 @@ test('one stranger’s wrong passwords keep nobody out but himself', async () =>
 })
 
 test('strangers with many addresses get fifty guesses an hour, and the owner gets in from a known device, wherever it is', async () => {
-  const { guess, pretend, signIn, browserAt, desk, face, clock } = await installation()
+  const { guess, pretend, signIn, browserAt, desk, api, clock } = await installation()
   await guess('203.0.113.200', 1)
   await pretend(ACCOUNT, 46)
   const statuses = (await Promise.all(BOTS.map((bot) => guess(bot, 1)))).flat()
   expect(statuses.filter((status) => status === 401)).toHaveLength(4)
   expect(await signIn(browserAt('192.0.2.1'))).toBe(429)
   expect(await signIn(desk)).toBe(200)
-  const onTheRoad = openBrowser(face('web', { address: BOTS[0] ?? null }))
+  const onTheRoad = openBrowser(api('web', { address: BOTS[0] ?? null }))
   for (const [name, value] of desk.cookies) if (name.startsWith('service-device-')) onTheRoad.cookies.set(name, value)
   expect(await signIn(onTheRoad)).toBe(200)
   clock.advance(HOUR_MS)
@@ -222,7 +222,7 @@ describe('a second factor', () => {
 test('strangers who ask for links do not use up those of a known device', async () => {
   await using test = await mailingPlatform()
   await test.web.request('/api/register', json('POST', ADA))
-  const from = (address: string) => openBrowser(test.face('web', { address }))
+  const from = (address: string) => openBrowser(test.api('web', { address }))
   const desk = from(OFFICE)
   await desk.request('/api/auth/login', json('POST', ADA))
   const ask = async (browser: ReturnType<typeof openBrowser>) => {

@@ -210,7 +210,7 @@ test('one mailbox gets ten mails an hour, five of them for one caller, and its o
   ] as const) {
     for (let count = 1; count <= 7; count++) {
       const response = await test
-        .face('web', { address })
+        .api('web', { address })
         .request('/api/auth/forgot-password', json('POST', { email: ADA.email }))
       expect(await response.json()).toEqual(ANSWER)
       // Of several links that wait for the mail server only one is sent.
@@ -258,8 +258,8 @@ test('POST /api/auth/forgot-password: 403 for a declared crawler', async () => {
 test.each(['forgot-password', 'reset-password'])(
   'POST /api/auth/%s: 429 beyond the rate of one address',
   async (path) => {
-    const { face } = testPlatform({ environment: { RATE_LIMIT_PASSWORD: '2' } })
-    const ask = (address: string) => face('web', { address }).request(`/api/auth/${path}`, json('POST', {}))
+    const { api } = testPlatform({ environment: { RATE_LIMIT_PASSWORD: '2' } })
+    const ask = (address: string) => api('web', { address }).request(`/api/auth/${path}`, json('POST', {}))
     await ask('203.0.113.1')
     await ask('203.0.113.1')
     const refused = await ask('203.0.113.1')

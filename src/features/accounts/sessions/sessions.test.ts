@@ -19,7 +19,7 @@ async function withAda() {
     ...platform,
     login: async (address: string, agent: string) => {
       const request = json('POST', ADA, { 'user-agent': agent })
-      const response = await platform.face('web', { address }).request('/api/auth/login', request)
+      const response = await platform.api('web', { address }).request('/api/auth/login', request)
       return { cookie: response.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
     },
     list: async (headers: Record<string, string>) =>

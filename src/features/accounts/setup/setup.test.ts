@@ -118,7 +118,7 @@ test.each([
   'POST /api/register and POST /api/wallet-auth: 403 SETUP_REQUIRED at home from %s while there is no account',
   async (_case, address, headers, environment) => {
     const it = await newPlatform({ ...HOME, ...environment })
-    const web = it.face('web', { address })
+    const web = it.api('web', { address })
     const register = () => web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }, headers))
     for (const refused of [
       await register(),
@@ -138,7 +138,7 @@ test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])(
   'POST /api/register: 200 at home for somebody at this machine (%s), who owns it then',
   async (address) => {
     const it = await newPlatform()
-    const response = await it.face('web', { address }).request('/api/register', json('POST', ADA))
+    const response = await it.api('web', { address }).request('/api/register', json('POST', ADA))
     expect(response.status).toBe(200)
     expect(it.listUsers()).toMatchObject([{ isAdmin: true }])
   },

@@ -29,7 +29,7 @@ async function withProvider(environment: Record<string, string> = {}, address?: 
   const github = await startGithubDouble()
   github.signInAs(ADA)
   const platform = testPlatform({ environment: { ...github.environment, ...environment } })
-  const browser = openBrowser(address ? platform.face('web', { address }) : platform.web)
+  const browser = openBrowser(address ? platform.api('web', { address }) : platform.web)
   /** Goes there and comes back; the answer to the callback. */
   const signIn = async (from = browser) => {
     const back = await github.visit(await from.follow('/api/auth/idp-a'))

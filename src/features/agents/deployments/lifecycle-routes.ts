@@ -39,7 +39,7 @@ const ofAgents: RouteOptions = { scope: 'agents' }
 const ofAgentsOnFullDisk: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 
 /** Who is let in, and in which words the status of an agent is told there (decisions, 19). */
-type LifecycleFace = {
+type LifecycleApi = {
   guard: MiddlewareHandler<BackendEnv>
   toStatus(status: AgentRow['status']): string
 }
@@ -75,7 +75,7 @@ export function lifecycleBackend(deps: LifecycleRouteDeps & { internalKey: Inter
 }
 
 /** What can be done to an agent and asked about it, the same on both faces (Interface 4.4; decisions, 19). */
-function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
+function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleApi) {
   const app = new Hono<BackendEnv>()
 
   app.post(
@@ -182,7 +182,7 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
   return app.route('/', snapshotRoutes(deps, { guard, toStatus })).route('/', tokenRoutes(deps, { guard, toStatus }))
 }
 
-function snapshotRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
+function snapshotRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleApi) {
   const app = new Hono<BackendEnv>()
 
   app.get(
@@ -210,7 +210,7 @@ function snapshotRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycle
   return app
 }
 
-function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleFace) {
+function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleApi) {
   const app = new Hono<BackendEnv>()
 
   app.get(

@@ -33,7 +33,7 @@ async function withAgent(options: TestOptions = {}) {
 type World = Awaited<ReturnType<typeof withAgent>>
 
 /** Both faces, each with what opens it for the agent's owner. */
-const FACES = [
+const API_NAMES = [
   ['web', ({ ada }: World) => ada.cookie],
   ['backend', () => OPERATOR],
 ] as const
@@ -41,12 +41,12 @@ const FACES = [
 /** A client of the stream: collects what comes until it is disposed of. */
 async function listen(
   world: World,
-  face: 'web' | 'backend',
+  api: 'web' | 'backend',
   headers: Record<string, string>,
   agentId = 'ada-1',
   query = '',
 ) {
-  const response = await world[face].request(`/api/logs/${agentId}/stream${query}`, { headers })
+  const response = await world[api].request(`/api/logs/${agentId}/stream${query}`, { headers })
   expect(response.status).toBe(200)
   const events: (LogEvent & { id: string | undefined })[] = []
   const reading = (async () => {
@@ -63,11 +63,11 @@ async function listen(
   }
 }
 
-for (const [face, openFace] of FACES) {
-  test(`GET /api/logs/:agentId/stream (${face}): connected, what was said, what is said, and the end, with ids`, async () => {
+for (const [api, openListener] of API_NAMES) {
+  test(`GET /api/logs/:agentId/stream (${api}): connected, what was said, what is said, and the end, with ids`, async () => {
     const world = await withAgent()
     await world.say('one', 'two\ndata: forged\n\nevent: line')
-    const client = await listen(world, face, openFace(world))
+    const client = await listen(world, api, openListener(world))
     await until('the stored lines', () => client.texts().length === 2)
     await world.say('three')
     await world.add([{ at: world.clock.now(), stream: 'exit', text: '137' }])
@@ -85,67 +85,67 @@ for (const [face, openFace] of FACES) {
     expect(ids[0]).toBeUndefined()
     expect(ids.slice(1).map(Number)).toEqual([...ids.slice(1).map(Number)].sort((a, b) => a - b))
     expect(new Set(ids.slice(1)).size).toBe(5)
-    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
+    await world[api].request('/api/logs/ada-1/stop', { method: 'POST', headers: openListener(world) })
     await client.ended
   })
 
-  test(`GET /api/logs/:agentId/stream (${face}): Last-Event-ID goes on after that line, without one the last 500 come`, async () => {
+  test(`GET /api/logs/:agentId/stream (${api}): Last-Event-ID goes on after that line, without one the last 500 come`, async () => {
     const world = await withAgent()
     await world.say(...Array.from({ length: 700 }, (_, index) => `line ${index + 1}`))
-    const first = await listen(world, face, openFace(world))
+    const first = await listen(world, api, openListener(world))
     await until('the buffered lines', () => first.texts().length === 500)
     expect([first.texts()[0], first.texts().at(-1)]).toEqual(['line 201', 'line 700'])
     const at = first.events[250]?.id ?? ''
-    const second = await listen(world, face, { ...openFace(world), 'last-event-id': at })
+    const second = await listen(world, api, { ...openListener(world), 'last-event-id': at })
     await until('the rest', () => second.texts().length === 250)
     expect(second.texts()).toEqual(first.texts().slice(250))
-    const behind = await listen(world, face, openFace(world), 'ada-1', `?after=${at}`)
+    const behind = await listen(world, api, openListener(world), 'ada-1', `?after=${at}`)
     await until('the rest once more', () => behind.texts().length === 250)
     for (const nonsense of ['x', '-1', '1e3', '99999999999']) {
-      const third = await listen(world, face, { ...openFace(world), 'last-event-id': nonsense })
+      const third = await listen(world, api, { ...openListener(world), 'last-event-id': nonsense })
       await until('the buffered lines again', () => third.texts().length === 500)
     }
-    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
+    await world[api].request('/api/logs/ada-1/stop', { method: 'POST', headers: openListener(world) })
     await first.ended
     await second.ended
   })
 
-  test(`GET /api/logs/:agentId/stream (${face}): with detail, when and where each line was written; 400 otherwise`, async () => {
+  test(`GET /api/logs/:agentId/stream (${api}): with detail, when and where each line was written; 400 otherwise`, async () => {
     const world = await withAgent()
     await world.say('one')
     await world.add([{ at: world.clock.now(), stream: 'exit', text: '1' }])
-    const client = await listen(world, face, openFace(world), 'ada-1', '?detail=true')
+    const client = await listen(world, api, openListener(world), 'ada-1', '?detail=true')
     await until('both lines', () => client.events.length === 3)
     const at = world.clock.now().toISOString()
     expect(client.events.slice(1).map(({ id: _id, ...event }) => event)).toEqual([
       { type: 'line', text: 'one', at, stream: 'stdout' },
       { type: 'exit', code: 1, at },
     ])
-    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
+    await world[api].request('/api/logs/ada-1/stop', { method: 'POST', headers: openListener(world) })
     await client.ended
-    const refused = await world[face].request('/api/logs/ada-1/stream?detail=much', { headers: openFace(world) })
+    const refused = await world[api].request('/api/logs/ada-1/stream?detail=much', { headers: openListener(world) })
     expect([refused.status, await refused.json()]).toEqual([400, { error: 'detail must be true or false' }])
   })
 
-  test(`GET /api/logs/:agentId/history (${face}): the last 500 lines, and who follows`, async () => {
+  test(`GET /api/logs/:agentId/history (${api}): the last 500 lines, and who follows`, async () => {
     const world = await withAgent()
-    const get = (query = '') => world[face].request(`/api/logs/ada-1/history${query}`, { headers: openFace(world) })
+    const get = (query = '') => world[api].request(`/api/logs/ada-1/history${query}`, { headers: openListener(world) })
     expect(await (await get()).json()).toEqual({ agentId: 'ada-1', lines: [], streaming: false, clients: 0 })
     await world.say(...Array.from({ length: 501 }, (_, index) => `line ${index + 1}`))
     await world.add([{ at: world.clock.now(), stream: 'exit', text: '1' }])
-    const client = await listen(world, face, openFace(world))
+    const client = await listen(world, api, openListener(world))
     const history = await read(LogHistory, get())
     expect(history).toMatchObject({ streaming: true, clients: 1 })
     expect([history.lines.length, history.lines[0], history.lines.at(-1)]).toEqual([500, 'line 2', 'line 501'])
-    await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
+    await world[api].request('/api/logs/ada-1/stop', { method: 'POST', headers: openListener(world) })
     await client.ended
   })
 
-  test(`GET /api/logs/:agentId/history (${face}): a search in any case, a page at a time`, async () => {
+  test(`GET /api/logs/:agentId/history (${api}): a search in any case, a page at a time`, async () => {
     const world = await withAgent()
     await world.say(...Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? `Error ${index}` : `fine ${index}`)))
     const get = (query: string) =>
-      read(LogHistory, world[face].request(`/api/logs/ada-1/history?${query}`, { headers: openFace(world) }))
+      read(LogHistory, world[api].request(`/api/logs/ada-1/history?${query}`, { headers: openListener(world) }))
     const page = await get('q=eRRor&limit=20')
     expect(page.lines).toEqual(Array.from({ length: 20 }, (_, index) => `Error ${(index + 10) * 3}`))
     expect(page.entries?.[0]).toEqual({
@@ -168,14 +168,14 @@ for (const [face, openFace] of FACES) {
     ['before=-1', 'before must be the id of a line'],
     ['before=x', 'before must be the id of a line'],
     [`q=${'x'.repeat(201)}`, 'q is too long'],
-  ])(`GET /api/logs/:agentId/history?%s (${face}): 400`, async (query, error) => {
+  ])(`GET /api/logs/:agentId/history?%s (${api}): 400`, async (query, error) => {
     const world = await withAgent()
-    const response = await world[face].request(`/api/logs/ada-1/history?${query}`, { headers: openFace(world) })
+    const response = await world[api].request(`/api/logs/ada-1/history?${query}`, { headers: openListener(world) })
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error })
   })
 
-  test(`POST /api/logs/:agentId/stop (${face}): ends every stream of the agent and of no other, and the log goes on`, async () => {
+  test(`POST /api/logs/:agentId/stop (${api}): ends every stream of the agent and of no other, and the log goes on`, async () => {
     const world = await withAgent()
     const kind = { name: 'Bo', model: 'm', plan: 'solo', aiProvider: 'openrouter', status: 'running' } as const
     await write(world.platform.db, (tx) =>
@@ -186,23 +186,23 @@ for (const [face, openFace] of FACES) {
       await listen(world, 'backend', OPERATOR),
       await listen(world, 'web', world.ada.cookie, 'bo-1'),
     ]
-    const response = await world[face].request('/api/logs/ada-1/stop', { method: 'POST', headers: openFace(world) })
+    const response = await world[api].request('/api/logs/ada-1/stop', { method: 'POST', headers: openListener(world) })
     expect(await response.json()).toEqual({ success: true })
     await Promise.all([one.ended, two.ended])
     await world.say('afterwards')
     expect(countLines(world.platform.db, 'ada-1')).toBe(1)
-    const active = await read(ActiveLogs, world[face].request('/api/logs/active', { headers: openFace(world) }))
+    const active = await read(ActiveLogs, world[api].request('/api/logs/active', { headers: openListener(world) }))
     expect(active).toEqual({ streams: [{ agentId: 'bo-1', clients: 1, lines: 0 }] })
     await world.web.request('/api/logs/bo-1/stop', { method: 'POST', headers: world.ada.cookie })
     await other.ended
   })
 
-  test(`GET /api/logs/active (${face}): a stream counts until 30 s after its last client`, async () => {
+  test(`GET /api/logs/active (${api}): a stream counts until 30 s after its last client`, async () => {
     const world = await withAgent()
     await world.say('one')
-    const get = () => read(ActiveLogs, world[face].request('/api/logs/active', { headers: openFace(world) }))
+    const get = () => read(ActiveLogs, world[api].request('/api/logs/active', { headers: openListener(world) }))
     expect(await get()).toEqual({ streams: [] })
-    const response = await world[face].request('/api/logs/ada-1/stream', { headers: openFace(world) })
+    const response = await world[api].request('/api/logs/ada-1/stream', { headers: openListener(world) })
     expect(await get()).toEqual({ streams: [{ agentId: 'ada-1', clients: 1, lines: 1 }] })
     await response.body?.cancel()
     await until('the end of the stream', async () => (await get()).streams[0]?.clients === 0)

@@ -148,8 +148,8 @@ test('/api/agents/:id/verify: 401 for nobody, 404 for a stranger and a missing i
       ['DELETE', 'verify'],
     ] as const) {
       const body = path === 'verify' ? { verificationType: 'webauthn' } : {}
-      const ask = (face: typeof web, headers: Record<string, string>) =>
-        face.request(`/api/agents/${id}/${path}`, method === 'POST' ? json('POST', body, headers) : { method, headers })
+      const ask = (api: typeof web, headers: Record<string, string>) =>
+        api.request(`/api/agents/${id}/${path}`, method === 'POST' ? json('POST', body, headers) : { method, headers })
       expect((await ask(web, {})).status).toBe(401)
       expect((await ask(backend, {})).status).toBe(401)
       expect((await ask(web, eve.cookie)).status).toBe(404)

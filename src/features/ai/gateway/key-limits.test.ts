@@ -136,7 +136,7 @@ test('GET /api/me/usage: the key itself tells what it used, what is left and unt
 
 test('GET /api/me/usage: 401 for nobody, on both faces; on the web a session sees its user', async () => {
   await using test = await limited({})
-  for (const face of [test.web, test.backend]) expect((await face.request('/api/me/usage')).status).toBe(401)
+  for (const api of [test.web, test.backend]) expect((await api.request('/api/me/usage')).status).toBe(401)
   await test.say()
   const { cookie } = await test.signIn('eve@example.com', 'solo')
   const eve = await read(MyUsage, test.web.request('/api/me/usage', { headers: cookie }))
@@ -149,8 +149,8 @@ test('GET /api/me/usage and /api/models: a key with limits sees what it has left
   await using test = await limited({ monthlyTokens: 10_000, models: [MINI] }, 'solo')
   await test.say()
   const headers = bearer(test.key)
-  for (const face of [test.web, test.backend])
-    expect((await read(MyUsage, face.request('/api/me/usage', { headers }))).key).toMatchObject({
+  for (const api of [test.web, test.backend])
+    expect((await read(MyUsage, api.request('/api/me/usage', { headers }))).key).toMatchObject({
       id: test.keyId,
       tokens: { used: 1500, limit: 10_000, remaining: 8500 },
       models: [MINI],

@@ -8,9 +8,9 @@ test.each([
   ['sk_wrong', '/v1/models', 401],
   ['wrong', '/v1/models', 403],
 ])('GET /v1/*: 429 after 60 requests with the bearer %s from one /64', async (token, path, status) => {
-  const { face, agent } = await agentOwner()
+  const { api, agent } = await agentOwner()
   const from = (address: string, headers: Record<string, string>) =>
-    face('backend', { address }).request(path, { headers })
+    api('backend', { address }).request(path, { headers })
   const statuses: number[] = []
   for (let index = 0; index <= 60; index++) {
     statuses.push((await from(`2001:db8:1:2::${index.toString(16)}`, bearer(`${token}${index}`))).status)

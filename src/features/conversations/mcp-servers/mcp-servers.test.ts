@@ -66,7 +66,7 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server that takes its t
   const kept: number[] = []
   const request = new Request(`http://localhost:3000${path}/${body.server.id}/tools`, { headers: cookie })
   const keepOpen = (_request: Request, stalledSeconds = 0) => void kept.push(stalledSeconds)
-  const response = await app.fetch(request, { face: 'web', address: '203.0.113.7', keepOpen })
+  const response = await app.fetch(request, { api: 'web', address: '203.0.113.7', keepOpen })
   expect([response.status, kept]).toEqual([200, [0]])
 })
 

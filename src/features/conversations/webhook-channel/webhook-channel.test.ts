@@ -192,12 +192,12 @@ test('PUT /api/agents/:id/webhook-channel: the secret is shown once; a new one e
 })
 
 test('POST /api/webhooks/agents/:id: 429 after 120 requests of one /64, whatever ids they name', async () => {
-  const { face } = testPlatform()
+  const { api } = testPlatform()
   const statuses: number[] = []
   for (let index = 0; index <= 120; index++) {
     const address = `2001:db8:1:2::${index.toString(16)}`
     const id = `${index}${'a'.repeat(12_000)}`
-    statuses.push((await face('web', { address }).request(`/api/webhooks/agents/${id}`, { method: 'POST' })).status)
+    statuses.push((await api('web', { address }).request(`/api/webhooks/agents/${id}`, { method: 'POST' })).status)
   }
   expect(statuses.slice(0, 120)).toEqual(Array(120).fill(401))
   expect(statuses[120]).toBe(429)
@@ -213,7 +213,7 @@ test('POST /api/webhooks/agents/:id: 429 after 120 signed requests for one id fr
     'webhook-signature': new Webhook(installation.secret).sign(id, new Date(), body),
   }
   const post = async (index: number, signed: Record<string, string>) => {
-    const api = installation.face('web', { address: `198.51.100.${index}` })
+    const api = installation.api('web', { address: `198.51.100.${index}` })
     return (
       await api.request(`/api/webhooks/agents/${installation.agent.id}`, { method: 'POST', body, headers: signed })
     ).status

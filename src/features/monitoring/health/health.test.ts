@@ -39,12 +39,12 @@ test('GET /api/health: 200 with what the machine does, for everybody', async () 
 
 test.each(['web', 'backend', 'summarizer'] as const)(
   'GET and HEAD /healthz and /readyz on the %s port: 200 for everybody, and nothing but that',
-  async (face) => {
-    const { face: faceNamed } = testPlatform({ runtime: fakeRuntime(true) })
+  async (api) => {
+    const { api: apiNamed } = testPlatform({ runtime: fakeRuntime(true) })
     for (const path of ['/healthz', '/readyz']) {
-      const response = await faceNamed(face).request(path)
+      const response = await apiNamed(api).request(path)
       expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }])
-      const head = await faceNamed(face).request(path, { method: 'HEAD' })
+      const head = await apiNamed(api).request(path, { method: 'HEAD' })
       expect([head.status, await head.text()]).toEqual([200, ''])
     }
   },
@@ -70,7 +70,7 @@ test('GET /readyz: 503 names a database that reads and does not write', async ()
 
 test('GET /readyz: 503 from the moment the service stops', async () => {
   const stopping = new AbortController()
-  const web = testPlatform({ runtime: fakeRuntime(true) }).face('web', { stopping: stopping.signal })
+  const web = testPlatform({ runtime: fakeRuntime(true) }).api('web', { stopping: stopping.signal })
   expect((await web.request('/readyz')).status).toBe(200)
   stopping.abort()
   const response = await web.request('/readyz')

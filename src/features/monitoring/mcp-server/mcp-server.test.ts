@@ -16,7 +16,7 @@ async function open(environment: Record<string, string> = {}) {
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: (request) => app.fetch(request, { face: 'web', address: '203.0.113.7' }),
+    fetch: (request) => app.fetch(request, { api: 'web', address: '203.0.113.7' }),
   })
   const url = `http://127.0.0.1:${server.port}/mcp`
   const makeKey = async (scopes: string[] = [], cookie = owner.cookie) =>
@@ -130,7 +130,7 @@ test('/mcp: 401 for a key that is revoked while its message comes, whatever it w
     'transfer-encoding': 'chunked',
   }
   const response = await platform.app.fetch(new Request(platform.url, { method: 'POST', headers, body }), {
-    face: 'web',
+    api: 'web',
     address: '203.0.113.7',
   })
   expect(response.status).toBe(401)

@@ -373,7 +373,7 @@ test('GET /api/metrics: 500 with the expected body when the figures cannot be re
   const { errorHandler } = await import('../../../http/errors.ts')
   const app = metricsWeb(broken)
   app.onError(errorHandler({ ...platform.log, error: (...line: unknown[]) => void logged.push(line) } as never))
-  const response = await app.request('/api/metrics', { headers: ada.cookie }, { face: 'web', address: null })
+  const response = await app.request('/api/metrics', { headers: ada.cookie }, { api: 'web', address: null })
   expect(response.status).toBe(500)
   expect(await response.json()).toEqual({ error: 'Failed to fetch metrics', metrics: {} })
   expect(logged).toHaveLength(1)

@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client'
 import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
-import type { Face } from '../../../http/env.ts'
+import type { ApiName } from '../../../http/env.ts'
 import { createRequestFigures, type NoteRequest } from '../../../http/request-figures.ts'
 import { watchLoopLag } from './loop-lag.ts'
 import { registerProcess } from './process.ts'
@@ -12,7 +12,7 @@ export type UnderWay = { requests: number; webSockets: number }
 
 /** Where nobody listens. */
 const NOTHING: UnderWay = { requests: 0, webSockets: 0 }
-export const NOTHING_UNDER_WAY: Record<Face, UnderWay> = { web: NOTHING, backend: NOTHING, summarizer: NOTHING }
+export const NOTHING_UNDER_WAY: Record<ApiName, UnderWay> = { web: NOTHING, backend: NOTHING, summarizer: NOTHING }
 
 export type ExpositionDeps = {
   db: Db
@@ -20,7 +20,7 @@ export type ExpositionDeps = {
   measureDatabase: () => { bytes: number; logBytes: number } | null
   /** Free bytes of the fullest disk that is written to. */
   measureFreeDisk: () => Promise<number>
-  countUnderWay: () => Record<Face, UnderWay>
+  countUnderWay: () => Record<ApiName, UnderWay>
   countTurns: () => number
 }
 

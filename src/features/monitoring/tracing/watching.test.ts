@@ -150,7 +150,7 @@ test.each([
   async (headers, status) => {
     const platform = openPlatform()
     for (const address of ['127.0.0.1', '203.0.113.7']) {
-      const response = await platform.face('backend', { address }).request('/metrics', { headers })
+      const response = await platform.api('backend', { address }).request('/metrics', { headers })
       expect(response.status).toBe(status)
       expect(await response.text()).not.toContain('stead_')
     }
@@ -179,7 +179,7 @@ test.each([
 ] as const)(
   'GET /metrics: without METRICS_TOKEN a caller from %p with %j gets %i',
   async (address, headers, status) => {
-    const response = await testPlatform().face('backend', { address }).request('/metrics', { headers })
+    const response = await testPlatform().api('backend', { address }).request('/metrics', { headers })
     expect(response.status).toBe(status)
   },
 )
@@ -187,7 +187,7 @@ test.each([
 test('GET /metrics: 403 without METRICS_TOKEN when the host is not a name of this machine', async () => {
   const { app } = testPlatform()
   const ask = async (host: string) =>
-    (await app.fetch(new Request(`http://${host}/metrics`), { face: 'backend', address: '127.0.0.1' })).status
+    (await app.fetch(new Request(`http://${host}/metrics`), { api: 'backend', address: '127.0.0.1' })).status
   expect(await Promise.all(['stead.example.com', 'metrics.localhost.example', '203.0.113.7'].map(ask))).toEqual([
     403, 403, 403,
   ])
