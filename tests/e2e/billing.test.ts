@@ -33,7 +33,7 @@ test.skipIf(!hasBrowser())(
     const { page } = browser
     await signInAsGuest(page, web)
     // Nobody is invited to what they would be refused.
-    const seePlans = page.getByRole('link', { name: 'See the plans' })
+    const seePlans = page.getByRole('link', { name: 'View plans' })
     for (const path of ['/', '/agents', '/agents/new']) {
       await page.goto(`${web}${path}`)
       await seePlans.first().waitFor()
@@ -46,9 +46,9 @@ test.skipIf(!hasBrowser())(
     for (const path of ['/billing', '/pricing?error=stripe_not_configured', '/checkout/success?session_id=cs_1']) {
       await page.goto(`${web}${path}`)
       await page.getByText(/they set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET/).waitFor()
-      await page.getByText('Nothing was paid yet.').waitFor()
-      await page.getByText('Nothing has moved yet.').waitFor()
-      expect(await page.getByRole('button', { name: /^Choose|for \$|Card and invoices/ }).count()).toBe(0)
+      await page.getByText('No payments yet').waitFor()
+      await page.getByText('No transactions yet').waitFor()
+      expect(await page.getByRole('button', { name: /^Choose|for \$|Manage billing/ }).count()).toBe(0)
       expect(await page.getByText('Thank you').count()).toBe(0)
     }
     await expectNoSidewaysScrolling(page)
@@ -70,7 +70,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/billing`)
     stripe.fail('refuses')
     await page.getByRole('button', { name: '500 for $5', exact: true }).click()
-    await page.getByText('The card service refused').waitFor()
+    await page.getByText('Stripe refused').waitFor()
     expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('502')])
 
     stripe.fail(null)
@@ -111,7 +111,7 @@ test.skipIf(!hasBrowser())(
     // Nobody reloads the page.
     await page.getByText('500 credits', { exact: true }).first().waitFor()
     await page.getByText('+5.00 USD').waitFor()
-    await page.getByRole('button', { name: 'Card and invoices' }).waitFor()
+    await page.getByRole('button', { name: 'Manage billing' }).waitFor()
 
     const opened = page.context().waitForEvent('page')
     await page.getByRole('link', { name: '500 credits' }).click()

@@ -36,7 +36,7 @@ test.skipIf(!hasBrowser())(
 )
 
 async function chooseAgent(page: Page, agentId: string): Promise<void> {
-  const colours = page.getByRole('list', { name: 'Colours' })
+  const colours = page.getByRole('list', { name: 'Legend' })
   await colours.getByText('Babbage').waitFor()
   await until('the requests of all', async () => (await requestCount(page)) === 3)
   await page.getByRole('button', { name: 'By model', exact: true }).click()
@@ -57,7 +57,7 @@ async function chooseAgent(page: Page, agentId: string): Promise<void> {
 async function seeCap(page: Page, ada: Person, agentId: string): Promise<void> {
   const capped = json('PUT', { costUsdPerDay: 0.25 }, ada.cookie)
   expect((await fetch(`${ada.web}/api/agents/${agentId}/breaker`, capped)).status).toBe(200)
-  const line = page.getByRole('list', { name: 'Colours' }).getByText('The agent’s limit of a day: $0.25')
+  const line = page.getByRole('list', { name: 'Legend' }).getByText('The agent’s limit of a day: $0.25')
   const address = new URL(page.url())
   expect(await line.count()).toBe(0)
   address.searchParams.set('agent', agentId)
@@ -65,7 +65,7 @@ async function seeCap(page: Page, ada: Person, agentId: string): Promise<void> {
   await line.waitFor()
   address.searchParams.delete('agent')
   await page.goto(address.href)
-  await page.getByRole('list', { name: 'Colours' }).getByText('Babbage').waitFor()
+  await page.getByRole('list', { name: 'Legend' }).getByText('Babbage').waitFor()
   expect(await line.count()).toBe(0)
 }
 
@@ -74,20 +74,20 @@ async function seeRequest(page: Page): Promise<void> {
   const sheet = page.getByRole('dialog', { name: 'Request' })
   await sheet.getByText('openai/gpt-4o at openrouter').waitFor()
   await sheet.getByText('1,000 read, 500 written').waitFor()
-  await sheet.getByText('The provider reported the tokens.').waitFor()
-  await sheet.getByText('One: the first that was asked').waitFor()
+  await sheet.getByText('Tokens were reported by the provider.').waitFor()
+  await sheet.getByText('1').waitFor()
   await page.keyboard.press('Escape')
   await sheet.waitFor({ state: 'detached' })
   await page.getByRole('combobox', { name: 'Result' }).selectOption('failed')
-  await page.getByText('No request is like that.').waitFor()
+  await page.getByText('No matching requests').waitFor()
 }
 
 async function failAndComeBack(page: Page): Promise<void> {
   await page.route('**/api/usage/**', (route) => route.abort())
   await page.reload()
-  await page.getByText('The days could not be loaded').waitFor()
+  await page.getByText('Could not load daily usage').waitFor()
   await page.unroute('**/api/usage/**')
-  await page.getByRole('button', { name: 'Try again' }).first().click()
+  await page.getByRole('button', { name: 'Retry' }).first().click()
   await until('the requests', async () => (await requestCount(page)) === 3)
 }
 

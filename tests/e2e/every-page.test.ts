@@ -238,7 +238,7 @@ async function failsOnce(page: Page, line: Line, address: string, requestId: str
   })
   await page.goto(address)
   await page.getByRole('heading', { level: 1 }).first().waitFor()
-  const again = page.getByRole('button', { name: 'Try again' })
+  const again = page.getByRole('button', { name: 'Retry' })
   if (asked > 0) {
     await again.first().waitFor()
     if (requestId !== null) await page.getByText(requestId).first().waitFor()

@@ -75,7 +75,7 @@ test.skipIf(!hasBrowser())(
     await page.waitForURL(/label=shop/)
 
     await list.getByRole('checkbox', { name: 'Choose Lovelace' }).check()
-    const chosen = page.getByRole('region', { name: 'Chosen agents' })
+    const chosen = page.getByRole('region', { name: 'Selected agents' })
     await chosen.getByRole('button', { name: 'Start', exact: true }).click()
     await chosen.getByText('1 of 1 started').waitFor()
     await list.getByText('Running').waitFor()
@@ -100,7 +100,7 @@ test.skipIf(!hasBrowser())(
     addAgents(join(installation.dataDir, 'stead.db'), agentId, 15)
     await page.goto(`${web}/agents?search=agent+00`)
     await page.getByRole('checkbox', { name: 'Choose Agent 0000' }).check()
-    const chosen = page.getByRole('region', { name: 'Chosen agents' })
+    const chosen = page.getByRole('region', { name: 'Selected agents' })
     await chosen.getByRole('button', { name: 'All 15' }).click()
     await chosen.getByText('15 chosen').waitFor()
     let asked = 0
@@ -109,7 +109,7 @@ test.skipIf(!hasBrowser())(
     const dialog = page.getByRole('alertdialog')
     await dialog.getByRole('textbox').fill('delete 15')
     await dialog.getByRole('button', { name: 'Delete' }).click()
-    await chosen.getByText('Deleting: 10 of 15. Keep this tab open: closing it leaves the rest as it is.').waitFor()
+    await chosen.getByText('Deleting: 10 of 15. Keep this tab open until it finishes.').waitFor()
     const question = page.waitForEvent('dialog')
     const closing = page.close({ runBeforeUnload: true })
     expect((await question).type()).toBe('beforeunload')

@@ -37,7 +37,7 @@ test.skipIf(!hasBrowser())(
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
       }
     }
-    await page.getByRole('button', { name: 'Ask…' }).click()
+    await page.getByRole('button', { name: 'Confirm…' }).click()
     await page.getByRole('alertdialog', { name: 'Delete Lovelace?' }).getByRole('button', { name: 'Cancel' }).click()
     const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
     const dark = await ground()

@@ -24,7 +24,7 @@ test.skipIf(!hasBrowser())(
     await signInBrowser(page, web)
     await page.goto(`${web}/settings/machines`)
     const made = page.waitForResponse((response) => response.url().endsWith('/api/keys') && response.ok())
-    await page.getByRole('button', { name: 'Add a machine' }).click()
+    await page.getByRole('button', { name: 'Add machine' }).click()
     const { key } = CreatedKey.parse(await (await made).json())
     const port = new URL(backend).port
     const command = page.locator('code', { hasText: 'stead home' })
@@ -32,7 +32,7 @@ test.skipIf(!hasBrowser())(
       `stead home --platform ${new URL(web).protocol}//${new URL(web).hostname}:${port} `,
     )
     expect(await command.textContent()).toContain(key)
-    await page.getByText('Waiting for it…').waitFor()
+    await page.getByText('Waiting for the machine to connect…').waitFor()
     const session = await (await page.request.get(`${web}/api/auth/session`)).json()
     const machine = { userId: session.user.id, name: 'attic' }
     const registered = await fetch(`${backend}/api/register-home`, json('POST', machine, bearer(key)))
@@ -48,10 +48,10 @@ test.skipIf(!hasBrowser())(
 
     await page.route('**/api/installations/address', (route) => route.abort())
     await page.goto(`${web}/settings/machines`)
-    await page.getByText('The address of this server could not be loaded').waitFor()
+    await page.getByText('Could not load the server address').waitFor()
     await page.unroute('**/api/installations/address')
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('button', { name: 'Add a machine' }).waitFor()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('button', { name: 'Add machine' }).waitFor()
   },
   LIMIT_MS,
 )

@@ -23,7 +23,7 @@ test.skipIf(!hasBrowser())(
 
     await page.goto(`${web}/agents`)
     await page.waitForURL(/\/login/)
-    await page.getByRole('link', { name: 'Create an account' }).click()
+    await page.getByRole('link', { name: 'Sign up' }).click()
     await signUp(page, 'No agents yet')
     await createAgent(page)
     await talk(page)
@@ -90,7 +90,7 @@ async function refuseAtLowerEdge(page: Page): Promise<void> {
   const box = await name.boundingBox()
   await resizePage(page, { width: size.width, height: Math.ceil((box?.y ?? 0) + (box?.height ?? 0)) })
   await name.press('Enter')
-  const reason = await page.getByText('Please fill in this field.').boundingBox()
+  const reason = await page.getByText('This field is required.').boundingBox()
   expect((reason?.y ?? 0) + (reason?.height ?? 0)).toBeLessThanOrEqual(await page.evaluate('innerHeight'))
   await resizePage(page, size)
 }

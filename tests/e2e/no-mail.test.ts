@@ -33,7 +33,7 @@ test.skipIf(!hasBrowser()).each([
     await page.getByRole('heading', { name: 'Email', exact: true }).waitFor()
     await page.waitForLoadState('networkidle')
     expect(await read()).not.toMatch(CLAIMS)
-    const confirm = page.getByRole('button', { name: 'Make a link' })
+    const confirm = page.getByRole('button', { name: 'Create link' })
     expect(await confirm.count()).toBe(mode === 'production' ? 0 : 1)
     if (mode === 'development') {
       await confirm.click()
@@ -46,7 +46,7 @@ test.skipIf(!hasBrowser()).each([
     expect(await read()).not.toMatch(CLAIMS)
     if (mode === 'development') {
       await page.getByLabel('Email').fill(EMAIL)
-      await page.getByRole('button', { name: 'Make a link' }).click()
+      await page.getByRole('button', { name: 'Create link' }).click()
       await page.getByText('a reset link was written to its log').waitFor()
       expect(await read()).not.toMatch(CLAIMS)
     }

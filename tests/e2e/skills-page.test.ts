@@ -37,19 +37,19 @@ test.skipIf(!hasBrowser())(
     await page.getByText('Off', { exact: true }).waitFor()
 
     await page.getByRole('button', { name: 'Use Tour planner' }).click()
-    await page.getByLabel('What it should work on').fill('Berlin on Friday')
+    await page.getByLabel('Input').fill('Berlin on Friday')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.locator('pre', { hasText: 'Berlin on Friday' }).waitFor()
     await page.getByRole('button', { name: 'Remove Tour planner from Lovelace' }).click()
     await page.getByText('0 of the 100 skills that your plan allows are in use.').waitFor()
 
-    await page.getByLabel('Or its text').fill(MINE)
-    await page.getByRole('button', { name: 'Keep skill' }).click()
-    await page.getByText('Say hello is kept, version 1.').waitFor()
+    await page.getByLabel('Or paste the text').fill(MINE)
+    await page.getByRole('button', { name: 'Add skill' }).click()
+    await page.getByText('Say hello added, version 1.').waitFor()
     await page.getByLabel('Search').fill('say-hello')
     await page.getByRole('button', { name: 'Delete Say hello' }).click()
     await page.getByRole('button', { name: 'Delete skill' }).click()
-    await page.getByText('No skill fits these words.').waitFor()
+    await page.getByText('No skills match your search.').waitFor()
 
     const night = {
       agentId,

@@ -29,36 +29,36 @@ test.skipIf(!hasBrowser())(
     let isHeld = true
     await page.route('**/api/overview', (route) => (isHeld ? undefined : route.continue()))
     await page.goto(web)
-    await page.getByText('The server is slow to answer.').waitFor()
-    const again = page.getByRole('button', { name: 'Try again' })
+    await page.getByText('The server is slow to respond.').waitFor()
+    const again = page.getByRole('button', { name: 'Retry' })
     await again.waitFor()
     isHeld = false
     await again.click()
-    await page.getByRole('heading', { name: 'What was said last' }).waitFor()
+    await page.getByRole('heading', { name: 'Recent conversations' }).waitFor()
 
     // A tablet is just as wide as the place where the frame changes: it is one or the other, not both.
     await resizePage(page, { width: 768, height: 1024 })
     await page.context().setOffline(true)
-    const lost = page.getByText('The connection is lost. Reconnecting…')
+    const lost = page.getByText('Connection lost. Reconnecting…')
     await lost.waitFor()
     const search = await boxOf(page.getByRole('button', { name: 'Go to' }))
     expect(search.bottom).toBeLessThan((await boxOf(navigation)).top)
     expect((await boxOf(lost)).right).toBeLessThanOrEqual((await boxOf(page.getByRole('main'))).left)
     await page.context().setOffline(false)
-    await page.getByText('The connection is lost. Reconnecting…').waitFor({ state: 'detached' })
+    await page.getByText('Connection lost. Reconnecting…').waitFor({ state: 'detached' })
 
     await page.route('**/api/fleet?*', (route) =>
       route.fulfill({ status: 500, headers: { 'x-request-id': REQUEST_ID }, json: { error: 'Internal error' } }),
     )
     await navigation.getByRole('link', { name: 'Agents' }).click()
-    await page.getByText('Your agents could not be loaded').waitFor()
+    await page.getByText('Could not load agents').waitFor()
     await page.getByText(REQUEST_ID).waitFor()
     await page.unroute('**/api/fleet?*')
     await again.click()
     await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
 
     await page.goto(`${web}/no/such/page`)
-    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await navigation.getByRole('link', { name: 'Cost' }).waitFor()
   },
   LIMIT_MS,
@@ -160,7 +160,7 @@ test.skipIf(!hasBrowser())(
     const { web, page, complaints } = dashboard
     for (const path of ['/no-such-page', '/agents/no/such/page', '/settings/no-such-page']) {
       await page.goto(`${web}${path}`)
-      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor()
       expect([path, await page.locator('main').count()]).toEqual([path, 1])
     }
     await page.goto(`${web}/agents`)

@@ -25,7 +25,7 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
     const { page } = browser
     await signInBrowser(page, web)
     await page.goto(`${web}/settings/wallets`)
-    await page.getByText('Nothing was paid yet.').waitFor()
+    await page.getByText('No payments yet').waitFor()
     await page.getByRole('button', { name: 'For yourself' }).click()
     await page.getByRole('heading', { name: 'Your wallet' }).waitFor()
     const address = (await page.locator('code').first().textContent()) ?? ''
@@ -34,10 +34,10 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
     await fund(chain, USDC, address, 12_500_001n)
     await page.reload()
     await page.getByText('12.500001').waitFor()
-    await page.getByLabel('Most for one payment, in dollars').fill('5.1234567')
+    await page.getByLabel('Limit per payment, in dollars').fill('5.1234567')
     await page.getByRole('button', { name: 'Save limits' }).click()
-    await page.getByText('An amount of dollars with at most six decimals, or nothing').waitFor()
-    await page.getByLabel('Most for one payment, in dollars').fill('5')
+    await page.getByText('Enter an amount in dollars with up to six decimals, or leave empty').waitFor()
+    await page.getByLabel('Limit per payment, in dollars').fill('5')
     await page.getByLabel('Ask me above, in dollars').fill('1')
     await page.getByRole('button', { name: 'Save limits' }).click()
     const isLimited = async () => (await ada.post('/api/wallet/send', { recipient: PAYEE, amount: 6 })).status === 403

@@ -15,9 +15,9 @@ import { requestPasswordLink } from './session.ts'
 
 /** What is promised before anybody has asked: nothing that the server cannot keep. */
 const leads = {
-  'by-mail': 'A link in a mail lets you choose a new one.',
-  'to-log': 'This server sends no mail: the link for a new one goes to its log, for whoever runs it.',
-  nowhere: 'This server sends no mail.',
+  'by-mail': 'We email you a link to reset it.',
+  'to-log': 'This server sends no email. The reset link is written to the server log for the administrator.',
+  nowhere: 'This server sends no email.',
 }
 
 /** `/forgot-password`: has a link for a new password made, where there is a way for it to arrive. */
@@ -31,7 +31,7 @@ export function ForgotPasswordPage() {
           {/* The usual words keep their place until it is known: all of the page stands around its middle. */}
           <span className={links ? undefined : 'invisible'}>{leads[links ?? 'by-mail']} </span>
           <Link to="/login" className="font-medium text-accent underline">
-            Back to sign-in
+            Back to sign in
           </Link>
         </>
       }
@@ -43,9 +43,9 @@ export function ForgotPasswordPage() {
 
 function AskTheOperator(): ReactNode {
   return (
-    <Notice tone="note" title="Ask whoever runs this server">
+    <Notice tone="note" title="Ask your administrator">
       <p>
-        They set a new password with <code>stead user reset-password EMAIL --password-stdin</code>.
+        They can reset the password with <code>stead user reset-password EMAIL --password-stdin</code>.
       </p>
     </Notice>
   )
@@ -62,8 +62,8 @@ function LinkForm({ isMailed }: { isMailed: boolean }) {
     <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
       {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
       {isDone && answer && (
-        <Notice tone="good" title={isMailed ? 'Look into your mail' : 'Look into the server’s log'}>
-          {answer}. It works for one hour.
+        <Notice tone="good" title={isMailed ? 'Check your email' : 'Check the server log'}>
+          {answer}. It expires in one hour.
         </Notice>
       )}
       <TextField
@@ -76,9 +76,9 @@ function LinkForm({ isMailed }: { isMailed: boolean }) {
       />
       <Honeypot />
       <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
-        {isMailed ? (isDone ? 'Send the link again' : 'Send the link') : 'Make a link'}
+        {isMailed ? (isDone ? 'Resend link' : 'Send link') : 'Create link'}
       </Button>
-      <Patience isPending={isPending}>Making sure that you are no robot. This takes a few seconds.</Patience>
+      <Patience isPending={isPending}>Verifying that you are human. This takes a few seconds.</Patience>
     </form>
   )
 }

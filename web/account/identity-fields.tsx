@@ -10,7 +10,7 @@ export function IdentityFields({ problem }: { problem: FormProblem | null }) {
         name="name"
         autoComplete="name"
         maxLength={100}
-        hint="Optional. Shown in your account only."
+        hint="Optional. Only you can see it."
         error={problem?.fields.name}
       />
       <TextField label="Email" name="email" type="email" autoComplete="username" error={problem?.fields.email} />
@@ -18,7 +18,7 @@ export function IdentityFields({ problem }: { problem: FormProblem | null }) {
         label="Password"
         name="password"
         autoComplete="new-password"
-        hint="At least 8 characters. A sentence works well."
+        hint="At least 8 characters."
         error={problem?.fields.password}
       />
     </>

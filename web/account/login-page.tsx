@@ -21,8 +21,8 @@ const LoginWithCode = LoginRequest.extend({ code: z.string().trim().min(1).max(6
 
 const finished = {
   signup: 'Your account is ready',
-  reset: 'Your password is changed',
-  deleted: 'Your account is deleted',
+  reset: 'Password changed',
+  deleted: 'Account deleted',
 }
 
 /** `/login`: signs in and goes back to where the visitor was sent from. */
@@ -32,8 +32,8 @@ export function LoginPage() {
   if (step === 'two-factor') return <SecondFactorPage />
   return (
     <AuthFrame
-      title={isCodeAsked ? 'Two-factor sign-in' : 'Sign in'}
-      lead={isCodeAsked ? 'Your account asks for a code as well.' : <SignupHint />}
+      title={isCodeAsked ? 'Two-factor authentication' : 'Sign in'}
+      lead={isCodeAsked ? 'Enter the code from your authenticator app.' : <SignupHint />}
     >
       <Remarks />
       <LoginForm isCodeAsked={isCodeAsked} setCodeAsked={setCodeAsked} />
@@ -90,7 +90,7 @@ function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
       </Button>
       {isCodeAsked && (
         <Button look="ghost" onClick={() => setCodeAsked(false)}>
-          Use another account
+          Use a different account
         </Button>
       )}
     </form>
@@ -101,7 +101,7 @@ function SignupHint() {
   const { redirect } = route.useSearch()
   return (
     <>
-      New here?{' '}
+      No account yet?{' '}
       <Link to="/signup" search={redirect ? { redirect } : {}} className="font-medium text-accent underline">
         Create an account
       </Link>
@@ -114,7 +114,7 @@ function Remarks() {
   const { error, done } = route.useSearch()
   if (error) {
     return (
-      <Notice tone="problem" title="You are not signed in">
+      <Notice tone="problem" title="Sign-in failed">
         {describeSignInError(error)}
       </Notice>
     )
@@ -122,7 +122,7 @@ function Remarks() {
   if (!done) return null
   return (
     <Notice tone="good" title={finished[done]}>
-      {done === 'deleted' ? 'What belonged to it is removed for good.' : 'Sign in to continue.'}
+      {done === 'deleted' ? 'All of its data was permanently deleted.' : 'Sign in to continue.'}
     </Notice>
   )
 }

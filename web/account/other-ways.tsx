@@ -20,7 +20,7 @@ export function OtherWays({ redirect }: { redirect: string | undefined }) {
       </p>
       {providers?.idpA && (
         <a href="/api/auth/idp-a" className={`${buttonClass('plain')} min-h-10`}>
-          Continue with {providers.idpAName ?? 'your code host'}
+          Continue with {providers.idpAName ?? 'your code hosting account'}
         </a>
       )}
       {providers?.idpB && (

@@ -24,12 +24,15 @@ const WithTick = ResetPasswordRequest.extend({
 export function ResetPasswordPage() {
   const { token } = route.useSearch()
   return (
-    <AuthFrame title="Choose a new password" lead="Afterwards you sign in with it; every browser is signed out.">
+    <AuthFrame
+      title="Reset your password"
+      lead="All sessions are signed out. Sign in with the new password afterwards."
+    >
       {token ? (
         <ResetForm token={token} />
       ) : (
-        <Notice tone="problem" title="The link is not complete">
-          <p>Open it once more, whole, or ask for a new one.</p>
+        <Notice tone="problem" title="Incomplete link">
+          <p>Open the full link from the email, or request a new one.</p>
           <NewLink />
         </Notice>
       )}
@@ -54,8 +57,8 @@ function ResetForm({ token }: { token: string }) {
     <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
       {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
       {isLinkDead && (
-        <Notice tone="problem" title="This link works no more">
-          <p>Links work once, for one hour.</p>
+        <Notice tone="problem" title="This link has expired">
+          <p>Reset links work once and expire after one hour.</p>
           <NewLink />
         </Notice>
       )}
@@ -65,13 +68,13 @@ function ResetForm({ token }: { token: string }) {
         name="password"
         autoComplete="new-password"
         autoFocus
-        hint="At least 8 characters. A sentence works well."
+        hint="At least 8 characters."
         error={problem?.fields.password}
       />
       <CheckField
-        label="End my API keys as well"
+        label="Revoke my API keys"
         name="endKeys"
-        hint="When somebody else may know the old password, they may have made or read keys."
+        hint="Recommended if someone else may have had access to your account."
       />
       <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
         Save password
@@ -83,7 +86,7 @@ function ResetForm({ token }: { token: string }) {
 function NewLink() {
   return (
     <Link to="/forgot-password" className={`${buttonClass('plain')} justify-self-start`}>
-      Ask for a new link
+      Request a new link
     </Link>
   )
 }

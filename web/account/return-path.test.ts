@@ -10,5 +10,5 @@ test('LoginSearch: only a path of this site is a way back', () => {
 
 test('describeSignInError: an unknown code is never repeated', () => {
   expect(describeSignInError('IdpNoEmail')).toContain('email')
-  expect(describeSignInError('<b>pay here</b>')).toBe('Signing in did not work. Please try again.')
+  expect(describeSignInError('<b>pay here</b>')).toBe('Sign-in failed. Try again.')
 })

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
 const lostSignIns: Record<string, string> = {
-  IdpNotConfigured: 'This sign-in provider is not set up on this server. Use your email and password.',
-  IdpAuthFailed: 'The sign-in provider did not confirm who you are. Please try again.',
-  IdpTokenFailed: 'The sign-in provider did not complete the sign-in. Please try again.',
-  IdpNoEmail: 'The sign-in provider shared no email address, so no account could be matched.',
-  IdpAuthError: 'Signing in with the provider failed unexpectedly. Please try again.',
+  IdpNotConfigured: 'This sign-in provider is not configured. Sign in with your email and password.',
+  IdpAuthFailed: 'The provider did not confirm your identity. Try again.',
+  IdpTokenFailed: 'The provider did not complete the sign-in. Try again.',
+  IdpNoEmail: 'The provider shared no email address, so no account could be matched.',
+  IdpAuthError: 'Sign-in with the provider failed. Try again.',
 }
 
 const Path = z.string().refine((path) => /^\/(?![/\\])/.test(path))
@@ -30,5 +30,5 @@ export const TokenSearch = z.object({ token: Code })
 
 /** A readable sentence for the `error` of a failed sign-in; unknown codes are never shown as they come. */
 export function describeSignInError(code: string): string {
-  return lostSignIns[code] ?? 'Signing in did not work. Please try again.'
+  return lostSignIns[code] ?? 'Sign-in failed. Try again.'
 }

@@ -25,7 +25,7 @@ export function SecondFactorPage() {
     (error) => (error instanceof ApiError && /code/i.test(error.message) ? 'code' : null),
   )
   return (
-    <AuthFrame title="Two-factor sign-in" lead="Your account asks for a code as well.">
+    <AuthFrame title="Two-factor authentication" lead="Enter the code from your authenticator app.">
       <form ref={formRef} onSubmit={onSubmit} noValidate className="grid gap-4">
         {problem?.form && <Notice tone="problem">{problem.form}</Notice>}
         <CodeField label="Code" error={problem?.fields.code} />
@@ -33,7 +33,7 @@ export function SecondFactorPage() {
           Sign in
         </Button>
         <Link to="/login" search={redirect ? { redirect } : {}} className={buttonClass('ghost')}>
-          Start again
+          Start over
         </Link>
       </form>
     </AuthFrame>

@@ -20,8 +20,8 @@ export function SetupPage() {
     queryFn: ({ signal }) => request(SetupResponse, api.GET('/api/setup', { signal })),
   })
   return (
-    <AuthFrame title="Set up Stead" lead="The first account owns this installation and administers it.">
-      <Loaded query={setup} what="The setup" placeholder={null}>
+    <AuthFrame title="Set up Stead" lead="The first account becomes the administrator.">
+      <Loaded query={setup} what="setup" placeholder={null}>
         {({ isNeeded }) => (isNeeded ? token ? <SetupForm token={token} /> : <NoLink /> : <IsDone />)}
       </Loaded>
     </AuthFrame>
@@ -52,7 +52,7 @@ function SetupForm({ token }: { token: string }) {
       <input type="hidden" name="token" value={token} />
       <IdentityFields problem={problem} />
       <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
-        Create the first account
+        Create administrator account
       </Button>
     </form>
   )
@@ -60,23 +60,23 @@ function SetupForm({ token }: { token: string }) {
 
 function NoLink() {
   return (
-    <Notice tone="problem" title="The setup link is missing">
-      Open the link that Stead prints when it starts; <code>stead user setup-link</code> prints a new one.
+    <Notice tone="problem" title="Setup link missing">
+      Open the link that Stead prints at startup, or create a new one with <code>stead user setup-link</code>.
     </Notice>
   )
 }
 
 function DeadLink() {
   return (
-    <Notice tone="problem" title="This setup link works no more">
-      It works once, for a day. <code>stead user setup-link</code> prints a new one.
+    <Notice tone="problem" title="This setup link has expired">
+      It works once and expires after one day. Create a new one with <code>stead user setup-link</code>.
     </Notice>
   )
 }
 
 function IsDone() {
   return (
-    <Notice tone="good" title="Stead is set up">
+    <Notice tone="good" title="Stead is already set up">
       <Link to="/login" className={`${buttonClass('plain')} justify-self-start`}>
         Sign in
       </Link>

@@ -38,7 +38,7 @@ export function SignupPage() {
       title="Create your account"
       lead={
         <>
-          Already have one?{' '}
+          Already have an account?{' '}
           <Link to="/login" search={redirect ? { redirect } : {}} className="font-medium text-accent underline">
             Sign in
           </Link>
@@ -68,7 +68,7 @@ export function SignupPage() {
             spellCheck={false}
             maxLength={20}
             defaultValue={ref}
-            hint="You and your referrer get credits once you confirm your email address or make a payment."
+            hint="You and the person who referred you get credits once you confirm your email or make a payment."
             error={problem?.fields.referralCode}
           />
         )}
@@ -76,7 +76,7 @@ export function SignupPage() {
         <Button type="submit" look="primary" isPending={isPending} className="mt-1 min-h-10">
           Create account
         </Button>
-        <Patience isPending={isPending}>Making sure that you are no robot. This takes a few seconds.</Patience>
+        <Patience isPending={isPending}>Verifying that you are human. This takes a few seconds.</Patience>
       </form>
       {!isInviteAsked && <OtherWays redirect={redirect} />}
     </AuthFrame>

@@ -12,12 +12,12 @@ const route = getRouteApi('/verify-email')
 export function VerifyEmailPage() {
   const { token } = route.useSearch()
   return (
-    <AuthFrame title="Confirm your email" lead="The link that you followed shows that the address is yours.">
+    <AuthFrame title="Confirm your email" lead="The link from the email confirms your address.">
       {token ? (
         <Outcome token={token} />
       ) : (
-        <Notice tone="problem" title="The link is not complete">
-          Open it once more, whole.
+        <Notice tone="problem" title="Incomplete link">
+          Open the full link from the email.
         </Notice>
       )}
     </AuthFrame>
@@ -50,16 +50,16 @@ function Outcome({ token }: { token: string }) {
     return (
       <>
         <Notice tone="problem" title={error.message}>
-          Links work once, for one day. You get a new one on your profile.
+          Links work once and expire after one day. Request a new one in your profile.
         </Notice>
         <GoOn />
       </>
     )
   }
-  if (error) return <LoadProblem what="Your confirmation" error={error} onRetry={refetch} />
+  if (error) return <LoadProblem what="the address confirmation" error={error} onRetry={refetch} />
   return (
     <Button isPending look="ghost" className="justify-self-start">
-      Confirming your address…
+      Confirming your email…
     </Button>
   )
 }
@@ -67,7 +67,7 @@ function Outcome({ token }: { token: string }) {
 function GoOn() {
   return (
     <Link to="/settings" className={`${buttonClass('primary')} min-h-10`}>
-      Go to your profile
+      Go to profile
     </Link>
   )
 }

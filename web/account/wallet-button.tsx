@@ -25,7 +25,7 @@ export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
     <>
       <Button className="min-h-10" isPending={signing.isPending} onClick={() => signing.mutate()}>
         {!signing.isPending && <WalletIcon aria-hidden className="size-4" />}
-        Continue with your wallet
+        Continue with wallet
       </Button>
       {signing.isError && <Notice tone="problem">{describe(signing.error)}</Notice>}
     </>
@@ -34,5 +34,5 @@ export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
 
 /** Wallets fail in words of their own; what helps is the same. */
 function describe(error: Error): string {
-  return error instanceof ApiError ? error.message : 'The wallet did not sign. Open it, unlock it and try again.'
+  return error instanceof ApiError ? error.message : 'The wallet did not sign. Unlock it and try again.'
 }

@@ -16,7 +16,7 @@ import { byDay, type Happening, toTimeline, type Wanted } from './timeline.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/activity')
 const choices = [
-  { wanted: 'all', label: 'Everything' },
+  { wanted: 'all', label: 'All' },
   { wanted: 'deployment', label: 'Deployments' },
   { wanted: 'watchdog', label: 'Watchdog' },
 ] as const
@@ -42,7 +42,7 @@ function Activity({ agent }: AgentPageProps) {
   return (
     <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
       <fieldset className="flex gap-0.5 justify-self-start rounded-lg bg-sunken p-0.5">
-        <legend className="sr-only">What is shown</legend>
+        <legend className="sr-only">Type of activity</legend>
         {choices.map((choice) => (
           <button
             key={choice.wanted}
@@ -56,18 +56,18 @@ function Activity({ agent }: AgentPageProps) {
         ))}
       </fieldset>
       {operation.isError && (
-        <Notice tone="problem" title="It did not go back">
+        <Notice tone="problem" title="Could not roll back">
           {messageFor(operation.error)}
         </Notice>
       )}
       {watchdog.error && !watchdog.data && (
-        <LoadProblem what="What the watchdog noted" error={watchdog.error} onRetry={watchdog.refetch} />
+        <LoadProblem what="watchdog events" error={watchdog.error} onRetry={watchdog.refetch} />
       )}
       <Loaded
         query={isLoading ? { data: undefined, error: deployments.error, refetch: deployments.refetch } : deployments}
-        what="What was done"
+        what="history"
         placeholder={
-          <LoadingShapes what="what happened" className="grid gap-3">
+          <LoadingShapes what="activity" className="grid gap-3">
             <Skeleton className="h-24 rounded-xl" />
             <Skeleton className="h-24 rounded-xl" />
           </LoadingShapes>
@@ -90,7 +90,7 @@ function Timeline({ happenings, way }: TimelineProps) {
   if (happenings.length === 0) {
     return (
       <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
-        Nothing of this kind has happened yet.
+        No activity of this type yet.
       </p>
     )
   }

@@ -38,8 +38,8 @@ export function AdminOnly() {
   if (isAdmin) return <Outlet />
   return (
     <Page title="Admins only">
-      <Notice tone="note" title="This page is for the people who run this server">
-        The setting ADMIN_EMAILS names them, and stead user set-admin makes one.
+      <Notice tone="note" title="Administrators only">
+        Administrators are set by ADMIN_EMAILS or with stead user set-admin.
       </Notice>
     </Page>
   )

@@ -14,12 +14,12 @@ type Entry = NamedAuditList['entries'][number]
 export function AuditPage() {
   const query = useInfiniteQuery(auditQuery())
   return (
-    <AdminFrame title="Audit log" lead="Who changed what, newest first.">
+    <AdminFrame title="Audit log" lead="Changes made by users and administrators, newest first.">
       <Pages
         query={query}
         what="entries"
         itemsOf={({ entries, names }) => entries.map((entry) => ({ entry, names }))}
-        empty={<Empty title="Nothing has happened yet">What people and admins change is written down here.</Empty>}
+        empty={<Empty title="No entries yet">Changes to accounts, agents and settings appear here.</Empty>}
       >
         {({ entry, names }) => <EntryRow key={entry.id} entry={entry} names={names} />}
       </Pages>

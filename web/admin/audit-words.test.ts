@@ -8,14 +8,14 @@ test.each([
   [{ actor: 'usr_1', action: 'agent.stop', target: 'agent-1' }, 'ada@example.com stopped Harbour'],
   [
     { actor: 'usr_1', action: 'account.end-sessions', target: 'usr_2' },
-    'ada@example.com signed bo@example.com out everywhere',
+    'ada@example.com ended all sessions of bo@example.com',
   ],
   [
     { actor: 'usr_1', action: 'account.password-changed', target: 'usr_1' },
     'ada@example.com changed the password of their own account',
   ],
-  [{ actor: 'cli', action: 'account.create', target: 'usr_2' }, 'Somebody at the command line created bo@example.com'],
-  [{ actor: 'usr_9', action: 'agent.stop', target: 'agent-9' }, 'usr_9, which is gone, stopped agent-9'],
+  [{ actor: 'cli', action: 'account.create', target: 'usr_2' }, 'Command line created bo@example.com'],
+  [{ actor: 'usr_9', action: 'agent.stop', target: 'agent-9' }, 'usr_9 (deleted) stopped agent-9'],
   [{ actor: 'usr_1', action: 'moon.landed', target: 'usr_2' }, 'ada@example.com moon.landed bo@example.com'],
 ])('describeEntry: %j is told as %p', (entry, sentence) => {
   expect(describeEntry(entry, NAMES)).toBe(sentence)

@@ -17,9 +17,7 @@ type Backup = BackupOverview['backups'][number]
 export function BackupList({ overview: { backups, runs } }: { overview: BackupOverview }) {
   if (backups.length === 0) {
     return (
-      <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
-        There is no backup yet.
-      </p>
+      <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">No backups yet</p>
     )
   }
   return (
@@ -45,7 +43,7 @@ function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
           <p className="flex flex-wrap items-baseline gap-x-2.5 gap-y-0.5">
             <span className="font-medium">{createdAt ? <Moment at={createdAt} as="minute" /> : name}</span>
             <span className="text-sm text-muted">{toMegabytes(sizeBytes)}</span>
-            {isSealed && <Badge>sealed</Badge>}
+            {isSealed && <Badge>encrypted</Badge>}
           </p>
           <p className="text-sm break-all text-muted">{name}</p>
         </div>
@@ -54,7 +52,7 @@ function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
             Verify
           </Button>
           <Button isPending={isPending || isBusy} onClick={() => mutate('drill')}>
-            Try to restore
+            Test restore
           </Button>
           <Button isPending={isBusy} onClick={() => setAsking(true)}>
             Restore an agent
@@ -66,9 +64,9 @@ function BackupRow({ backup, isBusy }: { backup: Backup; isBusy: boolean }) {
       </div>
       {error && <Notice tone="problem">{messageFor(error)}</Notice>}
       <details className="text-sm">
-        <summary className="cursor-pointer text-muted">Restore the whole installation</summary>
+        <summary className="cursor-pointer text-muted">Restore the entire instance</summary>
         <div className="grid gap-2 pt-2">
-          <p>Stop Stead on its machine, run this command there, and start Stead again.</p>
+          <p>Stop Stead on its host, run this command there, then start Stead again.</p>
           <div className="flex flex-wrap items-center gap-2">
             <code className="min-w-0 flex-1 basis-60 rounded-md bg-sunken px-3 py-2 break-all">{restoreCommand}</code>
             <CopyButton text={restoreCommand} what="restore command" />
@@ -101,7 +99,7 @@ function RestoreDialog({ name, onClose }: { name: string; onClose: () => void })
     >
       <TextField
         label="Agent ID"
-        hint="Shown in the address of the agent’s page."
+        hint="Part of the agent page’s URL."
         value={agentId}
         autoCapitalize="none"
         spellCheck={false}

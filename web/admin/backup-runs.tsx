@@ -4,8 +4,8 @@ import { Moment } from '../ui/moment.tsx'
 
 const WORDS: Record<BackupRun['kind'], string> = {
   backup: 'Backup',
-  verify: 'Check',
-  drill: 'Trial',
+  verify: 'Verification',
+  drill: 'Restore test',
   restore: 'Agent restored',
 }
 
@@ -35,6 +35,6 @@ export function BackupRuns({ runs }: { runs: BackupRun[] }) {
 }
 
 function State({ run: { finishedAt, error } }: { run: BackupRun }) {
-  if (finishedAt === null) return <Badge tone="warning">under way</Badge>
-  return error ? <Badge tone="problem">failed</Badge> : <Badge tone="good">done</Badge>
+  if (finishedAt === null) return <Badge tone="warning">running</Badge>
+  return error ? <Badge tone="problem">failed</Badge> : <Badge tone="good">succeeded</Badge>
 }

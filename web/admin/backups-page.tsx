@@ -20,11 +20,8 @@ import { LoadingRows } from './paging.tsx'
 export function BackupsPage() {
   const query = useQuery(backupsQuery)
   return (
-    <AdminFrame
-      title="Backups"
-      lead="Copies of the whole installation: its database, its keys, and what every agent has stored."
-    >
-      <Loaded query={query} what="The backups" placeholder={<LoadingRows what="the backups" />}>
+    <AdminFrame title="Backups" lead="Copies of the entire instance: database, encryption keys and agent storage.">
+      <Loaded query={query} what="backups" placeholder={<LoadingRows what="backups" />}>
         {(overview) => (
           <div className="grid gap-6">
             <Plan overview={overview} />
@@ -47,7 +44,7 @@ function Plan({ overview }: { overview: BackupOverview }) {
     <Section
       title="Backup settings"
       badge={<VerifiedBadge at={lastVerifiedAt} />}
-      lead="Environment variables override what is saved here."
+      lead="Environment variables override these settings."
       actions={
         <div className="flex flex-wrap gap-3">
           <Button onClick={() => setEditing(!isEditing)}>Edit</Button>

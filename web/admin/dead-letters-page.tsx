@@ -13,7 +13,7 @@ export function DeadLettersPage() {
   return (
     <AdminFrame
       title="Dead letters"
-      lead="Messages between agents that could not be delivered. Sending one again gives it as many attempts as a new one."
+      lead="Messages between agents that could not be delivered. Resend retries delivery from the start."
     >
       <DeadLetters />
     </AdminFrame>
@@ -23,12 +23,12 @@ export function DeadLettersPage() {
 function DeadLetters() {
   const { data, error, refetch, ...paging } = useInfiniteQuery(deadLettersQuery())
   const messages = data?.pages.flatMap((page) => page.messages)
-  if (!messages && error) return <LoadProblem what="The dead letters" error={error} onRetry={refetch} />
-  if (!messages) return <LoadingRows what="the dead letters" />
+  if (!messages && error) return <LoadProblem what="dead letters" error={error} onRetry={refetch} />
+  if (!messages) return <LoadingRows what="dead letters" />
   if (messages.length === 0) {
     return (
       <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
-        Every message was delivered, or is still being tried.
+        No undelivered messages
       </p>
     )
   }
@@ -61,10 +61,10 @@ function DeadLetter({ message }: { message: ShownMessage }) {
           <p className="text-sm break-all text-muted">
             from {message.from} to {message.to}
           </p>
-          {message.lastError && <p className="text-sm break-words">Last answer: {message.lastError}</p>}
+          {message.lastError && <p className="text-sm break-words">Last response: {message.lastError}</p>}
         </div>
         <Button isPending={isPending} onClick={() => mutate()}>
-          Send again
+          Resend
         </Button>
       </div>
       {error && <Notice tone="problem">{messageFor(error)}</Notice>}

@@ -45,10 +45,10 @@ export function ServerLogsPage() {
     void navigate({ to: '/admin/logs', search: params, replace: true })
   }
   return (
-    <AdminFrame title="Logs" lead="The last lines of the server's log since its start, newest first.">
+    <AdminFrame title="Logs" lead="Recent lines of the server log since startup, newest first.">
       <div className="flex flex-wrap items-center gap-3">
         <SearchField
-          label="Search the log"
+          label="Search logs"
           placeholder="Search"
           value={search}
           maxLength={200}
@@ -63,7 +63,7 @@ export function ServerLogsPage() {
           ))}
         </Choice>
         <Button aria-pressed={isFollowing} onClick={() => setFollowing(!isFollowing)}>
-          {isFollowing ? 'Stop following' : 'Follow'}
+          {isFollowing ? 'Pause' : 'Follow'}
         </Button>
       </div>
       <Lines search={search} level={level} isFollowing={isFollowing} />
@@ -75,9 +75,9 @@ function Lines({ search, level, isFollowing }: { search: string; level: Level; i
   const { data, error, refetch, ...paging } = useInfiniteQuery(logsQuery(search, level))
   useFollow(search, level, isFollowing)
   const lines = data?.pages.flatMap((page) => page.lines)
-  if (!lines && error) return <LoadProblem what="The log" error={error} onRetry={refetch} />
-  if (!lines) return <LoadingRows what="the log" />
-  if (lines.length === 0) return <Empty title="No lines">Nothing in the log matches.</Empty>
+  if (!lines && error) return <LoadProblem what="log" error={error} onRetry={refetch} />
+  if (!lines) return <LoadingRows what="log" />
+  if (lines.length === 0) return <Empty title="No results">No log lines match your filters.</Empty>
   return (
     <>
       <ul aria-label="Log lines" className="divide-y divide-line rounded-xl border border-line bg-surface text-sm">

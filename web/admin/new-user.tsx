@@ -64,10 +64,10 @@ function NewUserForm({ onCreated, onClose }: FormProps) {
         </SelectField>
       </div>
       <CheckField
-        label="Mail the link to set a password"
+        label="Email a link to set the password"
         name="sendMail"
         defaultChecked
-        hint="Without a mail server, the link is shown here and you send it yourself."
+        hint="Without a mail server, the link is shown here for you to send."
       />
       <FormButtons verb="Create user" isPending={isPending} onCancel={onClose} />
     </form>
@@ -77,15 +77,15 @@ function NewUserForm({ onCreated, onClose }: FormProps) {
 function Created({ user: { email }, url, expiresAt }: CreatedUser) {
   if (url === null) {
     return (
-      <Notice tone="good" title={`${email} has an account`}>
-        A link to set the password was mailed. It works until <Moment at={expiresAt} as="minute" />.
+      <Notice tone="good" title={`Account created for ${email}`}>
+        We emailed a link to set the password. It expires <Moment at={expiresAt} as="minute" />.
       </Notice>
     )
   }
   return (
     <Notice tone="good" title={`Send this link to ${email}`}>
       <p>
-        It is shown this once, sets the password, and works until <Moment at={expiresAt} as="minute" />.
+        It sets the password, is shown only once, and expires <Moment at={expiresAt} as="minute" />.
       </p>
       <div className="flex flex-wrap items-center gap-2">
         <code className="min-w-0 flex-1 basis-60 rounded-md bg-surface px-3 py-2 text-sm break-all">{url}</code>

@@ -53,7 +53,7 @@ type PagesProps<Page, Item> = {
 /** A list that is read page by page, with all that may come in its place. `children` are its rows, as `li`. */
 export function Pages<Page, Item>({ query, what, itemsOf, empty, children }: PagesProps<Page, Item>) {
   return (
-    <Loaded query={query} what={`The ${what}`} placeholder={<LoadingRows what={`the ${what}`} />}>
+    <Loaded query={query} what={what} placeholder={<LoadingRows what={what} />}>
       {({ pages }) => {
         const items = pages.flatMap(itemsOf)
         if (items.length === 0) return empty

@@ -16,7 +16,7 @@ export function UpdateAvailable() {
   return (
     <Notice tone="note" title={`Stead ${update.latest} is available`}>
       <p>
-        This server runs {update.current}.{' '}
+        Current version: {update.current}.{' '}
         {update.url && (
           <a href={update.url} target="_blank" rel="noreferrer" className="underline">
             Release notes

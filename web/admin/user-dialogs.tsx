@@ -15,7 +15,7 @@ export function DisableDialog({ user, onClose, onCloseFocus }: UserDialogProps) 
   return (
     <AskDialog
       title={`Disable ${user.email}?`}
-      lead="Every browser is signed out, and keys and agents of this account are refused until you enable it again."
+      lead="Signs out all sessions and rejects requests from this account’s keys and agents until you enable it again."
       verb="Disable account"
       isPending={disabling.isPending}
       error={disabling.error}
@@ -36,14 +36,14 @@ export function EndSessionsDialog({
   const ending = useMutation({
     mutationFn: () => endSessionsOf(user.id),
     onSuccess: (ended) => {
-      onEnded(ended === 1 ? 'One browser was signed out.' : `${ended} browsers were signed out.`)
+      onEnded(ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`)
       onClose()
     },
   })
   return (
     <AskDialog
-      title={`Sign ${user.email} out everywhere?`}
-      lead="The account stays as it is and can sign in again."
+      title={`Sign out ${user.email} everywhere?`}
+      lead="The account stays active and can sign in again."
       verb="End sessions"
       isPending={ending.isPending}
       error={ending.error}

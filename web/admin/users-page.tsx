@@ -15,7 +15,7 @@ export function UsersPage() {
   const { search } = route.useSearch()
   const navigate = useNavigate()
   return (
-    <AdminFrame title="Users" lead="Every account of this server.">
+    <AdminFrame title="Users" lead="All accounts on this server">
       <NewUser />
       <SearchField
         label="Search by name or email"
@@ -35,12 +35,12 @@ export function UsersPage() {
 function Users({ search }: { search: string }) {
   const { data, error, refetch, ...paging } = useInfiniteQuery(usersQuery(search))
   const users = data?.pages.flatMap((page) => page.users)
-  if (!users && error) return <LoadProblem what="The users" error={error} onRetry={refetch} />
-  if (!users) return <LoadingRows what="the users" />
+  if (!users && error) return <LoadProblem what="users" error={error} onRetry={refetch} />
+  if (!users) return <LoadingRows what="users" />
   if (users.length === 0) {
     return (
       <p role="status" className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
-        Nobody's name or email contains “{search}”.
+        No users match “{search}”.
       </p>
     )
   }

@@ -32,20 +32,20 @@ export function MemorySearch({ agentId }: { agentId: string }) {
   return (
     <div className="grid grid-cols-1 gap-3">
       <SearchField
-        label="Search its memory and past conversations"
-        placeholder="Words of a fact or a conversation"
+        label="Search memory and past conversations"
+        placeholder="Search facts and conversations"
         value=""
         maxLength={200}
         onSearch={setQuery}
       />
       {q !== '' && (
-        <Loaded query={query} what="What was found" placeholder={<Skeleton className="h-16" />}>
+        <Loaded query={query} what="search results" placeholder={<Skeleton className="h-16" />}>
           {({ pages }) => {
             const found = pages.flatMap(({ results }) => results)
-            if (found.length === 0) return <p className="text-sm text-muted">Nothing has all of these words.</p>
+            if (found.length === 0) return <p className="text-sm text-muted">No results contain all of these words.</p>
             return (
               <ul
-                aria-label="What was found"
+                aria-label="Search results"
                 className="max-h-96 divide-y divide-line overflow-y-auto rounded-lg border border-line"
               >
                 {found.map((each) => (
@@ -57,7 +57,7 @@ export function MemorySearch({ agentId }: { agentId: string }) {
         </Loaded>
       )}
       {query.data && query.error && (
-        <LoadProblem what="More" error={query.error} onRetry={() => query.fetchNextPage()} />
+        <LoadProblem what="more results" error={query.error} onRetry={() => query.fetchNextPage()} />
       )}
       {q !== '' && query.hasNextPage && !query.error && (
         <Button
@@ -65,7 +65,7 @@ export function MemorySearch({ agentId }: { agentId: string }) {
           isPending={query.isFetchingNextPage}
           onClick={() => void query.fetchNextPage()}
         >
-          Find more
+          Show more
         </Button>
       )}
     </div>
@@ -85,11 +85,11 @@ function FoundRow({ found, agentId }: { found: FoundMemory; agentId: string }) {
       <p className="text-xs text-muted">
         {found.kind === 'fact' ? (
           <>
-            Fact, told by {found.source === 'user' ? 'you' : 'the agent'} · <Moment at={found.updatedAt} as="minute" />
+            Fact from {found.source === 'user' ? 'you' : 'the agent'} · <Moment at={found.updatedAt} as="minute" />
           </>
         ) : (
           <>
-            Said by {found.message.sender === 'user' ? 'you' : 'the agent'} ·{' '}
+            Message from {found.message.sender === 'user' ? 'you' : 'the agent'} ·{' '}
             <Moment at={found.message.timestamp} as="minute" /> ·{' '}
             <Link to="/agents/$agentId" params={{ agentId }} className="text-accent underline underline-offset-2">
               Conversations

@@ -37,11 +37,11 @@ export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
   }
   return (
     <Section
-      title="Bring along from OpenClaw"
-      lead={`SOUL.md becomes part of the instructions of ${agent.name}; MEMORY.md, USER.md and the diary in memory/ become facts. What it knows already stays.`}
+      title="Import from OpenClaw"
+      lead={`Adds SOUL.md to the instructions of ${agent.name}, and MEMORY.md, USER.md and the diary in memory/ to its facts. Existing facts are kept.`}
     >
       <div className="flex flex-wrap gap-2">
-        <FilePick label="Choose the workspace folder" isFolder onChoose={choose} />
+        <FilePick label="Choose workspace folder" isFolder onChoose={choose} />
         <FilePick label="Choose files" onChoose={choose} />
       </div>
       {choice && <FoundFiles choice={choice} />}
@@ -58,7 +58,7 @@ export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
           <Button onClick={() => setChoice(null)}>Cancel</Button>
         </div>
       )}
-      <Patience isPending={importing.isPending}>The files are on their way.</Patience>
+      <Patience isPending={importing.isPending}>Uploading files…</Patience>
       {importing.data && <Imported result={importing.data} />}
     </Section>
   )
@@ -98,10 +98,10 @@ function FilePick({ label, isFolder = false, onChoose }: FilePickProps) {
 function FoundFiles({ choice: { files, found, taken } }: { choice: Choice }) {
   if (found.length === 0) {
     return (
-      <Notice tone="warning" title="No workspace was found in that">
+      <Notice tone="warning" title="No workspace found">
         <p>
-          It is usually ~/.openclaw/workspace, with a MEMORY.md, USER.md or SOUL.md in it. Folders that begin with a dot
-          may be hidden in the dialog.
+          The workspace is usually ~/.openclaw/workspace and contains MEMORY.md, USER.md or SOUL.md. The dialog may hide
+          folders that start with a dot.
         </p>
       </Notice>
     )
@@ -110,12 +110,12 @@ function FoundFiles({ choice: { files, found, taken } }: { choice: Choice }) {
   return (
     <div className="grid grid-cols-1 gap-2">
       <p className="text-sm text-muted" role="status">
-        {found.length === 1 ? '1 file belongs' : `${found.length} files belong`} to a workspace
-        {others > 0 && `; ${others} ${others === 1 ? 'other is' : 'others are'} left out`}.
-        {taken.length < found.length && ` One import takes ${taken.length} of them; import the rest afterwards.`}
+        {found.length === 1 ? '1 file found' : `${found.length} files found`} in the workspace
+        {others > 0 && `; ${others} ${others === 1 ? 'other file' : 'other files'} skipped`}.
+        {taken.length < found.length && ` One import takes up to ${taken.length}; import the rest afterwards.`}
       </p>
       <ul
-        aria-label="What was found"
+        aria-label="Search results"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="max-h-60 divide-y divide-line overflow-y-auto rounded-lg border border-line"
@@ -136,14 +136,14 @@ function FoundFiles({ choice: { files, found, taken } }: { choice: Choice }) {
 function Imported({ result: { facts, instructions, known, skipped } }: { result: WorkspaceImported }) {
   const brought = facts.length + instructions.length
   return (
-    <Notice tone={brought > 0 ? 'good' : 'note'} title={brought > 0 ? 'Imported' : 'Nothing new was in it'}>
+    <Notice tone={brought > 0 ? 'good' : 'note'} title={brought > 0 ? 'Imported' : 'Nothing new to import'}>
       <ul className="list-disc pl-4">
-        {facts.length > 0 && <li>Now facts: {facts.join(', ')}</li>}
-        {instructions.length > 0 && <li>Now part of the instructions: {instructions.join(', ')}</li>}
-        {known.length > 0 && <li>Known before, left as they are: {known.join(', ')}</li>}
+        {facts.length > 0 && <li>Added facts: {facts.join(', ')}</li>}
+        {instructions.length > 0 && <li>Added to the instructions: {instructions.join(', ')}</li>}
+        {known.length > 0 && <li>Already known, unchanged: {known.join(', ')}</li>}
         {skipped.map(({ path, reason }) => (
           <li key={path}>
-            {path} was left out: {reason}
+            {path} was skipped: {reason}
           </li>
         ))}
       </ul>

@@ -37,9 +37,9 @@ export function SnapshotsPanel({ agent, operation }: SnapshotsPanelProps) {
     <Panel title="Snapshots">
       <Loaded
         query={query}
-        what="Its snapshots"
+        what="snapshots"
         placeholder={
-          <LoadingShapes what="its snapshots" className="grid gap-3 px-4 pb-4">
+          <LoadingShapes what="snapshots" className="grid gap-3 px-4 pb-4">
             <Skeleton className="h-10" />
           </LoadingShapes>
         }
@@ -48,10 +48,10 @@ export function SnapshotsPanel({ agent, operation }: SnapshotsPanelProps) {
         {(snapshots) =>
           snapshots.length === 0 ? (
             <p className="border-t border-line px-4 py-4 text-sm text-muted">
-              None yet. What it has stored is kept before an update and before a memory reset, the last three times.
+              No snapshots yet. A snapshot is saved before each update and memory reset; the last three are kept.
             </p>
           ) : (
-            <ul className="divide-y divide-line border-t border-line" aria-label="Its snapshots">
+            <ul className="divide-y divide-line border-t border-line" aria-label="Snapshots">
               {snapshots.map((snapshot) => (
                 <SnapshotRow
                   key={snapshot.id}
@@ -95,11 +95,11 @@ function SnapshotRow({ snapshot, isBusy, reason, onReturn }: SnapshotRowProps) {
       <Button
         disabled={isBusy || reason !== null}
         title={reason ?? undefined}
-        aria-label={`Go back to it… ${formatMinute(takenAt)}`}
+        aria-label={`Restore… ${formatMinute(takenAt)}`}
         onClick={onReturn}
       >
         <Undo2 aria-hidden className="size-3.5" />
-        Go back to it…
+        Restore…
       </Button>
     </li>
   )
@@ -111,9 +111,9 @@ type RestoreDialogProps = { agent: WebAgent; snapshot: Snapshot; onConfirm: () =
 function RestoreDialog({ agent, snapshot, onConfirm, onClose }: RestoreDialogProps) {
   return (
     <AskDialog
-      title={`Go back to ${formatMinute(snapshot.takenAt)}?`}
-      lead={`${agent.name} is stopped, its files and what it remembers in them become what they were then, and it is started. What it has stored now is kept as a snapshot first. The chat, its settings and its schedule stay as they are.`}
-      verb="Go back"
+      title={`Restore the snapshot from ${formatMinute(snapshot.takenAt)}?`}
+      lead={`Stops ${agent.name}, restores its files and memory, and starts it again. Its current state is saved as a snapshot first. Chat history, settings and schedule are not changed.`}
+      verb="Restore"
       isPending={false}
       error={null}
       onConfirm={onConfirm}

@@ -15,8 +15,8 @@ import { addServer, changeServer, removeServer, serversQuery, serverToolsQuery }
 import { TryTool } from './try-tool.tsx'
 
 const ServerForm = z.object({
-  name: z.string().trim().min(1, 'A name is needed'),
-  url: z.url('An address is needed'),
+  name: z.string().trim().min(1, 'Enter a name'),
+  url: z.url('Enter a URL'),
   bearer: z.string().transform((text) => text || undefined),
 })
 
@@ -26,12 +26,12 @@ export function McpSection({ agent }: { agent: WebAgent }) {
   return (
     <Section
       title="MCP servers"
-      lead={`More tools for ${agent.name}. You are asked before each use of a tool that you do not trust.`}
+      lead={`Give ${agent.name} more tools. Tools you have not allowed ask for approval before each use.`}
     >
       {data?.map((server) => (
         <Server key={server.id} agentId={agent.id} server={server} />
       ))}
-      {!data && error && <LoadProblem what="Its MCP servers" error={error} onRetry={refetch} />}
+      {!data && error && <LoadProblem what="MCP servers" error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton className="h-16" />}
       {data && <NewServer agentId={agent.id} />}
       {data && <NewCommand agentId={agent.id} />}
@@ -69,15 +69,15 @@ function ServerTools({ agentId, server }: { agentId: string; server: McpServer }
   const trust = useMutation({
     mutationFn: (trustedTools: string[]) => changeServer(client, agentId, server.id, { trustedTools }),
   })
-  if (error) return <LoadProblem what="Its tools" error={error} onRetry={refetch} />
+  if (error) return <LoadProblem what="tools" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-10" />
-  if (data.length === 0) return <p className="text-sm text-muted">It has no tools.</p>
+  if (data.length === 0) return <p className="text-sm text-muted">This server has no tools.</p>
   const trusted = server.trustedTools ?? data.filter(({ isTrusted }) => isTrusted).map(({ name }) => name)
   return (
     <>
       <fieldset disabled={trust.isPending} className="grid grid-cols-1 gap-2">
         <legend className="mb-2 text-sm text-muted">
-          Tools that need no approval. Until you choose, these are the ones that the server marks as read-only.
+          Tools allowed without approval. By default, the tools that the server marks as read-only.
         </legend>
         {trust.error && <Notice tone="problem">{messageFor(trust.error)}</Notice>}
         {data.map(({ name, description }) => (
@@ -112,14 +112,14 @@ function NewServer({ agentId }: { agentId: string }) {
     <SectionForm form={form} action="Add server">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <TextField
-          label="Name of the server"
+          label="Server name"
           name="name"
           autoComplete="off"
           placeholder="weather"
           error={form.problem?.fields.name}
         />
         <TextField
-          label="Address of the server"
+          label="Server URL"
           name="url"
           autoComplete="off"
           placeholder="https://mcp.example.com/mcp"
@@ -130,7 +130,7 @@ function NewServer({ agentId }: { agentId: string }) {
         label="Bearer token"
         name="bearer"
         autoComplete="off"
-        hint="Kept sealed, shown to this server alone. Empty for none."
+        hint="Optional. Encrypted, and sent only to this server."
         error={form.problem?.fields.bearer}
       />
     </SectionForm>

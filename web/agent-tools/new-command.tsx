@@ -13,13 +13,13 @@ const toLines = (text: string) =>
     .filter(Boolean)
 
 const CommandForm = z.object({
-  name: z.string().trim().min(1, 'A name is needed'),
-  command: z.string().trim().min(1, 'A program is needed'),
+  name: z.string().trim().min(1, 'Enter a name'),
+  command: z.string().trim().min(1, 'Enter a program'),
   args: z.string().transform(toLines),
   environment: z
     .string()
     .transform(toLines)
-    .refine((lines) => lines.every((line) => line.indexOf('=') > 0), 'Each line is NAME=value')
+    .refine((lines) => lines.every((line) => line.indexOf('=') > 0), 'Enter one NAME=value per line')
     .transform((lines) =>
       Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
     ),
@@ -39,25 +39,19 @@ export function NewCommand({ agentId }: { agentId: string }) {
   const problems = form.problem?.fields
   return (
     <details className="text-sm">
-      <summary className="cursor-pointer py-2 font-medium">Start a server by its command</summary>
+      <summary className="cursor-pointer py-2 font-medium">Run a server from a command</summary>
       <p className="mb-3 text-muted">
-        The agent starts it in its container, so this is for agents that have one. The program bun is always there. When
-        you remove it, the agent gets a new token and starts anew.
+        Runs inside the agent’s container, so it requires a container. The program bun is always available. Removing the
+        server replaces the agent’s token and restarts it.
       </p>
       <SectionForm form={form} action="Add command">
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-          <TextField
-            label="Name of the command"
-            name="name"
-            autoComplete="off"
-            placeholder="notes"
-            error={problems?.name}
-          />
+          <TextField label="Server name" name="name" autoComplete="off" placeholder="notes" error={problems?.name} />
           <TextField label="Program" name="command" autoComplete="off" placeholder="bun" error={problems?.command} />
         </div>
-        <TextArea label="Arguments, one a line" name="args" rows={3} placeholder={'x\nsome-mcp-server'} />
+        <TextArea label="Arguments, one per line" name="args" rows={3} placeholder={'x\nsome-mcp-server'} />
         <TextArea
-          label="Environment, NAME=value a line. Kept sealed."
+          label="Environment variables, one NAME=value per line. Encrypted."
           name="environment"
           rows={2}
           error={problems?.environment}

@@ -35,8 +35,8 @@ test('what is filled in has the types of the schema; what is empty is left out',
 
 test('what is missing or is no number and no JSON is told at its field', () => {
   expect(readArguments(wanted, { city: '', days: 'three', filter: '{' }).problems).toEqual({
-    city: 'Please fill in this field.',
-    days: 'This is not a number.',
-    filter: 'This is not JSON.',
+    city: 'This field is required.',
+    days: 'Enter a number.',
+    filter: 'Invalid JSON.',
   })
 })

@@ -33,13 +33,13 @@ export function readArguments(
   for (const argument of wanted) {
     const text = values[argument.name] ?? ''
     if (text.trim() === '') {
-      if (argument.isRequired) problems[argument.name] = 'Please fill in this field.'
+      if (argument.isRequired) problems[argument.name] = 'This field is required.'
       continue
     }
     try {
       input[argument.name] = readValue(argument, text)
     } catch (error) {
-      problems[argument.name] = error instanceof RangeError ? error.message : 'This is not JSON.'
+      problems[argument.name] = error instanceof RangeError ? error.message : 'Invalid JSON.'
     }
   }
   return { input, problems }
@@ -50,7 +50,7 @@ function readValue({ kind }: ToolArgument, text: string): unknown {
   if (kind === 'json') return JSON.parse(text)
   if (kind !== 'number') return text
   const number = Number(text)
-  if (!Number.isFinite(number)) throw new RangeError('This is not a number.')
+  if (!Number.isFinite(number)) throw new RangeError('Enter a number.')
   return number
 }
 

@@ -9,22 +9,26 @@ import { changeTools, toolsQuery } from './tools-api.ts'
 
 const profiles = [
   { value: 'minimal', label: 'Minimal: memory and skills' },
-  { value: 'messaging', label: 'Messaging: files, the web, a schedule, other agents' },
-  { value: 'coding', label: 'Coding: changing, moving and deleting files, requests' },
-  { value: 'full', label: 'Full: everything' },
+  { value: 'messaging', label: 'Messaging: files, web, schedule, other agents' },
+  { value: 'coding', label: 'Coding: edit, move and delete files; HTTP requests' },
+  { value: 'full', label: 'Full: all tools' },
 ] as const
 
-const hints = { never: undefined, sometimes: 'Asks you at times', always: 'Asks you each time' } as const
+const hints = {
+  never: undefined,
+  sometimes: 'Sometimes asks for approval',
+  always: 'Always asks for approval',
+} as const
 
 /** What the agent may do, from its next turn on. */
 export function ToolsSection({ agent }: { agent: WebAgent }) {
   const { data, error, refetch } = useQuery(toolsQuery(agent.id))
   return (
-    <Section title="Tools" lead={`What ${agent.name} may do. A change counts from its next turn on.`}>
+    <Section title="Tools" lead={`What ${agent.name} can do. Changes apply from its next turn.`}>
       {data ? (
         <ToolFields agent={agent} tools={data} />
       ) : error ? (
-        <LoadProblem what="Its tools" error={error} onRetry={refetch} />
+        <LoadProblem what="tools" error={error} onRetry={refetch} />
       ) : (
         <Skeleton className="h-40" />
       )}
@@ -45,7 +49,7 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
         disabled={change.isPending}
         onChange={(event) => change.mutate({ profile: toProfile(event.target.value) })}
       >
-        <option value="">As its plan has it ({tools.isChosen ? 'not chosen' : tools.profile})</option>
+        <option value="">Plan default ({tools.isChosen ? 'not set' : tools.profile})</option>
         {profiles.map(({ value, label }) => (
           <option key={value} value={value}>
             {label}
@@ -53,7 +57,7 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
         ))}
       </SelectField>
       <fieldset className="grid grid-cols-1 gap-2 sm:grid-cols-2" disabled={change.isPending}>
-        <legend className="mb-2 text-sm font-medium">Single tools</legend>
+        <legend className="mb-2 text-sm font-medium">Individual tools</legend>
         {tools.tools.map(({ name, isOn, approval, unavailable }) => (
           <CheckField
             key={name}
@@ -67,8 +71,8 @@ function ToolFields({ agent, tools }: { agent: WebAgent; tools: AgentTools }) {
       </fieldset>
       <TextField
         key={tools.httpHosts.join(' ')}
-        label="Hosts that http_request may reach"
-        hint="Separated by spaces; *.example.com is everything below it. Empty: none."
+        label="Hosts allowed for http_request"
+        hint="Separated by spaces. *.example.com includes all subdomains. Leave empty to allow none."
         defaultValue={tools.httpHosts.join(' ')}
         autoComplete="off"
         onBlur={(event) => {

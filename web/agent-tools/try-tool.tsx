@@ -54,27 +54,27 @@ function TryForm({ agentId, serverId, tool }: TryFormProps) {
       ))}
       <div className="flex flex-wrap items-center gap-3">
         <Button type="submit" isPending={trial.isPending}>
-          Use it now
+          Run tool
         </Button>
-        <p className="text-sm text-muted">It is really used, as the agent would.</p>
+        <p className="text-sm text-muted">Runs the tool for real, as the agent would.</p>
       </div>
-      <Patience isPending={trial.isPending}>The server is working on it. It has 30 seconds.</Patience>
+      <Patience isPending={trial.isPending}>Running. Times out after 30 seconds.</Patience>
       {trial.error && (
-        <Notice tone="problem" title="The tool could not be used">
+        <Notice tone="problem" title="Could not run the tool">
           {messageFor(trial.error)}
         </Notice>
       )}
       {trial.data && (
         <div role="status" className="grid grid-cols-1 gap-1.5">
           <p className={`text-sm font-medium ${trial.data.isError ? 'text-bad' : ''}`}>
-            {trial.data.isError ? 'The tool says that it failed' : 'What it gave back'}
+            {trial.data.isError ? 'The tool returned an error' : 'Result'}
           </p>
           <pre
             // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
             tabIndex={0}
             className="max-h-80 overflow-auto rounded-md bg-surface px-3 py-2 text-xs whitespace-pre-wrap wrap-anywhere"
           >
-            {trial.data.text || 'Nothing.'}
+            {trial.data.text || 'No output.'}
           </pre>
         </div>
       )}

@@ -56,7 +56,7 @@ export function AgentFrame({ agentId, ...frame }: AgentFrameProps) {
   if (error) {
     return (
       <Page title="Agent">
-        <LoadProblem what="This agent" error={error} onRetry={refetch} />
+        <LoadProblem what="the agent" error={error} onRetry={refetch} />
       </Page>
     )
   }
@@ -86,7 +86,7 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <Link
           to="/agents"
-          aria-label="Back to the list"
+          aria-label="All agents"
           className="rounded-md p-1.5 text-muted hover:bg-sunken hover:text-ink"
         >
           <ArrowLeft aria-hidden className="size-4.5" />
@@ -105,7 +105,7 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
           </p>
         </div>
         <div className="max-lg:order-last max-lg:flex max-lg:basis-full">
-          <Tabs label={`Pages of ${agent.name}`} places={places} />
+          <Tabs label={`${agent.name} pages`} places={places} />
         </div>
         <AgentMenu agent={agent} change={change} isOpenOffered={false} onDeleted={onDeleted} />
       </div>
@@ -115,7 +115,7 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
         </Notice>
       )}
       {change.isError && (
-        <Notice tone="problem" title={`${agent.name} did not ${change.variables}`}>
+        <Notice tone="problem" title={`Could not ${change.variables} ${agent.name}`}>
           {messageFor(change.error)}
         </Notice>
       )}
@@ -128,7 +128,7 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
 export function FailureNotice({ agent }: { agent: WebAgent }) {
   if (agent.status !== 'error' || !agent.lastError) return null
   return (
-    <Notice tone="problem" title={`${agent.name} could not be started`}>
+    <Notice tone="problem" title={`Could not start ${agent.name}`}>
       <p className="wrap-anywhere whitespace-pre-wrap">{agent.lastError}</p>
     </Notice>
   )
@@ -136,9 +136,9 @@ export function FailureNotice({ agent }: { agent: WebAgent }) {
 
 function Gone() {
   return (
-    <Page title="No such agent" lead="It was deleted, or it belongs to someone else.">
+    <Page title="Agent not found" lead="It was deleted or belongs to another account.">
       <Link to="/agents" className={`${buttonClass('primary')} justify-self-start`}>
-        Back to the list
+        All agents
       </Link>
     </Page>
   )
@@ -147,7 +147,7 @@ function Gone() {
 function Loading() {
   usePageTitle('Agent')
   return (
-    <LoadingShapes what="the agent" className="flex items-center gap-3 border-b border-line px-4 py-3 sm:px-6">
+    <LoadingShapes what="agent" className="flex items-center gap-3 border-b border-line px-4 py-3 sm:px-6">
       <Skeleton className="size-8" />
       <Skeleton className="h-5 w-40" />
     </LoadingShapes>

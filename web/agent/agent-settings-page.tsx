@@ -49,9 +49,9 @@ function Configured({ agent }: { agent: WebAgent }) {
   return (
     <Loaded
       query={query}
-      what="Its settings"
+      what="settings"
       placeholder={
-        <LoadingShapes what="its settings" className="grid gap-6">
+        <LoadingShapes what="settings" className="grid gap-6">
           <Skeleton className="h-48 rounded-xl" />
           <Skeleton className="h-60 rounded-xl" />
           <Skeleton className="h-96 rounded-xl" />

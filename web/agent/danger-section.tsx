@@ -12,7 +12,7 @@ export function DangerSection({ agent }: { agent: WebAgent }) {
   const [isAsking, setAsking] = useState(false)
   return (
     <Section
-      title="Delete the agent"
+      title="Delete agent"
       tone="danger"
       lead="Stops the agent and permanently deletes its files, memory and conversations. Cost records are kept."
     >

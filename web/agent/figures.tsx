@@ -8,22 +8,22 @@ const count = new Intl.NumberFormat('en')
 /** What an agent uses now, and what came of its messages. */
 export function Figures({ agentId }: { agentId: string }) {
   const { data: stats, error, refetch } = useQuery(statsQuery(agentId))
-  if (!stats && error) return <LoadProblem what="The figures" error={error} onRetry={refetch} />
-  const failed = stats && stats.messagesFailed > 0 ? `${count.format(stats.messagesFailed)} failed` : 'sent to it'
+  if (!stats && error) return <LoadProblem what="usage" error={error} onRetry={refetch} />
+  const failed = stats && stats.messagesFailed > 0 ? `${count.format(stats.messagesFailed)} failed` : 'received'
   const responseMs = stats?.averageResponseTime
   return (
-    <section aria-label="Figures" aria-busy={!stats}>
+    <section aria-label="Usage" aria-busy={!stats}>
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line sm:grid-cols-3 lg:grid-cols-6">
-        <Tile label="CPU" value={stats && withSpaces(stats.cpu)} note="of a core" />
+        <Tile label="CPU" value={stats && withSpaces(stats.cpu)} note="of one core" />
         <Tile label="Memory" value={stats && withSpaces(firstOf(stats.memory))} note={stats && limitOf(stats.memory)} />
         <Tile
           label="Network"
           value={stats && withSpaces(firstOf(stats.network))}
           note={stats && sentOf(stats.network)}
         />
-        <Tile label="Up for" value={stats?.uptimeFormatted} />
+        <Tile label="Uptime" value={stats?.uptimeFormatted} />
         <Tile label="Messages" value={stats && count.format(stats.messagesProcessed)} note={failed} />
-        <Tile label="Response" value={typeof responseMs === 'number' ? formatDuration(responseMs) : responseMs} />
+        <Tile label="Response time" value={typeof responseMs === 'number' ? formatDuration(responseMs) : responseMs} />
       </dl>
     </section>
   )
@@ -31,7 +31,7 @@ export function Figures({ agentId }: { agentId: string }) {
 
 function Tile({ label, value, note }: { label: string; value: string | undefined; note?: string | undefined }) {
   const isMeasured = value !== 'N/A'
-  const remark = isMeasured ? note : 'not measured'
+  const remark = isMeasured ? note : 'not available'
   return (
     <div className="grid content-start gap-0.5 bg-surface px-4 py-3">
       <dt className="text-sm text-muted">{label}</dt>

@@ -9,27 +9,27 @@ import { Panel } from '../ui/panel.tsx'
 import { watchdogQuery } from './agent-api.ts'
 
 const states = {
-  stopped: { label: 'Not watched', tone: 'plain' },
+  stopped: { label: 'Not monitored', tone: 'plain' },
   sleeping: { label: 'Sleeping', tone: 'plain' },
   starting: { label: 'Starting', tone: 'warning' },
   running: { label: 'Healthy', tone: 'good' },
-  degraded: { label: 'Does not answer', tone: 'problem' },
-  crash_loop: { label: 'Given up', tone: 'problem' },
-  repairing: { label: 'Being repaired', tone: 'warning' },
+  degraded: { label: 'Not responding', tone: 'problem' },
+  crash_loop: { label: 'Failed', tone: 'problem' },
+  repairing: { label: 'Repairing', tone: 'warning' },
 } as const
 
 const kinds: Partial<Record<string, string>> = {
   starting: 'Started',
   running: 'Healthy',
   stopped: 'Stopped',
-  sleeping: 'Fell asleep: nobody needed it',
-  degraded: 'Stopped answering',
-  recovered: 'Answers again',
+  sleeping: 'Went to sleep (idle)',
+  degraded: 'Stopped responding',
+  recovered: 'Responding again',
   crash: 'Crashed',
-  crash_loop: 'Given up: it kept failing',
-  repair_started: 'Repair began',
+  crash_loop: 'Agent failed repeatedly and was stopped',
+  repair_started: 'Repair started',
   repaired: 'Repaired',
-  repair_failed: 'Repair did not help',
+  repair_failed: 'Repair failed',
 }
 
 /** What the watchdog sees of an agent, what it has done, and how long the agent was up. */
@@ -40,9 +40,9 @@ export function HealthPanel({ agentId }: { agentId: string }) {
     <Panel title="Health" actions={look && <Badge tone={look.tone}>{look.label}</Badge>}>
       <Loaded
         query={query}
-        what="Its health"
+        what="health"
         placeholder={
-          <LoadingShapes what="its health" className="grid gap-3 px-4 pb-4">
+          <LoadingShapes what="health" className="grid gap-3 px-4 pb-4">
             <Skeleton className="h-14" />
             <Skeleton className="h-24" />
           </LoadingShapes>
@@ -60,23 +60,22 @@ function Known({ watchdog }: { watchdog: AgentWatchdog }) {
   return (
     <>
       <dl className="grid grid-cols-2 gap-x-6 gap-y-4 border-t border-line px-4 py-4 sm:grid-cols-4">
-        <Fact label="Since">{since ? <Moment at={since} as="distance" /> : 'Never looked at'}</Fact>
+        <Fact label="Since">{since ? <Moment at={since} as="distance" /> : 'Never'}</Fact>
         <Fact label="Last check">
           {lastProbe ? (
             <>
-              {lastProbe.healthy ? 'Answered' : 'No answer'}, <Moment at={lastProbe.at} as="distance" />
+              {lastProbe.healthy ? 'Passed' : 'Failed'}, <Moment at={lastProbe.at} as="distance" />
             </>
           ) : (
-            'None yet'
+            'None'
           )}
         </Fact>
-        <Fact label="Crashes and repairs">
-          {crashes} and {attempts}
-        </Fact>
+        <Fact label="Crashes">{crashes}</Fact>
+        <Fact label="Repairs">{attempts}</Fact>
         <Fact label="Last exit">{describeExit(watchdog)}</Fact>
-        <Fact label="Up today">{toPercent(uptime.day)}</Fact>
-        <Fact label="Up in 7 days">{toPercent(uptime.week)}</Fact>
-        <Fact label="Up in 30 days">{toPercent(uptime.month)}</Fact>
+        <Fact label="Uptime today">{toPercent(uptime.day)}</Fact>
+        <Fact label="Uptime, 7 days">{toPercent(uptime.week)}</Fact>
+        <Fact label="Uptime, 30 days">{toPercent(uptime.month)}</Fact>
       </dl>
       <Events events={watchdog.events} />
     </>
@@ -94,11 +93,11 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
 
 function Events({ events }: { events: AgentWatchdog['events'] }) {
   if (events.length === 0) {
-    return <p className="border-t border-line px-4 py-4 text-sm text-muted">The watchdog has noted nothing yet.</p>
+    return <p className="border-t border-line px-4 py-4 text-sm text-muted">No watchdog events yet.</p>
   }
   return (
     <section
-      aria-label="What the watchdog noted"
+      aria-label="Watchdog events"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
       tabIndex={0}
       className="max-h-72 overflow-y-auto border-t border-line -outline-offset-2"
@@ -135,9 +134,9 @@ function hasEnded({ exitCode, outOfMemory }: Exit): boolean {
 
 function describeExit({ exitCode, outOfMemory }: Exit): string {
   if (outOfMemory) return 'out of memory'
-  return exitCode === null ? 'none seen' : `exit code ${exitCode}`
+  return exitCode === null ? 'none' : `exit code ${exitCode}`
 }
 
 function toPercent(percent: number | null): string {
-  return percent === null ? 'Not known yet' : `${percent.toFixed(percent === 100 ? 0 : 2)} %`
+  return percent === null ? 'Unknown' : `${percent.toFixed(percent === 100 ? 0 : 2)}%`
 }

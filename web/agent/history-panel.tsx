@@ -56,9 +56,9 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
     <Panel title="History">
       <Loaded
         query={query}
-        what="The history"
+        what="history"
         placeholder={
-          <LoadingShapes what="the history" className="grid gap-3 px-4 pb-4">
+          <LoadingShapes what="history" className="grid gap-3 px-4 pb-4">
             <Skeleton className="h-10" />
             <Skeleton className="h-10" />
           </LoadingShapes>
@@ -67,10 +67,10 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
       >
         {(deployments) =>
           deployments.length === 0 ? (
-            <p className="border-t border-line px-4 py-4 text-sm text-muted">Nothing has been done to it yet.</p>
+            <p className="border-t border-line px-4 py-4 text-sm text-muted">No deployments yet.</p>
           ) : (
             <section
-              aria-label="What was done"
+              aria-label="History"
               // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
               tabIndex={0}
               className="max-h-112 overflow-y-auto border-t border-line -outline-offset-2"
@@ -92,10 +92,10 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
 const looks = {
   succeeded: { tone: 'good', label: 'Succeeded' },
   failed: { tone: 'problem', label: 'Failed' },
-  refused: { tone: 'warning', label: 'Refused' },
-  'rolled-back': { tone: 'warning', label: 'Went back' },
-  replaced: { tone: 'plain', label: 'Replaced' },
-  cancelled: { tone: 'plain', label: 'Called off' },
+  refused: { tone: 'warning', label: 'Rejected' },
+  'rolled-back': { tone: 'warning', label: 'Rolled back' },
+  replaced: { tone: 'plain', label: 'Superseded' },
+  cancelled: { tone: 'plain', label: 'Canceled' },
 } as const
 
 type RowProps = {
@@ -129,7 +129,7 @@ export function DeploymentRow({ deployment, current, isBlocked, onReturn }: RowP
       {backupPath && <p className="text-muted break-all">Snapshot: {backupPath}</p>}
       {logTail && (
         <details>
-          <summary className="cursor-pointer text-muted hover:text-ink">What it wrote last</summary>
+          <summary className="cursor-pointer text-muted hover:text-ink">Last log lines</summary>
           <pre className="mt-1.5 max-h-60 overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-xs whitespace-pre-wrap break-words">
             {logTail}
           </pre>
@@ -138,7 +138,7 @@ export function DeploymentRow({ deployment, current, isBlocked, onReturn }: RowP
       {earlier && (
         <Button className="justify-self-start" disabled={isBlocked} onClick={() => onReturn(earlier)}>
           <Undo2 aria-hidden className="size-3.5" />
-          <span className="min-w-0 truncate">Go back to {earlier}</span>
+          <span className="min-w-0 truncate">Roll back to {earlier}</span>
         </Button>
       )}
     </li>
@@ -146,12 +146,12 @@ export function DeploymentRow({ deployment, current, isBlocked, onReturn }: RowP
 }
 
 function ResultBadge({ result }: { result: string | null }) {
-  if (result === null) return <Badge tone="warning">Under way</Badge>
+  if (result === null) return <Badge tone="warning">Running</Badge>
   const look = Object.entries(looks).find(([name]) => name === result)?.[1]
   return <Badge tone={look?.tone ?? 'plain'}>{look?.label ?? result}</Badge>
 }
 
 function requesterOf({ requestedBy }: Deployment): string {
-  if (requestedBy === 'platform') return 'the server'
-  return requestedBy === 'operator' ? 'the operator' : 'you'
+  if (requestedBy === 'platform') return 'Stead'
+  return requestedBy === 'operator' ? 'administrator' : 'you'
 }

@@ -25,7 +25,7 @@ const CapsForm = z.object({
 const paused: Readonly<Record<NonNullable<Breaker['pause']>['scope'], string>> = {
   agent: 'This agent is paused',
   owner: 'All your agents are paused',
-  platform: 'The operator has paused all agents',
+  platform: 'The administrator paused all agents',
 }
 
 function breakerQuery(agentId: string) {
@@ -44,9 +44,9 @@ export function LimitsSection({ agent }: { agent: WebAgent }) {
     <Section
       title="Limits"
       badge={query.data?.pause && <Badge tone="warning">Paused</Badge>}
-      lead="What it may use of models in a day. At the limit its calls are refused until midnight UTC, and you are told before."
+      lead="Daily model usage. At the limit, calls are rejected until midnight UTC. You are notified before."
     >
-      <Loaded query={query} what="Its limits" placeholder={<Skeleton className="h-40" />}>
+      <Loaded query={query} what="limits" placeholder={<Skeleton className="h-40" />}>
         {(breaker) => (
           <>
             <PauseSwitch breaker={breaker} />
@@ -70,7 +70,7 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
       {pause && (
         <Notice tone="warning" title={paused[pause.scope]}>
           <p>
-            No model has answered it since <Moment at={pause.since} as="minute" />
+            No model calls since <Moment at={pause.since} as="minute" />
             {pause.reason && `: ${pause.reason}`}.
           </p>
         </Notice>
@@ -82,7 +82,7 @@ function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
           isPending={change.isPending}
           onClick={() => change.mutate(pause ? 'resume' : 'pause')}
         >
-          {pause ? 'Resume' : 'Pause this agent'}
+          {pause ? 'Resume' : 'Pause agent'}
         </Button>
       )}
     </div>
@@ -101,10 +101,10 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
   )
   return (
     <SectionForm form={form} action="Save limits">
-      {form.isDone && <Notice tone="good">The limits are saved.</Notice>}
+      {form.isDone && <Notice tone="good">Limits saved.</Notice>}
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <TextField
-          label="Tokens a day"
+          label="Tokens per day"
           name="tokensPerDay"
           inputMode="numeric"
           autoComplete="off"
@@ -114,7 +114,7 @@ function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breake
           error={form.problem?.fields.tokensPerDay}
         />
         <TextField
-          label="US dollars a day"
+          label="US dollars per day"
           name="costUsdPerDay"
           inputMode="decimal"
           autoComplete="off"

@@ -17,7 +17,7 @@ const MAX_SHOWN_CHARACTERS = 400
 
 const FactForm = z.object({
   key: z.string().trim().min(1, 'A name is needed').max(200),
-  fact: z.string().trim().min(1, 'There is nothing to remember'),
+  fact: z.string().trim().min(1, 'Enter something to remember'),
 })
 
 /** What the agent knows in every conversation, whoever told it; taken away here it is forgotten at once. */
@@ -26,13 +26,13 @@ export function MemorySection({ agent }: { agent: WebAgent }) {
   return (
     <Section
       title="Memory"
-      lead={`What ${agent.name} knows in every conversation. It adds to this by itself, and so can you.`}
+      lead={`Facts that ${agent.name} knows in every conversation. The agent adds facts by itself, and you can add your own.`}
     >
-      <Loaded query={query} what="Its memory" placeholder={<Skeleton className="h-24" />}>
+      <Loaded query={query} what="memory" placeholder={<Skeleton className="h-24" />}>
         {(data) => (
           <>
             {data.unread && (
-              <Notice tone="warning">It keeps notes in files of its own, which can be seen while it runs.</Notice>
+              <Notice tone="warning">This agent stores notes in its own files. Start it to view them.</Notice>
             )}
             <MemorySearch agentId={agent.id} />
             <FactList agent={agent} memory={data.memory} />
@@ -47,11 +47,11 @@ export function MemorySection({ agent }: { agent: WebAgent }) {
 function FactList({ agent, memory }: { agent: WebAgent; memory: Record<string, unknown> }) {
   const forgetting = useChange(agent.id, (key: string) => forgetFact(agent.id, key))
   const facts = Object.entries(memory)
-  if (facts.length === 0) return <p className="text-sm text-muted">Nothing yet.</p>
+  if (facts.length === 0) return <p className="text-sm text-muted">Nothing yet</p>
   return (
     <>
       {forgetting.isError && <Notice tone="problem">{messageFor(forgetting.error)}</Notice>}
-      <ul aria-label="What it remembers" className="-mt-3 max-h-96 divide-y divide-line overflow-y-auto">
+      <ul aria-label="Facts" className="-mt-3 max-h-96 divide-y divide-line overflow-y-auto">
         {facts.map(([key, value]) => (
           <li key={key} className="flex items-start gap-3 py-3">
             <div className="grid min-w-0 flex-1 grid-cols-1 gap-0.5">
@@ -59,11 +59,11 @@ function FactList({ agent, memory }: { agent: WebAgent; memory: Record<string, u
               <p className="text-sm wrap-anywhere whitespace-pre-wrap text-muted">{toText(value)}</p>
             </div>
             <Button
-              aria-label={`Forget ${key}`}
+              aria-label={`Delete ${key}`}
               isPending={forgetting.isPending && forgetting.variables === key}
               onClick={() => forgetting.mutate(key)}
             >
-              Forget
+              Delete
             </Button>
           </li>
         ))}
@@ -84,10 +84,10 @@ function FactFields({ agent }: { agent: WebAgent }) {
     () => null,
   )
   return (
-    <SectionForm form={form} action="Remember">
+    <SectionForm form={form} action="Add fact">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
         <TextField
-          label="Name of the fact"
+          label="Name"
           name="key"
           maxLength={200}
           autoComplete="off"
@@ -95,7 +95,7 @@ function FactFields({ agent }: { agent: WebAgent }) {
           error={form.problem?.fields.key}
         />
         <TextField
-          label="What to remember"
+          label="Fact"
           name="fact"
           autoComplete="off"
           placeholder="Likes green tea, no sugar"

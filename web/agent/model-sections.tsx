@@ -39,7 +39,7 @@ export function NameSection({ agent }: { agent: WebAgent }) {
     <Section title="Name">
       <form ref={formRef} onSubmit={onSubmit} noValidate className={formClass}>
         <FormNotice problem={problem} />
-        {isDone && <Notice tone="good">The name is saved.</Notice>}
+        {isDone && <Notice tone="good">Name saved.</Notice>}
         <TextField
           label="Name"
           name="name"
@@ -61,10 +61,10 @@ export function ModelSection({ agent, config }: ConfigSectionProps) {
   const change = useChangeConfig(agent.id)
   const form = useForm(ModelForm, change, fieldOfConfig(['model']))
   return (
-    <Section title="Model" lead="A running agent restarts when this changes.">
+    <Section title="Model" lead="Changing the model restarts a running agent.">
       <form ref={form.formRef} onSubmit={form.onSubmit} noValidate className={formClass}>
         <FormNotice problem={form.problem} />
-        {form.isDone && <Notice tone="good">The model is saved.</Notice>}
+        {form.isDone && <Notice tone="good">Model saved.</Notice>}
         <ModelField current={config.model} error={form.problem?.fields.model} />
         <Button type="submit" className="justify-self-start" isPending={form.isPending}>
           Save model
@@ -82,16 +82,16 @@ export function ProviderSection({ agent, config }: ConfigSectionProps) {
   return (
     <Section
       title="Provider"
-      lead="Without a key of your own, the agent thinks through this server and its cost is counted here."
+      lead="Without your own key, the agent uses this server’s providers and its cost is recorded here."
     >
       <form ref={form.formRef} onSubmit={form.onSubmit} noValidate className={formClass}>
         <FormNotice problem={form.problem} />
-        {form.isDone && <Notice tone="good">The provider is saved.</Notice>}
+        {form.isDone && <Notice tone="good">Provider saved.</Notice>}
         <SelectField
           label="Provider"
           name="aiProvider"
           defaultValue={config.aiProvider}
-          hint="Provider of the key below."
+          hint="Provider of the key below"
           error={form.problem?.fields.aiProvider}
         >
           {!isKnown && <option value={config.aiProvider}>{config.aiProvider}</option>}

@@ -17,7 +17,7 @@ export function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) 
   return (
     <AskDialog
       title={`Update ${agent.name}?`}
-      lead="A snapshot is kept first. When the new version does not become healthy, the agent goes back to the one it runs on now."
+      lead="A snapshot is saved first. If the new version does not become healthy, the agent is rolled back."
       verb="Update"
       look="primary"
       isPending={false}
@@ -33,7 +33,7 @@ export function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) 
         autoCapitalize="none"
         autoComplete="off"
         spellCheck={false}
-        hint="Leave it empty for the newest version this server offers."
+        hint="Leave empty for the latest version."
       />
     </AskDialog>
   )
@@ -43,9 +43,9 @@ export function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) 
 export function ReturnDialog({ agent, image, onConfirm, ...on }: OperationDialogProps & { image: string }) {
   return (
     <AskDialog
-      title={`Go back to ${image}?`}
-      lead={`${agent.name} is stopped, a snapshot is kept, and it starts on that image with what it has stored now.`}
-      verb="Go back"
+      title={`Roll back to ${image}?`}
+      lead={`Stops ${agent.name}, saves a snapshot, and starts it on that image with its current data.`}
+      verb="Roll back"
       look="primary"
       isPending={false}
       error={null}
@@ -60,7 +60,7 @@ export function RepairDialog({ agent, onConfirm, ...on }: OperationDialogProps) 
   return (
     <AskDialog
       title={`Repair ${agent.name}?`}
-      lead="It is ended at once, a turn under way is lost, its program mends its own files, and it starts again. Memory and conversations stay."
+      lead="Stops the agent immediately, repairs its files and starts it again. The current turn is lost; memory and conversations are kept."
       verb="Repair"
       look="primary"
       isPending={false}
@@ -76,7 +76,7 @@ export function ResetMemoryDialog({ agent, onConfirm, ...on }: OperationDialogPr
   return (
     <AskDialog
       title={`Reset the memory of ${agent.name}?`}
-      lead="It forgets every conversation and everything it has remembered, and starts anew; what was said stays readable in the chat. A snapshot of what it has stored is kept on the server first."
+      lead="Deletes everything the agent remembers and restarts it. Chat history stays readable. A snapshot is saved first."
       verb="Reset memory"
       isPending={false}
       error={null}

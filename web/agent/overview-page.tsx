@@ -32,10 +32,10 @@ function Overview(page: AgentPageProps) {
   return (
     <div className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8">
       {page.agent.paymentUndoneAt && (
-        <Notice tone="problem" title="The payment for this clone is missing">
+        <Notice tone="problem" title="Payment for this clone is missing">
           <p>
-            The chain took back the block that held it, <Moment at={page.agent.paymentUndoneAt} as="minute" />. Usually
-            the same payment is in another block soon. Whoever runs this server sees it as well.
+            The blockchain reverted the block with the payment, <Moment at={page.agent.paymentUndoneAt} as="minute" />.
+            The payment is usually included in another block soon. The administrator sees this too.
           </p>
         </Notice>
       )}

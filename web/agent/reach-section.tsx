@@ -14,9 +14,9 @@ export function ReachSection({ agent }: { agent: WebAgent }) {
   const deployments = useQuery(deploymentsQuery(agent.id)).data
   const image = deployments && findImage(deployments)
   return (
-    <Section title="Address" lead="Programs reach it here with the token in its settings.">
+    <Section title="Endpoint" lead="Send requests to these URLs with the gateway token from Settings.">
       <Address label="WebSocket" address={agent.websocketUrl} />
-      {error && !instance && <LoadProblem what="What runs there" error={error} onRetry={refetch} />}
+      {error && !instance && <LoadProblem what="running version" error={error} onRetry={refetch} />}
       <dl className="grid grid-cols-1 gap-x-8 gap-y-3 sm:grid-cols-3">
         {(instance || !error) && (
           <>
@@ -28,7 +28,7 @@ export function ReachSection({ agent }: { agent: WebAgent }) {
             </Fact>
           </>
         )}
-        <Fact label="Id">
+        <Fact label="Container ID">
           <code className="font-mono text-[0.8125rem]">{agent.id}</code>
         </Fact>
         {image && (
@@ -42,11 +42,11 @@ export function ReachSection({ agent }: { agent: WebAgent }) {
 }
 
 function toVersion(version: string | null): string {
-  return version === null ? 'Not known yet' : `Version ${version}`
+  return version === null ? 'Unknown' : `Version ${version}`
 }
 
 function Start({ at }: { at: string | null }) {
-  return at === null ? 'Never yet' : <Moment at={at} as="minute" />
+  return at === null ? 'Never' : <Moment at={at} as="minute" />
 }
 
 type FactProps = { label: string; className?: string; children: ReactNode }

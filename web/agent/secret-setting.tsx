@@ -61,7 +61,7 @@ export function SecretSetting({ agent, name, label, isSet, hint }: SecretSetting
       {isAsking && (
         <AskDialog
           title={`Remove the ${label.toLowerCase()}?`}
-          lead={`${agent.name} works without it from then on. A running agent restarts.`}
+          lead={`${agent.name} continues without it. A running agent restarts.`}
           verb="Remove"
           isPending={removal.isPending}
           error={removal.error}

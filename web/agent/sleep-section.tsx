@@ -11,14 +11,11 @@ export function SleepSection({ agent, config }: { agent: WebAgent; config: Shown
   const changeConfig = useChangeConfig(agent.id)
   const change = useMutation({ mutationFn: (neverSleeps: boolean) => changeConfig({ neverSleeps }) })
   return (
-    <Section
-      title="Sleep"
-      lead="An agent that nobody has needed for a while sleeps, and whatever addresses it wakes it within a second or two."
-    >
+    <Section title="Sleep" lead="Idle agents sleep and wake within two seconds when something reaches them.">
       {change.error && <Notice tone="problem">{messageFor(change.error)}</Notice>}
       <CheckField
         label="Never sleep"
-        hint="It runs on, and answers the first word without waking."
+        hint="Always on: answers without a wake-up delay."
         checked={config.neverSleeps ?? false}
         disabled={change.isPending}
         onChange={(event) => change.mutate(event.target.checked)}

@@ -21,10 +21,7 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
   })
   const dialog = { isPending: replace.isPending, error: replace.error, onClose: close }
   return (
-    <Section
-      title="Gateway token"
-      lead="With it, programs speak to this agent at its address. Keep it like a password."
-    >
+    <Section title="Gateway token" lead="Programs use this token to send requests to the agent. Keep it secret.">
       {asking.isError && <Notice tone="problem">{messageFor(asking.error)}</Notice>}
       {replace.isSuccess && asked === null && <Notice tone="good">{replace.data}</Notice>}
       {asking.data !== undefined && (
@@ -39,30 +36,28 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
           </Button>
         ) : (
           <>
-            <CopyButton text={asking.data} what="the token" />
+            <CopyButton text={asking.data} what="token" />
             <Button onClick={() => asking.reset()}>Hide token</Button>
           </>
         )}
         <Button onClick={() => setAsked('gateway')}>Replace token</Button>
-        <Button onClick={() => setAsked('platform')}>Replace the agent's own token</Button>
+        <Button onClick={() => setAsked('platform')}>Replace platform token</Button>
       </div>
       {asked === 'gateway' && (
         <AskDialog
           title={`Replace the token of ${agent.name}?`}
-          lead="Whoever uses the old one is refused from then on. An agent that runs ends what it is doing and starts anew; what it remembers stays."
+          lead="The old token stops working immediately. A running agent restarts and its current turn is lost; memory is kept."
           verb="Replace token"
-          onConfirm={() => replace.mutate(() => rotateGatewayToken(agent.id).then(() => 'The token is replaced.'))}
+          onConfirm={() => replace.mutate(() => rotateGatewayToken(agent.id).then(() => 'Token replaced.'))}
           {...dialog}
         />
       )}
       {asked === 'platform' && (
         <AskDialog
-          title={`Replace the own token of ${agent.name}?`}
-          lead="With it the agent asks this server for models. Replace it when something else may have read it. An agent that runs ends what it is doing and starts anew."
+          title={`Replace the platform token of ${agent.name}?`}
+          lead="The agent uses this token to call models through this server. Replace it if it may have leaked. A running agent restarts and its current turn is lost."
           verb="Replace token"
-          onConfirm={() =>
-            replace.mutate(() => rotatePlatformToken(agent.id).then(() => 'The agent’s own token is replaced.'))
-          }
+          onConfirm={() => replace.mutate(() => rotatePlatformToken(agent.id).then(() => 'Platform token replaced.'))}
           {...dialog}
         />
       )}

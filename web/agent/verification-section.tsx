@@ -15,9 +15,9 @@ import { Section } from '../ui/section.tsx'
 import { createChallenge, removeVerification, verificationQuery, verifyAgent } from './agent-api.ts'
 
 const proofs = {
-  ens: { label: 'ENS name', needs: 'A wallet whose primary ENS name leads back to it.' },
-  coinbase: { label: 'Coinbase', needs: 'A wallet that Coinbase has attested on the Base chain.' },
-  eas: { label: 'Attestation (EAS)', needs: 'The id of an attestation for or by your wallet.' },
+  ens: { label: 'ENS name', needs: 'A wallet whose primary ENS name resolves to it.' },
+  coinbase: { label: 'Coinbase', needs: 'A wallet with a Coinbase attestation on Base.' },
+  eas: { label: 'Attestation (EAS)', needs: 'The ID of an attestation for or by your wallet.' },
 } as const
 const ProofKind = z.enum(['ens', 'coinbase', 'eas'])
 type ProofKind = z.infer<typeof ProofKind>
@@ -28,10 +28,10 @@ export function VerificationSection({ agent }: { agent: WebAgent }) {
   return (
     <Section
       title="Verification"
-      lead="Shows others that somebody with a wallet vouches for this agent."
+      lead="Shows others that a wallet owner vouches for this agent."
       badge={query.data && (query.data.verified ? <Badge tone="good">Verified</Badge> : <Badge>Not verified</Badge>)}
     >
-      <Loaded query={query} what="Its verification" placeholder={<Skeleton className="h-10 max-w-md" />}>
+      <Loaded query={query} what="verification" placeholder={<Skeleton className="h-10 max-w-md" />}>
         {(data) => (data.verified ? <Verified agent={agent} verification={data} /> : <Unverified agent={agent} />)}
       </Loaded>
     </Section>
@@ -75,8 +75,8 @@ function Unverified({ agent }: { agent: WebAgent }) {
   if (!wallet) {
     return (
       <p className="text-sm text-muted">
-        It takes a wallet in this browser that has an ENS name, an attestation of Coinbase, or another one (EAS). Open
-        this page where you have one.
+        Requires a browser wallet with an ENS name, a Coinbase attestation or another EAS attestation. Open this page in
+        a browser that has one.
       </p>
     )
   }
@@ -96,7 +96,7 @@ function Unverified({ agent }: { agent: WebAgent }) {
       </SelectField>
       {kind === 'eas' && (
         <TextField
-          label="Attestation id"
+          label="Attestation ID"
           value={uid}
           onChange={(event) => setUid(event.target.value)}
           placeholder="0x…"
@@ -130,5 +130,5 @@ async function prove(agentId: string, wallet: Wallet, kind: ProofKind, uid: stri
 
 /** Wallets fail in words of their own; what helps is the same. */
 function describe(error: Error): string {
-  return error instanceof ApiError ? error.message : 'The wallet did not sign. Open it, unlock it and try again.'
+  return error instanceof ApiError ? error.message : 'The wallet did not sign. Unlock it and try again.'
 }

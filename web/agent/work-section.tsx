@@ -31,10 +31,10 @@ const operations = [
 ] as const
 
 const failures = {
-  update: 'It was not updated',
-  repair: 'It was not repaired',
-  'reset-memory': 'Its memory was not reset',
-  'restore-snapshot': 'It did not go back',
+  update: 'Update failed',
+  repair: 'Repair failed',
+  'reset-memory': 'Memory reset failed',
+  'restore-snapshot': 'Rollback failed',
 }
 
 /** Everything that can be done to an agent, and what is being done. */
@@ -61,7 +61,7 @@ export function WorkSection({ agent, change, operation, event, onDeleted }: Work
     },
   }
   return (
-    <Section title="Actions" lead="What takes a while goes on when you leave this page.">
+    <Section title="Actions" lead="Actions continue if you leave this page.">
       <div className="flex flex-wrap gap-2">
         {powers.map((power) => (
           <VerbButton
@@ -93,7 +93,7 @@ export function WorkSection({ agent, change, operation, event, onDeleted }: Work
       </div>
       <WorkLine agentId={agent.id} event={event} isReasonToldBelow={operation.isError} />
       {trouble && (
-        <Notice tone="problem" title={`${agent.name} has stopped with an error`}>
+        <Notice tone="problem" title={`${agent.name} stopped with an error`}>
           {trouble}
         </Notice>
       )}
@@ -153,7 +153,7 @@ function WorkLine({ agentId, event, isReasonToldBelow }: WorkLineProps) {
       </p>
       {!underWay && last && <Last deployment={last} reason={isReasonToldBelow ? null : last.reason} />}
       {!deployments && (error ? messageFor(error) : <Skeleton className="h-5 w-56" />)}
-      {deployments?.length === 0 && 'Nothing has been done to it yet.'}
+      {deployments?.length === 0 && 'No deployments yet.'}
     </div>
   )
 }

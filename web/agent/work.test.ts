@@ -36,13 +36,13 @@ test('findUnderWay: what was asked first goes first', () => {
 test('describeStep: the live detail wins, in words for people', () => {
   const pulling: Deployment = { ...done, result: null, step: 'pull' }
   const event = { status: 'running', step: 'starting', error: null } as const
-  expect(describeStep(pulling, null)).toBe('fetching the image')
+  expect(describeStep(pulling, null)).toBe('pulling the image')
   expect(describeStep(pulling, { ...event, detail: 'image: Downloading 30 %' })).toBe('image: Downloading 30 %')
-  expect(describeStep(pulling, { ...event, detail: 'snapshot' })).toBe('keeping a snapshot')
+  expect(describeStep(pulling, { ...event, detail: 'snapshot' })).toBe('saving a snapshot')
 })
 
 test('whyNot: what makes no sense now has a reason', () => {
-  expect(whyNot('running', 'start')).toBe('It runs already')
+  expect(whyNot('running', 'start')).toBe('Already running')
   expect(whyNot('running', 'update')).toBeNull()
   expect(whyNot('provisioning', 'repair')).not.toBeNull()
   expect(whyNot('stopped', 'repair')).toBeNull()

@@ -9,29 +9,29 @@ const kinds: Partial<Record<string, string>> = {
   update: 'Update',
   repair: 'Repair',
   'reset-memory': 'Memory reset',
-  'restore-snapshot': 'Return to a snapshot',
+  'restore-snapshot': 'Snapshot restore',
 }
 
 const steps: Partial<Record<string, string>> = {
-  queued: 'waiting for its turn',
-  pull: 'fetching the image',
+  queued: 'queued',
+  pull: 'pulling the image',
   stop: 'stopping the agent',
-  snapshot: 'keeping a snapshot',
-  replace: 'putting the snapshot back',
+  snapshot: 'saving a snapshot',
+  replace: 'restoring the snapshot',
   port: 'reserving a port',
   starting: 'starting the agent',
-  health: 'waiting until it answers',
+  health: 'waiting for the health check',
   reset: 'clearing its memory',
-  restore: 'going back to what it was',
+  restore: 'rolling back',
 }
 
 const results: Partial<Record<string, string>> = {
   succeeded: 'succeeded',
   failed: 'failed',
-  refused: 'was refused',
-  'rolled-back': 'went back',
-  replaced: 'was replaced by a later one',
-  cancelled: 'was called off',
+  refused: 'was rejected',
+  'rolled-back': 'was rolled back',
+  replaced: 'was superseded',
+  cancelled: 'was canceled',
 }
 
 /** What kind of work a deployment was, as a noun. */
@@ -41,7 +41,7 @@ export function kindOf({ kind }: Pick<Deployment, 'kind'>): string {
 
 /** What became of a deployment, as the end of a sentence. */
 export function resultOf({ result }: Deployment): string {
-  return result === null ? 'is under way' : (results[result] ?? result)
+  return result === null ? 'is running' : (results[result] ?? result)
 }
 
 /** What is being done to an agent now: of a list that is newest first the oldest that has not ended. */
@@ -67,10 +67,10 @@ export function findImage(deployments: Deployment[]): string | null {
 
 /** Why something cannot be asked of an agent now, or null when it can. */
 export function whyNot(status: AgentStatus, verb: Operation['verb'] | 'start' | 'stop' | 'restart'): string | null {
-  if (status === 'pending') return 'It has not been set up yet'
-  if (status === 'provisioning') return 'Something is being done to it already'
-  if (verb === 'start' && status === 'running') return 'It runs already'
-  if (verb === 'stop' && status === 'stopped') return 'It is stopped already'
-  if (verb === 'restart' && status === 'stopped') return 'It is stopped: start it'
+  if (status === 'pending') return 'Not provisioned yet'
+  if (status === 'provisioning') return 'Another operation is running'
+  if (verb === 'start' && status === 'running') return 'Already running'
+  if (verb === 'stop' && status === 'stopped') return 'Already stopped'
+  if (verb === 'restart' && status === 'stopped') return 'Stopped: start the agent first'
   return null
 }

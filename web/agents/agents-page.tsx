@@ -34,7 +34,7 @@ export function AgentsPage() {
           {error.message}
         </Notice>
       )}
-      <Loaded query={query} what="Your agents" placeholder={<Loading />}>
+      <Loaded query={query} what="agents" placeholder={<Loading />}>
         {(known) => (isEmpty ? <NoAgents /> : <Fleet page={known} search={search} />)}
       </Loaded>
       {page && !isEmpty && <Totals />}
@@ -88,7 +88,7 @@ function NoAgents() {
       <div className="grid max-w-sm gap-1">
         <h2 className="text-lg font-semibold">No agents yet</h2>
         <p className="text-muted">
-          An agent gets its own gateway, memory and files, and keeps working while you are away.
+          Each agent has its own gateway, memory and files, and keeps working while you are away.
           {needsPlan && ` ${PLAN_NEEDED}`}
         </p>
       </div>
@@ -101,16 +101,16 @@ function NothingFits({ onClear }: { onClear: () => void }) {
   return (
     <div className="grid justify-items-center gap-3 rounded-xl border border-dashed border-edge px-6 py-12 text-center">
       <p role="status" className="text-muted">
-        None of your agents fits all of this.
+        No agents match these filters.
       </p>
-      <Button onClick={onClear}>Show all agents</Button>
+      <Button onClick={onClear}>Clear filters</Button>
     </div>
   )
 }
 
 function Loading() {
   return (
-    <LoadingShapes what="your agents" className="grid gap-px overflow-hidden rounded-xl border border-line bg-line">
+    <LoadingShapes what="agents" className="grid gap-px overflow-hidden rounded-xl border border-line bg-line">
       {['first', 'second', 'third'].map((row) => (
         <div key={row} className="h-17 bg-surface">
           <FleetRowShape />

@@ -36,7 +36,7 @@ function CreateForm() {
     fieldOf,
   )
   return (
-    <Page title="Create an agent" lead="It gets its own gateway, memory and files.">
+    <Page title="Create agent" lead="Each agent has its own gateway, memory and files.">
       <form
         ref={formRef}
         onSubmit={onSubmit}
@@ -75,7 +75,7 @@ function Deploying({ agent }: { agent: { id: string; name: string } }) {
     [navigate, agent.id],
   )
   return (
-    <Page title={`Creating ${agent.name}`} lead="You can leave this page; the work goes on.">
+    <Page title={`Creating ${agent.name}`} lead="You can leave this page. Setup continues in the background.">
       <div className="grid max-w-xl grid-cols-1 gap-5 rounded-xl border border-line bg-surface p-4 sm:p-6">
         <div className="flex items-center gap-3">
           <FieldMark seed={agent.id} className="size-10" />

@@ -18,7 +18,7 @@ export function DeleteDialog({ agent, onClose, onDeleted, onCloseFocus }: Delete
   const confirm = () => {
     // Enter in the field submits too, and only the button shows that the request is running.
     if (removal.isPending) return
-    if (typed.trim() !== agent.name.trim()) return setProblem(`Type the name exactly: ${agent.name}`)
+    if (typed.trim() !== agent.name.trim()) return setProblem(`Enter the exact name: ${agent.name}`)
     removal.mutate(undefined, { onSuccess: onDeleted })
   }
   const onSubmit = (event: SyntheticEvent) => {

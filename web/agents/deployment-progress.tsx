@@ -54,9 +54,9 @@ function Failed({ agent, error, onRestarted, onDeleted }: FailedProps) {
   const [isAsking, setAsking] = useState(false)
   return (
     <>
-      <Notice tone="problem" title={`${agent.name} could not be started`}>
+      <Notice tone="problem" title={`Could not start ${agent.name}`}>
         <p>{error}</p>
-        {change.isError && <p>Trying again did not work: {messageFor(change.error)}</p>}
+        {change.isError && <p>Retry failed: {messageFor(change.error)}</p>}
       </Notice>
       <div className="flex flex-wrap gap-2">
         <Button
@@ -65,7 +65,7 @@ function Failed({ agent, error, onRestarted, onDeleted }: FailedProps) {
           onClick={() => change.mutate('restart', { onSuccess: onRestarted })}
         >
           {!change.isPending && <RotateCw aria-hidden className="size-4" />}
-          Try again
+          Retry
         </Button>
         <Button onClick={() => setAsking(true)}>
           <Trash2 aria-hidden className="size-4" />
@@ -81,6 +81,6 @@ function Failed({ agent, error, onRestarted, onDeleted }: FailedProps) {
 
 function announce(name: string, { reached, outcome, error }: Deployment): string {
   if (outcome === 'running') return `${name} is running.`
-  if (outcome === 'failed') return `${name} could not be started. ${error ?? ''}`
+  if (outcome === 'failed') return `Could not start ${name}. ${error ?? ''}`
   return `${name}: ${deploymentSteps[reached]?.detail ?? ''}`
 }

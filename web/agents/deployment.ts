@@ -5,11 +5,11 @@ import { agentEventsPath, getAgent } from './agents-api.ts'
 
 /** The steps of a deployment in their order, in words for people. */
 export const deploymentSteps: { step: DeploymentStep; label: string; detail: string }[] = [
-  { step: 'queued', label: 'Queued', detail: 'Waiting for its turn' },
-  { step: 'port', label: 'Port', detail: 'Reserving a port for its gateway' },
+  { step: 'queued', label: 'Queued', detail: 'Waiting in the queue' },
+  { step: 'port', label: 'Port', detail: 'Reserving a port for the gateway' },
   { step: 'starting', label: 'Starting', detail: 'Starting the agent' },
-  { step: 'health', label: 'Health', detail: 'Waiting until it answers' },
-  { step: 'running', label: 'Running', detail: 'Ready to talk' },
+  { step: 'health', label: 'Health', detail: 'Waiting for the health check' },
+  { step: 'running', label: 'Running', detail: 'Ready to chat' },
 ]
 
 /** How far a deployment has come: `reached` indexes `deploymentSteps`, `error` is why it failed. */
@@ -40,7 +40,7 @@ export function advance(known: Deployment, { status, step, error }: AgentStatusE
     return { reached: deploymentSteps.length - 1, outcome: 'running', error: null }
   }
   if (status === 'error' || step === 'failed') {
-    return { ...known, outcome: 'failed', error: error ?? 'The deployment failed and gave no reason.' }
+    return { ...known, outcome: 'failed', error: error ?? 'The deployment failed without an error message.' }
   }
   if (status === 'stopped')
     return { ...known, outcome: 'failed', error: error ?? 'The agent was stopped before it was ready.' }

@@ -12,7 +12,7 @@ type ModelFieldProps = { current?: string; error: string | undefined }
 export function ModelField({ current, error }: ModelFieldProps) {
   const models = useQuery(modelsQuery)
   if (models.data) return <LoadedModelField list={models.data} current={current} error={error} />
-  if (models.error) return <LoadProblem what="The models" error={models.error} onRetry={models.refetch} />
+  if (models.error) return <LoadProblem what="models" error={models.error} onRetry={models.refetch} />
   return (
     <div aria-busy="true" className="grid gap-1.5">
       <p className="text-sm font-medium">Model</p>
@@ -31,8 +31,8 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
     return (
       <div className="grid grid-cols-1 gap-3">
         <Notice tone="warning" title="No model is available">
-          The operator has not set up an AI provider yet. An agent can be created, and answers once there is one, or a
-          key of your own at a provider, under Settings, Account.
+          No model provider is configured. You can create the agent now; it answers once the administrator adds a
+          provider, or you add your own key in Settings → Account.
         </Notice>
         {current !== undefined && <TextField label="Model" name="model" defaultValue={current} error={error} />}
       </div>
@@ -61,8 +61,8 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
       </SelectField>
       {chosen?.provider === 'local' && isOfflineModel(chosen.id) && (
         <Notice tone="warning" title={offlineModelWarning}>
-          It repeats what you write, so that everything else can be tried without a provider. For real answers, the
-          operator sets up an AI provider.
+          This development model repeats your message so you can try everything without a provider. For real answers,
+          add a model provider.
         </Notice>
       )}
     </div>
@@ -71,7 +71,7 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
 
 /** An agent that was made before there was a model to choose asks for none: each call gets the server's default. */
 function describeUnlisted(current: string): string {
-  return current === 'default' ? nameModel(current) : `${current} (not offered now)`
+  return current === 'default' ? nameModel(current) : `${current} (unavailable)`
 }
 
 function byProvider(models: ListedModel[]): Partial<Record<string, ListedModel[]>> {

@@ -3,7 +3,7 @@ import type { ListedModel } from '../../src/features/ai/gateway/schemas.ts'
 const perMillion = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumFractionDigits: 2 })
 const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
 
-export const offlineModelWarning = 'Offline development model, not a real AI'
+export const offlineModelWarning = 'Offline development model (not a real AI)'
 
 /** The model that needs no provider: it only repeats what it is told, and must never pass for more. */
 export function isOfflineModel(modelId: string): boolean {
@@ -13,12 +13,12 @@ export function isOfflineModel(modelId: string): boolean {
 /** Which model an agent uses. One that was made without a choice uses what the server gives where none is named. */
 export function nameModel(modelId: string): string {
   if (modelId === '') return 'No model'
-  return modelId === 'default' ? 'Default model of this server' : modelId
+  return modelId === 'default' ? 'Server default' : modelId
 }
 
 /** A model as one line of a list. */
 export function describeModel({ id, name, provider }: ListedModel): string {
-  return provider === 'local' && isOfflineModel(id) ? `${id}: offline development model, not a real AI` : name
+  return provider === 'local' && isOfflineModel(id) ? `${id}: offline development model (not a real AI)` : name
 }
 
 /** What a model takes and costs, as far as it is known. */
@@ -28,6 +28,6 @@ export function describeTerms({ id, contextLength, pricing }: ListedModel): stri
 }
 
 function describePrice({ prompt, completion }: NonNullable<ListedModel['pricing']>): string {
-  if (prompt === 0 && completion === 0) return 'free of charge'
-  return `${perMillion.format(prompt * 1e6)} in and ${perMillion.format(completion * 1e6)} out per million tokens`
+  if (prompt === 0 && completion === 0) return 'free'
+  return `${perMillion.format(prompt * 1e6)} input, ${perMillion.format(completion * 1e6)} output per million tokens`
 }

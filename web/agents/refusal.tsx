@@ -12,13 +12,13 @@ export function Refusal({ error }: { error: unknown }) {
       <Notice tone="warning" role="alert" title="Agent limit reached">
         <p>
           Your plan allows {error.limit} {error.limit === 1 ? 'agent' : 'agents'} and you have{' '}
-          {error.current ?? error.limit}. Delete one you no longer need, or ask the operator for a larger plan.
+          {error.current ?? error.limit}. Delete an agent or upgrade your plan.
         </p>
       </Notice>
     )
   }
   return (
-    <Notice tone="problem" title="The agent was not created">
+    <Notice tone="problem" title="Could not create the agent">
       {messageFor(error)}
     </Notice>
   )
@@ -28,14 +28,14 @@ export function Refusal({ error }: { error: unknown }) {
 export function SubscriptionNeeded() {
   const email = useQuery(sessionQuery).data?.user?.email ?? 'EMAIL'
   return (
-    <Notice tone="warning" role="alert" title="An active subscription is needed">
+    <Notice tone="warning" role="alert" title="Active subscription required">
       <p>{PLAN_NEEDED}</p>
       <PlanLink />
-      <p>The operator of this server can assign one as well:</p>
+      <p>The administrator can also assign a plan:</p>
       <code className="rounded-md bg-surface px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
         stead user set-plan {email} starter
       </code>
-      <p>Plans are starter, pro and enterprise. Afterwards, create the agent again.</p>
+      <p>Plans are starter, pro and enterprise. Then create the agent again.</p>
     </Notice>
   )
 }

@@ -12,7 +12,7 @@ const looks: Record<AgentStatus, { label: string; className: string; dot: string
     label: 'Sleeping',
     className: 'bg-sunken text-ink',
     dot: 'rounded-full border-[1.5px] border-dashed border-current',
-    hint: 'Wakes when somebody writes',
+    hint: 'Wakes when a message arrives',
   },
   stopped: { label: 'Stopped', className: 'bg-sunken text-muted', dot: 'rounded-full border-[1.5px] border-current' },
   error: { label: 'Error', className: 'bg-bad-soft text-bad', dot: 'rotate-45 bg-current' },

@@ -8,17 +8,17 @@ const count = new Intl.NumberFormat('en')
 /** What all agents of the caller have done and used together, model calls of the last 24 hours; what was never measured is not made up. */
 export function Totals() {
   const { data, error, refetch } = useQuery(totalsQuery)
-  if (!data && error) return <LoadProblem what="The figures of all agents" error={error} onRetry={refetch} />
+  if (!data && error) return <LoadProblem what="totals" error={error} onRetry={refetch} />
   const { messages, uptime, performance, deployments } = data ?? {}
   const failed = deployments && deployments.failed > 0 ? `, ${count.format(deployments.failed)} failed` : ''
   return (
-    <section aria-label="All agents together" aria-busy={!data}>
+    <section aria-label="All agents" aria-busy={!data}>
       <dl className="grid grid-cols-2 gap-x-6 gap-y-4 px-1 sm:grid-cols-3 lg:grid-cols-6">
         <Total label="Messages today" value={messages && count.format(messages.today)} />
-        <Total label="Model calls done" value={performance && toPercent(performance.successRate)} />
+        <Total label="Success rate" value={performance && toPercent(performance.successRate)} />
         <Total label="Model time" value={performance && toTime(performance.averageResponseTime)} />
         <Total label="CPU, memory" value={performance && joinPercents(performance)} />
-        <Total label="Up in 30 days" value={uptime && toPercent(uptime.averageAgentUptime)} />
+        <Total label="Uptime, 30 days" value={uptime && toPercent(uptime.averageAgentUptime)} />
         <Total label="Deployments" value={deployments && `${count.format(deployments.total)}${failed}`} />
       </dl>
     </section>
@@ -34,10 +34,10 @@ function Total({ label, value }: { label: string; value: string | undefined }) {
   )
 }
 
-const notMeasured = 'Not measured'
+const notMeasured = 'Not available'
 
 function toPercent(percent: number | null): string {
-  return percent === null ? notMeasured : `${percent} %`
+  return percent === null ? notMeasured : `${percent}%`
 }
 
 function toTime(ms: number | null): string {
@@ -45,5 +45,5 @@ function toTime(ms: number | null): string {
 }
 
 function joinPercents({ cpu, memory }: { cpu: number | null; memory: number | null }): string {
-  return cpu === null || memory === null ? notMeasured : `${cpu} %, ${memory} %`
+  return cpu === null || memory === null ? notMeasured : `${cpu}%, ${memory}%`
 }

@@ -4,7 +4,7 @@ import { messageFor, toApiError } from './request.ts'
 test('whoever fills in a form after the session has ended is told what to do, and a wrong password what is wrong', async () => {
   const refuse = async (error: string) => messageFor(await toApiError(Response.json({ error }, { status: 401 })))
   expect(await refuse('Unauthorized')).toBe(
-    'You are signed out. Sign in in another tab, then try again: what you wrote stays here.',
+    'You are signed out. Sign in in another tab, then try again. Your input is kept here.',
   )
   expect(await refuse('Invalid email or password')).toBe('Invalid email or password')
 })

@@ -50,10 +50,7 @@ export async function request<T>(
   const { data, response } = await answer.catch(toUnreadable)
   const parsed = schema.safeParse(data)
   if (parsed.success) return parsed.data
-  throw new ApiError(
-    response.status,
-    'The server sent an answer this page does not understand. Reload the page and try again.',
-  )
+  throw new ApiError(response.status, 'The server sent an unexpected response. Reload the page and try again.')
 }
 
 /** Sends a request and waits `timeoutMs` for its answer. @throws ApiError as `send`, and when it takes longer. */
@@ -91,8 +88,8 @@ function toUnreadable(error: unknown) {
 function toUnreached(error: unknown): never {
   if (isAbort(error)) throw error
   const reason =
-    error instanceof DOMException && error.name === 'TimeoutError' ? 'took too long to answer' : 'cannot be reached'
-  throw new ApiError(0, `The Stead server ${reason}. Check that it is running and that you are online, then try again.`)
+    error instanceof DOMException && error.name === 'TimeoutError' ? 'took too long to respond' : 'cannot be reached'
+  throw new ApiError(0, `The Stead server ${reason}. Check that it is running and you are online, then try again.`)
 }
 
 /** Reads the error body of a refused request. */
@@ -127,12 +124,12 @@ export function messageFor(error: unknown): string {
   const isAccident = error.status >= 500 && error.code !== 'NOT_CONFIGURED'
   if (!isAccident || error.requestId === null) return error.message
   const sentence = /[.!?]$/.test(error.message) ? error.message : `${error.message}.`
-  return `${sentence} If it happens again, tell the operator of this request: ${error.requestId}`
+  return `${sentence} If this continues, contact your administrator with request ID ${error.requestId}`
 }
 
 function messageOf(status: number): string {
-  if (status === 401) return 'You are signed out. Sign in in another tab, then try again: what you wrote stays here.'
-  if (status === 404) return 'This does not exist, or it is not yours.'
+  if (status === 401) return 'You are signed out. Sign in in another tab, then try again. Your input is kept here.'
+  if (status === 404) return 'Not found, or you do not have access.'
   if (status === 429) return 'Too many requests.'
-  return `The server answered with an error (${status}). Try again in a moment.`
+  return `The server returned an error (${status}). Try again in a moment.`
 }

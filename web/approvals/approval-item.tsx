@@ -9,11 +9,11 @@ import { decide } from './approvals-api.ts'
 import { toVisible } from './visible-text.ts'
 
 const states: Readonly<Record<Approval['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
-  waiting: ['warning', 'Waits for you'],
+  waiting: ['warning', 'Pending'],
   approved: ['good', 'Approved'],
-  used: ['good', 'Approved and done'],
+  used: ['good', 'Approved and completed'],
   denied: ['plain', 'Denied'],
-  expired: ['plain', 'Denied: no answer in time'],
+  expired: ['plain', 'Expired (denied)'],
 }
 
 /** An item of a list: what an agent asked for exactly, what became of it, and the decision while it waits for one. */
@@ -51,13 +51,13 @@ function Decision({ approval: { id, agentName, tool, expiresAt } }: { approval: 
         isPending={decision.isPending}
         onClick={() => decision.mutate('approve')}
       >
-        Approve once
+        Approve
       </Button>
       <Button aria-label={`Deny ${what}`} isPending={decision.isPending} onClick={() => decision.mutate('deny')}>
         Deny
       </Button>
       <span className="text-sm text-muted">
-        Denied by itself <Moment at={expiresAt} as="distance" />
+        Expires <Moment at={expiresAt} as="distance" /> (denied)
       </span>
       {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}
     </div>

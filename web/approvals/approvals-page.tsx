@@ -14,9 +14,9 @@ export function ApprovalsPage() {
   const approvals = query.data?.pages.flatMap((page) => page.approvals)
   useCountFollows(approvals)
   return (
-    <Page title="Approvals" lead="What your agents ask before they do it. Without an answer it is denied.">
-      {!approvals && query.error && <LoadProblem what="Your approvals" error={query.error} onRetry={query.refetch} />}
-      {!approvals && !query.error && <LoadingRows what="your approvals" />}
+    <Page title="Approvals" lead="Actions your agents want to take. Unanswered requests expire and are denied.">
+      {!approvals && query.error && <LoadProblem what="approvals" error={query.error} onRetry={query.refetch} />}
+      {!approvals && !query.error && <LoadingRows what="approvals" />}
       {approvals && <Approvals approvals={approvals} />}
       {approvals && <ShowMore what="approvals" {...query} />}
     </Page>
@@ -26,10 +26,10 @@ export function ApprovalsPage() {
 function Approvals({ approvals }: { approvals: Approval[] }) {
   if (approvals.length === 0) {
     return (
-      <Empty title="No agent has asked for anything yet">
+      <Empty title="No approvals yet">
         <p>
-          What deletes, pays or speaks to others stands here before it is done, with what exactly is wanted, and waits
-          for you. The settings of each agent tell which of its tools ask.
+          Actions that delete, pay or contact others appear here before they run. Each agent’s settings define which
+          tools need approval.
         </p>
       </Empty>
     )
@@ -37,7 +37,7 @@ function Approvals({ approvals }: { approvals: Approval[] }) {
   const waits = ({ status }: Approval) => (status === 'waiting' ? 0 : 1)
   const ordered = approvals.toSorted((one, other) => waits(one) - waits(other))
   return (
-    <ul aria-label="Your approvals" className="divide-y divide-line rounded-xl border border-line bg-surface">
+    <ul aria-label="Approvals" className="divide-y divide-line rounded-xl border border-line bg-surface">
       {ordered.map((approval) => (
         <ApprovalItem key={approval.id} approval={approval} />
       ))}

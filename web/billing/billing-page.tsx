@@ -32,7 +32,7 @@ export function BillingPage() {
           <MovementsSection isAwaited={isAwaited} />
         </>
       ) : error ? (
-        <LoadProblem what="Your billing" error={error} onRetry={refetch} />
+        <LoadProblem what="billing" error={error} onRetry={refetch} />
       ) : (
         <div aria-busy="true">
           <p role="status" className="sr-only">
@@ -47,19 +47,19 @@ export function BillingPage() {
 
 function NotConfigured() {
   return (
-    <Notice tone="note" title="No card payments here">
+    <Notice tone="note" title="Card payments are not set up">
       <p>
-        Whoever runs this server gives plans and credits on the page Admin or with <code>stead user</code>. To take
-        cards, they set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET.
+        The administrator assigns plans and credits in Admin → Users or with <code>stead user</code>. Card payments
+        require STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET.
       </p>
     </Notice>
   )
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  invalid_plan: 'There is no such plan.',
-  invalid_price: 'There is no such pack of credits.',
-  already_subscribed: 'You have a plan that is paid by card: change it below.',
+  invalid_plan: 'This plan does not exist.',
+  invalid_price: 'This credit pack does not exist.',
+  already_subscribed: 'You already pay for a plan by card. Change it below.',
 }
 
 /** What became of the payment that the caller comes back from. */
@@ -67,17 +67,17 @@ function Outcome({ isConfigured }: { isConfigured: boolean }) {
   const { paid, payment_cancelled, error, admin } = route.useSearch()
   if (error) {
     if (!isConfigured) return null
-    return <Notice tone="problem">{PROBLEMS[error] ?? 'The payment page could not be opened.'}</Notice>
+    return <Notice tone="problem">{PROBLEMS[error] ?? 'Could not open the payment page.'}</Notice>
   }
-  if (payment_cancelled) return <Notice tone="note">The payment was called off. Nothing was charged.</Notice>
-  if (admin) return <Notice tone="note">You need no plan: an administrator has all of the largest one.</Notice>
+  if (payment_cancelled) return <Notice tone="note">Payment canceled. You were not charged.</Notice>
+  if (admin)
+    return (
+      <Notice tone="note">Administrators have the limits of the largest plan and do not need a subscription.</Notice>
+    )
   if (!paid || !isConfigured) return null
   return (
     <Notice tone="good" title="Thank you">
-      <p>
-        What you paid for appears below as soon as the card service confirms it, usually within a minute. You need not
-        reload.
-      </p>
+      <p>Your purchase appears below once Stripe confirms it, usually within a minute. No need to reload.</p>
     </Notice>
   )
 }
@@ -85,7 +85,7 @@ function Outcome({ isConfigured }: { isConfigured: boolean }) {
 function CreditsSection({ billing }: { billing: Billing }) {
   const pay = usePay()
   return (
-    <Section title="Credits" lead="For work that is paid by the request. One credit is a US cent.">
+    <Section title="Credits" lead="Pay-per-request balance. One credit is one US cent.">
       <p className="text-2xl font-semibold tabular-nums">
         {billing.credits.toLocaleString('en')} <span className="text-sm font-normal text-muted">credits</span>
       </p>
@@ -108,13 +108,13 @@ function MoreStorage({ billing }: { billing: Billing }) {
   if (!billing.cardsConfigured || billing.subscriptionStatus !== 'active') return null
   const { bytes, price } = billing.storageUpgrade
   return (
-    <Section title="More storage" lead="On top of your plan, a month at a time.">
+    <Section title="Additional storage" lead="Added to your plan, billed monthly.">
       <Button
         className="justify-self-start"
         isPending={pay.isPending}
         onClick={() => pay.mutate({ action: 'upgrade-storage' })}
       >
-        {formatBytes(bytes)} more for {price} a month
+        {formatBytes(bytes)} for {price} per month
       </Button>
       {pay.error && <Notice tone="problem">{messageFor(pay.error)}</Notice>}
     </Section>

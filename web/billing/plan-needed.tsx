@@ -12,13 +12,13 @@ export function useNeedsPlan(): boolean {
 }
 
 /** What somebody without a plan is told in the place of a way to a new agent. */
-export const PLAN_NEEDED = 'Agents run on a plan, and your account has none yet.'
+export const PLAN_NEEDED = 'Agents require a plan, and your account has none yet.'
 
 /** The way to a plan. */
 export function PlanLink() {
   return (
     <Link to="/billing" className={`${buttonClass('primary')} justify-self-start`}>
-      See the plans
+      View plans
     </Link>
   )
 }

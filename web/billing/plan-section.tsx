@@ -29,7 +29,7 @@ export function PlanSection({ billing }: { billing: Billing }) {
       actions={
         billing.hasCustomer && billing.cardsConfigured ? (
           <Button isPending={pay.isPending} onClick={() => pay.mutate({ action: 'open-portal' })}>
-            Card and invoices
+            Manage billing
           </Button>
         ) : undefined
       }
@@ -59,7 +59,7 @@ export function PlanSection({ billing }: { billing: Billing }) {
       {asked !== null && (
         <AskDialog
           title={`Change to ${billing.plans[asked]?.name ?? asked}?`}
-          lead={`It costs £${billing.plans[asked]?.price} a month. The difference for the rest of this month is charged, or given back, with your next invoice.`}
+          lead={`The plan costs £${billing.plans[asked]?.price} per month. The difference for the rest of this month is charged or credited on your next invoice.`}
           verb="Change plan"
           look="primary"
           isPending={change.isPending}
@@ -87,9 +87,9 @@ function describePlan(
   { subscriptionStatus }: Billing,
   { isPaid, isAdmin }: { isPaid: boolean; isAdmin: boolean },
 ): string {
-  if (isPaid) return 'Paid by card, a month at a time.'
-  if (isAdmin) return 'An administrator has all of the largest plan, and pays for none.'
-  if (subscriptionStatus === 'active') return 'Given by whoever runs this server: nothing is charged.'
+  if (isPaid) return 'Billed monthly by card.'
+  if (isAdmin) return 'Administrators have the limits of the largest plan at no charge.'
+  if (subscriptionStatus === 'active') return 'Assigned by the administrator, free of charge.'
   return 'You have no active plan.'
 }
 
@@ -106,7 +106,7 @@ function Offer({ offer: { name, price, features }, isOwn, verb, isPending, onCho
   return (
     <li className="grid content-start gap-2 rounded-lg border border-line p-4">
       <p className="font-semibold">
-        {name} <span className="font-normal text-muted">£{price} a month</span>
+        {name} <span className="font-normal text-muted">£{price} per month</span>
       </p>
       <ul className="text-sm text-muted">
         {features.map((feature) => (
@@ -133,25 +133,25 @@ type LineProps = {
 function SubscriptionLine({ subscription, isPending, onChange }: LineProps) {
   const { id, purpose, plan, state, isEnding, paidUntil, graceEndsAt } = subscription
   const what = purpose === 'storage' ? 'Storage' : `Plan ${plan ?? ''}`
-  const verb = isEnding ? 'Keep' : 'Cancel'
+  const verb = isEnding ? 'Keep plan' : 'Cancel plan'
   return (
     <div className="flex flex-wrap items-center justify-between gap-3 rounded-lg bg-sunken px-4 py-3 text-sm">
       <p>
         <span className="font-medium capitalize">{what}</span>{' '}
         {state === 'past_due' && (
           <span className="text-bad">
-            is not paid: the last payment failed.
+            is unpaid: the last payment failed.
             {graceEndsAt && (
               <>
                 {' '}
-                It goes on until <Moment at={graceEndsAt} />.
+                Active until <Moment at={graceEndsAt} />.
               </>
             )}
           </span>
         )}
         {state === 'active' && paidUntil && (
           <span className="text-muted">
-            {isEnding ? 'ends' : 'is renewed'} <Moment at={paidUntil} />
+            {isEnding ? 'ends' : 'renews on'} <Moment at={paidUntil} />
           </span>
         )}
       </p>

@@ -13,10 +13,10 @@ type RecordsProps = { isAwaited: boolean }
 export function ReceiptsSection({ isAwaited }: RecordsProps) {
   const { data, error, refetch } = useQuery({ ...receiptsQuery, refetchInterval: isAwaited && untilConfirmed })
   return (
-    <Section title="Receipts" lead="Each opens as a page that prints.">
-      {error && <LoadProblem what="Your receipts" error={error} onRetry={refetch} />}
+    <Section title="Receipts" lead="Printable receipts of your payments.">
+      {error && <LoadProblem what="receipts" error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton className="h-20" />}
-      {data?.receipts.length === 0 && <p className="text-sm text-muted">Nothing was paid yet.</p>}
+      {data?.receipts.length === 0 && <p className="text-sm text-muted">No payments yet</p>}
       <ul className="grid divide-y divide-line text-sm">
         {data?.receipts.map(({ id, createdAt, what, amount, currency, refunded }) => (
           <li key={id} className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1 py-2">
@@ -25,7 +25,7 @@ export function ReceiptsSection({ isAwaited }: RecordsProps) {
             </a>
             <span className="tabular-nums text-muted">
               {amount} {currency}
-              {refunded && `, ${refunded} paid back`} · <Moment at={createdAt} />
+              {refunded && `, ${refunded} refunded`} · <Moment at={createdAt} />
             </span>
           </li>
         ))}
@@ -39,8 +39,8 @@ export function MovementsSection({ isAwaited }: RecordsProps) {
   const { data, error, refetch } = useQuery({ ...ledgerQuery, refetchInterval: isAwaited && untilConfirmed })
   return (
     <Section
-      title="Movements"
-      lead="What came to your credits, what was spent, and what left your wallets, newest first."
+      title="Transactions"
+      lead="Credits added and spent, and wallet payments, newest first."
       actions={
         <a href={LEDGER_EXPORT_PATH} download className={buttonClass('plain')}>
           <Download aria-hidden className="size-4" />
@@ -48,9 +48,9 @@ export function MovementsSection({ isAwaited }: RecordsProps) {
         </a>
       }
     >
-      {error && <LoadProblem what="The movements" error={error} onRetry={refetch} />}
+      {error && <LoadProblem what="transactions" error={error} onRetry={refetch} />}
       {!data && !error && <Skeleton className="h-20" />}
-      {data?.lines.length === 0 && <p className="text-sm text-muted">Nothing has moved yet.</p>}
+      {data?.lines.length === 0 && <p className="text-sm text-muted">No transactions yet</p>}
       <ul className="grid divide-y divide-line text-sm">
         {data?.lines.map(({ entry, account, createdAt, memo, amount, currency, balance }) => (
           <li
@@ -67,7 +67,7 @@ export function MovementsSection({ isAwaited }: RecordsProps) {
           </li>
         ))}
       </ul>
-      {data?.next && <p className="text-sm text-muted">The CSV has all of them.</p>}
+      {data?.next && <p className="text-sm text-muted">Download the CSV for all transactions.</p>}
     </Section>
   )
 }

@@ -23,7 +23,7 @@ export function useAttachments(agentId: string, draftOf: string) {
   useEffect(() => keepFiles(key, files), [key, files])
   const add = async (chosen: readonly File[]) => {
     const room = MAX_ATTACHMENTS - files.length
-    setProblem(chosen.length > room ? `A message has at most ${MAX_ATTACHMENTS} files.` : null)
+    setProblem(chosen.length > room ? `A message can have up to ${MAX_ATTACHMENTS} files.` : null)
     for (const file of chosen.slice(0, room)) {
       setUploading((count) => count + 1)
       try {

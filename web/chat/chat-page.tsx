@@ -64,7 +64,8 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
         blocked={
           platform !== 'web' ? (
             <span>
-              This conversation is held on {platformName(platform)}: answer it there. {agent.name} answers it by itself.
+              This conversation takes place on {platformName(platform)}. Reply there. {agent.name} replies
+              automatically.
             </span>
           ) : isAddressable(agent) ? null : (
             <Blocked agent={agent} change={change} />
@@ -102,10 +103,10 @@ function useShownSession(agentId: string) {
 function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {
   const reasons = {
     stopped: `${agent.name} is stopped.`,
-    error: `${agent.name} has stopped with an error.`,
-    unknown: `It is not known whether ${agent.name} is running.`,
-    pending: `${agent.name} has not been set up yet.`,
-    provisioning: `${agent.name} is being started.`,
+    error: `${agent.name} stopped with an error.`,
+    unknown: `The status of ${agent.name} is unknown.`,
+    pending: `${agent.name} is not provisioned yet.`,
+    provisioning: `${agent.name} is starting.`,
     running: '',
     sleeping: '',
   }
@@ -114,7 +115,7 @@ function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {
   return (
     <div className="flex flex-wrap items-center justify-between gap-2">
       <span>
-        {change.isPending ? `${agent.name} is being started…` : reasons[agent.status]}{' '}
+        {change.isPending ? `${agent.name} is starting…` : reasons[agent.status]}{' '}
         {agent.status === 'error' && !change.isPending && <ErrorReason agentId={agent.id} />}
       </span>
       {canStart && (

@@ -65,7 +65,7 @@ export function Composer({ draft, attachments, isBusy, blocked, refusal, onSend,
         </div>
       )}
       {refusal && (
-        <Notice tone="problem" title="The message was not sent">
+        <Notice tone="problem" title="Message not sent">
           {refusal}
         </Notice>
       )}
@@ -100,7 +100,7 @@ export function Composer({ draft, attachments, isBusy, blocked, refusal, onSend,
 function SendOrStop({ isBusy, canSend, onStop }: { isBusy: boolean; canSend: boolean; onStop: () => void }) {
   if (isBusy) {
     return (
-      <Button aria-label="Stop the reply" onClick={onStop}>
+      <Button aria-label="Stop reply" onClick={onStop}>
         <Square aria-hidden className="size-3.5 fill-current" />
         Stop
       </Button>

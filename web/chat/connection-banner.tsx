@@ -28,7 +28,7 @@ export function ConnectionBanner({ place, isStreamLost }: { place: Place; isStre
       {isLost && !isLostEverywhere && (
         <>
           <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />
-          The connection is lost. Reconnecting…
+          Connection lost. Reconnecting…
         </>
       )}
     </p>

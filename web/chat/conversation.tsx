@@ -178,7 +178,7 @@ type EarlierProps = {
 function Earlier({ history, isMissing }: EarlierProps) {
   return (
     <>
-      {isMissing && <Notice tone="note">The message that was found is no longer part of the conversation.</Notice>}
+      {isMissing && <Notice tone="note">This message is no longer part of the conversation.</Notice>}
       {history.hasNextPage && (
         <Button
           className="justify-self-center"
@@ -190,7 +190,7 @@ function Earlier({ history, isMissing }: EarlierProps) {
       )}
       {history.error !== null && (
         <LoadProblem
-          what={history.data ? 'Older messages' : 'The conversation'}
+          what={history.data ? 'older messages' : 'conversation'}
           error={history.error}
           onRetry={history.data ? history.fetchNextPage : history.refetch}
         />
@@ -204,14 +204,14 @@ function Beginning({ agent, canWrite }: { agent: WebAgent; canWrite: boolean }) 
     <div className="grid justify-items-center gap-3 py-16 text-center">
       <FieldMark seed={agent.id} className="size-14" />
       <h2 className="text-lg font-semibold">This is {agent.name}</h2>
-      <p className="max-w-xs text-muted">Nothing has been said yet.{canWrite && ' Write the first message below.'}</p>
+      <p className="max-w-xs text-muted">No messages yet.{canWrite && ' Write the first message below.'}</p>
     </div>
   )
 }
 
 function Loading() {
   return (
-    <LoadingShapes what="the conversation" className="grid gap-5">
+    <LoadingShapes what="conversation" className="grid gap-5">
       <Skeleton className="h-10 w-2/5 justify-self-end" />
       <Skeleton className="h-20 w-3/5" />
       <Skeleton className="h-10 w-1/3 justify-self-end" />

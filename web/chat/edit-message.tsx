@@ -29,17 +29,15 @@ export function EditMessage({ message, onSend, onClose }: EditMessageProps) {
       <textarea
         ref={areaRef}
         rows={2}
-        aria-label="Your message in other words"
+        aria-label="Edit your message"
         maxLength={100_000}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKeyDown}
         className="resize-none bg-transparent px-1 text-base outline-none sm:text-[0.9375rem]"
       />
-      <p className="px-1 text-xs text-muted">
-        The conversation goes on from here: what was said after it is taken out.
-      </p>
-      <FormButtons verb="Send anew" isDisabled={text.trim() === ''} onCancel={onClose} />
+      <p className="px-1 text-xs text-muted">Sending replaces this message and removes everything after it.</p>
+      <FormButtons verb="Send" isDisabled={text.trim() === ''} onCancel={onClose} />
     </form>
   )
 }

@@ -50,7 +50,7 @@ export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry, onContin
       {isOver && (
         <li className="grid justify-items-start gap-2">
           {state === 'failed' ? (
-            <Notice tone="problem" title="No complete reply">
+            <Notice tone="problem" title="Incomplete reply">
               {problem}
             </Notice>
           ) : (
@@ -67,7 +67,7 @@ export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry, onContin
             )}
             <Button disabled={!canRetry} onClick={onRetry}>
               <RotateCw aria-hidden className="size-4" />
-              Try again
+              Retry
             </Button>
           </div>
         </li>
@@ -79,7 +79,7 @@ export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry, onContin
 function Thinking({ agentName }: { agentName: string }) {
   return (
     <p role="status" className="flex h-6 items-center gap-1.5">
-      <span className="sr-only">{agentName} is working on a reply</span>
+      <span className="sr-only">{agentName} is replying</span>
       {['[animation-delay:0ms]', '[animation-delay:200ms]', '[animation-delay:400ms]'].map((delay) => (
         <span key={delay} aria-hidden className={`size-1.5 animate-breathe rounded-full bg-muted ${delay}`} />
       ))}

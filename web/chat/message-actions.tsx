@@ -25,11 +25,7 @@ export function MessageActions({ message, onRetry, onEdit }: MessageActionsProps
         </IconButton>
       )}
       {onRetry && (
-        <IconButton
-          label={message.sender === 'user' ? 'Ask again' : 'Answer again'}
-          className="size-8"
-          onClick={onRetry}
-        >
+        <IconButton label={message.sender === 'user' ? 'Resend' : 'Regenerate'} className="size-8" onClick={onRetry}>
           <RotateCw aria-hidden className="size-3.5" />
         </IconButton>
       )}
@@ -56,9 +52,9 @@ function CopyMessage({ text }: { text: string }) {
 const dollars = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 3 })
 
 const ENDED: Readonly<Record<NonNullable<TurnSummary['endedBy']>, string>> = {
-  loop: 'stopped: it went in circles',
-  cost: 'stopped: it cost as much as a turn may',
-  steps: 'stopped: it reached its limits',
+  loop: 'stopped: loop detected',
+  cost: 'stopped: turn cost limit reached',
+  steps: 'stopped: turn limit reached',
 }
 
 /** What is known of a turn, such as `openai/gpt-4o-mini · 1,500 tokens · $0.00045 · 2.1 s`. */
@@ -73,11 +69,11 @@ function Figures({
     isCounted ? `${(inputTokens + outputTokens).toLocaleString('en')} tokens` : null,
     costUsd === null ? null : dollars.format(costUsd),
     durationMs === null ? null : toDuration(durationMs),
-    restarts === 0 ? null : 'asked again after an interruption',
+    restarts === 0 ? null : 'retried after an interruption',
     endedBy === null ? null : ENDED[endedBy],
   ].filter((part) => part !== null)
   const split = isCounted
-    ? `${inputTokens.toLocaleString('en')} in, ${outputTokens.toLocaleString('en')} out`
+    ? `${inputTokens.toLocaleString('en')} input, ${outputTokens.toLocaleString('en')} output`
     : undefined
   return (
     <span title={split} className="px-1 text-xs text-muted tabular-nums">

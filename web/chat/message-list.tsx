@@ -41,7 +41,7 @@ export const MessageList = memo(function MessageList({ messages, agentName, targ
           )}
           <Button onClick={() => ways.onResend(question, question.content)}>
             <RotateCw aria-hidden className="size-4" />
-            Try again
+            Retry
           </Button>
         </li>
       )}

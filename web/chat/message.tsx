@@ -12,7 +12,7 @@ import { EndedToolFolds } from './tool-folds.tsx'
 const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], string | null>> = {
   sent: { user: null, agent: null },
   stopped: { user: 'Stopped', agent: 'Stopped' },
-  failed: { user: 'Not answered', agent: 'Incomplete' },
+  failed: { user: 'No reply', agent: 'Incomplete' },
 }
 
 /** What can be done with messages; null while an answer is under way, or the agent cannot be written to. */

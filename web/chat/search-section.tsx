@@ -27,9 +27,9 @@ export function SearchSection({ agentId, onChoose }: { agentId: string; onChoose
         onChange={(event) => setText(event.target.value)}
       />
       {search.error && <Notice tone="problem">{messageFor(search.error)}</Notice>}
-      {q !== '' && found?.length === 0 && <p className="text-sm text-muted">Nothing was found.</p>}
+      {q !== '' && found?.length === 0 && <p className="text-sm text-muted">No results</p>}
       {q !== '' && found && (
-        <ul aria-label="Found messages" className="grid grid-cols-1 gap-1 empty:hidden">
+        <ul aria-label="Search results" className="grid grid-cols-1 gap-1 empty:hidden">
           {found.map((result) => (
             <Found key={result.message.id} result={result} onChoose={onChoose} />
           ))}
@@ -37,7 +37,7 @@ export function SearchSection({ agentId, onChoose }: { agentId: string; onChoose
       )}
       {search.hasNextPage && (
         <Button isPending={search.isFetchingNextPage} onClick={() => void search.fetchNextPage()}>
-          Find older messages
+          Search older messages
         </Button>
       )}
     </div>
@@ -61,7 +61,7 @@ function Found({ result: { message, snippet }, onChoose }: FoundProps) {
           )}
         </span>
         <span className="text-xs text-muted">
-          {message.sender === 'user' ? 'You' : 'The agent'} · <Moment at={message.timestamp} as="minute" />
+          {message.sender === 'user' ? 'You' : 'Agent'} · <Moment at={message.timestamp} as="minute" />
         </span>
       </button>
     </li>

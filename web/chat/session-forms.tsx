@@ -21,7 +21,7 @@ export function RenameForm({ session, onClose }: SessionFormProps) {
       }}
     >
       <TextField
-        label="Title of the conversation"
+        label="Conversation title"
         autoFocus
         maxLength={100}
         value={title}
@@ -47,7 +47,7 @@ export function InstructionsForm({ session, onClose }: SessionFormProps) {
     >
       <TextArea
         label="Instructions for this conversation"
-        placeholder="The agent is told them in every turn of it, and in no other conversation."
+        placeholder="Added to every turn of this conversation only."
         look="prose"
         rows={4}
         autoFocus

@@ -65,7 +65,7 @@ export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
         >
           <SearchSection agentId={agentId} onChoose={choose} />
           {sessions.error && <Notice tone="problem">{messageFor(sessions.error)}</Notice>}
-          <ul aria-label="Your conversations" className="grid grid-cols-1 gap-1">
+          <ul aria-label="Conversations" className="grid grid-cols-1 gap-1">
             <li>
               <ChooseButton isCurrent={sessionId === null} onClick={() => choose(null)}>
                 {MAIN_TITLE}
@@ -135,7 +135,7 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
         <Pencil aria-hidden className="size-4" />
       </IconButton>
       {session.platform === 'web' && (
-        <IconButton label={`Instructions of ${title}`} onClick={() => setTask('instruct')}>
+        <IconButton label={`Instructions for ${title}`} onClick={() => setTask('instruct')}>
           <ScrollText aria-hidden className={session.instructions === null ? 'size-4' : 'size-4 text-accent'} />
         </IconButton>
       )}
@@ -145,7 +145,7 @@ function SessionRow({ session, isCurrent, onChoose, onChanged, onDeleted }: Sess
       {task === 'delete' && (
         <AskDialog
           title={`Delete ${title}?`}
-          lead="Everything that was said in this conversation is deleted, and the agent forgets it."
+          lead="All messages in this conversation are deleted, and the agent no longer remembers them."
           verb="Delete conversation"
           isPending={deleting.isPending}
           error={deleting.error}

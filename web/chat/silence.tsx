@@ -37,7 +37,7 @@ export function Silence({ turn, agentId, agentName, onRetry }: SilenceProps) {
   return (
     <div className="flex min-h-9 flex-wrap items-center gap-2">
       <p role="status" className="text-sm text-muted empty:hidden">
-        {(silence === 'felt' || silence === 'long') && `${agentName} is slow to answer.`}
+        {(silence === 'felt' || silence === 'long') && `${agentName} is taking longer than usual.`}
       </p>
       {silence === 'long' && turn.id !== null && (
         <Button onClick={onRetry}>

@@ -61,7 +61,7 @@ export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
   }
   useSendingAgain(draftOf, send, (message) => {
     onUnsent(message)
-    setRefusal('The page was left before it was sent.')
+    setRefusal('The page was closed before the message was sent.')
   })
   const sendNew = (message: Omit<Outgoing, 'key'>) => void send({ ...message, key: newSendingKey() })
   /** Ends the turn under way. @returns its question. */

@@ -20,7 +20,7 @@ const route = getRouteApi('/signed-in/cost')
 const periods = [
   { period: '7d', label: '7 days', phrase: 'in the last 7 days' },
   { period: '30d', label: '30 days', phrase: 'in the last 30 days' },
-  { period: 'mtd', label: 'This month', phrase: 'since the first of this month' },
+  { period: 'mtd', label: 'This month', phrase: 'this month' },
 ] as const
 
 /** `/cost`: what the caller's agents have used and cost. */
@@ -31,7 +31,7 @@ export function CostPage() {
   return (
     <Page
       title="Cost"
-      lead={`What your agents and keys have used ${phrase}. Days are UTC.`}
+      lead={`Usage of your agents and API keys ${phrase}. Days are in UTC.`}
       actions={
         <div className="flex flex-wrap items-center gap-2">
           <PeriodLinks />
@@ -44,7 +44,7 @@ export function CostPage() {
     >
       <MonthMeter />
       {data && !data.isMockData && <Forecast />}
-      {error && <LoadProblem what="The figures" error={error} onRetry={refetch} />}
+      {error && <LoadProblem what="usage" error={error} onRetry={refetch} />}
       {data && !(error && isPlaceholderData) && (
         <div
           aria-busy={isPlaceholderData}
@@ -68,7 +68,7 @@ function Figures({ data }: { data: CostDashboard }) {
     <>
       {data.isMockData && (
         <Notice tone="warning" title="Sample data">
-          {data.message ?? 'These figures are invented. Yours appear once an agent has answered.'}
+          {data.message ?? 'This is sample data. Your usage appears once an agent has answered.'}
         </Notice>
       )}
       {(summary.estimatedTokens > 0 || summary.estimatedCost > 0) && (
@@ -76,8 +76,8 @@ function Figures({ data }: { data: CostDashboard }) {
           <span className="font-medium text-ink tabular-nums">
             {formatShare(summary.estimatedTokens, summary.totalTokens)}
           </span>{' '}
-          of the tokens and {formatShare(summary.estimatedCost, summary.totalCost ?? 0)} of the cost are estimated:
-          calls that were left or cut off before the model had counted them, and models that do not count.
+          of the tokens and {formatShare(summary.estimatedCost, summary.totalCost ?? 0)} of the cost are estimated,
+          because the call was interrupted or the provider does not report usage.
         </p>
       )}
       {!data.isMockData && <CostNotes summary={summary} />}
@@ -85,10 +85,10 @@ function Figures({ data }: { data: CostDashboard }) {
         <Sample data={data} />
       ) : summary.totalCalls === 0 ? (
         <p className="rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted">
-          Nothing was used in this period.
+          No usage in this period
         </p>
       ) : (
-        <Loaded query={usage} what="The days" placeholder={<Skeleton className="h-80 rounded-xl" />}>
+        <Loaded query={usage} what="daily usage" placeholder={<Skeleton className="h-80 rounded-xl" />}>
           {(days) => <Explored usage={days} chosen={chosen} onChoose={choose} />}
         </Loaded>
       )}
@@ -102,14 +102,14 @@ function CostNotes({ summary: { ownKeyCost = 0, unpricedCalls = 0 } }: Pick<Cost
     <>
       {ownKeyCost > 0 && (
         <p className="text-sm text-muted">
-          The total includes <span className="font-medium text-ink tabular-nums">{formatCost(ownKeyCost)}</span> that
-          was paid directly to providers with own keys.
+          The total includes <span className="font-medium text-ink tabular-nums">{formatCost(ownKeyCost)}</span> paid
+          directly to providers with your own keys.
         </p>
       )}
       {unpricedCalls > 0 && (
         <p className="text-sm text-muted">
           <span className="font-medium text-ink tabular-nums">{formatCount(unpricedCalls)}</span>{' '}
-          {unpricedCalls === 1 ? 'call is' : 'calls are'} missing from the cost: the price of the model is unknown. An
+          {unpricedCalls === 1 ? 'call is' : 'calls are'} missing from the cost because the model has no price. An
           administrator can set it in Admin → Services.
         </p>
       )}
@@ -151,8 +151,8 @@ function Forecast() {
   if (!forecast) return null
   return (
     <p className="text-sm text-muted">
-      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.soFar)}</span> this month so far.
-      Projected: <span className="font-medium text-ink tabular-nums">{formatCost(forecast.atEnd)}</span> by month end.
+      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.soFar)}</span> this month. Projected:{' '}
+      <span className="font-medium text-ink tabular-nums">{formatCost(forecast.atEnd)}</span> by month end.
     </p>
   )
 }
@@ -188,7 +188,7 @@ function Tile({ label, value, exact }: { label: string; value: string; exact?: s
 
 function Loading() {
   return (
-    <LoadingShapes what="the figures" className="grid gap-6">
+    <LoadingShapes what="usage" className="grid gap-6">
       <Skeleton className="h-20 rounded-xl" />
       <Skeleton className="h-80 rounded-xl" />
       <Skeleton className="h-40 rounded-xl" />

@@ -48,7 +48,7 @@ export function DailyChart({ title, daily, measure }: DailyChartProps) {
           </BarChart>
         </ResponsiveContainer>
       ) : (
-        <p className="px-2 text-sm">{exact(0)} on every day.</p>
+        <p className="px-2 text-sm">{exact(0)} every day.</p>
       )}
     </figure>
   )

@@ -26,7 +26,7 @@ test('chooseRows and addUp: one agent, one model, both, or all', () => {
 
 test('toShares: the most expensive first, calls without an agent by that name', () => {
   expect(toShares(rows, 'agent').map(({ name, costUsd }) => [name, costUsd])).toEqual([
-    ['Without an agent', 4],
+    ['No agent', 4],
     ['BO', 3],
   ])
   expect(toShares(rows, 'model').map(({ id }) => id)).toEqual(['small', 'large'])
@@ -40,13 +40,13 @@ test('toShares by key: what no key asked cannot be chosen, and what shares a nam
   ]
   expect(toShares(byKey, 'key').map(({ id, name, costUsd }) => [id, name, costUsd])).toEqual([
     ['k1', 'Deploy', 9],
-    [null, 'Without a key', 7],
+    [null, 'No API key', 7],
     ['x', 'Deleted key', 1],
     ['y', 'Deleted key', 1],
   ])
   expect(toStack({ days: ['2026-11-02'], rows: byKey }, 'key').names).toEqual([
     'Deploy',
-    'Without a key',
+    'No API key',
     'Deleted key',
     'Deleted key (2)',
   ])

@@ -60,7 +60,10 @@ export function toStack({ days, rows }: UsageByDay, dimension: Dimension): Stack
     if (parts) parts[place] = (parts[place] ?? 0) + (row.costUsd ?? 0)
   }
   return {
-    names: [...toUnique(shown.map(({ name }) => name)), ...(isMore ? [`${shares.length - shown.length} others`] : [])],
+    names: [
+      ...toUnique(shown.map(({ name }) => name)),
+      ...(isMore ? [`${shares.length - shown.length} other${shares.length - shown.length === 1 ? '' : 's'}`] : []),
+    ],
     days: [...byDay].map(([day, parts]) => ({ day, parts })),
   }
 }
@@ -88,6 +91,6 @@ function idOf(row: Row, dimension: Dimension): string | null {
 
 function nameOf(row: Row, dimension: Dimension): string {
   if (dimension === 'model') return row.model
-  if (dimension === 'key') return row.keyId === null ? 'Without a key' : (row.keyName ?? 'Deleted key')
-  return row.agentId === 'direct' ? 'Without an agent' : (row.agentName ?? row.agentId)
+  if (dimension === 'key') return row.keyId === null ? 'No API key' : (row.keyName ?? 'Deleted key')
+  return row.agentId === 'direct' ? 'No agent' : (row.agentName ?? row.agentId)
 }

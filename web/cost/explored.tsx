@@ -61,7 +61,7 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
         title="Cost per day"
         actions={
           <fieldset className="flex gap-0.5 rounded-lg bg-sunken p-0.5">
-            <legend className="sr-only">Divided by</legend>
+            <legend className="sr-only">Group by</legend>
             {DIMENSIONS.map((each) => (
               <button
                 key={each}
@@ -110,7 +110,7 @@ function Chip({ label, onRemove }: { label: string; onRemove: () => void }) {
     <Button onClick={onRemove} className="max-w-full">
       <span className="min-w-0 truncate">{label}</span>
       <X aria-hidden className="size-3.5 shrink-0" />
-      <span className="sr-only">: look at all again</span>
+      <span className="sr-only">: show all</span>
     </Button>
   )
 }

@@ -11,7 +11,7 @@ export function formatCost(costUsd: number | null): string {
 
 /** `and 3 calls of unknown cost`, beside a sum from which they are missing. */
 export function formatMissing(unpricedCalls: number): string {
-  return `and ${formatCount(unpricedCalls)} ${unpricedCalls === 1 ? 'call' : 'calls'} of unknown cost`
+  return `and ${formatCount(unpricedCalls)} ${unpricedCalls === 1 ? 'call' : 'calls'} with unknown cost`
 }
 
 /** `12,345`. */

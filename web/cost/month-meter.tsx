@@ -8,7 +8,7 @@ import { forecastEnd, forecastSum } from './forecast.ts'
 /** How much of this month's tokens is used, and when it begins anew. */
 export function MonthMeter() {
   const { data, error, refetch } = useQuery(monthQuery)
-  if (error) return <LoadProblem what="This month’s tokens" error={error} onRetry={refetch} />
+  if (error) return <LoadProblem what="this month’s tokens" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-16 rounded-xl" />
   const { used, limit } = data.tokens
   const ends = formatDay(new Date(data.windowEnd))
@@ -16,15 +16,15 @@ export function MonthMeter() {
     return (
       <p className="rounded-xl border border-line bg-surface px-4 py-3.5 text-sm text-muted">
         <span className="font-medium text-ink tabular-nums">{formatCount(used)}</span> tokens this month. Your plan has
-        no limit.
+        no token limit.
       </p>
     )
   }
   if (limit === 0) {
     return (
       <p className="rounded-xl border border-line bg-surface px-4 py-3.5 text-sm text-muted">
-        You have no plan, so there are no tokens to use.
-        {used > 0 && ` ${formatCount(used)} were used this month.`}
+        No tokens available: you have no plan.
+        {used > 0 && ` ${formatCount(used)} used this month.`}
       </p>
     )
   }
@@ -33,14 +33,14 @@ export function MonthMeter() {
   const usedUp = forecastEnd(used, limit, now)
   return (
     <div className="grid grid-cols-1 gap-2 rounded-xl border border-line bg-surface px-4 py-3.5">
-      <LimitBar label="Tokens used this month" used={used} limit={limit} note={`Begins anew on ${ends}`}>
+      <LimitBar label="Tokens used this month" used={used} limit={limit} note={`Resets on ${ends}`}>
         <span className="font-medium tabular-nums" title={formatCount(used)}>
           {formatCompact(used)}
         </span>{' '}
         of {formatCompact(limit)} tokens used this month
       </LimitBar>
       {usedUp ? (
-        <p className="text-sm text-warn">At this rate the limit is reached on {formatDay(usedUp)}.</p>
+        <p className="text-sm text-warn">Limit reached by {formatDay(usedUp)}.</p>
       ) : (
         atEnd !== null &&
         used < limit && <p className="text-sm text-muted">Projected: {formatCompact(atEnd)} tokens by month end.</p>

@@ -32,14 +32,14 @@ export function Requests({ chosen }: { chosen: Chosen }) {
           className="min-h-9 rounded-md border border-edge bg-surface px-2 text-base text-ink sm:text-sm"
         >
           <option value="">All</option>
-          <option value="succeeded">Answered</option>
+          <option value="succeeded">Succeeded</option>
           <option value="failed">Failed</option>
         </select>
       }
     >
       <Loaded
         query={query}
-        what="The requests"
+        what="requests"
         problemClassName="px-4 pb-4"
         placeholder={<Skeleton className="mx-4 mb-4 h-40" />}
       >
@@ -47,13 +47,13 @@ export function Requests({ chosen }: { chosen: Chosen }) {
       </Loaded>
       {query.data && query.error && (
         <div className="px-4 pb-4">
-          <LoadProblem what="Earlier requests" error={query.error} onRetry={() => query.fetchNextPage()} />
+          <LoadProblem what="earlier requests" error={query.error} onRetry={() => query.fetchNextPage()} />
         </div>
       )}
       {query.hasNextPage && !query.error && (
         <div className="border-t border-line px-4 py-2">
           <Button isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Earlier
+            Older
           </Button>
         </div>
       )}
@@ -73,7 +73,7 @@ const callColumns = {
 
 function CallTable({ calls, onShow }: { calls: readonly ModelCall[]; onShow: (call: ModelCall) => void }) {
   if (calls.length === 0) {
-    return <p className="border-t border-line px-4 py-4 text-sm text-muted">No request is like that.</p>
+    return <p className="border-t border-line px-4 py-4 text-sm text-muted">No matching requests</p>
   }
   return (
     <TableFrame label="Requests" columns={callColumns}>
@@ -105,16 +105,16 @@ function CallRow({ call, onShow }: { call: ModelCall; onShow: (call: ModelCall) 
 
 function CallSheet({ call, onClose }: { call: ModelCall; onClose: () => void }) {
   const facts: [name: string, value: React.ReactNode][] = [
-    ['When', <Moment key="at" at={call.at} as="minute" />],
-    ['Result', call.succeeded ? 'Answered' : (call.error ?? 'Failed')],
-    ['Asked', `${call.model}${call.provider ? ` at ${call.provider}` : ''}`],
+    ['Time', <Moment key="at" at={call.at} as="minute" />],
+    ['Result', call.succeeded ? 'Succeeded' : (call.error ?? 'Failed')],
+    ['Model', `${call.model}${call.provider ? ` at ${call.provider}` : ''}`],
     ['Attempts', describeAttempts(call.attempts)],
-    ['Took', formatTime(call.latencyMs)],
-    ['Tokens', `${formatCount(call.inputTokens)} read, ${formatCount(call.outputTokens)} written`],
+    ['Duration', formatTime(call.latencyMs)],
+    ['Tokens', `${formatCount(call.inputTokens)} input, ${formatCount(call.outputTokens)} output`],
     ['Cost', formatCost(call.costUsd)],
-    ['Where that comes from', describePrice(call)],
-    ['For', callerOf(call)],
-    ...(call.endpoint ? [['By', call.endpoint] as [string, string]] : []),
+    ['Source', describePrice(call)],
+    ['Agent', callerOf(call)],
+    ...(call.endpoint ? [['API key', call.endpoint] as [string, string]] : []),
   ]
   return (
     <Modal label="Request" isLight onClose={onClose} className="grid max-w-lg gap-4 p-5">
@@ -135,20 +135,20 @@ function CallSheet({ call, onClose }: { call: ModelCall; onClose: () => void }) 
 }
 
 function describeAttempts(attempts: number): string {
-  if (attempts <= 1) return 'One: the first that was asked'
-  return `${attempts}: those before it failed, and the next one was asked`
+  if (attempts <= 1) return '1'
+  return `${attempts} (earlier providers failed)`
 }
 
 function describePrice({ isEstimated, isOwnKey }: ModelCall): string {
-  const tokens = isEstimated ? 'Nobody reported the tokens: they are estimated.' : 'The provider reported the tokens.'
-  return isOwnKey ? `${tokens} It was paid with a key of your own.` : tokens
+  const tokens = isEstimated ? 'Tokens are estimated.' : 'Tokens were reported by the provider.'
+  return isOwnKey ? `${tokens} Paid with your own provider key.` : tokens
 }
 
 function callerOf({ agentId, agentName, keyName }: ModelCall): string {
   const agent = agentId === 'direct' ? null : (agentName ?? agentId)
-  return [agent, keyName && `key ${keyName}`].filter(Boolean).join(', ') || 'a call without an agent'
+  return [agent, keyName && `key ${keyName}`].filter(Boolean).join(', ') || 'no agent'
 }
 
 function formatTime(ms: number | null): string {
-  return ms === null ? 'not measured' : formatDuration(ms)
+  return ms === null ? 'not available' : formatDuration(ms)
 }

@@ -9,13 +9,13 @@ type StackedProps = { stack: Stack; isNothing: boolean; budget: DayBudget | null
 
 /** The cost of each day, divided, with what each colour is and the budget of a day. */
 export function Stacked({ stack, isNothing, budget }: StackedProps) {
-  if (isNothing) return <p className="px-4 pb-4 text-sm text-muted">Nothing of it cost anything.</p>
+  if (isNothing) return <p className="px-4 pb-4 text-sm text-muted">No costs in this period</p>
   return (
     <div className="grid grid-cols-1 gap-3 px-2 pb-4 sm:px-3">
       <Suspense fallback={<ChartShape />}>
         <StackedChart stack={stack} budgetUsd={budget?.usd ?? null} />
       </Suspense>
-      <ul aria-label="Colours" className="flex flex-wrap gap-x-4 gap-y-1 px-2 text-sm">
+      <ul aria-label="Legend" className="flex flex-wrap gap-x-4 gap-y-1 px-2 text-sm">
         {stack.names.map((name, index) => (
           <li key={name} className="flex min-w-0 items-center gap-2">
             <span aria-hidden className={`size-2 shrink-0 rounded-xs ${swatches[index] ?? 'bg-edge'}`} />
@@ -35,7 +35,7 @@ export function Stacked({ stack, isNothing, budget }: StackedProps) {
 
 function ChartShape() {
   return (
-    <LoadingShapes what="the chart" className="grid grid-cols-1">
+    <LoadingShapes what="chart" className="grid grid-cols-1">
       <Skeleton className="h-60" />
     </LoadingShapes>
   )

@@ -22,11 +22,11 @@ export function useDayBudget({ agent, model, key }: Chosen): DayBudget | null {
   })
   const report = useQuery({ ...keyReportQuery(key ?? ''), enabled: ofKey })
   const cap = ofAgent ? breaker.data?.caps.costUsdPerDay : null
-  if (cap) return { usd: cap, label: `The agent’s limit of a day: ${formatCost(cap)}` }
+  if (cap) return { usd: cap, label: `Daily limit of the agent: ${formatCost(cap)}` }
   const monthly = ofKey ? report.data?.month.costUsd.limit : null
   if (!monthly) return null
   return {
     usd: monthly / daysOfMonth(new Date()),
-    label: `A day’s part of the key’s ${formatCost(monthly)} a month`,
+    label: `Daily share of the key’s ${formatCost(monthly)} monthly budget`,
   }
 }

@@ -11,7 +11,7 @@ import { Splits } from './splits.tsx'
 /** `/events`: what the caller's agents announced, and the money that was divided. */
 export function EventsPage() {
   return (
-    <Page title="Events and splits" lead="What your agents announced, and how royalties were divided.">
+    <Page title="Events and splits" lead="Events announced by your agents, and royalty splits.">
       <Panel title="Events">
         <Events />
       </Panel>
@@ -25,7 +25,7 @@ export function EventsPage() {
 function Events() {
   const query = useQuery(eventsQuery)
   return (
-    <Loaded query={query} what="Your events" placeholder={<Skeleton className="m-4 h-16" />}>
+    <Loaded query={query} what="events" placeholder={<Skeleton className="m-4 h-16" />}>
       {(events) => (events.length === 0 ? <NoEvents /> : <EventTable events={events} />)}
     </Loaded>
   )
@@ -34,7 +34,7 @@ function Events() {
 function NoEvents() {
   return (
     <p className="px-4 pb-4 text-sm text-muted">
-      None yet. An agent announces one with the skill “Event ticketing”, or over the API.
+      No events yet. Agents create events with the “Event ticketing” skill or the API.
     </p>
   )
 }

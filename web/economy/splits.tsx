@@ -11,21 +11,21 @@ import { splitQuery, splitsQuery } from './economy-api.ts'
 
 const STATES: Record<Split['status'], { word: string; tone: 'good' | 'plain' | 'warning' | 'problem' }> = {
   queued: { word: 'Queued', tone: 'plain' },
-  processing: { word: 'Being paid', tone: 'plain' },
+  processing: { word: 'Paying', tone: 'plain' },
   settled: { word: 'Settled', tone: 'good' },
-  partially_settled: { word: 'Settled in part', tone: 'warning' },
+  partially_settled: { word: 'Partly settled', tone: 'warning' },
   failed: { word: 'Failed', tone: 'problem' },
 }
 
 const PARTS: Record<Part['status'], string> = {
   queued: 'Queued',
   skipped: 'Below the threshold',
-  awaiting_approval: 'Waits for your approval',
-  created: 'Waits to be sent',
+  awaiting_approval: 'Awaiting approval',
+  created: 'Queued',
   sent: 'Sent',
   succeeded: 'Paid',
   failed: 'Failed',
-  unknown: 'Not known yet',
+  unknown: 'Unknown',
   denied: 'Denied',
 }
 
@@ -33,12 +33,12 @@ const PARTS: Record<Part['status'], string> = {
 export function Splits() {
   const query = useQuery(splitsQuery)
   return (
-    <Loaded query={query} what="Your splits" placeholder={<Skeleton className="m-4 h-16" />}>
+    <Loaded query={query} what="splits" placeholder={<Skeleton className="m-4 h-16" />}>
       {(splits) => {
         if (splits.length === 0) {
           return (
             <p className="px-4 pb-4 text-sm text-muted">
-              None yet. The skill “Instant split” divides an amount among recipients, or the API does.
+              No splits yet. Use the “Instant split” skill or the API to divide an amount among recipients.
             </p>
           )
         }
@@ -56,9 +56,7 @@ export function Splits() {
 
 function SplitRow({ split }: { split: Split }) {
   const [isOpen, setOpen] = useState(false)
-  const { word, tone } = split.isHeld
-    ? { word: 'Waits to be executed', tone: 'warning' as const }
-    : STATES[split.status]
+  const { word, tone } = split.isHeld ? { word: 'Awaiting execution', tone: 'warning' as const } : STATES[split.status]
   return (
     <li className="grid grid-cols-1 gap-2 px-4 py-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -89,7 +87,7 @@ const recipientColumns = { Recipient: 'text', Share: 'number', Amount: 'number',
 function Recipients({ id, name }: { id: number; name: string }) {
   const query = useQuery(splitQuery(id))
   return (
-    <Loaded query={query} what="The recipients" placeholder={<Skeleton className="h-12" />}>
+    <Loaded query={query} what="recipients" placeholder={<Skeleton className="h-12" />}>
       {({ recipients }) => (
         <TableFrame label={`Recipients of ${name}`} columns={recipientColumns}>
           {recipients.map((part, index) => (
@@ -109,7 +107,7 @@ function RecipientRow({ part }: { part: Part }) {
         {part.name && <span className="block">{part.name}</span>}
         <code className="text-[0.8125rem] wrap-anywhere">{part.address}</code>
       </td>
-      <td className={cellClass('number')}>{part.share} %</td>
+      <td className={cellClass('number')}>{part.share}%</td>
       <td className={cellClass('number')}>{part.amount}</td>
       <td className={cellClass('text')}>
         {PARTS[part.status]}

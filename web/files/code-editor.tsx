@@ -49,7 +49,7 @@ export function CodeEditor({ path, text, version, line, onChange, onSave }: Code
           keymap.of([save, ...searchKeymap, ...historyKeymap, indentWithTab, ...defaultKeymap]),
           ...plain,
           languageOf(path),
-          EditorView.contentAttributes.of({ 'aria-label': `Text of ${path}` }),
+          EditorView.contentAttributes.of({ 'aria-label': `Contents of ${path}` }),
           EditorView.updateListener.of(
             ({ docChanged, state }) => docChanged && on.current.onChange(state.doc.toString()),
           ),

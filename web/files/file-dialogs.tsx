@@ -24,11 +24,11 @@ export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: 
   const initial = folder === '' ? '' : joinPath(folder, '')
   if (asking === 'file') {
     const create = (path: string) => files.createFile(path, () => onOpen(path))
-    const lead = 'Folders in the path are made with it.'
+    const lead = 'Missing folders in the path are created.'
     return <NameDialog title="New file" verb="Create file" {...{ lead, initial, onClose }} onConfirm={create} />
   }
   if (asking === 'folder') {
-    const lead = 'Names with a slash make folders in folders.'
+    const lead = 'Use slashes to create nested folders.'
     return (
       <NameDialog
         title="New folder"
@@ -42,7 +42,7 @@ export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: 
   const show = (path: string) => () => onOpen(path === '' ? null : path)
   if (asking === 'rename') {
     const rename = (to: string) => files.rename(chosen.path, to, chosen.type === 'file' ? show(to) : show(''))
-    const lead = 'Another folder in the path moves it there.'
+    const lead = 'Change the folder in the path to move the file.'
     return (
       <NameDialog
         title="Rename or move"
@@ -58,8 +58,8 @@ export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: 
       title={`Delete ${chosen.path}?`}
       lead={
         chosen.type === 'file'
-          ? 'You can take it back as long as this page is open.'
-          : 'Everything in it goes with it. This cannot be undone.'
+          ? 'You can undo this while the page is open.'
+          : 'Everything in the folder is deleted. This cannot be undone.'
       }
       verb="Delete"
       isPending={false}

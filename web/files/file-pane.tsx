@@ -25,10 +25,10 @@ export function FilePane({ agentId, path, ...rest }: FilePaneProps) {
   return (
     <Loaded
       query={query}
-      what="The file"
+      what="file"
       problemClassName="p-4"
       placeholder={
-        <LoadingShapes what="the file" className="grid gap-2 p-4">
+        <LoadingShapes what="file" className="grid gap-2 p-4">
           <Skeleton className="h-8 w-1/2" />
           <Skeleton className="h-5 w-4/5" />
           <Skeleton className="h-5 w-3/5" />
@@ -64,7 +64,7 @@ function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
     onSettled: () => client.invalidateQueries({ queryKey: filesKey(agentId, 'status') }),
   })
   useBlocker({
-    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving your changes?'),
+    shouldBlockFn: () => isDirty && !window.confirm('Discard unsaved changes?'),
     enableBeforeUnload: isDirty,
   })
   const save = () => isDirty && !saving.isPending && saving.mutate(base.hash)
@@ -95,7 +95,7 @@ function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
       )}
       {saving.error && !hasCode(saving.error, 'FILE_CHANGED') && (
         <div className="p-3">
-          <Notice tone="problem" title={`${file.path} was not saved`}>
+          <Notice tone="problem" title={`Could not save ${file.path}`}>
             {messageFor(saving.error)}
           </Notice>
         </div>
@@ -118,11 +118,11 @@ function Conflict({ path, onTheirs, onMine, onCompare }: ConflictProps) {
   return (
     <div className="p-3">
       <Notice tone="warning" role="alert" title="The file has changed on the server">
-        <p>{path} is not as it was when you opened it. Your text is still here, unsaved.</p>
+        <p>{path} changed on the server after you opened it. Your edits are still here, unsaved.</p>
         <div className="flex flex-wrap gap-2">
           <Button onClick={onCompare}>Compare</Button>
-          <Button onClick={onTheirs}>Take theirs</Button>
-          <Button onClick={onMine}>Save mine over it</Button>
+          <Button onClick={onTheirs}>Discard my changes</Button>
+          <Button onClick={onMine}>Overwrite</Button>
         </div>
       </Notice>
     </div>
@@ -137,20 +137,18 @@ function Comparison({ agentId, file, text, isGitRepo }: ComparisonProps) {
   const query = useQuery({ ...changesQuery(agentId, file.path), enabled: isSaved && isGitRepo })
   if (!isSaved) {
     const patch = createTwoFilesPatch('on the server', 'yours', file.content, text)
-    return <Patch label="What is not saved" text={patch} />
+    return <Patch label="Unsaved changes" text={patch} />
   }
   if (!isGitRepo)
-    return (
-      <p className="p-4 text-sm text-muted">Everything is saved, and there is no Git repository to compare with.</p>
-    )
+    return <p className="p-4 text-sm text-muted">No unsaved changes, and no Git repository to compare with.</p>
   return (
-    <Loaded query={query} what="The changes" problemClassName="p-4" placeholder={<Skeleton className="m-4 h-24" />}>
+    <Loaded query={query} what="changes" problemClassName="p-4" placeholder={<Skeleton className="m-4 h-24" />}>
       {({ unstaged, staged }) => {
         const patch = [staged, unstaged].filter(Boolean).join('\n')
         return patch ? (
-          <Patch label="What is not committed" text={patch} />
+          <Patch label="Uncommitted changes" text={patch} />
         ) : (
-          <p className="p-4 text-sm text-muted">It is as in the last commit, or Git does not know it yet.</p>
+          <p className="p-4 text-sm text-muted">No changes since the last commit, or the file is untracked.</p>
         )
       }}
     </Loaded>
@@ -168,13 +166,13 @@ type PaneHeadProps = {
 function PaneHead({ agentId, path, isDirty = false, onClose, children }: PaneHeadProps) {
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2">
-      <IconButton label="Back to the files" className="lg:hidden" onClick={onClose}>
+      <IconButton label="Back to files" className="lg:hidden" onClick={onClose}>
         <ArrowLeft aria-hidden className="size-4.5" />
       </IconButton>
       <h2 className="min-w-32 flex-1 truncate font-mono text-sm" title={path}>
         {path}
       </h2>
-      {isDirty && <Badge tone="warning">Not saved</Badge>}
+      {isDirty && <Badge tone="warning">Unsaved</Badge>}
       <a href={downloadPath(agentId, path)} download className={buttonClass('ghost')}>
         <Download aria-hidden className="size-4" />
         Download
@@ -191,9 +189,9 @@ function Unreadable({ agentId, path, reason, onClose }: UnreadableProps) {
     <>
       <PaneHead agentId={agentId} path={path} onClose={onClose} />
       <div className="p-4">
-        <Notice tone="note" title="This file cannot be shown here">
+        <Notice tone="note" title="This file cannot be displayed">
           <p>{reason}</p>
-          <p>Text files of at most 1 MB can be read and changed; any file can be downloaded.</p>
+          <p>Only text files up to 1 MB can be viewed and edited. Download the file instead.</p>
         </Notice>
       </div>
     </>

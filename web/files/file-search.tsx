@@ -10,12 +10,12 @@ type FileSearchProps = { agentId: string; text: string; onOpen: (path: string, l
 export function FileSearch({ agentId, text, onOpen }: FileSearchProps) {
   const query = useQuery(searchQuery(agentId, text))
   return (
-    <Loaded query={query} what="The search" placeholder={<Skeleton className="h-24" />}>
+    <Loaded query={query} what="search results" placeholder={<Skeleton className="h-24" />}>
       {({ matches, isComplete }) => (
         <>
           <p role="status" className="px-2 py-1 text-xs text-muted">
-            {matches.length === 0 ? 'Nothing was found.' : `${matches.length} found`}
-            {!isComplete && ' There may be more: search for something rarer.'}
+            {matches.length === 0 ? 'No results' : `${matches.length} results`}
+            {!isComplete && ' There may be more. Narrow your search.'}
           </p>
           <MatchList matches={matches} onOpen={onOpen} />
         </>
@@ -28,7 +28,7 @@ type MatchListProps = Pick<FileSearchProps, 'onOpen'> & { matches: readonly Matc
 
 function MatchList({ matches, onOpen }: MatchListProps) {
   return (
-    <ul aria-label="Found">
+    <ul aria-label="Search results">
       {matches.map((match) => (
         <li key={`${match.path}:${match.line}`}>
           <MatchButton match={match} onOpen={onOpen} />

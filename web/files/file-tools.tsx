@@ -23,7 +23,7 @@ export function FileTools({ text, onText, chosen, files, folder, onAsk }: FileTo
         <input
           type="search"
           aria-label="Search files"
-          placeholder="Search names and text"
+          placeholder="Search names and contents"
           value={text}
           maxLength={200}
           autoCapitalize="none"
@@ -40,7 +40,7 @@ export function FileTools({ text, onText, chosen, files, folder, onAsk }: FileTo
         <IconButton label="New folder" onClick={() => onAsk('folder')}>
           <FolderPlus aria-hidden className="size-4.5" />
         </IconButton>
-        <IconButton label={`Upload to ${folder || 'the top'}`} onClick={() => inputRef.current?.click()}>
+        <IconButton label={`Upload to ${folder || 'the root folder'}`} onClick={() => inputRef.current?.click()}>
           <Upload aria-hidden className="size-4.5" />
         </IconButton>
         <input

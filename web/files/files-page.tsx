@@ -64,7 +64,7 @@ function Files({ agent }: { agent: WebAgent }) {
       <div className={`flex min-h-0 min-w-0 flex-1 flex-col ${path === null ? 'max-lg:hidden' : ''}`}>
         {path === null ? (
           <p className="m-auto max-w-sm p-6 text-center text-muted">
-            Choose a file to read or change it. Files can be dropped on the list from your desktop.
+            Select a file to view or edit it. Drop files on the list to upload them.
           </p>
         ) : (
           <FilePane
@@ -115,9 +115,9 @@ function FileList({ agentId, chosen, files, folder, changes, onAsk, onChoose, on
         ) : (
           <Loaded
             query={query}
-            what="The files"
+            what="files"
             placeholder={
-              <LoadingShapes what="the files" className="grid gap-2 p-2">
+              <LoadingShapes what="files" className="grid gap-2 p-2">
                 <Skeleton className="h-5 w-2/3" />
                 <Skeleton className="h-5 w-1/2" />
               </LoadingShapes>
@@ -126,7 +126,7 @@ function FileList({ agentId, chosen, files, folder, changes, onAsk, onChoose, on
             {({ root, isComplete }) => (
               <>
                 {root.children.length === 0 && (
-                  <p className="p-2 text-sm text-muted">Nothing is here yet. Drop files here, or make a new one.</p>
+                  <p className="p-2 text-sm text-muted">No files yet. Drop files here or create one.</p>
                 )}
                 <Tree
                   root={root}
@@ -135,7 +135,9 @@ function FileList({ agentId, chosen, files, folder, changes, onAsk, onChoose, on
                   onChoose={({ path, type }) => onChoose({ path, type })}
                   onDropFiles={files.upload}
                 />
-                {!isComplete && <p className="p-2 text-sm text-muted">There are more; the search finds them.</p>}
+                {!isComplete && (
+                  <p className="p-2 text-sm text-muted">Not all files are listed. Use search to find the rest.</p>
+                )}
               </>
             )}
           </Loaded>
@@ -150,7 +152,7 @@ function Remarks({ files }: Pick<FileListProps, 'files'>) {
   return (
     <div className="grid grid-cols-1 gap-2 px-3 not-empty:pt-3">
       {files.error && (
-        <Notice tone="problem" title="That did not work">
+        <Notice tone="problem" title="Action failed">
           <p>{messageFor(files.error)}</p>
           <Button className="justify-self-start" onClick={files.forget}>
             Dismiss

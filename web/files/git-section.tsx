@@ -17,7 +17,7 @@ export function GitSection({ agentId, onOpen }: GitSectionProps) {
   const query = useQuery(statusQuery(agentId))
   return (
     <section aria-label="Git" className="grid grid-cols-1 gap-3 border-t border-line p-3">
-      <Loaded query={query} what="Its Git status" placeholder={<Skeleton className="h-16" />}>
+      <Loaded query={query} what="git status" placeholder={<Skeleton className="h-16" />}>
         {(status) =>
           status.isGitRepo ? (
             <Repository agentId={agentId} status={status} onOpen={onOpen} />
@@ -38,15 +38,13 @@ function NoRepository({ agentId }: { agentId: string }) {
   })
   return (
     <>
-      <p className="text-sm text-muted">
-        No version history yet. Start one to see what changed in these files and to commit it (Git).
-      </p>
+      <p className="text-sm text-muted">No Git repository yet. Start version history to see and commit changes.</p>
       <Button isPending={start.isPending} onClick={() => start.mutate()}>
         {!start.isPending && <GitBranch aria-hidden className="size-4" />}
         Start version history
       </Button>
       {start.error && (
-        <Notice tone="problem" title="Version history was not started">
+        <Notice tone="problem" title="Could not start version history">
           {messageFor(start.error)}
         </Notice>
       )}
@@ -71,7 +69,7 @@ function Repository({ agentId, status, onOpen }: GitSectionProps & { status: Sta
 function ChangeList({ changes, onOpen }: Pick<Status, 'changes'> & Pick<GitSectionProps, 'onOpen'>) {
   const look = 'flex min-h-7 w-full items-center gap-2 rounded px-1 text-left text-sm hover:bg-sunken'
   return (
-    <ul aria-label="Not committed" className="max-h-36 overflow-y-auto">
+    <ul aria-label="Uncommitted changes" className="max-h-36 overflow-y-auto">
       {changes.map(({ path, status }) => (
         <li key={path}>
           <button type="button" onClick={() => onOpen(path)} className={look}>
@@ -101,8 +99,8 @@ function CommitBar({ agentId, count, remote }: CommitBarProps) {
   return (
     <form onSubmit={submit} className="grid grid-cols-1 gap-2">
       <input
-        aria-label="What was changed"
-        placeholder={count === 0 ? 'Nothing to commit' : 'What was changed'}
+        aria-label="Commit message"
+        placeholder={count === 0 ? 'Nothing to commit' : 'Commit message'}
         value={message}
         disabled={count === 0}
         maxLength={10_000}
@@ -115,7 +113,7 @@ function CommitBar({ agentId, count, remote }: CommitBarProps) {
         {remote && ' and push'}
       </Button>
       {commit.error && (
-        <Notice tone="problem" title="Nothing was committed">
+        <Notice tone="problem" title="Commit failed">
           {messageFor(commit.error)}
         </Notice>
       )}
@@ -131,10 +129,10 @@ function History({ agentId }: { agentId: string }) {
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)} className="text-sm">
       <summary className="cursor-pointer text-muted hover:text-ink">History</summary>
       {isOpen && (
-        <Loaded query={query} what="The history" placeholder={<Skeleton className="mt-2 h-16" />}>
+        <Loaded query={query} what="history" placeholder={<Skeleton className="mt-2 h-16" />}>
           {({ commits }) =>
             commits.length === 0 ? (
-              <p className="pt-2 text-muted">Nothing was committed yet.</p>
+              <p className="pt-2 text-muted">No commits yet</p>
             ) : (
               <ol aria-label="Commits" className="mt-2 grid max-h-60 grid-cols-1 gap-2 overflow-y-auto">
                 {commits.map((commit) => (

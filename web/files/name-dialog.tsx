@@ -17,7 +17,7 @@ export function NameDialog({ title, lead, verb, initial, onConfirm, onClose }: N
   const [error, setError] = useState<string | undefined>(undefined)
   const confirm = () => {
     const name = path.trim().split('/').filter(Boolean).join('/')
-    if (name === '') return setError('Please fill in this field.')
+    if (name === '') return setError('This field is required.')
     onConfirm(name)
     onClose()
   }

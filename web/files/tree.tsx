@@ -61,7 +61,7 @@ function Node({ entry, level, ...rest }: NodeProps) {
           ))}
           {entry.children.length === 0 && (
             <li className={`py-1 text-sm text-muted ${indents[level + 1] ?? 'pl-16'}`}>
-              {level >= 3 ? 'What lies deeper is found by search.' : 'Empty'}
+              {level >= 3 ? 'Use search to find deeper files.' : 'Empty'}
             </li>
           )}
         </ul>

@@ -60,14 +60,14 @@ export function useFiles(agentId: string) {
       run(async () => {
         await renameEntry(agentId, from, to)
         await onDone()
-        return { text: `${from} is now ${to}.`, restore: () => renameEntry(agentId, to, from) }
+        return { text: `${from} renamed to ${to}.`, restore: () => renameEntry(agentId, to, from) }
       }),
     remove: (path: string, kind: 'file' | 'folder', onDone: () => Promise<void>) =>
       run(async () => {
         const kept = kind === 'file' ? await keep(agentId, path) : null
         await deleteEntry(agentId, path)
         await onDone()
-        return kept ? { text: `${path} was deleted.`, restore: () => uploadFile(agentId, path, kept) } : undefined
+        return kept ? { text: `${path} deleted.`, restore: () => uploadFile(agentId, path, kept) } : undefined
       }),
     upload: (folder: string, files: readonly File[]) =>
       run(async () => {
@@ -100,19 +100,19 @@ type Kept = { path: string; before: Blob }
 function wayBack(agentId: string, replaced: readonly Kept[]): Undo {
   const names = replaced.map(({ path }) => path).join(', ')
   return {
-    text: `${names} ${replaced.length === 1 ? 'was' : 'were'} there before and ${replaced.length === 1 ? 'was' : 'were'} replaced.`,
+    text: `${names} replaced.`,
     restore: () => Promise.all(replaced.map(({ path, before }) => uploadFile(agentId, path, before))),
   }
 }
 
 function tooLarge(path: string): ApiError {
-  return new ApiError(413, `${path} is too large: a file that is uploaded has at most 1 MB.`)
+  return new ApiError(413, `${path} is too large. Uploads are limited to 1 MB.`)
 }
 
 /** Why the first file was refused, and which others were not brought either. */
 function notBrought(error: unknown, others: readonly { path: string }[]): ApiError {
   const status = error instanceof ApiError ? error.status : 0
-  return new ApiError(status, `${messageFor(error)} Not brought either: ${others.map(({ path }) => path).join(', ')}.`)
+  return new ApiError(status, `${messageFor(error)} Also not uploaded: ${others.map(({ path }) => path).join(', ')}.`)
 }
 
 function hasPath({ children }: Folder, path: string): boolean {

@@ -47,13 +47,13 @@ export function BulkBar({ chosen, total, onChooseAll, onClear }: BulkBarProps) {
   if (chosen.size === 0 && change.isIdle) return null
   return (
     <section
-      aria-label="Chosen agents"
+      aria-label="Selected agents"
       className="sticky bottom-3 z-10 grid gap-2 rounded-xl border border-line bg-surface p-2.5 shadow-lifted"
     >
       <Outcome change={change} />
       {chosen.size > 0 && (
         <div className="flex flex-wrap items-center gap-1.5">
-          <p className="min-w-24 flex-1 px-1.5 text-sm font-medium tabular-nums">{chosen.size} chosen</p>
+          <p className="min-w-24 flex-1 px-1.5 text-sm font-medium tabular-nums">{chosen.size} selected</p>
           {chosen.size < total && (
             <Button look="ghost" onClick={() => void onChooseAll()}>
               All {total.toLocaleString('en')}
@@ -69,7 +69,7 @@ export function BulkBar({ chosen, total, onChooseAll, onClear }: BulkBarProps) {
             {!change.isPending && <Trash2 aria-hidden className="size-3.5" />}
             Delete
           </Button>
-          <IconButton label="Choose none" onClick={onClear}>
+          <IconButton label="Clear selection" onClick={onClear}>
             <X aria-hidden className="size-4.5" />
           </IconButton>
         </div>
@@ -96,7 +96,7 @@ function Outcome({ change }: { change: ReturnType<typeof useFleetChange> }) {
     return (
       <p role="status" className="px-1.5 text-sm text-muted tabular-nums">
         {doing[variables.verb]}: {done} of {agents}
-        {done < agents && agents > AT_ONCE && '. Keep this tab open: closing it leaves the rest as it is.'}
+        {done < agents && agents > AT_ONCE && '. Keep this tab open until it finishes.'}
       </p>
     )
   }
@@ -132,8 +132,8 @@ function DeleteChosenDialog({ agents, onConfirm, onClose }: DeleteChosenProps) {
   const word = `delete ${agents}`
   return (
     <AskDialog
-      title={agents === 1 ? 'Delete the chosen agent?' : `Delete ${agents} agents?`}
-      lead="They are ended, and their files and conversations are removed for good. What they have cost stays in your records."
+      title={agents === 1 ? 'Delete the selected agent?' : `Delete ${agents} agents?`}
+      lead="Stops the agents and permanently deletes their files and conversations. Cost records are kept."
       verb="Delete"
       isPending={false}
       error={null}
@@ -141,13 +141,13 @@ function DeleteChosenDialog({ agents, onConfirm, onClose }: DeleteChosenProps) {
       onClose={onClose}
     >
       <TextField
-        label={`Type “${word}” to go on`}
+        label={`Type “${word}” to confirm`}
         value={typed}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
         onChange={(event) => setTyped(event.target.value)}
-        error={isWrong ? `This does not say “${word}”.` : undefined}
+        error={isWrong ? `Enter “${word}”.` : undefined}
       />
     </AskDialog>
   )

@@ -28,8 +28,8 @@ export function FleetFilters({ search, page, onSearch }: FleetFiltersProps) {
     <div className="grid grid-cols-1 gap-3">
       <div className="flex flex-wrap items-center gap-2">
         <SearchField
-          label="Search by name or id"
-          placeholder="Name or id"
+          label="Search by name or ID"
+          placeholder="Name or ID"
           value={search.search ?? ''}
           maxLength={100}
           shortcut="/"

@@ -33,7 +33,7 @@ export const FleetRow = memo(function FleetRow({ agent, isChosen, onChoose }: Fl
     <div className={`h-full max-lg:grid-rows-[1.5rem_1.25rem] max-lg:content-center max-lg:gap-y-0.5 ${columnsClass}`}>
       <input
         type="checkbox"
-        aria-label={`Choose ${agent.name}`}
+        aria-label={`Select ${agent.name}`}
         checked={isChosen}
         onChange={(event) => onChoose(agent.id, event.target.checked)}
         className="size-4.5 accent-accent max-lg:row-span-2"

@@ -23,7 +23,7 @@ export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: (
   return (
     <AskDialog
       title={`Labels of ${agent.name}`}
-      lead="Short words to sort agents by, such as a customer or a place."
+      lead="Labels to group and filter agents by, such as a customer or a region."
       verb="Save labels"
       look="primary"
       isPending={saving.isPending}
@@ -37,7 +37,7 @@ export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: (
         onChange={(event) => setWords(event.target.value)}
         autoComplete="off"
         placeholder="shop, europe"
-        hint="Separated by commas, ten at most."
+        hint="Separated by commas, up to ten."
       />
     </AskDialog>
   )

@@ -25,7 +25,7 @@ export function UptimeBar({ hours, className = '' }: { hours: readonly (number |
 
 function describe(hours: readonly (number | null)[]): string {
   const known = hours.filter((percent) => percent !== null)
-  if (known.length === 0) return `Not watched in the last ${hours.length} hours`
+  if (known.length === 0) return `Not monitored in the last ${hours.length} hours`
   const mean = known.reduce((sum, percent) => sum + percent, 0) / known.length
-  return `Up ${mean.toFixed(mean < 99.95 && mean > 0.05 ? 1 : 0)} % of the last ${hours.length} hours`
+  return `Up ${mean.toFixed(mean < 99.95 && mean > 0.05 ? 1 : 0)}% of the last ${hours.length} hours`
 }

@@ -36,7 +36,7 @@ function Gallery() {
           label="Tabs"
           places={[
             { to: '/', label: 'Open' },
-            { to: '/agents', label: 'Another' },
+            { to: '/agents', label: 'Closed' },
           ]}
         />
       </div>
@@ -46,7 +46,7 @@ function Gallery() {
       <Figures />
       <Narrowing />
       <Overlays />
-      <Section title="Delete something" tone="danger" lead="What cannot be undone has a red edge.">
+      <Section title="Delete agent" tone="danger" lead="Irreversible actions have a red border.">
         <Button className="justify-self-start">Delete…</Button>
       </Section>
     </main>
@@ -59,20 +59,20 @@ function Row({ children }: { children: ReactNode }) {
 
 function Buttons() {
   return (
-    <Section title="Buttons" badge={<Badge>one primary on a page</Badge>}>
+    <Section title="Buttons" badge={<Badge>One primary button per page</Badge>}>
       <Row>
         <Button look="primary">Primary</Button>
         <Button>Plain</Button>
         <Button look="ghost">Ghost</Button>
         <Button look="danger">Danger</Button>
-        <Button isPending>Under way</Button>
-        <Button disabled title="Because it is already">
-          Not now
+        <Button isPending>Saving</Button>
+        <Button disabled title="Already running">
+          Disabled
         </Button>
         <IconButton label="Delete">
           <Trash2 aria-hidden className="size-4.5" />
         </IconButton>
-        <CopyButton text="copied" what="the word" />
+        <CopyButton text="copied" what="word" />
       </Row>
     </Section>
   )
@@ -80,36 +80,36 @@ function Buttons() {
 
 function Fields() {
   return (
-    <Section title="Fields" lead="A field has a label above it and its problem below.">
+    <Section title="Fields" lead="Each field has its label above and its error below.">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-        <TextField label="Name" hint="Shown in your account only." autoComplete="off" />
-        <TextField label="Email" error="This is no address." defaultValue="ada" autoComplete="off" />
+        <TextField label="Name" hint="Only you can see it." autoComplete="off" />
+        <TextField label="Email" error="Enter a valid email address." defaultValue="ada" autoComplete="off" />
         <PasswordField label="Password" autoComplete="off" />
         <SelectField label="Expires">
           <option>In 30 days</option>
           <option>Never</option>
         </SelectField>
       </div>
-      <CheckField label="Read" hint="Look at everything, change nothing." />
-      <TextArea label="Models, one a line" rows={2} />
-      <TextArea label="What it is for" look="prose" rows={2} error="Please fill in this field." />
+      <CheckField label="Read" hint="Read-only access to everything." />
+      <TextArea label="Models, one per line" rows={2} />
+      <TextArea label="Purpose" look="prose" rows={2} error="This field is required." />
     </Section>
   )
 }
 
 function Remarks() {
   return (
-    <Section title="Remarks" lead="What went well, what to know, what needs a look, what failed.">
-      <Notice tone="good">The name is saved.</Notice>
+    <Section title="Notices" lead="Success, information, warning and error.">
+      <Notice tone="good">Name saved.</Notice>
       <Notice tone="note" title="Radio is not set up">
-        Whoever runs the server sets it.
+        Ask your administrator to set it up.
       </Notice>
       <Notice tone="warning" title="This page may be out of date">
-        The server cannot be reached.
+        The server is unreachable.
       </Notice>
-      <LoadProblem what="The agents" error={new Error('The disk is full')} onRetry={nothing} />
-      <Empty title="No agent yet">What you create stands here.</Empty>
-      <LoadingShapes what="an example" className="grid grid-cols-1 gap-3">
+      <LoadProblem what="agents" error={new Error('The disk is full')} onRetry={nothing} />
+      <Empty title="No agents yet">Agents you create appear here.</Empty>
+      <LoadingShapes what="example" className="grid grid-cols-1 gap-3">
         <Skeleton className="h-10" />
       </LoadingShapes>
     </Section>
@@ -118,7 +118,7 @@ function Remarks() {
 
 function Figures() {
   return (
-    <Panel title="Figures" actions={<Moment at={AN_HOUR_AGO} as="distance" />}>
+    <Panel title="Metrics" actions={<Moment at={AN_HOUR_AGO} as="distance" />}>
       <div className="grid grid-cols-1 gap-4 px-4 pb-4">
         <Row>
           <Badge tone="good">Running</Badge>
@@ -132,7 +132,7 @@ function Figures() {
           </LimitBar>
         ))}
         <Facts>
-          <Fact name="Made">
+          <Fact name="Created">
             <Moment at={AN_HOUR_AGO} as="minute" />
           </Fact>
           <Fact name="Calls">1,234</Fact>
@@ -156,9 +156,9 @@ function Narrowing() {
     order: undefined,
   })
   return (
-    <Section title="Narrowing a list">
+    <Section title="Filters">
       <Row>
-        <SearchField label="Search" placeholder="Name or id" value={words} maxLength={80} onSearch={setWords} />
+        <SearchField label="Search" placeholder="Name or ID" value={words} maxLength={80} onSearch={setWords} />
         <SortChoice
           words={{ name: 'Name', cost: 'Cost' }}
           sort={sorted.sort}
@@ -187,9 +187,9 @@ function Overlays() {
     setTheme(next)
   }
   return (
-    <Section title="Over the page">
+    <Section title="Overlays">
       <Row>
-        <Button onClick={() => setAsking(true)}>Ask…</Button>
+        <Button onClick={() => setAsking(true)}>Confirm…</Button>
         <Menu trigger={<Button>Menu</Button>}>
           <MenuItem Icon={Copy} onSelect={nothing}>
             Copy
@@ -212,7 +212,7 @@ function Overlays() {
       {isAsking && (
         <AskDialog
           title="Delete Lovelace?"
-          lead="Its files are removed for good."
+          lead="Permanently deletes its files."
           verb="Delete"
           isPending={false}
           error={null}

@@ -34,7 +34,9 @@ export function KeyActions({ apiKey, onRotated }: { apiKey: Key; onRotated: (fre
           Delete key
         </Button>
       </div>
-      {apiKey.disabled && <p className="text-sm text-muted">Whatever uses it is refused until it is enabled again.</p>}
+      {apiKey.disabled && (
+        <p className="text-sm text-muted">Requests with this key are rejected until you enable it again.</p>
+      )}
       {switching.isError && <Notice tone="problem">{messageFor(switching.error)}</Notice>}
       {asked === 'rotate' && (
         <RotateKeyDialog apiKey={apiKey} onClose={rest} onRotated={onRotated} onCloseFocus={keepFocus} />

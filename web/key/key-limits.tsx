@@ -41,24 +41,24 @@ export function KeyLimits({ apiKey }: { apiKey: Key }) {
         <LimitFields errors={form.problem?.fields ?? {}} limits={limits} isForMore={isForMore} />
         {!isForMore && (
           <TextArea
-            label="Models it may ask, one a line"
+            label="Allowed models, one per line"
             name="models"
             rows={3}
-            placeholder="all that your plan has"
+            placeholder="all models of your plan"
             autoCapitalize="none"
             autoComplete="off"
             defaultValue={limits.models?.join('\n') ?? ''}
             error={form.problem?.fields.models}
           />
         )}
-        {form.isDone && <Notice tone="good">Saved. It counts with the next call.</Notice>}
+        {form.isDone && <Notice tone="good">Saved. Applies from the next call.</Notice>}
       </SectionForm>
     </Section>
   )
 }
 
 function describeForm(isForMore: boolean, mayDoAll: boolean): string {
-  const until = 'Until when it works was set when it was made: rotate it for another key.'
-  if (isForMore) return `It may do more than ask models, so it is limited in requests alone. ${until}`
-  return mayDoAll ? `With a limit of money, tokens or models it asks models and does nothing else. ${until}` : until
+  const until = 'The expiration date is fixed at creation. Rotate the key to change it.'
+  if (isForMore) return `This key can do more than call models, so only a request limit applies. ${until}`
+  return mayDoAll ? `A key with a cost, token or model limit can only call models. ${until}` : until
 }

@@ -27,7 +27,7 @@ export function KeyPage() {
   const isGone = query.error instanceof ApiError && query.error.status === 404
   return (
     <Page
-      title={query.data?.name ?? (isGone ? 'No such key' : 'API key')}
+      title={query.data?.name ?? (isGone ? 'Key not found' : 'API key')}
       lead={
         <Link to="/settings/keys" className="inline-flex items-center gap-1.5 text-accent underline underline-offset-2">
           <ArrowLeft aria-hidden className="size-4" />
@@ -36,14 +36,14 @@ export function KeyPage() {
       }
     >
       {isGone ? (
-        <Notice tone="note" title="This key does not exist">
-          <p>It was deleted, or it belongs to another account.</p>
+        <Notice tone="note" title="API key not found">
+          <p>It was deleted or belongs to another account.</p>
           <Link to="/settings/keys" className={`${buttonClass('plain')} justify-self-start`}>
             Show all API keys
           </Link>
         </Notice>
       ) : (
-        <Loaded query={query} what="The key" placeholder={<Loading />}>
+        <Loaded query={query} what="key" placeholder={<Loading />}>
           {(apiKey) => <OneKey key={apiKey.id} apiKey={apiKey} />}
         </Loaded>
       )}
@@ -67,7 +67,10 @@ function OneKey({ apiKey }: { apiKey: Key }) {
       {fresh && <RawKey key={fresh.key} fresh={fresh} onDone={() => setFresh(null)} />}
       <KeyUse keyId={apiKey.id} />
       <KeyLimits apiKey={apiKey} />
-      <Section title="Use it" lead="The key itself was shown once, when it was made. Put it in the place of YOUR_KEY.">
+      <Section
+        title="Usage example"
+        lead="Replace YOUR_KEY with your key. Keys are shown only once, when they are created."
+      >
         <div className="grid grid-cols-1 rounded-lg bg-sunken p-3">
           <KeyExamples secret="YOUR_KEY" allowed={apiKey.limits.models} />
         </div>
@@ -79,7 +82,7 @@ function OneKey({ apiKey }: { apiKey: Key }) {
 
 function Loading() {
   return (
-    <LoadingShapes what="the key" className="grid gap-6">
+    <LoadingShapes what="key" className="grid gap-6">
       <Skeleton className="h-12 w-80 max-w-full" />
       <Skeleton className="h-40 rounded-xl" />
       <Skeleton className="h-80 rounded-xl" />

@@ -16,7 +16,7 @@ import { keyReportQuery } from './key-api.ts'
 export function KeyUse({ keyId }: { keyId: string }) {
   const query = useQuery(keyReportQuery(keyId))
   return (
-    <Loaded query={query} what="What the key has used" placeholder={<Skeleton className="h-96 rounded-xl" />}>
+    <Loaded query={query} what="key usage" placeholder={<Skeleton className="h-96 rounded-xl" />}>
       {(report) => (
         <>
           <Month report={report} />
@@ -33,21 +33,19 @@ function Month({ report: { month, windowEnd } }: { report: KeyReport }) {
   return (
     <Section
       title="This month"
-      lead={`${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}. Months are UTC; the next begins on ${ends}. A key that replaced another goes on where that one stood.`}
+      lead={`${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}. Months are in UTC; the next starts on ${ends}. A rotated key inherits the usage of the old key.`}
     >
       {costUsd.used === null ? (
-        <p className="text-sm">Money: {formatCost(null)}, because the models have no price</p>
+        <p className="text-sm">Cost: {formatCost(null)}, because the models have no price</p>
       ) : (
-        <Used what="Money" used={costUsd.used} limit={costUsd.limit} format={formatCost} />
+        <Used what="Cost" used={costUsd.used} limit={costUsd.limit} format={formatCost} />
       )}
       <Used what="Tokens" used={tokens.used} limit={tokens.limit} format={formatCompact} />
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-5 gap-y-1.5 text-sm">
         <dt className="text-muted">Models</dt>
-        <dd className="wrap-anywhere">{models?.join(', ') ?? 'all that your plan has'}</dd>
+        <dd className="wrap-anywhere">{models?.join(', ') ?? 'all models of your plan'}</dd>
         <dt className="text-muted">Requests</dt>
-        <dd>
-          {requestsPerMinute === null ? 'no limit of its own' : `${formatCount(requestsPerMinute)} a minute at most`}
-        </dd>
+        <dd>{requestsPerMinute === null ? 'no limit' : `up to ${formatCount(requestsPerMinute)} per minute`}</dd>
       </dl>
     </Section>
   )
@@ -63,7 +61,7 @@ function Used({ what, used, limit, format }: UsedProps) {
         <span>
           {what}: <span className="font-medium tabular-nums">{format(used)}</span>
         </span>
-        <span className="text-muted">no limit of its own</span>
+        <span className="text-muted">no limit</span>
       </p>
     )
   }
@@ -72,13 +70,13 @@ function Used({ what, used, limit, format }: UsedProps) {
       <LimitBar label={`${what} used this month`} used={used} limit={limit} note={describeLeft(used, limit, format)}>
         {what}: <span className="font-medium tabular-nums">{format(used)}</span> of {format(limit)}
       </LimitBar>
-      {usedUp && <p className="text-sm text-warn">If it goes on like this, used up on {formatDay(usedUp)}.</p>}
+      {usedUp && <p className="text-sm text-warn">Limit reached by {formatDay(usedUp)}.</p>}
     </div>
   )
 }
 
 function describeLeft(used: number, limit: number, format: (figure: number) => string): string {
-  return used >= limit ? 'used up: the key is refused' : `${format(limit - used)} left`
+  return used >= limit ? 'limit reached: requests are rejected' : `${format(limit - used)} left`
 }
 
 function LastDays({ report }: { report: KeyReport }) {
@@ -86,11 +84,11 @@ function LastDays({ report }: { report: KeyReport }) {
   const rows = report.rows.map((row) => ({ ...row, ...own }))
   const sums = addUp(rows)
   const limit = report.month.costUsd.limit
-  const budget = limit === null ? null : { usd: limit / daysOfMonth(new Date()), label: 'A day’s part of its budget' }
+  const budget = limit === null ? null : { usd: limit / daysOfMonth(new Date()), label: 'Daily share of the budget' }
   return (
     <Panel title="Last 30 days">
       {sums.calls === 0 ? (
-        <p className="px-4 pb-4 text-sm text-muted">It has asked no model in these days.</p>
+        <p className="px-4 pb-4 text-sm text-muted">No model calls in this period</p>
       ) : (
         <>
           <Stacked
@@ -109,7 +107,7 @@ const modelColumns = { Model: 'text', Cost: 'number', Calls: 'number', Tokens: '
 
 function ModelTable({ shares }: { shares: readonly Share[] }) {
   return (
-    <TableFrame label="What the key used of each model" columns={modelColumns}>
+    <TableFrame label="Usage by model" columns={modelColumns}>
       {shares.map((share) => (
         <tr key={share.id}>
           <th scope="row" className={`${cellClass('text')} max-w-56 truncate font-normal`}>
@@ -124,7 +122,7 @@ function ModelTable({ shares }: { shares: readonly Share[] }) {
 
 /** Of several models their sum as well. */
 function withSum(shares: readonly Share[], sums: Sums): readonly Share[] {
-  return shares.length > 1 ? [...shares, { id: 'all', name: 'Together', ...sums }] : shares
+  return shares.length > 1 ? [...shares, { id: 'all', name: 'Total', ...sums }] : shares
 }
 
 function formatDay(day: Date): string {

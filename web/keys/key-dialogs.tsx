@@ -28,7 +28,7 @@ export function RotateKeyDialog({
   return (
     <AskDialog
       title={`Rotate ${apiKey.name}?`}
-      lead="A new key with the same rights takes its place. It is shown once."
+      lead="Creates a new key with the same permissions. It is shown only once."
       verb="Rotate key"
       look="primary"
       isPending={rotation.isPending}
@@ -38,10 +38,10 @@ export function RotateKeyDialog({
       onCloseFocus={onCloseFocus}
     >
       <SelectField label="The old key stops working" value={hours} onChange={(event) => setHours(event.target.value)}>
-        <option value="0">At once</option>
-        <option value="1">In an hour</option>
-        <option value="24">In a day</option>
-        <option value="168">In a week</option>
+        <option value="0">Immediately</option>
+        <option value="1">In 1 hour</option>
+        <option value="24">In 1 day</option>
+        <option value="168">In 1 week</option>
       </SelectField>
     </AskDialog>
   )
@@ -66,7 +66,7 @@ export function DeleteKeyDialog({
   return (
     <AskDialog
       title={`Delete ${apiKey.name}?`}
-      lead="Whatever uses this key is refused from now on. To stop it only for a while, disable it."
+      lead="Requests with this key are rejected from now on. To block it temporarily, disable it instead."
       verb="Delete key"
       isPending={removal.isPending}
       error={removal.error}

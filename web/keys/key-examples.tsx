@@ -41,7 +41,7 @@ export function KeyExamples({ secret, allowed = null }: KeyExamplesProps) {
         <code>{code}</code>
       </pre>
       <div>
-        <CopyButton text={code} what="the example" />
+        <CopyButton text={code} what="example" />
       </div>
     </div>
   )

@@ -30,7 +30,7 @@ export function KeyDates({ apiKey }: { apiKey: Key }) {
       <Fact>
         {apiKey.lastUsed ? (
           <>
-            Used <Moment at={apiKey.lastUsed} as="distance" />
+            Last used <Moment at={apiKey.lastUsed} as="distance" />
           </>
         ) : (
           'Never used'
@@ -55,9 +55,9 @@ function isExpired({ expiresAt }: Key): boolean {
 
 function describeLimits({ monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute }: Key['limits']): string[] {
   return [
-    ...(monthlyBudgetUsd === null ? [] : [`$${monthlyBudgetUsd} a month`]),
-    ...(monthlyTokens === null ? [] : [`${monthlyTokens.toLocaleString('en')} tokens a month`]),
-    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests a minute`]),
+    ...(monthlyBudgetUsd === null ? [] : [`$${monthlyBudgetUsd} per month`]),
+    ...(monthlyTokens === null ? [] : [`${monthlyTokens.toLocaleString('en')} tokens per month`]),
+    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests per minute`]),
     ...(models === null ? [] : [`${models.length} ${models.length === 1 ? 'model' : 'models'}`]),
   ]
 }

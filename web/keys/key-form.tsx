@@ -11,10 +11,10 @@ import { LimitFields, limitShape } from './limit-fields.tsx'
 import type { FreshKey } from './raw-key.tsx'
 
 const scopes: { scope: Scope; label: string; hint: string }[] = [
-  { scope: 'read', label: 'Read', hint: 'Look at everything, change nothing.' },
-  { scope: 'agents', label: 'Agents', hint: 'Create, change and talk to agents, and read their tokens.' },
-  { scope: 'models', label: 'Models', hint: 'Ask models, within your plan.' },
-  { scope: 'payments', label: 'Payments', hint: 'Spend and receive.' },
+  { scope: 'read', label: 'Read', hint: 'Read-only access to everything.' },
+  { scope: 'agents', label: 'Agents', hint: 'Create, edit and message agents, and read their tokens.' },
+  { scope: 'models', label: 'Models', hint: 'Call models within your plan.' },
+  { scope: 'payments', label: 'Payments', hint: 'Send and receive payments.' },
 ]
 
 /** Limits that end where an agent acts: with one of them a key asks models and does nothing else. */
@@ -77,7 +77,7 @@ export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void })
         <SelectField label="Expires" name="days" defaultValue="90">
           <option value="30">In 30 days</option>
           <option value="90">In 90 days</option>
-          <option value="365">In a year</option>
+          <option value="365">In 1 year</option>
           <option value="never">Never</option>
         </SelectField>
       </div>
@@ -94,11 +94,9 @@ function ScopeFields({ isForModels }: { isForModels: boolean }) {
   return (
     <fieldset className="grid grid-cols-1 gap-3">
       <legend className="mb-2 text-sm font-medium">
-        Limit it to{' '}
+        Permissions{' '}
         <span className="font-normal text-muted">
-          {isForModels
-            ? '(with a limit of money or tokens it asks models and does nothing else)'
-            : '(tick nothing and it may do whatever you may)'}
+          {isForModels ? '(keys with a cost or token limit can only call models)' : '(select none for full access)'}
         </span>
       </legend>
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">

@@ -13,12 +13,15 @@ import { type FreshKey, RawKey } from './raw-key.tsx'
 export function KeysPage() {
   const [fresh, setFresh] = useState<FreshKey | null>(null)
   return (
-    <SettingsFrame title="API keys" lead="For programs that act for you, with the header Authorization: Bearer sk_….">
+    <SettingsFrame
+      title="API keys"
+      lead="For programs that act on your behalf. Send the header Authorization: Bearer sk_…."
+    >
       {fresh && <RawKey key={fresh.key} fresh={fresh} onDone={() => setFresh(null)} />}
-      <Section title="New key">
+      <Section title="Create key">
         <KeyForm onCreated={setFresh} />
       </Section>
-      <Section title="Your keys">
+      <Section title="API keys">
         <Keys onRotated={setFresh} />
       </Section>
     </SettingsFrame>
@@ -27,20 +30,20 @@ export function KeysPage() {
 
 function Keys({ onRotated }: { onRotated: (fresh: FreshKey) => void }) {
   const query = useQuery(keysQuery)
-  if (query.data?.length === 0) return <p className="text-sm text-muted">You have no keys yet.</p>
+  if (query.data?.length === 0) return <p className="text-sm text-muted">No API keys yet</p>
   return (
     <Loaded
       query={query}
-      what="Your keys"
+      what="keys"
       placeholder={
-        <LoadingShapes what="your keys" className="grid gap-3">
+        <LoadingShapes what="keys" className="grid gap-3">
           <Skeleton className="h-10" />
           <Skeleton className="h-10" />
         </LoadingShapes>
       }
     >
       {(keys) => (
-        <ul aria-label="Your keys" className="-my-3 divide-y divide-line">
+        <ul aria-label="API keys" className="-my-3 divide-y divide-line">
           {keys.map((key) => (
             <KeyRow key={key.id} apiKey={key} onRotated={onRotated} />
           ))}

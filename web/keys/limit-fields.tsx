@@ -18,9 +18,9 @@ export const limitShape = {
 }
 
 const fields = [
-  { name: 'monthlyBudgetUsd', label: 'Dollars a month', inputMode: 'decimal' },
-  { name: 'monthlyTokens', label: 'Tokens a month', inputMode: 'numeric' },
-  { name: 'requestsPerMinute', label: 'Requests a minute', inputMode: 'numeric' },
+  { name: 'monthlyBudgetUsd', label: 'US dollars per month', inputMode: 'decimal' },
+  { name: 'monthlyTokens', label: 'Tokens per month', inputMode: 'numeric' },
+  { name: 'requestsPerMinute', label: 'Requests per minute', inputMode: 'numeric' },
 ] as const
 
 type LimitFieldsProps = {
@@ -36,7 +36,7 @@ export function LimitFields({ errors, limits, isForMore = false }: LimitFieldsPr
   return (
     <fieldset className="grid grid-cols-1 gap-3">
       <legend className="mb-2 text-sm font-medium">
-        Limits on models <span className="font-normal text-muted">(empty means none; months are UTC)</span>
+        Model limits <span className="font-normal text-muted">(leave empty for no limit; months are in UTC)</span>
       </legend>
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         {fields.map(({ name, label, inputMode }) => (

@@ -14,8 +14,10 @@ export function RawKey({ fresh, onDone }: { fresh: FreshKey; onDone: () => void 
   const codeRef = useRef<HTMLElement>(null)
   useEffect(() => codeRef.current?.focus(), [])
   return (
-    <Notice tone="good" title={`Your key ${fresh.name}`}>
-      <p>Copy it now: it is not shown again. {fresh.replacedUntil !== undefined && describeOld(fresh.replacedUntil)}</p>
+    <Notice tone="good" title={`API key ${fresh.name}`}>
+      <p>
+        Copy the key now. It is not shown again. {fresh.replacedUntil !== undefined && describeOld(fresh.replacedUntil)}
+      </p>
       <code
         ref={codeRef}
         tabIndex={-1}
@@ -24,7 +26,7 @@ export function RawKey({ fresh, onDone }: { fresh: FreshKey; onDone: () => void 
         {fresh.key}
       </code>
       <div className="flex flex-wrap gap-2">
-        <CopyButton text={fresh.key} what="the key" />
+        <CopyButton text={fresh.key} what="key" />
         <Button onClick={onDone}>Done</Button>
       </div>
       <KeyExamples secret={fresh.key} />
@@ -33,5 +35,5 @@ export function RawKey({ fresh, onDone }: { fresh: FreshKey; onDone: () => void 
 }
 
 function describeOld(until: string | null): string {
-  return until ? `The old key works until ${moment.format(new Date(until))}.` : 'The old key works no more.'
+  return until ? `The old key works until ${moment.format(new Date(until))}.` : 'The old key no longer works.'
 }

@@ -65,9 +65,7 @@ export function useLiveLog(agentId: string, isHeld: boolean) {
         setConnection('refused')
         // An event stream does not tell why it was refused; the same question without one does.
         readPage(agentId, null, asking.signal)
-          .then(() =>
-            setError(new ApiError(0, 'The server sends no new lines just now. Stored ones can still be read.')),
-          )
+          .then(() => setError(new ApiError(0, 'Live lines are unavailable. Stored lines can still be read.')))
           .catch((reason) => asking.signal.aborted || setError(reason))
       })
       return source

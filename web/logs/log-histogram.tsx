@@ -88,6 +88,6 @@ function heightOf(count: number, most: number): string {
 
 function describe(bar: Bar): string {
   const count = countOf(bar)
-  const grave = bar.error > 0 ? `, ${bar.error} of them errors` : ''
+  const grave = bar.error > 0 ? `, ${bar.error} errors` : ''
   return `${count} ${count === 1 ? 'line' : 'lines'}${grave}`
 }

@@ -21,10 +21,10 @@ test('withFresh: only the newest are kept, whatever comes', () => {
 })
 
 test('toRow: an end that nobody saw has no code, and a time is taken where it was told', () => {
-  expect(toRow('7', { type: 'exit', code: null }, 5)).toMatchObject({ at: 5, text: 'The agent ended.', isNote: true })
+  expect(toRow('7', { type: 'exit', code: null }, 5)).toMatchObject({ at: 5, text: 'The agent exited.', isNote: true })
   expect(toRow('8', { type: 'exit', code: 78, at: '2026-01-01T00:00:00Z' }, 5)).toMatchObject({
     at: Date.UTC(2026, 0, 1),
-    text: 'The agent ended with code 78.',
+    text: 'The agent exited with code 78.',
   })
 })
 

@@ -50,7 +50,7 @@ export function toRow(eventId: string, event: Exclude<LogEvent, { type: 'connect
   const id = Number(eventId)
   const at = event.at === undefined ? now : Date.parse(event.at)
   if (event.type === 'line') return parseLine({ id, at, stream: event.stream ?? 'stdout', text: event.text })
-  const text = event.code === null ? 'The agent ended.' : `The agent ended with code ${event.code}.`
+  const text = event.code === null ? 'The agent exited.' : `The agent exited with code ${event.code}.`
   return { id, at, stream: 'platform', level: null, message: text, fields: null, text, isNote: true }
 }
 

@@ -86,7 +86,7 @@ function Unfolded({ row, search, onLink }: UnfoldedProps) {
       </p>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5">
         <Fact name="time">{new Date(row.at).toISOString()}</Fact>
-        <Fact name="written to">{row.stream === 'stderr' ? 'error output' : 'output'}</Fact>
+        <Fact name="written to">{row.stream === 'stderr' ? 'stderr' : 'output'}</Fact>
         {fields.map(([name, value]) => (
           <Fact key={name} name={name}>
             <Marked text={typeof value === 'string' ? value : JSON.stringify(value)} search={search} />
@@ -98,7 +98,7 @@ function Unfolded({ row, search, onLink }: UnfoldedProps) {
           <Link2 aria-hidden className="size-4" />
           Link to this line
         </Button>
-        <CopyButton text={row.text} what="the line" />
+        <CopyButton text={row.text} what="line" />
       </div>
     </div>
   )

@@ -7,7 +7,7 @@ const levelLabels: Record<Level, string> = {
   error: 'Errors',
   warn: 'Warnings and errors',
   info: 'Info and above',
-  debug: 'With any level',
+  debug: 'Lines with a level',
 }
 const times = [
   { label: 'Last 15 minutes', ms: 15 * 60_000 },

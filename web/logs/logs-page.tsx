@@ -22,7 +22,7 @@ const count = new Intl.NumberFormat('en')
 const connections: Record<LogConnection, string> = {
   connecting: 'Connecting…',
   live: 'Live',
-  interrupted: 'Interrupted, reconnecting…',
+  interrupted: 'Connection lost, reconnecting…',
   refused: 'Not connected',
 }
 const everything: LogFilter = { text: '', level: null, range: null }
@@ -148,7 +148,7 @@ function useUnfolded(linked: number | null) {
   const link = useCallback(
     async (id: number) => {
       await navigate({ to: '.', search: (known: LineSearch) => ({ ...known, line: id }), replace: true })
-      setNotice((await copyText(window.location.href)) ? 'Link copied' : 'The link stands in the address bar')
+      setNotice((await copyText(window.location.href)) ? 'Link copied' : 'The link is in the address bar')
     },
     [navigate],
   )
@@ -168,14 +168,14 @@ function Remarks({ log, live, shown, download, isLinkGone }: RemarksProps) {
   const { older } = log
   return (
     <div className="grid gap-2 px-3 font-sans text-sm not-empty:py-2 sm:px-6">
-      {live.error !== null && <LoadProblem what="The log" error={live.error} onRetry={live.again} />}
-      {older.error && <LoadProblem what="Older lines" error={older.error} onRetry={older.again} />}
+      {live.error !== null && <LoadProblem what="log" error={live.error} onRetry={live.again} />}
+      {older.error && <LoadProblem what="older lines" error={older.error} onRetry={older.again} />}
       {download !== null && (
-        <Notice tone="problem" title="The log was not downloaded">
+        <Notice tone="problem" title="Download failed">
           {messageFor(download)}
         </Notice>
       )}
-      {isLinkGone && <Notice tone="warning">The line of this link is not stored any more.</Notice>}
+      {isLinkGone && <Notice tone="warning">The linked line is no longer stored.</Notice>}
       {older.isReading && (
         <p role="status" className="text-muted">
           Reading older lines…
@@ -183,7 +183,7 @@ function Remarks({ log, live, shown, download, isLinkGone }: RemarksProps) {
       )}
       {older.isFull && older.isMore && (
         <p className="text-muted">
-          These are the newest {count.format(MAX_LINES)} lines. The download has the older ones too.
+          Showing the newest {count.format(MAX_LINES)} lines. Download the log for older lines.
         </p>
       )}
       {shown === 0 && live.error === null && !older.isReading && (
@@ -194,8 +194,8 @@ function Remarks({ log, live, shown, download, isLinkGone }: RemarksProps) {
 }
 
 function describeEmptiness(connection: LogConnection, known: number): string {
-  if (known > 0) return 'No line is like that. Take a part of the search away to see more.'
-  return connection === 'live' ? 'It has written nothing yet. New lines appear here.' : 'Connecting to the log…'
+  if (known > 0) return 'No log lines match your filters.'
+  return connection === 'live' ? 'No log lines yet. New lines appear here.' : 'Connecting to the log…'
 }
 
 function describeCount(shown: number, { rows, older }: WholeLog): string {

@@ -25,18 +25,18 @@ export function AddMachine() {
     },
   })
   return (
-    <Loaded query={address} what="The address of this server" placeholder={<Skeleton className="h-10" />}>
+    <Loaded query={address} what="the server address" placeholder={<Skeleton className="h-10" />}>
       {(url) =>
         making.data ? (
           <Commands url={url} secret={making.data.key} before={making.data.before} />
         ) : (
           <>
             <p className="text-sm text-muted">
-              Makes a key for it and shows the command. The key is a full one for agents and models: delete it under API
-              keys when the machine goes.
+              Creates an API key with full access to agents and models, and shows the command. Delete the key under API
+              keys when you remove the machine.
             </p>
             {making.error && (
-              <Notice tone="problem" title="No key was made">
+              <Notice tone="problem" title="Could not create the key">
                 {messageFor(making.error)}
               </Notice>
             )}
@@ -47,7 +47,7 @@ export function AddMachine() {
               onClick={() => making.mutate()}
             >
               {!making.isPending && <Plus aria-hidden className="size-4" />}
-              Add a machine
+              Add machine
             </Button>
           </>
         )
@@ -69,7 +69,7 @@ function Commands({ url, secret, before }: CommandsProps) {
   return (
     <>
       <fieldset className="flex flex-wrap gap-4 text-sm">
-        <legend className="sr-only">What runs there</legend>
+        <legend className="sr-only">Type</legend>
         <label className="flex items-center gap-2">
           <input
             type="radio"
@@ -78,7 +78,7 @@ function Commands({ url, secret, before }: CommandsProps) {
             onChange={() => setKind('home')}
             className="accent-accent"
           />
-          A new agent
+          New agent
         </label>
         <label className="flex items-center gap-2">
           <input
@@ -88,18 +88,18 @@ function Commands({ url, secret, before }: CommandsProps) {
             onChange={() => setKind('link')}
             className="accent-accent"
           />
-          A gateway that runs there already
+          Existing gateway
         </label>
       </fieldset>
       <code className="rounded-md bg-sunken px-3 py-2 font-mono text-[0.8125rem] wrap-anywhere select-all">{line}</code>
       <div className="flex flex-wrap items-center gap-3">
-        <CopyButton text={line} what="the command" />
+        <CopyButton text={line} what="command" />
         <Waiting before={before} />
       </div>
       <p className="text-sm text-muted">
-        Run it on that machine. The key is not shown again. It must reach {url}: behind a proxy, put the address there
-        that leads to this port.
-        {kind === 'link' && ' FILE holds the token of the gateway.'}
+        Run this command on the machine. The key is not shown again. The machine must be able to reach {url}; behind a
+        proxy, use the URL that leads to this port.
+        {kind === 'link' && ' FILE contains the gateway token.'}
       </p>
     </>
   )
@@ -116,7 +116,7 @@ function Waiting({ before }: { before: ReadonlySet<string> }) {
       ) : (
         <LoaderCircle aria-hidden className="size-4 animate-spin" />
       )}
-      {come ? `${come.name || 'It'} is here` : 'Waiting for it…'}
+      {come ? `${come.name || 'Machine'} connected` : 'Waiting for the machine to connect…'}
     </p>
   )
 }

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { forgetMachine, machinesQuery } from './machines-api.ts'
 
-const kinds = { home: 'Agent at home', link: 'Linked gateway', cloud: 'Cloud' } as const
+const kinds = { home: 'Self-hosted agent', link: 'Linked gateway', cloud: 'Cloud' } as const
 
 /** One machine: what runs there, when it was last heard of, and how to forget it. */
 export function MachineRow({ machine }: { machine: Installation }) {
@@ -24,15 +24,15 @@ export function MachineRow({ machine }: { machine: Installation }) {
         <p className="flex flex-wrap gap-x-3 text-sm text-muted">
           {machine.gatewayUrl && <span className="break-all">{machine.gatewayUrl}</span>}
           <span>
-            Seen <Moment at={machine.lastSeen} as="distance" />
+            Last seen <Moment at={machine.lastSeen} as="distance" />
           </span>
           <span>
             Registered <Moment at={machine.registeredAt} />
           </span>
         </p>
       </div>
-      <Button aria-label={`Forget ${name}`} onClick={() => setAsking(true)}>
-        Forget
+      <Button aria-label={`Remove ${name}`} onClick={() => setAsking(true)}>
+        Remove
       </Button>
       {isAsking && <ForgetDialog id={machine.id} name={name} onClose={() => setAsking(false)} />}
     </li>
@@ -49,9 +49,9 @@ function ForgetDialog({ id, name, onClose }: { id: string; name: string; onClose
   })
   return (
     <AskDialog
-      title={`Forget ${name}?`}
-      lead="It leaves this list. While it runs it comes back when it registers again: to keep it out, delete its key."
-      verb="Forget machine"
+      title={`Remove ${name}?`}
+      lead="Removes the machine from this list. A running machine registers again; to block it, delete its API key."
+      verb="Remove machine"
       isPending={removal.isPending}
       error={removal.error}
       onConfirm={() => removal.mutate()}

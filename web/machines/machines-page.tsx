@@ -10,11 +10,11 @@ import { machinesQuery } from './machines-api.ts'
 /** `/settings/machines`: agents and gateways that run on the owner's own machines. */
 export function MachinesPage() {
   return (
-    <SettingsFrame title="Machines" lead="Agents on machines of your own, and gateways linked to this platform.">
-      <Section title="Your machines" lead="One that is silent for 15 minutes is shown as inactive.">
+    <SettingsFrame title="Machines" lead="Agents on your own machines, and gateways linked to this platform.">
+      <Section title="Machines" lead="Machines become inactive after 15 minutes without contact.">
         <Machines />
       </Section>
-      <Section title="Add one" lead="One command on the machine, and it is here.">
+      <Section title="Add a machine" lead="Run one command on the machine to connect it.">
         <AddMachine />
       </Section>
     </SettingsFrame>
@@ -23,20 +23,20 @@ export function MachinesPage() {
 
 function Machines() {
   const query = useQuery(machinesQuery)
-  if (query.data?.length === 0) return <p className="text-sm text-muted">You have no machines yet.</p>
+  if (query.data?.length === 0) return <p className="text-sm text-muted">No machines yet</p>
   return (
     <Loaded
       query={query}
-      what="Your machines"
+      what="machines"
       placeholder={
-        <LoadingShapes what="your machines" className="grid gap-3">
+        <LoadingShapes what="machines" className="grid gap-3">
           <Skeleton className="h-10" />
           <Skeleton className="h-10" />
         </LoadingShapes>
       }
     >
       {(machines) => (
-        <ul aria-label="Your machines" className="-my-3 divide-y divide-line">
+        <ul aria-label="Machines" className="-my-3 divide-y divide-line">
           {machines.map((machine) => (
             <MachineRow key={machine.id} machine={machine} />
           ))}

@@ -19,8 +19,8 @@ export function FeedsPage() {
   const query = useQuery(feedsQuery)
   const { feed, sample } = route.useSearch()
   return (
-    <MediaFrame title="Feeds" lead="Data of elsewhere that agents and programs read here, kept for five minutes.">
-      <Loaded query={query} what="The feeds" placeholder={<LoadingRows what="the feeds" />}>
+    <MediaFrame title="Feeds" lead="External data feeds for agents and programs, cached for five minutes.">
+      <Loaded query={query} what="feeds" placeholder={<LoadingRows what="feeds" />}>
         {(feeds) => (feeds.length === 0 ? <NoFeeds /> : <Feeds feeds={feeds} />)}
       </Loaded>
       {feed && <Reading key={`${feed} ${sample}`} feed={feed} isSample={sample === '1'} />}
@@ -30,8 +30,8 @@ export function FeedsPage() {
 
 function NoFeeds() {
   return (
-    <Empty title="No feeds are set up on this server">
-      <p>Whoever runs it names them in the setting FEEDS and restarts, such as:</p>
+    <Empty title="No feeds configured">
+      <p>The administrator defines feeds in the FEEDS setting and restarts, for example:</p>
       <code className="max-w-full rounded-md bg-sunken px-3 py-2 text-left font-mono text-sm wrap-anywhere text-ink">
         {EXAMPLE}
       </code>
@@ -57,14 +57,14 @@ function FeedRow({ feed: { id, endpoint, preview } }: { feed: FeedList['feeds'][
         <p className="font-mono text-[0.8125rem] break-all text-muted">{endpoint}</p>
       </div>
       <span className="flex flex-wrap gap-2">
-        <CopyButton text={endpoint} what={`address of ${id}`} />
+        <CopyButton text={endpoint} what={`URL of ${id}`} />
         {preview && (
           <Link to="/media/feeds" search={{ feed: id, sample: '1' }} className={buttonClass('plain')}>
-            Sample
+            Preview
           </Link>
         )}
-        <Link to="/media/feeds" search={{ feed: id }} className={buttonClass('plain')} aria-label={`Read ${id}`}>
-          Read
+        <Link to="/media/feeds" search={{ feed: id }} className={buttonClass('plain')} aria-label={`Preview ${id}`}>
+          Preview
         </Link>
       </span>
     </li>
@@ -75,8 +75,8 @@ function Reading({ feed, isSample }: { feed: string; isSample: boolean }) {
   const query = useQuery(feedQuery(feed, isSample))
   return (
     <section className="grid grid-cols-1 gap-3">
-      <h2 className="font-semibold">{isSample ? `Sample of ${feed}` : feed}</h2>
-      <Loaded query={query} what="This feed" placeholder={<LoadingRows what="this feed" />}>
+      <h2 className="font-semibold">{isSample ? `Preview of ${feed}` : feed}</h2>
+      <Loaded query={query} what="the feed" placeholder={<LoadingRows what="the feed" />}>
         {(data) => <Shown feed={data} />}
       </Loaded>
     </section>
@@ -89,9 +89,9 @@ function Shown({ feed: { data, source, fetchedAt, stale } }: { feed: Feed }) {
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-muted">
         <span className="break-all">From {source}</span>
         <span>
-          read <Moment at={fetchedAt} as="minute" />
+          fetched <Moment at={fetchedAt} as="minute" />
         </span>
-        {stale && <Badge tone="warning">Old: its source fails now</Badge>}
+        {stale && <Badge tone="warning">Stale: the source is failing</Badge>}
       </p>
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

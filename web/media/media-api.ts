@@ -35,7 +35,7 @@ export function feedQuery(feed: string, isSample: boolean) {
         return await request(Feed, api.GET('/api/feeds', { params: { query }, signal }))
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 402) throw error
-        throw new ApiError(402, 'The source of this feed asks for a payment, which this page cannot make.')
+        throw new ApiError(402, 'This feed requires a payment, which the dashboard cannot make.')
       }
     },
   })

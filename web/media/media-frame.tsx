@@ -27,9 +27,9 @@ export function MediaFrame({ title, lead, children }: { title: string; lead: str
 /** Says what the operator has to set; nobody else can do anything about it. */
 export function NotSetUp({ what, children }: { what: string; children: ReactNode }) {
   return (
-    <Notice tone="note" title={`${what} is not set up on this server`}>
+    <Notice tone="note" title={`${what} is not configured`}>
       <p>{children}</p>
-      <p>Whoever runs the server sets it and restarts; the settings chapter of the documentation tells how.</p>
+      <p>The administrator can configure it in the server settings. See Configuration in the documentation.</p>
     </Notice>
   )
 }

@@ -20,8 +20,8 @@ import { StreamRow } from './stream-row.tsx'
 export function RadioPage() {
   const query = useQuery(liveQuery)
   return (
-    <MediaFrame title="Radio" lead="Live streams of those who broadcast from here.">
-      <WhereSetUp query={query} feature="Radio" what="The radio">
+    <MediaFrame title="Radio" lead="Live streams from users of this server">
+      <WhereSetUp query={query} feature="Radio" what="radio">
         {(djs) => (
           <>
             <Live djs={djs} />
@@ -34,10 +34,9 @@ export function RadioPage() {
 }
 
 function Live({ djs }: { djs: LiveDj[] }) {
-  if (djs.length === 0)
-    return <Empty title="Nobody is on the air">Whoever begins to send is here within seconds.</Empty>
+  if (djs.length === 0) return <Empty title="No live streams">New streams appear within seconds.</Empty>
   return (
-    <ul aria-label="On the air" className="divide-y divide-line rounded-xl border border-line bg-surface">
+    <ul aria-label="Live now" className="divide-y divide-line rounded-xl border border-line bg-surface">
       {djs.map((dj) => (
         <li key={dj.id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-3 py-3 sm:px-4">
           <Radio aria-hidden className="size-5 shrink-0 text-accent" />
@@ -65,13 +64,13 @@ function WhoSends({ dj: { name, startedAt } }: { dj: LiveDj }) {
 }
 
 function PlayerLink({ url }: { url: LiveDj['embedUrl'] }) {
-  if (!url) return <span className="text-sm text-muted">It cannot be listened to yet.</span>
+  if (!url) return <span className="text-sm text-muted">No player available yet.</span>
   return (
     <a
       href={url}
       target="_blank"
       rel="noreferrer"
-      title="Opens the player of the provider in a new tab"
+      title="Opens the provider’s player in a new tab"
       className={buttonClass('primary')}
     >
       Listen
@@ -83,15 +82,15 @@ function OwnStreams() {
   const query = useQuery(ownStreamsQuery)
   const [created, setCreated] = useState<z.infer<typeof CreatedStream> | null>(null)
   return (
-    <Section title="Broadcast" lead="Holders of the token of this server can send, with OBS or any other program.">
+    <Section title="Broadcast" lead="Holders of this server’s token can broadcast with OBS or any streaming software.">
       <NewStream onCreated={setCreated} />
       {created && <StreamKey created={created} />}
-      <WhereSetUp query={query} feature="Radio" what="Your streams">
+      <WhereSetUp query={query} feature="Radio" what="streams">
         {(streams) =>
           streams.length === 0 ? (
-            <p className="text-sm text-muted">You have no streams yet.</p>
+            <p className="text-sm text-muted">No streams yet</p>
           ) : (
-            <ul aria-label="Your streams" className="divide-y divide-line rounded-lg border border-line">
+            <ul aria-label="Streams" className="divide-y divide-line rounded-lg border border-line">
               {streams.map((stream) => (
                 <StreamRow key={stream.id} stream={stream} />
               ))}
@@ -122,16 +121,16 @@ function NewStream({ onCreated }: { onCreated: (created: z.infer<typeof CreatedS
         <TextField
           label="Wallet"
           name="wallet"
-          hint="One that you signed in with here."
+          hint="A wallet you signed in with."
           placeholder="0x…"
           autoComplete="off"
           spellCheck={false}
           error={fields.wallet}
         />
-        <TextField label="Name on the air" name="name" maxLength={100} autoComplete="off" error={fields.name} />
+        <TextField label="Stream name" name="name" maxLength={100} autoComplete="off" error={fields.name} />
       </div>
       {problem && (
-        <Notice tone="problem" title="No stream was made">
+        <Notice tone="problem" title="Could not create the stream">
           {problem}
         </Notice>
       )}
@@ -145,8 +144,8 @@ function NewStream({ onCreated }: { onCreated: (created: z.infer<typeof CreatedS
 function StreamKey({ created: { obsSettings } }: { created: z.infer<typeof CreatedStream> }) {
   const { server, streamKey, recommended } = obsSettings
   return (
-    <Notice tone="good" title="Put this into OBS: Settings, Stream, Custom">
-      <p>The key is shown this once. Whoever has it can send in your name.</p>
+    <Notice tone="good" title="In OBS, open Settings → Stream → Custom">
+      <p>The key is shown only once. Anyone with it can broadcast as you.</p>
       <Copied name="Server" value={server} />
       <Copied name="Stream key" value={streamKey} />
       <p className="text-sm text-muted">

@@ -10,7 +10,7 @@ import { deleteStream, liveQuery, ownStreamsQuery } from './media-api.ts'
 const STATES = {
   created: { tone: 'plain', word: 'Never used' },
   active: { tone: 'good', word: 'Live' },
-  idle: { tone: 'plain', word: 'Silent' },
+  idle: { tone: 'plain', word: 'Offline' },
 } as const
 
 /** One of one's own streams, where it can be heard, and how to end it. */
@@ -25,7 +25,7 @@ export function StreamRow({ stream }: { stream: OwnStream }) {
         </p>
         <p className="flex flex-wrap gap-x-3 text-sm text-muted">
           <span>
-            Made <Moment at={stream.createdAt} />
+            Created <Moment at={stream.createdAt} />
           </span>
           <Recording recording={stream.recording} />
         </p>
@@ -69,7 +69,7 @@ function DeleteDialog({ stream: { id, name }, onClose }: { stream: OwnStream; on
   return (
     <AskDialog
       title={`Delete ${name}?`}
-      lead="Its key works no more, and whoever listens is cut off."
+      lead="Its key stops working and listeners are disconnected."
       verb="Delete"
       isPending={removal.isPending}
       error={removal.error}

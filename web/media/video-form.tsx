@@ -14,31 +14,31 @@ type VideoField = { name: string; label: string; look: 'line' | 'prose' | 'lines
 
 export const VIDEO_TYPES: Record<VideoType, { label: string; fields: readonly VideoField[] }> = {
   demo: {
-    label: 'Introduces an agent',
+    label: 'Agent introduction',
     fields: [
-      { name: 'agentName', label: 'Name of the agent', look: 'line' },
-      { name: 'agentDescription', label: 'What it does', look: 'prose' },
+      { name: 'agentName', label: 'Agent name', look: 'line' },
+      { name: 'agentDescription', label: 'Description', look: 'prose' },
     ],
   },
   marketing: {
-    label: 'Advertises a product',
+    label: 'Product ad',
     fields: [
-      { name: 'productName', label: 'Name of the product', look: 'line' },
-      { name: 'features', label: 'What it can do, one a line', look: 'lines' },
+      { name: 'productName', label: 'Product name', look: 'line' },
+      { name: 'features', label: 'Features, one per line', look: 'lines' },
     ],
   },
   tutorial: {
-    label: 'Explains something',
+    label: 'Explainer',
     fields: [
       { name: 'topic', label: 'Topic', look: 'line' },
-      { name: 'steps', label: 'Steps, one a line', look: 'lines' },
+      { name: 'steps', label: 'Steps, one per line', look: 'lines' },
     ],
   },
   screenshot: {
-    label: 'Brings a picture to life',
+    label: 'Animated image',
     fields: [
-      { name: 'imageUrl', label: 'Address of the picture', look: 'line', placeholder: 'https://…' },
-      { name: 'description', label: 'What is to happen', look: 'prose' },
+      { name: 'imageUrl', label: 'Image URL', look: 'line', placeholder: 'https://…' },
+      { name: 'description', label: 'Motion', look: 'prose' },
     ],
   },
 }
@@ -64,7 +64,7 @@ export function VideoForm({ type, onType, isDisabled }: VideoFormProps) {
       Object.fromEntries(
         issues.map(({ path, message }) => {
           const name = String(path[0])
-          return [name, texts[name]?.trim() ? message : 'Please fill in this field.']
+          return [name, texts[name]?.trim() ? message : 'This field is required.']
         }),
       ),
     )
@@ -72,7 +72,7 @@ export function VideoForm({ type, onType, isDisabled }: VideoFormProps) {
   }
   return (
     <form onSubmit={submit} noValidate className="grid grid-cols-1 gap-4">
-      <SelectField label="What it is for" value={type} onChange={({ target }) => onType(toVideoType(target.value))}>
+      <SelectField label="Type" value={type} onChange={({ target }) => onType(toVideoType(target.value))}>
         {Object.entries(VIDEO_TYPES).map(([value, { label }]) => (
           <option key={value} value={value}>
             {label}
@@ -89,7 +89,7 @@ export function VideoForm({ type, onType, isDisabled }: VideoFormProps) {
         />
       ))}
       <OrderProblem error={order.error} />
-      {order.isSuccess && <Notice tone="good">It is ordered: the list below tells how it goes.</Notice>}
+      {order.isSuccess && <Notice tone="good">Video requested. Follow its progress below.</Notice>}
       <Button
         type="submit"
         look="primary"
@@ -97,7 +97,7 @@ export function VideoForm({ type, onType, isDisabled }: VideoFormProps) {
         disabled={isDisabled}
         isPending={order.isPending}
       >
-        Make video
+        Create video
       </Button>
     </form>
   )
@@ -138,11 +138,11 @@ function VideoTextField({ field: { label, look, placeholder }, value, error, onC
 function OrderProblem({ error }: { error: Error | null }) {
   if (!error) return null
   return (
-    <Notice tone="problem" title="It was not ordered">
+    <Notice tone="problem" title="Could not create the video">
       <p>{messageFor(error)}</p>
       {error instanceof ApiError && error.status === 402 && (
         <Link to="/billing" className="text-accent underline underline-offset-2">
-          Choose a plan
+          View plans
         </Link>
       )}
     </Notice>

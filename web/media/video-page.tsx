@@ -19,13 +19,13 @@ const route = getRouteApi('/signed-in/media/video')
 export function VideoPage() {
   const query = useQuery(videosQuery)
   return (
-    <MediaFrame title="Video" lead="A model makes a film of a few seconds from what you write.">
+    <MediaFrame title="Video" lead="Generate videos of a few seconds from text.">
       {query.data || query.error ? (
         <>
           <NewVideo obstacle={query.data?.obstacle ?? null} />
           <section className="grid grid-cols-1 gap-3">
-            <h2 className="font-semibold">Your videos</h2>
-            <Loaded query={query} what="Your videos" placeholder={null}>
+            <h2 className="font-semibold">Videos</h2>
+            <Loaded query={query} what="videos" placeholder={null}>
               {({ videos }) => <Videos videos={videos} />}
             </Loaded>
           </section>
@@ -33,7 +33,7 @@ export function VideoPage() {
       ) : (
         // The form waits as well: whether anything can be ordered stands above it.
         <SlowAnswer onRetry={query.refetch}>
-          <LoadingRows what="your videos" />
+          <LoadingRows what="videos" />
         </SlowAnswer>
       )}
     </MediaFrame>
@@ -49,7 +49,7 @@ function NewVideo({ obstacle }: { obstacle: string | null }) {
       {obstacle && <NotSetUp what="Video">{obstacle}</NotSetUp>}
       <Section
         title="New video"
-        lead="It takes minutes and goes on when you leave this page. Two at once, and it counts as a call of a model."
+        lead="Takes a few minutes and continues if you leave this page. Up to two at once; each counts as a model call."
       >
         <VideoForm
           type={type}
@@ -64,9 +64,9 @@ function NewVideo({ obstacle }: { obstacle: string | null }) {
 }
 
 function Videos({ videos }: { videos: OwnVideo[] }) {
-  if (videos.length === 0) return <Empty title="No videos yet">The newest fifty that you order are kept here.</Empty>
+  if (videos.length === 0) return <Empty title="No videos yet">Your 50 newest videos are kept here.</Empty>
   return (
-    <ul aria-label="Your videos" className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
+    <ul aria-label="Videos" className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
       {videos.map((video) => (
         <Video key={video.id} video={video} />
       ))}
@@ -75,8 +75,8 @@ function Videos({ videos }: { videos: OwnVideo[] }) {
 }
 
 const STATES = {
-  queued: { tone: 'plain', word: 'Waits' },
-  processing: { tone: 'warning', word: 'Being made' },
+  queued: { tone: 'plain', word: 'Queued' },
+  processing: { tone: 'warning', word: 'Generating' },
   completed: { tone: 'good', word: 'Done' },
   failed: { tone: 'problem', word: 'Failed' },
 } as const

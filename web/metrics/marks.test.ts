@@ -26,6 +26,6 @@ test('toMarks: deployments and crashes of the time that is shown, in order, and 
   ]
   expect(toMarks([deployment], events, Date.UTC(2026, 0, 1))).toEqual([
     { at: Date.UTC(2026, 0, 1, 12), kind: 'crash', text: 'Crashed' },
-    { at: Date.UTC(2026, 0, 2), kind: 'deployment', text: 'Update went back' },
+    { at: Date.UTC(2026, 0, 2), kind: 'deployment', text: 'Update was rolled back' },
   ])
 })

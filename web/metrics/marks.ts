@@ -7,8 +7,8 @@ export type Mark = { at: number; kind: 'deployment' | 'crash'; text: string }
 
 const crashes: Partial<Record<string, string>> = {
   crash: 'Crashed',
-  crash_loop: 'Given up: it kept failing',
-  degraded: 'Stopped answering',
+  crash_loop: 'Agent failed',
+  degraded: 'Stopped responding',
 }
 
 /** Deployments and crashes since `from` (ms), oldest first. */

@@ -121,7 +121,7 @@ function Tip({ active, label, payload, title, format, formatTime }: TipProps) {
     <div className="grid gap-0.5 rounded-lg border border-line bg-surface px-3 py-2 text-sm shadow-lifted">
       <p className="text-muted">{formatTime(Number(label))}</p>
       <p className="tabular-nums">
-        {title} <span className="font-medium">{typeof value === 'number' ? format(value) : 'not measured'}</span>
+        {title} <span className="font-medium">{typeof value === 'number' ? format(value) : 'not available'}</span>
       </p>
     </div>
   )

@@ -19,8 +19,8 @@ const route = getRouteApi('/signed-in/agents/$agentId/metrics')
 const labels: Record<Range, { label: string; phrase: string }> = {
   '1h': { label: '1 hour', phrase: 'in the last hour' },
   '24h': { label: '24 hours', phrase: 'in the last 24 hours' },
-  '7d': { label: '7 days', phrase: 'in 7 days, today included (UTC)' },
-  '30d': { label: '30 days', phrase: 'in 30 days, today included (UTC)' },
+  '7d': { label: '7 days', phrase: 'in the last 7 days (UTC)' },
+  '30d': { label: '30 days', phrase: 'in the last 30 days (UTC)' },
 }
 
 /** `/agents/$agentId/metrics`: what one agent used and did over a time. */
@@ -42,9 +42,9 @@ function Metrics({ agentId }: { agentId: string }) {
       <RangeLinks />
       <Loaded
         query={{ data: isOld && query.error ? undefined : query.data, error: query.error, refetch: query.refetch }}
-        what="The figures"
+        what="usage"
         placeholder={
-          <LoadingShapes what="the figures" className="grid gap-6">
+          <LoadingShapes what="usage" className="grid gap-6">
             <Skeleton className="h-20 rounded-xl" />
             <Skeleton className="h-52 rounded-xl" />
             <Skeleton className="h-52 rounded-xl" />
@@ -96,7 +96,7 @@ function Shown({ agentId, history }: { agentId: string; history: AgentHistory })
     <>
       <Totals totals={totals} phrase={labels[range].phrase} />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
-        <Figure title="CPU" note="of a core" points={loadOf('cpu')} fill="var(--accent)" {...loadChart} />
+        <Figure title="CPU" note="of one core" points={loadOf('cpu')} fill="var(--accent)" {...loadChart} />
         <Figure title="Memory" note="of its limit" points={loadOf('memory')} fill="var(--plot-e)" {...loadChart} />
         <Figure
           title="Messages"
@@ -117,7 +117,7 @@ function Shown({ agentId, history }: { agentId: string; history: AgentHistory })
         <Figure title="Cost" points={partsOf('costUsd')} fill="var(--accent)" format={formatCost} {...useChart} />
         <Marks marks={marks} />
       </div>
-      <Panel title="As a table">
+      <Panel title="Show as table">
         <UseTable history={history} />
       </Panel>
     </>
@@ -133,11 +133,11 @@ function Figure({ note, ...chart }: FigureProps) {
     <Panel title={chart.title} actions={note && <span className="text-sm text-muted">{note}</span>}>
       <div className="min-h-44 px-2 pb-3 sm:px-3">
         {!isMeasured || isNothing ? (
-          <p className="px-2 text-sm text-muted">{isNothing ? 'None in this time.' : 'Not measured in this time.'}</p>
+          <p className="px-2 text-sm text-muted">{isNothing ? 'No data in this period.' : 'No data in this period.'}</p>
         ) : (
           <Suspense
             fallback={
-              <LoadingShapes what="the chart" className="grid grid-cols-1">
+              <LoadingShapes what="chart" className="grid grid-cols-1">
                 <Skeleton className="h-36" />
               </LoadingShapes>
             }
@@ -151,14 +151,14 @@ function Figure({ note, ...chart }: FigureProps) {
 }
 
 function Totals({ totals, phrase }: { totals: AgentHistory['totals']; phrase: string }) {
-  const failed = totals.failed > 0 ? `, ${formatCount(totals.failed)} without an answer` : ''
+  const failed = totals.failed > 0 ? `, ${formatCount(totals.failed)} failed` : ''
   return (
-    <section aria-label="Together">
+    <section aria-label="Total">
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line lg:grid-cols-4">
-        <Total label="Messages" value={formatCount(totals.messages)} note={`sent to it ${phrase}${failed}`} />
-        <Total label="Model calls" value={formatCount(totals.calls)} note="one message may take several" />
-        <Total label="Tokens" value={formatCompact(totals.tokens)} note="read and written" />
-        <Total label="Cost" value={formatCost(totals.costUsd)} note="of those calls" />
+        <Total label="Messages" value={formatCount(totals.messages)} note={`received ${phrase}${failed}`} />
+        <Total label="Model calls" value={formatCount(totals.calls)} note="a message can take several" />
+        <Total label="Tokens" value={formatCompact(totals.tokens)} note="input and output" />
+        <Total label="Cost" value={formatCost(totals.costUsd)} note="of these calls" />
       </dl>
     </section>
   )
@@ -179,9 +179,9 @@ function Total({ label, value, note }: { label: string; value: string; note: Rea
 /** What the lines in the charts stand for, in words. */
 function Marks({ marks }: { marks: readonly Mark[] }) {
   return (
-    <Panel title="What happened">
+    <Panel title="Events">
       {marks.length === 0 ? (
-        <p className="px-4 pb-4 text-sm text-muted">No deployment and no crash in this time.</p>
+        <p className="px-4 pb-4 text-sm text-muted">No deployments or crashes in this period.</p>
       ) : (
         <section
           aria-label="Deployments and crashes"
@@ -269,5 +269,5 @@ function day(at: number): string {
 }
 
 function toPercent(value: number): string {
-  return `${Math.round(value * 10) / 10} %`
+  return `${Math.round(value * 10) / 10}%`
 }

@@ -42,7 +42,8 @@ export async function askModel({ model, prompt, signal, onBegin, onText }: Askin
     await readAnswer(response, guard.hear, onText)
   } catch (error) {
     if (signal.aborted) throw error
-    if (isAbort(error) || guard.signal.aborted) throw new ApiError(0, 'The server fell silent. Try again in a moment.')
+    if (isAbort(error) || guard.signal.aborted)
+      throw new ApiError(0, 'The server stopped responding. Try again in a moment.')
     throw error instanceof ApiError ? error : brokenOff()
   } finally {
     guard.end()
@@ -75,7 +76,7 @@ function readPiece(data: string): string {
 }
 
 function brokenOff(): ApiError {
-  return new ApiError(0, 'The connection was lost before the answer was complete. Ask again.')
+  return new ApiError(0, 'The connection was lost before the answer was complete. Try again.')
 }
 
 /** Aborts with `signal`, and when nothing is heard for too long. */

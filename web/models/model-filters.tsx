@@ -3,8 +3,8 @@ import { SearchField } from '../ui/search-field.tsx'
 import { usualOrder } from './choose-models.ts'
 import { MODEL_ABILITIES, type ModelsSearch } from './models-search.ts'
 
-const sortWords = { name: 'Name', input: 'Price of reading', output: 'Price of writing', context: 'Context' } as const
-const abilityWords = { tools: 'Uses tools', vision: 'Sees pictures', free: 'Free' } as const
+const sortWords = { name: 'Name', input: 'Input price', output: 'Output price', context: 'Context' } as const
+const abilityWords = { tools: 'Tool use', vision: 'Vision', free: 'Free' } as const
 
 type ModelFiltersProps = { search: ModelsSearch; onChange: (part: Partial<ModelsSearch>) => void }
 
@@ -16,7 +16,7 @@ export function ModelFilters({ search, onChange }: ModelFiltersProps) {
     <div className="flex flex-wrap items-center gap-2">
       <SearchField
         label="Search models"
-        placeholder="Name, id or what it is good at"
+        placeholder="Name, ID or strength"
         value={search.search ?? ''}
         maxLength={100}
         shortcut="/"
@@ -24,11 +24,11 @@ export function ModelFilters({ search, onChange }: ModelFiltersProps) {
         className="min-w-48 flex-1 max-sm:basis-full"
       />
       <Choice
-        label="What it can do"
+        label="Capabilities"
         value={search.can ?? ''}
         onChoose={(value) => onChange({ can: MODEL_ABILITIES.find((each) => each === value) })}
       >
-        <option value="">All kinds</option>
+        <option value="">All capabilities</option>
         {MODEL_ABILITIES.map((each) => (
           <option key={each} value={each}>
             {abilityWords[each]}

@@ -20,7 +20,7 @@ export function ModelRow({ model, isDown, onTry }: { model: AiModel; isDown: boo
         </h2>
         <p className="text-sm text-muted">
           {name !== id && <code className="font-mono text-[0.8125rem] wrap-anywhere">{id} </code>}
-          through {provider}
+          via {provider}
         </p>
         {isOfflineModel(id) ? (
           <p className="text-sm text-warn">{offlineModelWarning}</p>
@@ -33,8 +33,8 @@ export function ModelRow({ model, isDown, onTry }: { model: AiModel; isDown: boo
         )}
       </div>
       <dl className="grid grid-cols-3 gap-3 text-sm tabular-nums max-lg:order-last max-lg:col-span-2">
-        <Figure label="Reading" value={formatPrice(model.inputCost)} />
-        <Figure label="Writing" value={formatPrice(model.outputCost)} />
+        <Figure label="Input" value={formatPrice(model.inputCost)} />
+        <Figure label="Output" value={formatPrice(model.outputCost)} />
         <Figure label="Context" value={formatContext(model)} />
       </dl>
       <Button aria-label={`Try ${name}`} onClick={onTry}>
@@ -50,8 +50,8 @@ function describeModel({ name, provider, description }: AiModel): string | null 
 }
 
 function ModelState({ model, isDown }: { model: AiModel; isDown: boolean }) {
-  if (isDown) return <Badge tone="problem">Provider does not answer</Badge>
-  return model.available ? null : <Badge tone="warning">Failed lately</Badge>
+  if (isDown) return <Badge tone="problem">Provider not responding</Badge>
+  return model.available ? null : <Badge tone="warning">Failed recently</Badge>
 }
 
 function Figure({ label, value }: { label: string; value: string }) {

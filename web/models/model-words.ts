@@ -12,7 +12,7 @@ export function formatPrice(usdPerMillion: number | null): string {
 
 /** `128K`. */
 export function formatContext({ contextWindow }: AiModel): string {
-  return contextWindow === null ? 'not told' : tokens.format(contextWindow)
+  return contextWindow === null ? 'unknown' : tokens.format(contextWindow)
 }
 
 /** `0.84 s`. */

@@ -29,8 +29,8 @@ export function ModelsPage() {
   const change = (part: Partial<ModelsSearch>) =>
     void navigate({ to: '/models', search: { ...search, ...part }, replace: true, resetScroll: false })
   return (
-    <Page title="Models" lead="What your agents and keys can ask. Prices are US dollars for a million tokens.">
-      <Loaded query={models} what="The models" placeholder={<Loading />}>
+    <Page title="Models" lead="Models available to your agents and keys. Prices in US dollars per million tokens.">
+      <Loaded query={models} what="models" placeholder={<Loading />}>
         {(all) => (
           <>
             {all.length === 0 && <NoModels />}
@@ -79,8 +79,8 @@ function ModelList({ models, down, onTry, onClear }: ModelListProps) {
   if (models.length === 0) {
     return (
       <div className="grid justify-items-center gap-3 rounded-xl border border-dashed border-edge px-6 py-12 text-center">
-        <p className="text-muted">No model is like that.</p>
-        <Button onClick={onClear}>Show all models</Button>
+        <p className="text-muted">No models match your filters.</p>
+        <Button onClick={onClear}>Clear filters</Button>
       </div>
     )
   }
@@ -108,8 +108,8 @@ function NoModels() {
   return (
     <Notice tone="warning" title="No model is available">
       <p>
-        The operator has not set up an AI provider yet, for instance with the setting OPENROUTER_API_KEY. With a key of
-        your own at a provider, under Settings, your agents can ask its models all the same.
+        The administrator has not configured a model provider yet. You can add your own provider key in Settings →
+        Account.
       </p>
     </Notice>
   )
@@ -117,7 +117,7 @@ function NoModels() {
 
 function Loading() {
   return (
-    <LoadingShapes what="the models" className="grid gap-3">
+    <LoadingShapes what="models" className="grid gap-3">
       <Skeleton className="h-10" />
       <Skeleton className="h-8 w-64" />
       <Skeleton className="mt-8 h-96 rounded-xl" />

@@ -34,8 +34,8 @@ export function ProviderChoice({ models, health, chosen, onChange }: ProviderCho
       </div>
       {health.error && !health.data && (
         <p role="alert" className="flex flex-wrap items-center gap-2 text-sm text-muted">
-          Whether they answer could not be found out: {messageFor(health.error)}
-          <Button onClick={() => void health.refetch()}>Try again</Button>
+          Could not check the providers: {messageFor(health.error)}
+          <Button onClick={() => void health.refetch()}>Retry</Button>
         </p>
       )}
     </div>
@@ -47,7 +47,7 @@ function ProviderState({ isUp }: { isUp: boolean | undefined }) {
   return (
     <span className="inline-flex items-center gap-1.5">
       <span aria-hidden className={`size-2 rounded-full ${isUp ? 'bg-accent' : 'bg-bad'}`} />
-      {isUp ? 'answers' : 'does not answer'}
+      {isUp ? 'answers' : 'not responding'}
     </span>
   )
 }

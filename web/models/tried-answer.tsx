@@ -16,16 +16,16 @@ export function TriedAnswerView({ answer }: { answer: TriedAnswer }) {
   const { model, text, state, error } = answer
   return (
     <section
-      aria-label={`Answer of ${model}`}
+      aria-label={`Answer from ${model}`}
       aria-busy={state === 'asked' || state === 'answering'}
       className="grid min-w-0 grid-cols-1 overflow-hidden rounded-xl border border-line"
     >
       <h3 className="border-b border-line bg-sunken px-4 py-2 font-medium wrap-anywhere">{model}</h3>
       <div className="grid min-h-28 grid-cols-1 content-start gap-3 px-4 py-3">
-        {state === 'asked' && <p className="animate-breathe text-muted">Waiting for its first word…</p>}
-        <Patience isPending={state === 'asked'}>It takes its time. Stop ends the waiting.</Patience>
+        {state === 'asked' && <p className="animate-breathe text-muted">Waiting for the first token…</p>}
+        <Patience isPending={state === 'asked'}>This is taking longer than usual. You can stop it.</Patience>
         {text && <AgentText text={text} isGrowing={state === 'answering'} />}
-        {state === 'done' && !text && <p className="text-muted">It answered without a word of text.</p>}
+        {state === 'done' && !text && <p className="text-muted">Empty answer</p>}
         {state === 'stopped' && <p className="text-sm text-muted">Stopped.</p>}
         {state === 'failed' && <Failed error={error} />}
       </div>
@@ -43,7 +43,7 @@ function Failed({ error }: { error: unknown }) {
           <Link to="/billing" className="text-accent underline underline-offset-2">
             Plans
           </Link>{' '}
-          tell which of them has models; a key of your own at a provider works without one.
+          list which plans include models. Your own provider key works without a plan.
         </p>
       )}
     </Notice>
@@ -55,8 +55,8 @@ function Facts({ answer: { firstMs, wholeMs, generationId, state, error } }: { a
   const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500
   return (
     <dl className="grid grid-cols-2 gap-x-4 gap-y-2 border-t border-line px-4 py-3 text-sm tabular-nums">
-      <Fact label="First word after">{firstMs === null ? '–' : formatSeconds(firstMs)}</Fact>
-      <Fact label="Whole answer after">{wholeMs === null ? '–' : formatSeconds(wholeMs)}</Fact>
+      <Fact label="Time to first token">{firstMs === null ? '–' : formatSeconds(firstMs)}</Fact>
+      <Fact label="Total time">{wholeMs === null ? '–' : formatSeconds(wholeMs)}</Fact>
       {isOver && generationId ? (
         <Booked generationId={generationId} />
       ) : (
@@ -75,13 +75,13 @@ function Booked({ generationId }: { generationId: string }) {
     return (
       <>
         <Fact label="Tokens">
-          {formatCount(call.inputTokens)} read, {formatCount(call.outputTokens)} written
+          {formatCount(call.inputTokens)} input, {formatCount(call.outputTokens)} output
         </Fact>
         <Fact label="Cost">{describeCost(call)}</Fact>
       </>
     )
   }
-  const words = error ? 'could not be read' : 'being booked…'
+  const words = error ? 'unavailable' : 'calculating…'
   return (
     <>
       <Fact label="Tokens">{words}</Fact>

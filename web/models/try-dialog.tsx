@@ -38,18 +38,17 @@ export function TryDialog({ models, chosen, against, onChange, onClose }: TryDia
           Try models
         </h2>
         <p className="text-sm text-muted">
-          Each answer is a call of your own and counts as any other. It ends after{' '}
-          {MAX_ANSWER_TOKENS.toLocaleString('en')} tokens.
+          Each answer counts as a regular call and is limited to {MAX_ANSWER_TOKENS.toLocaleString('en')} tokens.
         </p>
       </div>
       <form onSubmit={submit} className="grid grid-cols-1 gap-4">
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
           <ModelSelect label="Model" models={models} value={chosen} onChoose={(id) => onChange({ try: id })} />
           <ModelSelect
-            label="Side by side with"
+            label="Compare with"
             models={models}
             value={against ?? ''}
-            none="No other"
+            none="None"
             onChoose={(id) => onChange({ against: id || undefined })}
           />
         </div>
@@ -69,14 +68,14 @@ export function TryDialog({ models, chosen, against, onChange, onClose }: TryDia
             </Button>
           ) : (
             <Button key="ask" type="submit" look="primary" disabled={isEmpty}>
-              {against ? 'Ask both' : 'Ask'}
+              {against ? 'Send to both' : 'Send'}
             </Button>
           )}
           <Button onClick={onClose}>Close</Button>
-          {isEmpty && <p className="text-sm text-muted">Write a question first.</p>}
+          {isEmpty && <p className="text-sm text-muted">Enter a question.</p>}
           {answers.length > 0 && !isRunning && (
             <Link to="/cost" className="text-sm text-accent underline underline-offset-2">
-              All that you have used
+              View all usage
             </Link>
           )}
         </div>
@@ -106,7 +105,7 @@ function ModelSelect({ label, models, value, none, onChoose }: ModelSelectProps)
   return (
     <SelectField label={label} value={value} onChange={({ target }) => onChoose(target.value)}>
       {none && <option value="">{none}</option>}
-      {!isKnown && <option value={value}>{value} (not offered now)</option>}
+      {!isKnown && <option value={value}>{value} (unavailable)</option>}
       {[...Map.groupBy(models, ({ provider }) => provider)].map(([provider, group]) => (
         <optgroup key={provider} label={provider}>
           {group.map(({ id, name }) => (

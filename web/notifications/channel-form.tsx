@@ -38,21 +38,21 @@ export function ChannelForm() {
     <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
       <FormNotice problem={problem} />
       {isDone && (
-        <Notice tone="good" title="A first message got through">
+        <Notice tone="good" title="Channel added">
           {secret && (
             <>
-              <p>This secret verifies what the webhook gets. It is shown this once.</p>
+              <p>Use this secret to verify webhook requests. It is shown only once.</p>
               <div className="flex flex-wrap items-center gap-2">
                 <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
                   {secret}
                 </code>
-                <CopyButton text={secret} what="the secret" />
+                <CopyButton text={secret} what="secret" />
               </div>
             </>
           )}
         </Notice>
       )}
-      <SelectField label="Where" name="kind" value={kind} onChange={(event) => setKind(toKind(event.target.value))}>
+      <SelectField label="Type" name="kind" value={kind} onChange={(event) => setKind(toKind(event.target.value))}>
         {Object.entries(NAMES).map(([id, name]) => (
           <option key={id} value={id}>
             {name}
@@ -61,7 +61,7 @@ export function ChannelForm() {
       </SelectField>
       <RecipientFields kind={kind} problem={problem} />
       <Button type="submit" look="primary" className="justify-self-start" isPending={isPending}>
-        Try and add
+        Test and add
       </Button>
     </form>
   )
@@ -74,22 +74,34 @@ function RecipientFields({ kind, problem }: { kind: Kind; problem: FormProblem |
       return (
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
           <PasswordField label="Bot token" {...field('botToken')} hint="From @BotFather." />
-          <TextField label="Chat id" {...field('chatId')} hint="Your own id, or that of a group with the bot in it." />
+          <TextField
+            label="Chat ID"
+            {...field('chatId')}
+            hint="Your own ID, or the ID of a group that includes the bot."
+          />
         </div>
       )
     case 'discord':
       return (
-        <PasswordField label="Webhook address" {...field('url')} hint="Channel settings, Integrations, Webhooks." />
+        <PasswordField
+          label="Webhook URL"
+          {...field('url')}
+          hint="In Discord: Channel settings → Integrations → Webhooks."
+        />
       )
     case 'ntfy':
       return (
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
           <TextField label="Server" {...field('server')} defaultValue="https://ntfy.sh" />
-          <TextField label="Topic" {...field('topic')} hint="Whoever knows it reads along: make it hard to guess." />
+          <TextField
+            label="Topic"
+            {...field('topic')}
+            hint="Anyone who knows the topic can read it. Make it hard to guess."
+          />
         </div>
       )
     case 'webhook':
-      return <PasswordField label="Address" {...field('url')} hint="Gets JSON, signed as Standard Webhooks says." />
+      return <PasswordField label="URL" {...field('url')} hint="Receives JSON signed according to Standard Webhooks." />
   }
 }
 

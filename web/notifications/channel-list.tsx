@@ -14,11 +14,11 @@ import { deleteChannel, noticeChannelsQuery, testChannel } from './notices-api.t
 export function ChannelList() {
   const query = useQuery(noticeChannelsQuery)
   return (
-    <Loaded query={query} what="Your channels" placeholder={<Skeleton className="h-16" />}>
+    <Loaded query={query} what="channels" placeholder={<Skeleton className="h-16" />}>
       {(channels) => {
-        if (channels.length === 0) return <p className="text-sm text-muted">No channel yet beside mail.</p>
+        if (channels.length === 0) return <p className="text-sm text-muted">No channels besides email</p>
         return (
-          <ul aria-label="Your channels" className="divide-y divide-line rounded-lg border border-line">
+          <ul aria-label="Channels" className="divide-y divide-line rounded-lg border border-line">
             {channels.map((channel) => (
               <ChannelItem key={channel.id} channel={channel} />
             ))}
@@ -56,8 +56,8 @@ function ChannelItem({ channel }: { channel: NoticeChannel }) {
           </Button>
         </span>
       </div>
-      {trial.data?.delivered && <Notice tone="good">The test got through.</Notice>}
-      {trial.data?.delivered === false && <Notice tone="problem">The test failed: it {trial.data.error}.</Notice>}
+      {trial.data?.delivered && <Notice tone="good">Test message delivered.</Notice>}
+      {trial.data?.delivered === false && <Notice tone="problem">Test failed: the channel {trial.data.error}.</Notice>}
       {trial.isError && <Notice tone="problem">{messageFor(trial.error)}</Notice>}
       {isAsking && <RemoveDialog channel={channel} onClose={() => setAsking(false)} />}
     </li>
@@ -74,7 +74,7 @@ function RemoveDialog({ channel: { id, name }, onClose }: { channel: NoticeChann
   return (
     <AskDialog
       title={`Remove ${name}?`}
-      lead="It gets no further notices, and what it takes to write there is forgotten."
+      lead="The channel receives no more notifications, and its credentials are deleted."
       verb="Remove"
       isPending={removal.isPending}
       error={removal.error}

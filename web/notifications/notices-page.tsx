@@ -17,8 +17,8 @@ import { describeDeliveries } from './words.ts'
 /** `/settings/notices`: where and when the caller is told of agents, what was told, and the switch that stops them all. */
 export function NoticesPage() {
   return (
-    <SettingsFrame title="Notices" lead="Where you are told when an agent needs you.">
-      <Section title="Channels" lead="Each is tried before it is kept. Mail goes to the address of your account.">
+    <SettingsFrame title="Notifications" lead="Choose how you are notified when an agent needs attention.">
+      <Section title="Channels" lead="Each channel is tested before it is added. Email goes to your account address.">
         <ChannelList />
         <ChannelForm />
       </Section>
@@ -41,7 +41,7 @@ function PauseSection() {
     <Section
       title="Pause all agents"
       badge={data?.pause && <Badge tone="warning">Paused</Badge>}
-      lead="No model answers any of your agents until you resume. What they run and keep stays."
+      lead="Model calls of all your agents are rejected until you resume. Agents keep running and keep their data."
       tone="danger"
     >
       {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
@@ -61,12 +61,12 @@ function HistorySection() {
   const query = useInfiniteQuery(noticesQuery)
   const notices = query.data?.pages.flatMap((page) => page.notices)
   return (
-    <Section title="What you were told" lead="The last 90 days.">
-      {!notices && query.error && <LoadProblem what="Your notices" error={query.error} onRetry={query.refetch} />}
-      {!notices && !query.error && <LoadingRows what="your notices" />}
-      {notices?.length === 0 && <p className="text-sm text-muted">Nothing yet.</p>}
+    <Section title="Recent notifications" lead="The last 90 days.">
+      {!notices && query.error && <LoadProblem what="notifications" error={query.error} onRetry={query.refetch} />}
+      {!notices && !query.error && <LoadingRows what="notifications" />}
+      {notices?.length === 0 && <p className="text-sm text-muted">No notifications yet</p>}
       {notices && notices.length > 0 && <History notices={notices} />}
-      {notices && <ShowMore what="notices" {...query} />}
+      {notices && <ShowMore what="notifications" {...query} />}
     </Section>
   )
 }
@@ -74,7 +74,7 @@ function HistorySection() {
 function History({ notices }: { notices: NoticeOfAgent[] }) {
   const channels = useQuery(noticeChannelsQuery).data ?? []
   return (
-    <ul aria-label="What you were told" className="divide-y divide-line rounded-lg border border-line">
+    <ul aria-label="Recent notifications" className="divide-y divide-line rounded-lg border border-line">
       {notices.map((notice) => (
         <li key={notice.id} className="grid grid-cols-1 gap-1 p-3 wrap-anywhere">
           <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">

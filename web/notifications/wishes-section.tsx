@@ -14,7 +14,7 @@ const REMINDERS = [
   { minutes: '', label: 'Never' },
   { minutes: '30', label: 'After 30 minutes' },
   { minutes: '120', label: 'After 2 hours' },
-  { minutes: '1440', label: 'After a day' },
+  { minutes: '1440', label: 'After 1 day' },
 ] as const
 
 /** What comes by mail, when nothing comes, and how soon a problem that lasts is told again. */
@@ -22,13 +22,11 @@ export function WishesSection() {
   const query = useQuery(noticeSettingsQuery)
   return (
     <Section
-      title="Mail and times"
-      lead={
-        query.data?.mail.available === false ? 'This server sends no mail: its operator has set up none.' : undefined
-      }
+      title="Preferences"
+      lead={query.data?.mail.available === false ? 'Email is not configured on this server.' : undefined}
       actions={query.data?.mail.available && <MailTest />}
     >
-      <Loaded query={query} what="Your wishes" placeholder={<Skeleton className="h-64" />}>
+      <Loaded query={query} what="notification settings" placeholder={<Skeleton className="h-64" />}>
         {(settings) => <WishesForm settings={settings} />}
       </Loaded>
     </Section>
@@ -40,11 +38,11 @@ function MailTest() {
   return (
     <>
       <Button isPending={trial.isPending} onClick={() => trial.mutate()}>
-        Send me a test mail
+        Send test email
       </Button>
-      {trial.data?.delivered && <Notice tone="good">The mail server took it: look into your inbox.</Notice>}
+      {trial.data?.delivered && <Notice tone="good">Test email sent. Check your inbox.</Notice>}
       {trial.data?.delivered === false && (
-        <Notice tone="problem" title="The mail server did not take it">
+        <Notice tone="problem" title="Could not send the test email">
           <p className="wrap-anywhere">{trial.data.error}</p>
         </Notice>
       )}
@@ -71,9 +69,9 @@ function WishesForm({ settings }: { settings: NoticeSettings }) {
   return (
     <form onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-5">
       {(problem ?? saving.error) && <Notice tone="problem">{problem ?? messageFor(saving.error)}</Notice>}
-      {saving.isSuccess && <Notice tone="good">Your wishes are saved.</Notice>}
+      {saving.isSuccess && <Notice tone="good">Preferences saved.</Notice>}
       <fieldset className="grid grid-cols-1 gap-3 sm:grid-cols-2">
-        <legend className="mb-2 text-sm font-medium">By mail</legend>
+        <legend className="mb-2 text-sm font-medium">By email</legend>
         {KINDS.map(({ kind, label, hint }) => (
           <CheckField
             key={kind}
@@ -97,7 +95,7 @@ function WishesForm({ settings }: { settings: NoticeSettings }) {
         />
       </fieldset>
       <SelectField
-        label="Remind me of what lasts"
+        label="Remind me about ongoing problems"
         name="resendMinutes"
         defaultValue={resendMinutes === null ? '' : String(resendMinutes)}
       >

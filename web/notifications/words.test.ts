@@ -10,7 +10,7 @@ test('what became of a notice is told channel by channel, also of one that is go
     { ...ON_ITS_WAY, channelId: 'nch_2' },
   ]
   expect(describeDeliveries({ deliveries }, [{ id: 'nch_1', name: 'Team' }])).toBe(
-    'sent by mail, Team answered 503, waits for a channel that is gone',
+    'sent by mail, Team answered 503, queued for a deleted channel',
   )
-  expect(describeDeliveries({ deliveries: [] }, [])).toBe('Told nowhere: no channel wants this kind.')
+  expect(describeDeliveries({ deliveries: [] }, [])).toBe('Not sent: no channel is subscribed to this type.')
 })

@@ -27,11 +27,11 @@ export function AllAgentsPage() {
   const change = (part: AllAgentsSearch) =>
     void navigate({ to: '/admin/agents', search: { ...search, ...part }, replace: true })
   return (
-    <AdminFrame title="Agents of everybody" lead="Whose agent is where, how it is, and a way to stop it.">
+    <AdminFrame title="All agents" lead="Agents of every account, their status and owner.">
       <div className="grid grid-cols-1 gap-3">
         <SearchField
           label="Search by agent or owner"
-          placeholder="Name, id or owner"
+          placeholder="Name, ID or owner"
           value={search.search ?? ''}
           maxLength={254}
           shortcut="/"
@@ -74,12 +74,12 @@ function StatusPills({ statuses, value, onChoose }: StatusPillsProps) {
 }
 
 function NoAgents({ search: { search, status } }: { search: AllAgentsSearch }) {
-  if (!search && !status) return <Empty title="No agents yet">Those of every account will be listed here.</Empty>
+  if (!search && !status) return <Empty title="No agents yet">Agents of every account appear here.</Empty>
   return (
     <Empty>
       <p>
-        No agent {status && `in the status ${describeStatus(status).toLowerCase()} `}
-        {search && `with “${search}” in its name, its id or its owner’s email`}
+        No agent {status && `with status ${describeStatus(status).toLowerCase()} `}
+        {search && `matching “${search}”`}
       </p>
       <Link to="/admin/agents" className="text-accent underline underline-offset-2">
         Show all
@@ -119,7 +119,7 @@ function AgentRow({ agent }: { agent: OverseenAgent }) {
       <Button
         aria-label={`Stop ${agent.name}`}
         disabled={isStopped}
-        title={isStopped ? 'It is stopped already' : undefined}
+        title={isStopped ? 'Already stopped' : undefined}
         onClick={() => setAsking(true)}
       >
         Stop
@@ -130,7 +130,7 @@ function AgentRow({ agent }: { agent: OverseenAgent }) {
 }
 
 function Owner({ owner }: { owner: OverseenAgent['owner'] }) {
-  if (!owner) return <span title="A service made it with the internal key">No owner</span>
+  if (!owner) return <span title="Created by a service with the internal key">No owner</span>
   return (
     <Link to="/admin/users" search={{ search: owner.email }} className="break-all underline underline-offset-2">
       {owner.email}
@@ -144,7 +144,7 @@ function StopDialog({ agent, onClose }: { agent: OverseenAgent; onClose: () => v
   return (
     <AskDialog
       title={`Stop ${agent.name}?`}
-      lead={`It answers nobody until ${agent.owner ? 'its owner starts' : 'a service starts'} it again. Its files and conversations stay. The audit log says that you did it.`}
+      lead={`The agent stays stopped until ${agent.owner ? 'its owner starts' : 'a service starts'} it again. Files and conversations are kept. This action is recorded in the audit log.`}
       verb="Stop agent"
       isPending={stop.isPending}
       error={stop.error}

@@ -14,17 +14,17 @@ import { Section } from '../ui/section.tsx'
 import { healthQuery, testMail } from './oversight-api.ts'
 
 const FAILURES: Record<HouseHealth['failing'][number], string> = {
-  database: 'The database takes no writes: nothing that anybody does is kept. Look at the disk and at the log.',
-  runtime: 'What runs the agents does not answer: agents cannot be started or stopped. Look at the container engine.',
-  disk: 'The disk has less free space than MIN_FREE_DISK_MB asks for: writes are refused until there is more.',
+  database: 'The database rejects writes, so no changes are saved. Check the disk and the logs.',
+  runtime: 'The agent runtime is not responding, so agents cannot be started or stopped. Check the container engine.',
+  disk: 'Free disk space is below MIN_FREE_DISK_MB. Writes are rejected until space is freed.',
 }
 
 /** `/admin/health`: does everything work, and is there space for more? */
 export function HealthPage() {
   const query = useQuery(healthQuery)
   return (
-    <AdminFrame title="Health" lead="How this server is right now. It looks again every ten seconds.">
-      <Loaded query={query} what="The health" placeholder={<LoadingRows what="the health" />}>
+    <AdminFrame title="Health" lead="Current state of this server. Updates every ten seconds.">
+      <Loaded query={query} what="health" placeholder={<LoadingRows what="health" />}>
         {(health) => (
           <div className="grid grid-cols-1 gap-6">
             <Parts health={health} />
@@ -43,7 +43,7 @@ function Parts({ health: { failing, agents, jobs, version, startedAt } }: { heal
   return (
     <Section
       title="Stead"
-      badge={failing.length === 0 ? <Badge tone="good">Works</Badge> : <Badge tone="problem">Fails</Badge>}
+      badge={failing.length === 0 ? <Badge tone="good">Operational</Badge> : <Badge tone="problem">Failing</Badge>}
       lead={`Version ${version}`}
     >
       {failing.map((part) => (
@@ -52,21 +52,21 @@ function Parts({ health: { failing, agents, jobs, version, startedAt } }: { heal
         </Notice>
       ))}
       <Facts>
-        <Fact name="Runs since">
+        <Fact name="Up since">
           <Moment at={startedAt} as="minute" />
         </Fact>
         <Fact name="Agents">
           <Link to="/admin/agents" className="text-accent underline underline-offset-2">
-            {running.toLocaleString('en')} of {all.toLocaleString('en')} run
+            {running.toLocaleString('en')} of {all.toLocaleString('en')} running
           </Link>
-          {agents.down ? `, ${agents.down.toLocaleString('en')} are down` : ''}
+          {agents.down ? `, ${agents.down.toLocaleString('en')} down` : ''}
         </Fact>
-        <Fact name="Jobs that wait">
+        <Fact name="Queued jobs">
           <Link to="/admin/jobs" className="text-accent underline underline-offset-2" search={{ state: 'queued' }}>
             {((jobs.queued ?? 0) + (jobs.running ?? 0)).toLocaleString('en')}
           </Link>
         </Fact>
-        <Fact name="Jobs that were given up">
+        <Fact name="Failed jobs">
           <Link to="/admin/jobs" className="text-accent underline underline-offset-2">
             {(jobs.dead ?? 0).toLocaleString('en')}
           </Link>
@@ -77,9 +77,9 @@ function Parts({ health: { failing, agents, jobs, version, startedAt } }: { heal
 }
 
 const LOADS = {
-  healthy: { tone: 'good', word: 'Calm' },
-  degraded: { tone: 'warning', word: 'Busy' },
-  unhealthy: { tone: 'problem', word: 'At its limit' },
+  healthy: { tone: 'good', word: 'normal' },
+  degraded: { tone: 'warning', word: 'high' },
+  unhealthy: { tone: 'problem', word: 'critical' },
 } as const
 
 function Machine({ health }: { health: HouseHealth }) {
@@ -88,21 +88,20 @@ function Machine({ health }: { health: HouseHealth }) {
   const load = LOADS[busiest <= 70 ? 'healthy' : busiest <= 85 ? 'degraded' : 'unhealthy']
   return (
     <Section
-      title="Machine"
-      badge={<Badge tone={load.tone}>{load.word}</Badge>}
-      lead="Above 70 percent of processor or memory it is busy."
+      title="Host"
+      badge={<Badge tone={load.tone}>Load: {load.word}</Badge>}
+      lead="Load is high above 70% CPU or memory."
     >
       <Facts>
-        <Fact name="Processor">
-          {cpu.usage} % of {cpu.cores} {cpu.cores === 1 ? 'core' : 'cores'}
+        <Fact name="CPU">
+          {cpu.usage}% of {cpu.cores} {cpu.cores === 1 ? 'core' : 'cores'}
         </Fact>
         <Fact name="Memory">
-          {memory.usage} % of {toSize(memory.total)}
+          {memory.usage}% of {toSize(memory.total)}
         </Fact>
-        <Fact name="Of this, Stead itself">{toSize(processBytes)}</Fact>
-        <Fact name="Free on the fullest disk">
-          {freeDiskBytes === null ? 'cannot be measured' : toSize(freeDiskBytes)}, at least {toSize(minFreeDiskBytes)}{' '}
-          wanted
+        <Fact name="Stead memory">{toSize(processBytes)}</Fact>
+        <Fact name="Free disk space">
+          {freeDiskBytes === null ? 'unavailable' : toSize(freeDiskBytes)} (minimum: {toSize(minFreeDiskBytes)})
         </Fact>
         <Fact name="Database">{databaseBytes === null ? 'in memory' : toSize(databaseBytes)}</Fact>
       </Facts>
@@ -111,9 +110,9 @@ function Machine({ health }: { health: HouseHealth }) {
 }
 
 const MAIL_STATES: Record<HouseHealth['mail'], { badge: string; lead: string }> = {
-  smtp: { badge: 'Set up', lead: 'Links to sign in, and notices, go out by the mail server that was set up.' },
-  log: { badge: 'Not set up', lead: 'No mail goes out. The text of each, with its link, is written to the log.' },
-  none: { badge: 'Not set up', lead: 'No mail goes out: nobody can prove an address or ask for a new password.' },
+  smtp: { badge: 'Configured', lead: 'Sign-in links and notifications are sent through the configured mail server.' },
+  log: { badge: 'Not configured', lead: 'Email is off. Each message and its link are written to the log.' },
+  none: { badge: 'Not configured', lead: 'Email is off. Users cannot confirm addresses or reset passwords.' },
 }
 
 function MailSection({ mail }: { mail: HouseHealth['mail'] }) {
@@ -123,31 +122,29 @@ function MailSection({ mail }: { mail: HouseHealth['mail'] }) {
     <Section title="Mail" badge={<Badge tone={mail === 'smtp' ? 'good' : 'warning'}>{badge}</Badge>} lead={lead}>
       {mail === 'smtp' ? (
         <Button className="justify-self-start" isPending={trial.isPending} onClick={() => trial.mutate()}>
-          Send me a test mail
+          Send test email
         </Button>
       ) : (
         <Notice tone="note">
           <p>
-            Add a mail server on the page of{' '}
+            Add a mail server in{' '}
             <Link to="/admin/services" className="text-accent underline underline-offset-2">
-              services
-            </Link>
-            : it counts at once. Or set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, then restart.
+              Services
+            </Link>{' '}
+            (no restart needed), or set <code>SMTP_URL</code> and <code>MAIL_FROM</code> and restart.
           </p>
         </Notice>
       )}
-      {trial.data?.delivered && (
-        <Notice tone="good">The mail server took it: look into the inbox of {trial.data.to}.</Notice>
-      )}
+      {trial.data?.delivered && <Notice tone="good">Test email sent to {trial.data.to}.</Notice>}
       {trial.data?.delivered === false && (
-        <Notice tone="problem" title="The mail server did not take it">
+        <Notice tone="problem" title="Could not send the test email">
           <p className="wrap-anywhere">{trial.data.error}</p>
           <p>
-            Check it on the page of{' '}
+            Check{' '}
             <Link to="/admin/services" className="text-accent underline underline-offset-2">
-              services
-            </Link>
-            , or SMTP_URL and MAIL_FROM where these set it.
+              Services
+            </Link>{' '}
+            or SMTP_URL and MAIL_FROM.
           </p>
         </Notice>
       )}

@@ -18,17 +18,16 @@ import { createInvite, invitesQuery, withdrawInvite } from './oversight-api.ts'
 
 const WORDS: Record<InviteList['signUp'], string | null> = {
   invite: null,
-  open: 'Anybody can open an account here without an invitation. With SIGN_UP=invite only those who bring one can.',
-  closed:
-    'Nobody can open an account here, with an invitation or without. With SIGN_UP=invite those who bring one can.',
+  open: 'Anyone can sign up without an invitation. Set SIGN_UP=invite to require one.',
+  closed: 'Sign-up is closed, with or without an invitation. Set SIGN_UP=invite to allow invited users.',
 }
 
 /** `/admin/invites`: who may open an account where that takes an invitation. */
 export function InvitesPage() {
   const query = useQuery(invitesQuery)
   return (
-    <AdminFrame title="Invitations" lead="Each opens one account. The newest hundred are listed.">
-      <Loaded query={query} what="The invitations" placeholder={<LoadingRows what="the invitations" />}>
+    <AdminFrame title="Invitations" lead="Each invitation creates one account. The newest 100 are listed.">
+      <Loaded query={query} what="invitations" placeholder={<LoadingRows what="invitations" />}>
         {({ invites, signUp }) => (
           <>
             {WORDS[signUp] && <Notice tone="note">{WORDS[signUp]}</Notice>}
@@ -67,8 +66,8 @@ function NewInvite() {
 
 function Created({ invite: { url } }: { invite: CreatedInvite }) {
   return (
-    <Notice tone="good" title="Send this link to whom you invite">
-      <p>It is shown this once and opens one account.</p>
+    <Notice tone="good" title="Send this link to the person you invite">
+      <p>The link is shown only once and creates one account.</p>
       <div className="flex flex-wrap items-center gap-2">
         <code className="min-w-0 flex-1 basis-60 rounded-md bg-surface px-3 py-2 text-sm break-all">{url}</code>
         <CopyButton text={url} what="invitation link" />
@@ -78,7 +77,8 @@ function Created({ invite: { url } }: { invite: CreatedInvite }) {
 }
 
 function Invites({ invites }: { invites: Invite[] }) {
-  if (invites.length === 0) return <Empty title="Nobody is invited yet">An invitation is a link that you send.</Empty>
+  if (invites.length === 0)
+    return <Empty title="No invitations yet">Create an invitation link and send it to a new user.</Empty>
   return (
     <ul aria-label="Invitations" className="divide-y divide-line rounded-xl border border-line bg-surface">
       {invites.map((invite) => (
@@ -101,7 +101,7 @@ function InviteRow({ invite: { id, createdBy, createdAt, usedAt, plan } }: { inv
           <span className="break-all">By {createdBy}</span>
           {plan !== null && <span>{plan === 'free' ? 'No plan' : `Plan ${toPlanLabel(plan)}`}</span>}
           <span>
-            Made <Moment at={createdAt} as="minute" />
+            Created <Moment at={createdAt} as="minute" />
           </span>
           {usedAt && (
             <span>
@@ -111,8 +111,8 @@ function InviteRow({ invite: { id, createdBy, createdAt, usedAt, plan } }: { inv
         </p>
       </div>
       {!usedAt && (
-        <Button aria-label={`Take back ${id}`} onClick={() => setAsking(true)}>
-          Take back
+        <Button aria-label={`Revoke ${id}`} onClick={() => setAsking(true)}>
+          Revoke
         </Button>
       )}
       {isAsking && <WithdrawDialog id={id} onClose={() => setAsking(false)} />}
@@ -129,9 +129,9 @@ function WithdrawDialog({ id, onClose }: { id: string; onClose: () => void }) {
   })
   return (
     <AskDialog
-      title="Take this invitation back?"
-      lead="Whoever has its link can no longer open an account with it."
-      verb="Take back"
+      title="Revoke this invitation?"
+      lead="The link can no longer be used to create an account."
+      verb="Revoke"
       isPending={withdrawal.isPending}
       error={withdrawal.error}
       onConfirm={() => withdrawal.mutate()}

@@ -14,10 +14,10 @@ import { jobsQuery, retryJob } from './oversight-api.ts'
 const route = getRouteApi('/signed-in/admin/jobs')
 
 const STATES: readonly { state: JobState; label: string; empty: string }[] = [
-  { state: 'dead', label: 'Given up', empty: 'No work was given up in the last 30 days.' },
-  { state: 'queued', label: 'Waiting', empty: 'Nothing waits.' },
-  { state: 'running', label: 'Under way', empty: 'Nothing is under way.' },
-  { state: 'done', label: 'Done', empty: 'Nothing was done in the last day.' },
+  { state: 'dead', label: 'Failed', empty: 'No failed jobs in the last 30 days.' },
+  { state: 'queued', label: 'Queued', empty: 'No queued jobs.' },
+  { state: 'running', label: 'Running', empty: 'No running jobs.' },
+  { state: 'done', label: 'Completed', empty: 'No jobs completed in the last day.' },
 ]
 
 /** `/admin/jobs`: work that survives a restart, such as mails, deployments and scheduled tasks. */
@@ -29,7 +29,7 @@ export function JobsPage() {
   return (
     <AdminFrame
       title="Jobs"
-      lead="Work that survives a restart. What fails is tried again with growing pauses, then given up."
+      lead="Background jobs. Failed jobs are retried with increasing delays before they are marked as failed."
     >
       <Pills
         label="State"
@@ -70,14 +70,14 @@ function JobRow({ job }: { job: ShownJob }) {
             </span>
             <span className="font-mono text-[0.8125rem] break-all">{job.id}</span>
           </p>
-          {job.lastError && <p className="text-sm wrap-anywhere">Last problem: {job.lastError}</p>}
+          {job.lastError && <p className="text-sm wrap-anywhere">Last error: {job.lastError}</p>}
           {job.state === 'dead' && !job.canRetry && (
-            <p className="text-sm text-muted">Whoever waited for it was told, so it is not tried again.</p>
+            <p className="text-sm text-muted">The caller was already notified, so this job cannot be retried.</p>
           )}
         </div>
         {job.canRetry && (
-          <Button aria-label={`Try ${job.kind} again`} isPending={isPending} onClick={() => mutate()}>
-            Try again
+          <Button aria-label={`Retry ${job.kind}`} isPending={isPending} onClick={() => mutate()}>
+            Retry
           </Button>
         )}
       </div>
@@ -90,7 +90,7 @@ function When({ job }: { job: ShownJob }) {
   if (job.finishedAt) {
     return (
       <span>
-        {job.state === 'dead' ? 'Given up' : 'Done'} <Moment at={job.finishedAt} as="minute" />
+        {job.state === 'dead' ? 'Failed' : 'Completed'} <Moment at={job.finishedAt} as="minute" />
       </span>
     )
   }

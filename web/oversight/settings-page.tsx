@@ -28,11 +28,8 @@ const SOURCES: Record<Setting['source'], string> = {
 export function SettingsPage() {
   const query = useQuery(settingsInEffectQuery)
   return (
-    <AdminFrame
-      title="Settings in effect"
-      lead="Flags count before the environment, that before stead.env. Changes are read at the next start."
-    >
-      <Loaded query={query} what="The settings" placeholder={<LoadingRows what="the settings" />}>
+    <AdminFrame title="Configuration" lead="Precedence: flags, environment, stead.env. Changes apply after a restart.">
+      <Loaded query={query} what="settings" placeholder={<LoadingRows what="settings" />}>
         {(settings) => <Settings settings={settings} />}
       </Loaded>
     </AdminFrame>
@@ -51,7 +48,7 @@ function Settings({ settings }: { settings: Setting[] }) {
       <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
         <SearchField
           label="Search settings"
-          placeholder="Name, value or what it does"
+          placeholder="Name, value or description"
           value={search}
           maxLength={100}
           shortcut="/"
@@ -59,17 +56,17 @@ function Settings({ settings }: { settings: Setting[] }) {
           className="min-w-56 flex-1 sm:max-w-md"
         />
         <Pills
-          label="Which"
+          label="Show"
           value={show}
           choices={[
             { value: undefined, label: 'All', count: settings.length },
-            { value: 'given', label: 'Set by you', count: given.length },
+            { value: 'given', label: 'Changed', count: given.length },
           ]}
           onChoose={(value) => change({ show: value })}
         />
       </div>
       {shown.length === 0 && (
-        <Empty>{search ? `No such setting has “${search}” in it.` : 'Every setting is as it comes.'}</Empty>
+        <Empty>{search ? `No settings match “${search}”.` : 'All settings have their default values.'}</Empty>
       )}
       {[...Map.groupBy(shown, ({ group }) => group)].map(([group, members]) => (
         <section key={group} className="grid grid-cols-1 gap-2">
@@ -119,7 +116,7 @@ function markCode(text: string): ReactNode[] {
 
 function Value({ value, isSecret }: { value: string | null; isSecret: boolean }) {
   if (value === null || value === '') return <span className="text-muted">{value === null ? '—' : 'empty'}</span>
-  return isSecret && value === '[set]' ? <span className="text-muted">set, and kept secret</span> : value
+  return isSecret && value === '[set]' ? <span className="text-muted">set (hidden)</span> : value
 }
 
 function isGiven({ source }: Setting): boolean {

@@ -20,14 +20,14 @@ export function AttentionList({ attention, isUsed }: { attention: Attention[]; i
     return (
       <p className="flex items-center gap-2.5 rounded-xl bg-accent-soft px-4 py-3.5 text-sm">
         <CircleCheck aria-hidden className="size-4 shrink-0 text-accent" />
-        Nothing needs you now.
+        All clear
       </p>
     )
   }
   return (
     <section aria-labelledby="attention" className="overflow-hidden rounded-xl border border-line bg-surface">
       <h2 id="attention" className="flex min-h-13 items-center px-4 font-semibold">
-        Needs you
+        Needs attention
       </h2>
       <ul className="divide-y divide-line border-t border-line">
         {attention.map((each) => (
@@ -48,7 +48,7 @@ function Line({ attention }: { attention: Attention }) {
       return (
         <Link to="/agents/$agentId/overview" params={{ agentId: attention.agentId }} className={lineClass}>
           <Words Icon={Bot} tone="bad" title={`${attention.name} is down`}>
-            {attention.reason ?? 'It gave no reason; its log may.'}
+            {attention.reason ?? 'No reason reported. Check the logs.'}
           </Words>
         </Link>
       )
@@ -60,7 +60,7 @@ function Line({ attention }: { attention: Attention }) {
             tone="bad"
             title={`${attention.more} more ${attention.more === 1 ? 'agent is' : 'agents are'} down`}
           >
-            All of them in the list
+            View agents
           </Words>
         </Link>
       )
@@ -70,26 +70,22 @@ function Line({ attention }: { attention: Attention }) {
           <Words
             Icon={ShieldQuestion}
             tone="warn"
-            title={
-              attention.waiting === 1
-                ? 'An agent waits for your approval'
-                : `${attention.waiting} approvals are waited for`
-            }
+            title={attention.waiting === 1 ? '1 approval is waiting' : `${attention.waiting} approvals are waiting`}
           >
-            It goes on as soon as you have decided.
+            The agent continues once you decide.
           </Words>
         </Link>
       )
     case 'payment-due':
       return (
         <Link to="/billing" className={lineClass}>
-          <Words Icon={CreditCard} tone="bad" title="A payment did not go through">
+          <Words Icon={CreditCard} tone="bad" title="Payment failed">
             {attention.graceEndsAt ? (
               <>
                 Your plan ends <Moment at={attention.graceEndsAt} as="distance" /> unless it is paid.
               </>
             ) : (
-              'Look at your card.'
+              'Check your card.'
             )}
           </Words>
         </Link>
@@ -97,8 +93,8 @@ function Line({ attention }: { attention: Attention }) {
     case 'own-key-failing':
       return (
         <Link to="/settings/keys" className={lineClass}>
-          <Words Icon={KeyRound} tone="bad" title={`Your key at ${attention.provider} fails`}>
-            {attention.reason ?? 'The last call with it was refused.'}
+          <Words Icon={KeyRound} tone="bad" title={`Your ${attention.provider} key is failing`}>
+            {attention.reason ?? 'The last call with this key was rejected.'}
           </Words>
         </Link>
       )
@@ -117,9 +113,9 @@ function Used({ attention }: { attention: UsedAttention }) {
         <Words
           Icon={Gauge}
           tone={toneOf(attention.percent)}
-          title={`${attention.percent} % of this month’s tokens are used`}
+          title={`${attention.percent}% of this month’s tokens used`}
         >
-          At 100 % your agents get no more answers from models until the month ends.
+          At 100%, model calls are rejected until the month ends.
         </Words>
       </Link>
     )
@@ -128,11 +124,11 @@ function Used({ attention }: { attention: UsedAttention }) {
       <Words
         Icon={KeyRound}
         tone={toneOf(attention.percent)}
-        title={`${attention.name} has used ${attention.percent < 100 ? `${attention.percent} % of its limit` : 'up its limit'}`}
+        title={`${attention.name} has ${attention.percent < 100 ? `used ${attention.percent}% of its limit` : 'reached its limit'}`}
       >
         {attention.percent < 100
-          ? 'At 100 % the key is refused until the month ends.'
-          : 'It is refused until the month ends.'}
+          ? 'At 100%, requests with this key are rejected until the month ends.'
+          : 'Requests with this key are rejected until the month ends.'}
       </Words>
     </Link>
   )

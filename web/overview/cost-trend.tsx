@@ -12,7 +12,7 @@ const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', 
 export function CostTrend({ days }: { days: Overview['cost'] }) {
   const [before, week] = [sumCost(days.slice(0, -WEEK)), sumCost(days.slice(-WEEK))]
   return (
-    <Panel title="Cost" actions={<MoreLink to="/cost">Where it goes</MoreLink>}>
+    <Panel title="Cost" actions={<MoreLink to="/cost">View breakdown</MoreLink>}>
       <div className="grid gap-4 px-4 pb-4">
         <dl className="grid grid-cols-2 gap-4">
           <div>
@@ -42,12 +42,15 @@ function sumCost(days: Overview['cost']): number | null {
 function Trend({ before, now }: { before: number; now: number }) {
   if (before === 0) return null
   const percent = Math.round(((now - before) / before) * 100)
-  if (percent === 0) return <span className="text-sm font-normal text-muted">as before</span>
+  if (percent === 0) return <span className="text-sm font-normal text-muted">no change</span>
   const Icon = percent > 0 ? TrendingUp : TrendingDown
   return (
-    <span className="inline-flex items-center gap-1 text-sm font-normal text-muted" title="Against the 7 days before">
+    <span
+      className="inline-flex items-center gap-1 text-sm font-normal text-muted"
+      title="Compared with the previous 7 days"
+    >
       <Icon aria-hidden className="size-3.5" />
-      {Math.abs(percent)} % {percent > 0 ? 'more' : 'less'}
+      {Math.abs(percent)}% {percent > 0 ? 'more' : 'less'}
     </span>
   )
 }
@@ -59,7 +62,7 @@ function Bars({ days }: { days: Overview['cost'] }) {
     <figure className="grid gap-1">
       <svg
         role="img"
-        aria-label={`Cost of each of the last ${days.length} days, ${formatCost(most)} at the most`}
+        aria-label={`Cost per day in the last ${days.length} days, at most ${formatCost(most)}`}
         viewBox={`0 0 ${days.length * 10 - 2} ${HEIGHT}`}
         preserveAspectRatio="none"
         className="h-14 w-full"

@@ -23,8 +23,8 @@ import { toPlainExcerpt } from './plain-excerpt.ts'
 export function OverviewPage() {
   const query = useQuery(overviewQuery)
   return (
-    <Page title="Overview" lead="What needs you, what it costs, and what was said.">
-      <Loaded query={query} what="The overview" placeholder={<Loading />}>
+    <Page title="Overview" lead="Alerts, spending and recent conversations">
+      <Loaded query={query} what="overview" placeholder={<Loading />}>
         {(overview) => (
           <>
             <AttentionList attention={overview.attention} isUsed={overview.steps.agent} />
@@ -49,7 +49,7 @@ function Agents({ agents }: Pick<Overview, 'agents'>) {
       {total === 0 ? (
         <div className="grid justify-items-start gap-3 px-4 pb-4">
           <p className="text-sm text-muted">
-            {needsPlan ? PLAN_NEEDED : 'You have none yet. One is ready to talk within seconds.'}
+            {needsPlan ? PLAN_NEEDED : 'No agents yet. A new agent is ready to chat within seconds.'}
           </p>
           {needsPlan ? (
             <PlanLink />
@@ -81,11 +81,9 @@ function Agents({ agents }: Pick<Overview, 'agents'>) {
 
 function Conversations({ conversations }: Pick<Overview, 'conversations'>) {
   return (
-    <Panel title="What was said last">
+    <Panel title="Recent conversations">
       {conversations.length === 0 ? (
-        <p className="px-4 pb-4 text-sm text-muted">
-          Nothing yet. What you and your agents say stands here, newest first.
-        </p>
+        <p className="px-4 pb-4 text-sm text-muted">No conversations yet</p>
       ) : (
         <ul className="divide-y divide-line border-t border-line">
           {conversations.map((conversation) => (
@@ -130,7 +128,7 @@ function ConversationRow({ conversation: { agentId, name, sender, excerpt, platf
 
 function Loading() {
   return (
-    <LoadingShapes what="the overview" className="grid gap-6">
+    <LoadingShapes what="overview" className="grid gap-6">
       <Skeleton className="h-20 rounded-xl" />
       <div className="grid gap-6 lg:grid-cols-2">
         <Skeleton className="h-44 rounded-xl" />

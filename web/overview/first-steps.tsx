@@ -30,7 +30,7 @@ export function FirstSteps({ steps }: Pick<Overview, 'steps'>) {
     <section aria-labelledby="first-steps" className="overflow-hidden rounded-xl border border-line bg-surface">
       <div className="flex min-h-13 items-center justify-between gap-3 px-4 py-2">
         <h2 id="first-steps" className="font-semibold">
-          First steps{' '}
+          Get started{' '}
           <span className="text-sm font-normal text-muted tabular-nums">
             {done} of {all.length}
           </span>
@@ -76,8 +76,8 @@ function StepLine({ step: { title, text, isDone, action }, isNext }: { step: Ste
 function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'], needsPlan: boolean): Step[] {
   const backUp: Step = {
     id: 'backup',
-    title: 'Make the first backup',
-    text: 'Run stead backup, or schedule automatic backups in Admin, Backups.',
+    title: 'Create a backup',
+    text: 'Run stead backup, or schedule automatic backups in Admin → Backups.',
     isDone: backup ?? false,
     action: <DocumentLink path="/docs/backups">How backups work</DocumentLink>,
   }
@@ -92,15 +92,15 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
     },
     {
       id: 'agent',
-      title: 'Create an agent',
-      text: needsPlan ? PLAN_NEEDED : 'It gets its own gateway, memory and files.',
+      title: 'Create agent',
+      text: needsPlan ? PLAN_NEEDED : 'Each agent has its own gateway, memory and files.',
       isDone: agent,
       action: needsPlan ? <PlanLink /> : <StepLink to="/agents/new">Create agent</StepLink>,
     },
     {
       id: 'hello',
-      title: 'Say hello',
-      text: 'Open your agent and send it a message. Each answer shows its cost.',
+      title: 'Send a message',
+      text: 'Open your agent and send a message. Each answer shows its cost.',
       isDone: hello,
       action: <StepLink to="/agents">Open your agents</StepLink>,
     },
@@ -109,7 +109,7 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
       title: 'Connect Telegram',
       text: 'Add a bot token in the agent’s settings to chat with it on your phone.',
       isDone: telegram,
-      action: <DocumentLink path="/docs/channels">How to get a bot</DocumentLink>,
+      action: <DocumentLink path="/docs/channels">How to create a bot</DocumentLink>,
     },
     ...(backup === null ? [] : [backUp]),
   ]

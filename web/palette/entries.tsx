@@ -30,15 +30,15 @@ export type Entry = {
 }
 
 const innerPages = [
-  { to: '/agents/new', label: 'Create an agent', also: ['new'] },
+  { to: '/agents/new', label: 'Create agent', also: ['new'] },
   { to: '/team/swarms', label: 'Swarms', also: ['team', 'task'] },
-  { to: '/team/map', label: 'Map of agents', also: ['mission control', 'graph'] },
+  { to: '/team/map', label: 'Agent map', also: ['mission control', 'graph'] },
   { to: '/team/inbox', label: 'Inbox', also: ['mail'] },
   { to: '/media/feeds', label: 'Feeds', also: ['data'] },
   { to: '/media/radio', label: 'Radio', also: ['stream', 'music'] },
   { to: '/media/video', label: 'Video', also: ['film'] },
   { to: '/settings/security', label: 'Security', also: ['password', 'sessions', 'two-factor'] },
-  { to: '/settings/notices', label: 'Notices', also: ['notifications', 'alerts'] },
+  { to: '/settings/notices', label: 'Notifications', also: ['notifications', 'alerts'] },
   { to: '/settings/keys', label: 'API keys', also: ['tokens'] },
   { to: '/settings/wallets', label: 'Wallets', also: ['crypto', 'payments'] },
   { to: '/settings/machines', label: 'Machines', also: ['installations'] },
@@ -49,13 +49,13 @@ const adminPages = [
   { to: '/admin/users', label: 'Users', also: ['accounts'] },
   { to: '/admin/invites', label: 'Invitations', also: ['sign up'] },
   { to: '/admin/plans', label: 'Plans', also: ['limits', 'quota', 'tokens'] },
-  { to: '/admin/agents', label: 'Agents of everybody', also: ['admin', 'stop'] },
-  { to: '/admin/health', label: 'Health of the server', also: ['mail', 'disk', 'status'] },
+  { to: '/admin/agents', label: 'All agents', also: ['admin', 'stop'] },
+  { to: '/admin/health', label: 'Server health', also: ['mail', 'disk', 'status'] },
   { to: '/admin/jobs', label: 'Jobs', also: ['queue', 'failed'] },
   { to: '/admin/dead-letters', label: 'Dead letters', also: ['failed'] },
   { to: '/admin/backups', label: 'Backups', also: ['restore'] },
-  { to: '/admin/settings', label: 'Settings in effect', also: ['configuration', 'environment'] },
-  { to: '/admin/logs', label: 'Logs of the server', also: ['errors', 'debug'] },
+  { to: '/admin/settings', label: 'Configuration', also: ['configuration', 'environment'] },
+  { to: '/admin/logs', label: 'Server logs', also: ['errors', 'debug'] },
   { to: '/admin/audit', label: 'Audit log', also: ['history'] },
   { to: '/admin/services', label: 'Services', also: ['providers', 'keys', 'mail', 'smtp'] },
 ] as const
@@ -63,7 +63,7 @@ const adminPages = [
 const themes: readonly { theme: Theme; label: string; Icon: LucideIcon }[] = [
   { theme: 'light', label: 'Light theme', Icon: Sun },
   { theme: 'dark', label: 'Dark theme', Icon: Moon },
-  { theme: 'system', label: 'Theme of the system', Icon: Monitor },
+  { theme: 'system', label: 'System theme', Icon: Monitor },
 ]
 
 /** What the palette offers on every page: where to go, and what to do. */

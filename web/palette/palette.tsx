@@ -36,7 +36,7 @@ export function Palette({ isAdmin, onClose, onShortcuts }: PaletteProps) {
         </div>
         <Command.List className="max-h-[min(24rem,60dvh)] overflow-y-auto overscroll-contain p-2">
           <Command.Empty className="px-2.5 py-8 text-center text-sm text-muted">
-            Nothing here is called that. Agents are found by their names, pages by their titles.
+            No results. Search for agents by name and pages by title.
           </Command.Empty>
           <AgentEntries words={words} onChoose={choose} />
           <Entries heading="Pages" entries={pages} onChoose={choose} />

@@ -6,7 +6,7 @@ test.each([
   ['API k', ['API keys', 'tokens'], 1],
   ['token', ['API keys', 'tokens'], 0.5],
   ['logs lovelace', ['Lovelace: logs'], 0.8],
-  ['lovel', ['Health of the server', 'mail', 'disk'], 0],
+  ['lovel', ['Server health', 'mail', 'disk'], 0],
   ['api wallet', ['API keys', 'tokens'], 0],
   ['', ['API keys'], 1],
 ])('rateEntry: %p for %p is %p', (typed, words, rating) => {

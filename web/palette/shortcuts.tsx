@@ -19,10 +19,10 @@ export function Shortcuts({ isAdmin, onClose }: { isAdmin: boolean; onClose: () 
         <KeyList
           title="Everywhere"
           lines={[
-            { keys: [controlKey, 'K'], does: 'Go anywhere, do anything' },
-            { keys: ['?'], does: 'This list' },
+            { keys: [controlKey, 'K'], does: 'Open the command palette' },
+            { keys: ['?'], does: 'Show keyboard shortcuts' },
             { keys: ['/'], does: 'Search on this page' },
-            { keys: ['Esc'], does: 'Close what lies over the page' },
+            { keys: ['Esc'], does: 'Close the dialog or menu' },
           ]}
         />
         <KeyList
@@ -30,8 +30,8 @@ export function Shortcuts({ isAdmin, onClose }: { isAdmin: boolean; onClose: () 
           lines={listKeyedPlaces(isAdmin).map(({ key, label }) => ({ keys: ['g', key], does: label }))}
         />
         <CheckField
-          label="Keys pressed alone do something"
-          hint="Turn this off if you dictate, or press keys by accident. It is kept on this device."
+          label="Enable single-key shortcuts"
+          hint="Turn off if you use dictation or press keys by accident. Saved on this device."
           checked={isOn}
           onChange={({ currentTarget: { checked } }) => {
             turnSingleKeys(checked)

@@ -35,10 +35,10 @@ const NewPlanFields = LimitFields.extend({ name: PlanDefinition.shape.name })
 
 const FIELDS = [
   { name: 'agents', label: 'Agents' },
-  { name: 'tokensPerMonth', label: 'Tokens a month' },
-  { name: 'usdPerMonth', label: 'Model spend a month (USD)' },
+  { name: 'tokensPerMonth', label: 'Tokens per month' },
+  { name: 'usdPerMonth', label: 'Model spend per month (USD)' },
   { name: 'skills', label: 'Skills' },
-  { name: 'messagesPerDay', label: 'Agent messages a day' },
+  { name: 'messagesPerDay', label: 'Agent messages per day' },
 ] as const
 
 /** Creates a plan, or changes the limits of `plan`. */
@@ -72,10 +72,10 @@ export function PlanEditor({ plan, onClose }: { plan?: AdminPlan; onClose: () =>
         autoComplete="off"
         autoFocus={plan !== undefined}
         defaultValue={plan?.models?.join(', ') ?? ''}
-        hint="Comma-separated ids, for example openai/gpt-4o-mini. Leave empty to allow every model."
+        hint="Comma-separated IDs, for example openai/gpt-4o-mini. Leave empty to allow all models."
         error={problem?.fields.models}
       />
-      <p className="text-sm text-muted">Leave a limit empty for no limit.</p>
+      <p className="text-sm text-muted">Leave a limit empty for unlimited.</p>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-3">
         {FIELDS.map(({ name, label }) => (
           <TextField

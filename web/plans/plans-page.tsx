@@ -15,8 +15,8 @@ import { deletePlan, plansQuery } from './plans-api.ts'
 export function PlansPage() {
   const query = useQuery(plansQuery)
   return (
-    <AdminFrame title="Plans" lead="What accounts may use. A change applies at once to every account with the plan.">
-      <Loaded query={query} what="The plans" placeholder={<LoadingRows what="the plans" />}>
+    <AdminFrame title="Plans" lead="Limits of each plan. Changes apply immediately to every account with the plan.">
+      <Loaded query={query} what="plans" placeholder={<LoadingRows what="plans" />}>
         {(list) => <Plans {...list} />}
       </Loaded>
     </AdminFrame>
@@ -84,10 +84,10 @@ function listLimits(plan: AdminPlan): string[] {
   return [
     plan.models === null ? 'All models' : plan.models.join(', '),
     limit(plan.agents, plan.agents === 1 ? 'agent' : 'agents'),
-    limit(plan.tokensPerMonth, 'tokens a month'),
-    ...(plan.usdPerMonth === null ? [] : [`$${plan.usdPerMonth} of models a month`]),
+    limit(plan.tokensPerMonth, 'tokens per month'),
+    ...(plan.usdPerMonth === null ? [] : [`$${plan.usdPerMonth} of models per month`]),
     limit(plan.skills, 'skills'),
-    limit(plan.messagesPerDay, 'agent messages a day'),
+    limit(plan.messagesPerDay, 'agent messages per day'),
     `${plan.storageGb} GB of storage`,
   ]
 }
@@ -98,7 +98,7 @@ function DeleteDialog({ name, onClose }: { name: string; onClose: () => void }) 
   return (
     <AskDialog
       title={`Delete the plan ${name}?`}
-      lead="A plan that PLANS_FILE defines gets the limits of the file again. Any other plan can be deleted once no account has it."
+      lead="Plans defined in PLANS_FILE are reset to the limits in the file. Other plans can be deleted once no account uses them."
       verb="Delete plan"
       isPending={deletion.isPending}
       error={deletion.error}

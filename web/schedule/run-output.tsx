@@ -8,11 +8,11 @@ import { Notice, Skeleton } from '../ui/notice.tsx'
 import { findReply, isUnderWay } from './schedule-api.ts'
 
 const words: Record<Run['status'], string> = {
-  queued: 'Waiting for its turn…',
-  running: 'The agent is at work…',
+  queued: 'Queued…',
+  running: 'Running…',
   succeeded: 'Done',
   failed: 'Failed',
-  skipped: 'Skipped: the run before it went on',
+  skipped: 'Skipped: the previous run was still running',
 }
 
 /** What came of a run: while it goes on as the agent says it, afterwards as it stands in the conversation. */
@@ -35,15 +35,17 @@ export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
       </p>
       {run.error && <p className="text-bad break-words">{run.error}</p>}
       {reply.error && (
-        <Notice tone="problem" title="What it said could not be loaded">
+        <Notice tone="problem" title="Could not load the reply">
           {messageFor(reply.error)}
         </Notice>
       )}
       {isOver && reply.isPending && run.messageId !== null && <Skeleton className="h-5 w-3/5" />}
       {text && <p className="max-h-80 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{text}</p>}
-      {isOver && run.messageId === null && !run.error && <p className="text-muted">Nothing was sent to the agent.</p>}
+      {isOver && run.messageId === null && !run.error && (
+        <p className="text-muted">No message was sent to the agent.</p>
+      )}
       {isOver && reply.data === null && run.messageId !== null && !run.error && (
-        <p className="text-muted">What it said stands further back in its conversation.</p>
+        <p className="text-muted">The reply is further back in the conversation.</p>
       )}
     </div>
   )

@@ -25,19 +25,19 @@ export function ScheduleField({ when, error, onChange }: ScheduleFieldProps) {
     <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
       <div className="grid content-start gap-3">
         <SelectField
-          label="When"
+          label="Schedule"
           value={sentence?.kind ?? 'cron'}
           onChange={({ target }) => {
             const start = Object.values(starts).find(({ kind }) => kind === target.value)
             if (start) change(start)
           }}
         >
-          <option value="minutes">Every few minutes</option>
-          <option value="hours">Every hour</option>
-          <option value="day">Every day</option>
-          <option value="week">On days of the week</option>
-          <option value="month">Once a month</option>
-          {!sentence && <option value="cron">As the expression says</option>}
+          <option value="minutes">Every N minutes</option>
+          <option value="hours">Hourly</option>
+          <option value="day">Daily</option>
+          <option value="week">Weekly</option>
+          <option value="month">Monthly</option>
+          {!sentence && <option value="cron">Custom cron expression</option>}
         </SelectField>
         {sentence && <SentenceFields sentence={sentence} onChange={change} />}
       </div>
@@ -75,7 +75,7 @@ function SentenceFields({ sentence, onChange }: SentenceFieldsProps) {
   if (sentence.kind === 'minutes') {
     return (
       <NumberLine
-        label="Minutes between"
+        label="Interval in minutes"
         value={sentence.every}
         least={1}
         most={59}
@@ -86,7 +86,7 @@ function SentenceFields({ sentence, onChange }: SentenceFieldsProps) {
   if (sentence.kind === 'hours') {
     return (
       <NumberLine
-        label="Minutes past the hour"
+        label="Minute of the hour"
         value={sentence.minute}
         least={0}
         most={59}
@@ -180,11 +180,11 @@ function NextRuns({ when }: { when: When }) {
   })
   return (
     <div className="rounded-lg bg-sunken px-4 py-3 text-sm sm:col-span-2">
-      <p className="font-medium">Next runs, on the clock of {when.timezone}</p>
+      <p className="font-medium">Next runs, in the time zone {when.timezone}</p>
       {problem ? (
         <p className="text-bad">{problem}</p>
       ) : runs.length === 0 ? (
-        <p className="text-muted">None: it never comes round.</p>
+        <p className="text-muted">None: this schedule never runs.</p>
       ) : (
         <ol aria-label="Next runs" className="flex flex-wrap gap-x-5 tabular-nums">
           {runs.map((run) => (
@@ -203,6 +203,6 @@ function readNextRuns({ cron, timezone }: When): { runs: Date[]; problem: string
     return { runs: listNextRuns(cron, timezone, SHOWN_RUNS, new Date()), problem: null }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    return { runs: [], problem: `This is no schedule: ${reason}` }
+    return { runs: [], problem: `Invalid schedule: ${reason}` }
   }
 }

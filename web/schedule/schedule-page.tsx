@@ -46,10 +46,10 @@ function Schedule({ agentId }: { agentId: string }) {
         )}
         <Loaded
           query={query}
-          what="The tasks"
+          what="tasks"
           problemClassName="px-4 pb-4"
           placeholder={
-            <LoadingShapes what="the tasks" className="grid gap-3 px-4 pb-4">
+            <LoadingShapes what="tasks" className="grid gap-3 px-4 pb-4">
               <Skeleton className="h-16" />
               <Skeleton className="h-16" />
             </LoadingShapes>
@@ -64,8 +64,7 @@ function Schedule({ agentId }: { agentId: string }) {
               </ul>
             ) : (
               <p className="border-t border-line px-4 py-6 text-muted sm:px-6">
-                It does nothing by the clock yet. A task sends the agent a message at its times, as if you had written
-                it.
+                No scheduled tasks yet. A task sends the agent a message on a schedule.
               </p>
             )
           }

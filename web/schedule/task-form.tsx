@@ -30,14 +30,14 @@ export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
     onSuccess: onDone,
     onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(agentId).queryKey }),
   })
-  const missing = 'Please fill in this field.'
+  const missing = 'This field is required.'
   const submit = (event: SyntheticEvent) => {
     event.preventDefault()
     setChecked(true)
     if (name.trim() && prompt.trim() && when.cron.trim() && !saving.isPending) saving.mutate()
   }
   return (
-    <form aria-label={task ? `Change ${task.name}` : 'New task'} onSubmit={submit} className="grid grid-cols-1 gap-4">
+    <form aria-label={task ? `Edit ${task.name}` : 'New task'} onSubmit={submit} className="grid grid-cols-1 gap-4">
       <TextField
         label="Name"
         value={name}
@@ -46,7 +46,7 @@ export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
         onChange={({ target }) => setName(target.value)}
       />
       <TextArea
-        label="What to tell the agent"
+        label="Message to the agent"
         value={prompt}
         maxLength={20_000}
         error={isChecked && !prompt.trim() ? missing : undefined}
@@ -54,7 +54,7 @@ export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
       />
       <ScheduleField when={when} error={isChecked && !when.cron.trim() ? missing : undefined} onChange={setWhen} />
       {saving.error && (
-        <Notice tone="problem" title="It was not saved">
+        <Notice tone="problem" title="Could not save the task">
           {messageFor(saving.error)}
         </Notice>
       )}

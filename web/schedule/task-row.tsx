@@ -45,7 +45,7 @@ export function TaskRow({ task }: { task: Task }) {
         <div className="grid min-w-48 flex-1 gap-0.5">
           <h3 className="flex flex-wrap items-center gap-2 font-medium">
             <span className="break-words">{task.name}</span>
-            {!task.enabled && <Badge>Off</Badge>}
+            {!task.enabled && <Badge>Disabled</Badge>}
           </h3>
           <p className="text-sm text-muted">
             Runs {describeSchedule(task.cronSchedule)} ({task.timezone})
@@ -66,9 +66,9 @@ export function TaskRow({ task }: { task: Task }) {
             Run now
           </Button>
           <Button isPending={switching.isPending} onClick={() => switching.mutate()}>
-            {task.enabled ? 'Switch off' : 'Switch on'}
+            {task.enabled ? 'Disable' : 'Enable'}
           </Button>
-          <IconButton label={`Change ${task.name}`} onClick={() => setChanging(true)}>
+          <IconButton label={`Edit ${task.name}`} onClick={() => setChanging(true)}>
             <Pencil aria-hidden className="size-4" />
           </IconButton>
           <IconButton label={`Delete ${task.name}`} onClick={() => setAsking(true)}>
@@ -78,7 +78,7 @@ export function TaskRow({ task }: { task: Task }) {
       </div>
       <p className="line-clamp-2 text-sm break-words">{task.prompt}</p>
       {problem && <Notice tone="problem">{messageFor(problem)}</Notice>}
-      {runs.error && !runs.data && <LoadProblem what="Its runs" error={runs.error} onRetry={runs.refetch} />}
+      {runs.error && !runs.data && <LoadProblem what="runs" error={runs.error} onRetry={runs.refetch} />}
       {runs.data && runs.data.length > 0 && (
         <RunSquares name={task.name} runs={runs.data} shownId={shownId} onShow={setShownId} />
       )}
@@ -97,7 +97,7 @@ function DeleteQuestion({ task, onClose }: { task: Task; onClose: () => void }) 
   return (
     <AskDialog
       title={`Delete ${task.name}?`}
-      lead="It does not run any more, and its history goes with it. What the agent said stays in its conversation."
+      lead="The task no longer runs and its run history is deleted. Messages stay in the conversation."
       verb="Delete task"
       isPending={removal.isPending}
       error={removal.error}
@@ -110,7 +110,7 @@ function DeleteQuestion({ task, onClose }: { task: Task; onClose: () => void }) 
 
 const looks: Record<Run['status'], { className: string; word: string }> = {
   queued: { className: 'border-2 border-edge', word: 'waits' },
-  running: { className: 'border-2 border-accent animate-breathe', word: 'goes on' },
+  running: { className: 'border-2 border-accent animate-breathe', word: 'running' },
   succeeded: { className: 'bg-accent', word: 'succeeded' },
   failed: { className: 'bg-bad', word: 'failed' },
   skipped: { className: 'border-2 border-dashed border-edge', word: 'skipped' },

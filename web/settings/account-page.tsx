@@ -14,7 +14,7 @@ import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 /** `/settings/account`: plan and credits, invitations, what is stored, and the way out. */
 export function AccountPage() {
   return (
-    <SettingsFrame title="Account" lead="Your plan, your data, and leaving.">
+    <SettingsFrame title="Account" lead="Plan, data export and account deletion">
       <WithSettings>
         {(settings) => (
           <>
@@ -51,22 +51,22 @@ function ReferralSection() {
   const query = useQuery(referralsQuery)
   return (
     <Section
-      title="Bring somebody"
-      lead="You and each person who signs up with your link get credits once they confirm their email address or make a payment, for up to ten people a month."
+      title="Refer a friend"
+      lead="You and each person who signs up with your link get credits once they confirm their email or make a payment, for up to ten people per month."
     >
-      <Loaded query={query} what="Your link" placeholder={<Skeleton className="h-9 max-w-md" />}>
+      <Loaded query={query} what="referral link" placeholder={<Skeleton className="h-9 max-w-md" />}>
         {(data) => (
           <>
             <div className="flex flex-wrap items-center gap-2">
               <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
                 {signupAddress(data.code)}
               </code>
-              <CopyButton text={signupAddress(data.code)} what="your link" />
+              <CopyButton text={signupAddress(data.code)} what="referral link" />
             </div>
             <p className="text-sm text-muted">
               {data.referred === 0
-                ? 'Nobody has used it yet.'
-                : `${data.referred} signed up with it, which brought you ${data.credits} credits.`}
+                ? 'No sign-ups yet'
+                : `${data.referred} signed up; you earned ${data.credits} credits.`}
             </p>
           </>
         )}
@@ -79,7 +79,7 @@ function ExportSection() {
   return (
     <Section
       title="Your data"
-      lead="One JSON file with everything the server holds about you. No passwords, no keys: it keeps none in the clear."
+      lead="A JSON file with all data stored about you. Passwords and keys are not included, because they are never stored in plain text."
     >
       <a href={EXPORT_PATH} download className={`${buttonClass('plain')} justify-self-start`}>
         <Download aria-hidden className="size-4" />

@@ -15,15 +15,15 @@ export function DeleteAccountSection({ settings }: { settings: Settings }) {
   const [isAsking, setAsking] = useState(false)
   return (
     <Section
-      title="Delete the account"
+      title="Delete account"
       tone="danger"
-      lead="Your agents with their files, your keys, conversations and settings are removed for good. Nobody can bring them back."
+      lead="Permanently deletes your agents and their files, your API keys, conversations and settings. This cannot be undone."
     >
       {isAsking ? (
         <DeleteForm settings={settings} onCancel={() => setAsking(false)} />
       ) : (
         <Button className="justify-self-start text-bad" onClick={() => setAsking(true)}>
-          Delete my account
+          Delete account
         </Button>
       )}
     </Section>
@@ -35,7 +35,7 @@ function DeleteForm({ settings, onCancel }: { settings: Settings; onCancel: () =
     ...DeleteAccountRequest.shape,
     confirm: DeleteAccountRequest.shape.confirm.refine(
       (email) => email === settings.email,
-      'This is not your address.',
+      'Enter the email of your account.',
     ),
   })
   const { formRef, problem, isPending, onSubmit } = useForm<DeleteAccountRequest>(
@@ -69,7 +69,7 @@ function DeleteForm({ settings, onCancel }: { settings: Settings; onCancel: () =
       )}
       <div className="flex flex-wrap gap-2">
         <Button type="submit" look="danger" isPending={isPending}>
-          Delete my account for good
+          Permanently delete account
         </Button>
         <Button look="ghost" onClick={onCancel}>
           Cancel

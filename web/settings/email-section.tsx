@@ -19,7 +19,7 @@ const EmailForm = z.object({
 /** The address of the account: what it is, whether it was proved, and how it changes. */
 export function EmailSection({ settings }: { settings: Settings }) {
   return (
-    <Section title="Email" lead={`${settings.hasPassword ? 'You sign in as' : 'Your address is'} ${settings.email}.`}>
+    <Section title="Email" lead={`${settings.hasPassword ? 'You sign in as' : 'Your email is'} ${settings.email}.`}>
       {settings.pendingEmail ? (
         <PendingEmail email={settings.email} pendingEmail={settings.pendingEmail} />
       ) : (
@@ -44,9 +44,7 @@ function EmailChange({ settings }: { settings: Settings }) {
   return (
     <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
       <FormNotice problem={problem} />
-      {isDone && !settings.pendingEmail && (
-        <Notice tone="good">Your account now has the address {settings.email}.</Notice>
-      )}
+      {isDone && !settings.pendingEmail && <Notice tone="good">Your email address is now {settings.email}.</Notice>}
       <TextField label="New email" name="email" type="email" autoComplete="email" error={problem?.fields.email} />
       {settings.hasPassword && (
         <PasswordField
@@ -67,11 +65,11 @@ function PendingEmail({ email, pendingEmail }: { email: string; pendingEmail: st
   const client = useQueryClient()
   const recall = useMutation({ mutationFn: () => updateSettings(client, { email }) })
   return (
-    <Notice tone="note" title={`Waiting for ${pendingEmail}`}>
-      <p>Follow the link that was mailed there. Until then you sign in as {email}.</p>
+    <Notice tone="note" title={`Confirm ${pendingEmail}`}>
+      <p>Open the link we sent to that address. Until then you sign in as {email}.</p>
       {recall.isError && <p className="text-bad">{messageFor(recall.error)}</p>}
       <Button className="justify-self-start" isPending={recall.isPending} onClick={() => recall.mutate()}>
-        Keep the present one
+        Cancel change
       </Button>
     </Notice>
   )
@@ -83,19 +81,19 @@ function Unverified() {
   // Where no link arrives nobody can confirm anything.
   if (links === undefined || links === 'nowhere') return null
   return (
-    <Notice tone="warning" title="This address is not confirmed">
+    <Notice tone="warning" title="Email not confirmed">
       {sending.isSuccess ? (
         <p>{sending.data.message}</p>
       ) : (
         <>
           <p>
             {links === 'by-mail'
-              ? 'A link in a mail confirms it.'
-              : 'This server sends no mail: the link that confirms it goes to its log, for whoever runs it.'}
+              ? 'We email you a confirmation link.'
+              : 'This server sends no email. The confirmation link is written to the server log for the administrator.'}
           </p>
           {sending.isError && <p className="text-bad">{messageFor(sending.error)}</p>}
           <Button className="justify-self-start" isPending={sending.isPending} onClick={() => sending.mutate()}>
-            {links === 'by-mail' ? 'Send the link' : 'Make a link'}
+            {links === 'by-mail' ? 'Send link' : 'Create link'}
           </Button>
         </>
       )}

@@ -20,8 +20,8 @@ function SignInAgain({ message }: { message: string }) {
     onSettled: () => window.location.assign(`/login?redirect=${encodeURIComponent(href)}`),
   })
   return (
-    <Notice tone="warning" role="alert" title="Please sign in again">
-      <p>{message} You come back to this page afterwards.</p>
+    <Notice tone="warning" role="alert" title="Sign in again">
+      <p>{message} You will return to this page.</p>
       <Button className="justify-self-start" isPending={leaving.isPending} onClick={() => leaving.mutate()}>
         Sign in again
       </Button>
@@ -36,7 +36,7 @@ function isSessionTooOld(cause: unknown): boolean {
 
 function messageOf({ cause }: FormProblem): string {
   return hasCode(cause, 'FRESH_SESSION_REQUIRED')
-    ? 'This needs a sign-in from the last few minutes.'
+    ? 'Confirm your identity to continue: this action requires a recent sign-in.'
     : 'Your session has ended.'
 }
 

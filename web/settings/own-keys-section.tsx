@@ -26,10 +26,10 @@ export function OwnKeysSection() {
   const query = useQuery(billingQuery)
   return (
     <Section
-      title="Own provider keys"
-      lead="Your agents and keys then use your account there. It is logged here, and counts against no quota of your plan."
+      title="Provider keys"
+      lead="Use your own provider account. Usage is recorded here but does not count toward your plan’s quotas."
     >
-      <Loaded query={query} what="Your provider keys" placeholder={<Skeleton className="h-24" />}>
+      <Loaded query={query} what="provider keys" placeholder={<Skeleton className="h-24" />}>
         {(data) => (
           <>
             {data.byokProviders.length > 0 && <Enabled providers={data.byokProviders} />}
@@ -50,11 +50,11 @@ function Enabled({ providers }: { providers: string[] }) {
   return (
     <div className="grid gap-3">
       <p className="text-sm">
-        In use: <span className="font-medium">{providers.map(nameOf).join(', ')}</span>
+        Active: <span className="font-medium">{providers.map(nameOf).join(', ')}</span>
       </p>
       {removal.isError && <Notice tone="problem">{messageFor(removal.error)}</Notice>}
       <Button className="justify-self-start" isPending={removal.isPending} onClick={() => removal.mutate()}>
-        Remove all and use the platform’s
+        Remove all
       </Button>
     </div>
   )
@@ -74,7 +74,7 @@ export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
     () => 'apiKey',
   )
   return (
-    <SectionForm form={form} action="Use this key" look="primary">
+    <SectionForm form={form} action="Save key" look="primary">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <SelectField label="Provider" name="provider">
           {PROVIDERS.map(({ id, name }) => (

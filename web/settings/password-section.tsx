@@ -43,13 +43,13 @@ export function PasswordSection({ settings }: { settings: Settings }) {
       title="Password"
       lead={
         settings.hasPassword
-          ? 'A change signs out every other browser.'
-          : 'This account has none yet. With one you can also sign in with your email.'
+          ? 'Changing the password ends all other sessions.'
+          : 'This account has no password yet. Set one to sign in with your email.'
       }
     >
       <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
         <FormNotice problem={problem} />
-        {isDone && <Notice tone="good">Your password is changed. Other browsers are signed out.</Notice>}
+        {isDone && <Notice tone="good">Password changed. All other sessions are signed out.</Notice>}
         {/* Password managers store the new password under this name. */}
         <input type="text" name="username" autoComplete="username" value={settings.email} readOnly hidden />
         {settings.hasPassword && (
@@ -64,14 +64,14 @@ export function PasswordSection({ settings }: { settings: Settings }) {
           label="New password"
           name="newPassword"
           autoComplete="new-password"
-          hint="At least 8 characters. A sentence works well."
+          hint="At least 8 characters."
           error={problem?.fields.newPassword}
         />
         {keys > 0 && (
           <CheckField
-            label={keys === 1 ? 'End my API key as well' : `End my ${keys} API keys as well`}
+            label={keys === 1 ? 'Revoke my API key' : `Revoke my ${keys} API keys`}
             name="endKeys"
-            hint="When somebody else may know the password, he may have made or read them. What uses them is refused."
+            hint="Recommended if someone else may know the password. Requests with revoked keys are rejected."
           />
         )}
         <Button type="submit" className="justify-self-start" isPending={isPending}>

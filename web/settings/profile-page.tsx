@@ -19,7 +19,7 @@ const NameForm = z.object({ name: z.string().trim().min(1).max(100, 'Name must b
 /** `/settings`: name, e-mail address, time zone and storage of the account. */
 export function ProfilePage() {
   return (
-    <SettingsFrame title="Profile" lead="Who you are on this server.">
+    <SettingsFrame title="Profile" lead="Your name and email on this server">
       <WithSettings>
         {(settings) => (
           <>
@@ -45,14 +45,14 @@ function NameSection({ settings }: { settings: Settings }) {
     <Section title="Name">
       <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
         <FormNotice problem={problem} />
-        {isDone && <Notice tone="good">Your name is saved.</Notice>}
+        {isDone && <Notice tone="good">Name saved.</Notice>}
         <TextField
           label="Name"
           name="name"
           autoComplete="name"
           maxLength={100}
           defaultValue={settings.name}
-          hint="Shown in your account only."
+          hint="Only you can see it."
           error={problem?.fields.name}
         />
         <Button type="submit" className="justify-self-start" isPending={isPending}>

@@ -9,8 +9,8 @@ export function RecoveryCodeList({ codes, email, onDone }: { codes: string[]; em
   useEffect(() => listRef.current?.focus(), [])
   return (
     <>
-      <Notice tone="warning" title="Keep these recovery codes">
-        Each signs you in once when your phone is not at hand. They are not shown again.
+      <Notice tone="warning" title="Save your recovery codes">
+        Each code signs you in once if you lose your phone. They are not shown again.
       </Notice>
       <ul
         ref={listRef}
@@ -23,7 +23,7 @@ export function RecoveryCodeList({ codes, email, onDone }: { codes: string[]; em
         ))}
       </ul>
       <div className="flex flex-wrap gap-2">
-        <CopyButton text={codes.join('\n')} what="the recovery codes" />
+        <CopyButton text={codes.join('\n')} what="recovery codes" />
         <Button onClick={() => download(`Recovery codes for ${email}\n\n${codes.join('\n')}\n`)}>Download</Button>
         <Button look="primary" onClick={onDone}>
           I have saved them

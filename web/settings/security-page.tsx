@@ -6,7 +6,7 @@ import { TwoFactorSection } from './two-factor-section.tsx'
 /** `/settings/security`: password, two-factor sign-in, and where the account is signed in. */
 export function SecurityPage() {
   return (
-    <SettingsFrame title="Security" lead="How you sign in, and where you are signed in.">
+    <SettingsFrame title="Security" lead="Password, two-factor authentication and active sessions">
       <WithSettings>
         {(settings) => (
           <>

@@ -18,22 +18,22 @@ export function SessionsSection() {
   const hasOthers = query.data?.some(({ current }) => !current) ?? false
   return (
     <Section
-      title="Signed-in browsers"
-      lead="Sign out what you do not know, then change your password."
+      title="Sessions"
+      lead="If you do not recognize a session, end it and change your password."
       actions={hasOthers && <EndOthers />}
     >
       <Loaded
         query={query}
-        what="Your signed-in browsers"
+        what="sessions"
         placeholder={
-          <LoadingShapes what="your signed-in browsers" className="grid gap-3">
+          <LoadingShapes what="sessions" className="grid gap-3">
             <Skeleton className="h-10" />
             <Skeleton className="h-10" />
           </LoadingShapes>
         }
       >
         {(sessions) => (
-          <ul aria-label="Signed-in browsers" className="-my-3 divide-y divide-line">
+          <ul aria-label="Sessions" className="-my-3 divide-y divide-line">
             {sessions.map((session) => (
               <SessionRow key={session.id} session={session} />
             ))}
@@ -61,7 +61,7 @@ function SessionRow({ session }: { session: SessionList['sessions'][number] }) {
           <p className="flex flex-wrap gap-x-3 text-sm text-muted">
             {session.address && <span className="break-all">{session.address}</span>}
             <span>
-              Used <Moment at={session.lastSeen} as="distance" />
+              Last used <Moment at={session.lastSeen} as="distance" />
             </span>
             <span>
               Signed in <Moment at={session.createdAt} />
@@ -87,8 +87,8 @@ function EndOthers() {
       <Button onClick={() => setAsking(true)}>Sign out all others</Button>
       {isAsking && (
         <AskDialog
-          title="Sign out every other browser?"
-          lead="Only this one stays signed in."
+          title="Sign out all other sessions?"
+          lead="Only this session stays signed in."
           verb="Sign out all others"
           isPending={ending.isPending}
           error={ending.error}

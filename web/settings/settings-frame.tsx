@@ -10,7 +10,7 @@ import { settingsQuery } from './settings-api.ts'
 const places = [
   { to: '/settings', label: 'Profile' },
   { to: '/settings/security', label: 'Security' },
-  { to: '/settings/notices', label: 'Notices' },
+  { to: '/settings/notices', label: 'Notifications' },
   { to: '/settings/keys', label: 'API keys' },
   { to: '/settings/wallets', label: 'Wallets' },
   { to: '/settings/machines', label: 'Machines' },
@@ -37,9 +37,9 @@ export function WithSettings({ children }: { children: (settings: Settings) => R
   return (
     <Loaded
       query={query}
-      what="Your settings"
+      what="settings"
       placeholder={
-        <LoadingShapes what="your settings" className="grid gap-6">
+        <LoadingShapes what="settings" className="grid gap-6">
           <Skeleton className="h-44 rounded-xl" />
           <Skeleton className="h-44 rounded-xl" />
         </LoadingShapes>

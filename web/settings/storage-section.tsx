@@ -8,7 +8,7 @@ export function StorageSection({ storage: { used, limit } }: { storage: Settings
   const percent = limit === 0 ? 100 : Math.min(100, (used / limit) * 100)
   const tone = percent >= 100 ? 'bg-bad' : percent >= 80 ? 'bg-warn' : 'bg-accent'
   return (
-    <Section title="Storage" lead="Messages, memory, mail and files of all your agents together.">
+    <Section title="Storage" lead="Messages, memory, email and files of all your agents">
       <div className="grid max-w-md gap-2">
         <p className="text-sm">
           <span className="font-medium tabular-nums">{formatBytes(used)}</span> of {formatBytes(limit)} used
@@ -19,8 +19,8 @@ export function StorageSection({ storage: { used, limit } }: { storage: Settings
         </div>
         {percent >= 80 && (
           <p className="text-sm text-muted">
-            When it is full nothing new is stored until you delete something or choose a larger plan. Replies that are
-            under way are kept.
+            When storage is full, nothing new is saved until you delete data or upgrade your plan. Replies in progress
+            are kept.
           </p>
         )}
       </div>

@@ -22,7 +22,7 @@ export function TimeZoneSection({ settings }: { settings: Settings }) {
   )
   const current = settings.timeZone ?? ownZone()
   return (
-    <Section title="Time zone" lead="Agents use it when you say “tomorrow at nine”, and new schedules start with it.">
+    <Section title="Time zone" lead="Used for phrases such as “tomorrow at nine” and as the default for new schedules.">
       <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
         <FormNotice problem={problem} />
         {isDone && <Notice tone="good">Time zone saved.</Notice>}

@@ -17,9 +17,9 @@ export function RecoveryCodesForm(on: { onRenewed: (codes: string[]) => void; on
   return (
     <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
       <FormNotice problem={problem} />
-      <p className="text-sm text-muted">New codes replace the old ones, which no longer work.</p>
+      <p className="text-sm text-muted">New codes replace the old ones.</p>
       <CodeField label="Code" error={problem?.fields.code} />
-      <FormButtons verb="Make new codes" isPending={isPending} onCancel={on.onCancel} />
+      <FormButtons verb="Create new codes" isPending={isPending} onCancel={on.onCancel} />
     </form>
   )
 }
@@ -46,7 +46,7 @@ export function TurnOffForm({ settings, ...on }: { settings: Settings; onDone: (
         />
       )}
       <CodeField label="Code" error={problem?.fields.code} />
-      <FormButtons verb="Turn off two-factor sign-in" isPending={isPending} onCancel={on.onCancel} />
+      <FormButtons verb="Turn off two-factor authentication" isPending={isPending} onCancel={on.onCancel} />
     </form>
   )
 }

@@ -25,8 +25,8 @@ export function TwoFactorSection({ settings }: { settings: Settings }) {
   const showCodes = (codes: string[]) => settle({ name: 'codes', codes })
   return (
     <Section
-      title="Two-factor sign-in"
-      lead="Besides the password, a code from an authenticator app on your phone."
+      title="Two-factor authentication"
+      lead="Requires a code from an authenticator app in addition to your password."
       badge={settings.twoFactorEnabled ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>}
     >
       {step.name === 'codes' ? (
@@ -41,7 +41,7 @@ export function TwoFactorSection({ settings }: { settings: Settings }) {
         <OnActions onRenew={() => setStep({ name: 'renew' })} onTurnOff={() => setStep({ name: 'turn-off' })} />
       ) : (
         <Button className="justify-self-start" onClick={() => setStep({ name: 'set-up' })}>
-          Set up two-factor sign-in
+          Set up two-factor authentication
         </Button>
       )}
     </Section>
@@ -53,11 +53,11 @@ function OnActions({ onRenew, onTurnOff }: { onRenew: () => void; onTurnOff: () 
   return (
     <>
       {left !== undefined && left < 4 && (
-        <Notice tone="warning" title={left === 0 ? 'No recovery codes are left' : `${left} recovery codes are left`}>
-          Make new ones, so that a lost phone does not lock you out.
+        <Notice tone="warning" title={left === 0 ? 'No recovery codes left' : `${left} recovery codes left`}>
+          Create new ones to avoid being locked out if you lose your phone.
         </Notice>
       )}
-      {left !== undefined && left >= 4 && <p className="text-sm text-muted">{left} recovery codes are left.</p>}
+      {left !== undefined && left >= 4 && <p className="text-sm text-muted">{left} recovery codes left.</p>}
       <div className="flex flex-wrap gap-2">
         <Button onClick={onRenew}>New recovery codes</Button>
         <Button onClick={onTurnOff}>Turn off</Button>

@@ -66,18 +66,18 @@ function EnableForm({ setup, onEnabled, onCancel }: EnableProps) {
       <FormNotice problem={problem} />
       <div className="grid grid-cols-1 gap-3">
         <p className="text-sm font-medium">1. Scan this with your authenticator app</p>
-        <QrPicture text={setup.uri} label="QR code of the key" />
-        <p className="text-sm text-muted">Or type the key; on the phone itself, open it in the app.</p>
+        <QrPicture text={setup.uri} label="QR code" />
+        <p className="text-sm text-muted">Or enter the key manually. On your phone, open it in the app.</p>
         <div className="flex flex-wrap items-center gap-2">
           <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem]">{inFours(setup.secret)}</code>
-          <CopyButton text={setup.secret} what="the key" />
+          <CopyButton text={setup.secret} what="key" />
           <a href={setup.uri} className={buttonClass('plain')}>
-            Open in an app
+            Open in app
           </a>
         </div>
       </div>
       <div className="grid max-w-md grid-cols-1 gap-3">
-        <CodeField label="2. The code it shows" isSixDigits error={problem?.fields.code} />
+        <CodeField label="2. Enter the code from the app" isSixDigits error={problem?.fields.code} />
       </div>
       <FormButtons verb="Turn on" isPending={isPending} onCancel={onCancel} />
     </form>

@@ -24,7 +24,7 @@ export function AsksBeforeLeaving({ className, children }: { className: string; 
   // A form that was closed is given up already.
   const isUnsaved = () => [...typedIn.current].some((form) => form.isConnected)
   useBlocker({
-    shouldBlockFn: () => isUnsaved() && !window.confirm('Leave without saving your changes?'),
+    shouldBlockFn: () => isUnsaved() && !window.confirm('Discard unsaved changes?'),
     enableBeforeUnload: isUnsaved,
   })
   return (

@@ -20,9 +20,9 @@ export function Failure({ error, reset }: ErrorComponentProps) {
   }
   return (
     <section className={frameClass}>
-      <Apology title="This page could not be shown" text={messageFor(error)} />
+      <Apology title="This page could not be displayed" text={messageFor(error)} />
       <Button look="primary" onClick={() => void retry()}>
-        Try again
+        Retry
       </Button>
     </section>
   )
@@ -36,7 +36,7 @@ export function NotFound() {
     const page = (
       <Page title={nowhere.title} lead={nowhere.text}>
         <Link to="/" className={`${buttonClass('primary')} justify-self-start`}>
-          Back to start
+          Go home
         </Link>
       </Page>
     )
@@ -45,7 +45,7 @@ export function NotFound() {
   return data || error ? <LostStranger /> : <Pending />
 }
 
-const nowhere = { title: 'There is nothing here', text: 'The address may be mistyped, or what it named is gone.' }
+const nowhere = { title: 'Page not found', text: 'The URL is wrong or the page was removed.' }
 
 function LostStranger() {
   usePageTitle('Not found')
@@ -53,7 +53,7 @@ function LostStranger() {
     <main className={frameClass}>
       <Apology {...nowhere} />
       <Link to="/" className={buttonClass('primary')}>
-        Back to start
+        Go home
       </Link>
     </main>
   )

@@ -12,7 +12,7 @@ export function LostBanner() {
       {isLost && (
         <>
           <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />
-          The connection is lost. Reconnecting…
+          Connection lost. Reconnecting…
         </>
       )}
     </p>

@@ -35,7 +35,7 @@ export const places = [
 export const quietPlaces = [
   { to: '/models', label: 'Models', Icon: Boxes, key: 'l', startsGroup: true },
   { to: '/approvals', label: 'Approvals', Icon: ShieldCheck, key: 'p' },
-  { to: '/team', label: 'Teamwork', Icon: Waypoints, key: 't' },
+  { to: '/team', label: 'Swarms', Icon: Waypoints, key: 't' },
   { to: '/skills', label: 'Skills', Icon: GraduationCap, key: 'k' },
   { to: '/events', label: 'Events', Icon: CalendarDays, key: 'e' },
   { to: '/media', label: 'Media', Icon: Radio, key: 'd' },

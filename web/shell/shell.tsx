@@ -39,7 +39,7 @@ export function Shell({ children }: { children?: ReactNode }) {
         Skip to content
       </a>
       <header className="sticky top-0 z-20 flex items-center gap-1 border-b border-line bg-ground px-3 py-2 sm:px-6 md:h-dvh md:w-56 md:shrink-0 md:flex-col md:items-stretch md:gap-6 md:border-r md:border-b-0 md:px-3 md:py-5">
-        <Link to="/" aria-label="Stead, start page" className="rounded-md p-1 max-sm:[&_span_span]:sr-only md:px-2">
+        <Link to="/" aria-label="Stead home" className="rounded-md p-1 max-sm:[&_span_span]:sr-only md:px-2">
           <Brand />
         </Link>
         <div className="grid max-md:order-2">

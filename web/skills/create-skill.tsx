@@ -37,7 +37,7 @@ export function CreateSkill() {
       }}
     >
       <label className="grid grid-cols-1 gap-1.5 text-sm font-medium">
-        SKILL.md from this machine
+        Upload SKILL.md
         <input
           type="file"
           accept=".md,text/markdown"
@@ -46,7 +46,7 @@ export function CreateSkill() {
         />
       </label>
       <TextArea
-        label="Or its text"
+        label="Or paste the text"
         value={text}
         placeholder={EXAMPLE}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
@@ -58,15 +58,13 @@ export function CreateSkill() {
         isPending={creation.isPending}
         disabled={text.trim() === ''}
       >
-        Keep skill
+        Add skill
       </Button>
-      {text.trim() === '' && !creation.data && (
-        <p className="text-sm text-muted">There is nothing to keep until you choose a file or type its text.</p>
-      )}
+      {text.trim() === '' && !creation.data && <p className="text-sm text-muted">Select a file or enter text.</p>}
       {creation.error !== null && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
       {creation.data && (
         <Notice tone="good">
-          {creation.data.skill.name} is kept, version {creation.data.skill.version}.
+          {creation.data.skill.name} added, version {creation.data.skill.version}.
         </Notice>
       )}
     </form>

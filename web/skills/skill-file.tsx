@@ -9,7 +9,7 @@ import { deleteSkill, marketplaceQuery, skillQuery } from './skills-api.ts'
 export function SkillFile({ name }: { name: string }) {
   const query = useQuery(skillQuery(name))
   return (
-    <Loaded query={query} what="The skill" placeholder={<Skeleton className="h-24" />}>
+    <Loaded query={query} what="skill" placeholder={<Skeleton className="h-24" />}>
       {(skill) => (
         <pre className="wrap-anywhere rounded-md bg-sunken p-3 text-[0.8125rem] whitespace-pre-wrap">
           {skill.content}
@@ -29,7 +29,7 @@ export function DeleteSkillDialog({ skill, onClose }: { skill: Skill; onClose: (
   return (
     <AskDialog
       title={`Delete ${skill.name}?`}
-      lead="Every agent of yours forgets it. Its SKILL.md is kept nowhere else."
+      lead="Removes the skill from all your agents and permanently deletes its SKILL.md."
       verb="Delete skill"
       isPending={removal.isPending}
       error={removal.error}

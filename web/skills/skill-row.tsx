@@ -37,11 +37,11 @@ export function SkillRow({ skill, agents, installed }: SkillRowProps) {
       </div>
       <Agents skill={skill} agents={agents} installed={installed} />
       <div className="flex flex-wrap gap-2">
-        <Button aria-expanded={open === 'use'} aria-label={`Use ${skill.name}`} onClick={() => toggle('use')}>
-          Use
+        <Button aria-expanded={open === 'use'} aria-label={`Try ${skill.name}`} onClick={() => toggle('use')}>
+          Try
         </Button>
-        <Button aria-expanded={open === 'file'} aria-label={`Read ${skill.name}`} onClick={() => toggle('file')}>
-          Read
+        <Button aria-expanded={open === 'file'} aria-label={`View ${skill.name}`} onClick={() => toggle('file')}>
+          View
         </Button>
         {skill.source === 'own' && (
           <Button aria-label={`Delete ${skill.name}`} onClick={() => toggle('delete')}>
@@ -99,7 +99,7 @@ function Agents({ skill, agents, installed }: SkillRowProps) {
             disabled={change.isPending}
             onChange={({ currentTarget: { value } }) => value && change.mutate(() => installSkill(pair(value)))}
           >
-            <option value="">Choose an agent</option>
+            <option value="">Select an agent</option>
             {others.map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}

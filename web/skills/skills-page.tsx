@@ -19,16 +19,16 @@ export function SkillsPage() {
   // What comes later than the rest would push it away from under a finger.
   const isLoading = !error && !(market && (agents || agentsError))
   return (
-    <Page title="Skills" lead={market?.limit ? describeLimit(market.limit) : 'What your agents can learn.'}>
+    <Page title="Skills" lead={market?.limit ? describeLimit(market.limit) : 'Skills for your agents.'}>
       {isLoading && (
         <SlowAnswer onRetry={refetch}>
           <Loading />
         </SlowAnswer>
       )}
       {!isLoading && market && <Skills market={market} agents={agents ?? []} />}
-      {!market && error && <LoadProblem what="The skills" error={error} onRetry={refetch} />}
+      {!market && error && <LoadProblem what="skills" error={error} onRetry={refetch} />}
       {!isLoading && (
-        <Panel title="Bring your own">
+        <Panel title="Add your own">
           <CreateSkill />
         </Panel>
       )}
@@ -37,9 +37,9 @@ export function SkillsPage() {
 }
 
 function describeLimit({ used, allowed }: { used: number; allowed: number | null }): string {
-  if (allowed === null) return `What your agents can learn. ${used} installed.`
-  if (allowed === 0) return 'What your agents can learn. Installing one takes a plan.'
-  return `${used} of the ${allowed} skills that your plan allows are in use.`
+  if (allowed === null) return `Skills for your agents. ${used} installed.`
+  if (allowed === 0) return 'Skills for your agents. Installing skills requires a plan.'
+  return `${used} of ${allowed} skills of your plan installed.`
 }
 
 function Skills({ market, agents }: { market: Marketplace; agents: readonly WebAgent[] }) {
@@ -71,7 +71,7 @@ function Skills({ market, agents }: { market: Marketplace; agents: readonly WebA
       <p role="status" className="sr-only">
         {found.length} skills
       </p>
-      {found.length === 0 && <p className="px-4 pb-4 text-sm text-muted">No skill fits these words.</p>}
+      {found.length === 0 && <p className="px-4 pb-4 text-sm text-muted">No skills match your search.</p>}
       <ul aria-label="Skills" className="divide-y divide-line border-t border-line">
         {found.map((skill) => (
           <SkillRow
@@ -97,7 +97,7 @@ function matches({ id, name, description, category }: Skill, search: string, wan
 
 function Loading() {
   return (
-    <LoadingShapes what="the skills" className="grid gap-3">
+    <LoadingShapes what="skills" className="grid gap-3">
       <Skeleton className="h-24" />
       <Skeleton className="h-24" />
     </LoadingShapes>

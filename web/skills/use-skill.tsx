@@ -27,9 +27,9 @@ export function UseSkill({ skill }: { skill: Skill }) {
       }}
     >
       <TextArea
-        label={skill.hasActions ? 'Call, as JSON' : 'What it should work on'}
+        label={skill.hasActions ? 'Request (JSON)' : 'Input'}
         value={text}
-        error={isBroken ? 'This is not JSON yet.' : undefined}
+        error={isBroken ? 'Invalid JSON.' : undefined}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
       <Button

@@ -13,41 +13,27 @@ type Line = { id: number; who: 'you' | 'model'; text: string; tokens?: number }
 const MAX_CHARACTERS = 1_000
 const openings = ['Plan a weekend by the sea', 'Explain tides to a child', 'Write a haiku about a lighthouse']
 
-/** Something to try without an account: a real model, or the plain word that there is none here. */
+/** Chat with a real model for visitors without an account. Renders nothing when the demo is not configured. */
 export function DemoChat() {
   const { data, error } = useQuery(demoQuery)
   const model = data?.models.find(({ available }) => available)
+  if (!model && (data || error)) return null
   return (
     <section
-      aria-label="Try it"
+      aria-label="Demo"
       className="flex min-h-96 min-w-0 flex-col overflow-hidden rounded-xl border border-line bg-surface shadow-lifted"
     >
       <div className="flex items-center gap-3 border-b border-line px-4 py-3">
         <FieldMark seed="house" className="size-8" />
         <div className="grid min-w-0">
-          <h2 className="font-semibold">Try it, without an account</h2>
+          <h2 className="font-semibold">Try it without an account</h2>
           <p className="truncate text-sm text-muted">
-            {model
-              ? `${model.name} answers, within the day’s budget`
-              : data || error
-                ? 'Not set up here'
-                : 'One moment'}
+            {model ? `Answers from ${model.name}, within a daily budget` : 'Loading'}
           </p>
         </div>
       </div>
-      {model ? <Talk model={model.id} /> : data || error ? <NoDemo /> : <Skeleton className="m-4 h-40" />}
+      {model ? <Talk model={model.id} /> : <Skeleton className="m-4 h-40" />}
     </section>
-  )
-}
-
-function NoDemo() {
-  return (
-    <div className="grid flex-1 content-center justify-items-center gap-1 px-6 py-10 text-center">
-      <p className="font-medium">The demonstration is not set up on this server.</p>
-      <p className="max-w-sm text-sm text-muted">
-        It talks to a real model or not at all. Your own agents work with the models that the operator or you bring.
-      </p>
-    </div>
   )
 }
 
@@ -134,7 +120,7 @@ function DemoLine({ line: { who, text, tokens } }: { line: Line }) {
     <div
       className={`max-w-[88%] rounded-xl px-3.5 py-2.5 ${isYours ? 'self-end bg-accent-soft' : 'self-start bg-sunken'}`}
     >
-      <span className="sr-only">{isYours ? 'You: ' : 'The model: '}</span>
+      <span className="sr-only">{isYours ? 'You: ' : 'Model: '}</span>
       <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>
       {tokens !== undefined && (
         <p className="mt-1 text-xs text-muted tabular-nums">{tokens.toLocaleString('en')} tokens</p>

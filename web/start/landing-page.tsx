@@ -11,55 +11,53 @@ import { plansQuery } from './start-api.ts'
 
 const promises: readonly { title: string; text: string; Icon: LucideIcon }[] = [
   {
-    title: 'An agent of its own',
-    text: 'Each agent gets its own gateway, memory and files, and runs apart from all others. It sleeps when nobody needs it and wakes when somebody writes.',
+    title: 'Isolated agents',
+    text: 'Each agent has its own gateway, memory and files, and runs isolated from the others. Idle agents sleep and wake when a message arrives.',
     Icon: MessagesSquare,
   },
   {
-    title: 'Every token is counted',
-    text: 'Agents ask models through one gateway. What an answer cost stands below it, and limits hold before the money is spent.',
+    title: 'Usage you can see',
+    text: 'All model calls go through one gateway. Each answer shows its cost, and limits apply before money is spent.',
     Icon: ChartColumn,
   },
   {
-    title: 'Kept running',
-    text: 'A watchdog looks after each agent, repairs what it can, and tells you when it cannot. Updates go back by themselves when they fail.',
+    title: 'Self-healing',
+    text: 'A watchdog monitors each agent, repairs it automatically and notifies you when it cannot. Failed updates roll back by themselves.',
     Icon: Activity,
   },
   {
-    title: 'Yours to hold',
-    text: 'One program and one database, on your machine or ours. Take everything with you at any time, or have it forgotten.',
+    title: 'You own your data',
+    text: 'One program and one database, on your machine or ours. Export or delete everything at any time.',
     Icon: ShieldCheck,
   },
 ]
 
 /** `/` for strangers: what Stead is, something to try, what it costs, and the way in. */
 export function LandingPage() {
-  usePageTitle('AI agents with a home of their own')
+  usePageTitle('Your own AI agents, always on')
   const offers = useQuery(plansQuery).data
   return (
     <div className="min-h-dvh">
       <TopBar />
       <main>
-        <section className="mx-auto grid max-w-6xl items-center gap-10 px-5 pt-8 pb-14 sm:px-8 sm:pt-14 lg:grid-cols-[minmax(0,1.05fr)_minmax(0,1fr)] lg:gap-14">
+        <section className="mx-auto grid max-w-6xl items-center gap-10 px-5 pt-8 pb-14 sm:px-8 sm:pt-14 lg:has-[section]:grid-cols-[minmax(0,1.05fr)_minmax(0,1fr)] lg:gap-14">
           <div className="grid grid-cols-1 justify-items-start gap-5">
-            <h1 className="text-4xl leading-[1.1] font-semibold sm:text-5xl">AI agents with a home of their own</h1>
+            <h1 className="text-4xl leading-[1.1] font-semibold sm:text-5xl">Your own AI agents, always on</h1>
             <p className="max-w-xl text-lg text-muted">
-              Create an agent, talk to it seconds later, and let it keep working while you are away. You see what it
-              does, what it costs, and how it is.
+              Create an agent, chat with it seconds later, and let it keep working while you are away. See what it does,
+              what it costs and how it is doing.
             </p>
             <div className="flex flex-wrap gap-2">
               {offers?.signUp !== 'closed' && (
                 <Link to="/signup" className={`${buttonClass('primary')} min-h-11 px-5`}>
-                  {offers?.signUp === 'invite' ? 'Sign up with an invitation' : 'Create an account'}
+                  {offers?.signUp === 'invite' ? 'Sign up with an invitation' : 'Sign up'}
                 </Link>
               )}
               <a href="/docs" className={`${buttonClass('plain')} min-h-11 px-5`}>
-                Read how it works
+                Read the docs
               </a>
             </div>
-            {offers?.signUp === 'closed' && (
-              <p className="text-sm text-muted">This server takes no new accounts. Who has one signs in.</p>
-            )}
+            {offers?.signUp === 'closed' && <p className="text-sm text-muted">Sign-up is closed on this server.</p>}
           </div>
           <DemoChat />
         </section>
@@ -89,7 +87,7 @@ function TopBar() {
 
 function Promises() {
   return (
-    <section aria-label="What it does" className="border-y border-line bg-surface">
+    <section aria-label="Features" className="border-y border-line bg-surface">
       <ul className="mx-auto grid max-w-6xl gap-x-10 gap-y-8 px-5 py-12 sm:grid-cols-2 sm:px-8">
         {promises.map(({ title, text, Icon }) => (
           <li key={title} className="flex gap-4">
@@ -120,7 +118,7 @@ function Footer() {
         <span className="rounded-lg bg-ground px-3 py-2">
           <Brand />
         </span>
-        <nav aria-label="More" className="flex flex-wrap gap-x-5 gap-y-2 rounded-lg bg-ground px-4 py-2 text-sm">
+        <nav aria-label="Links" className="flex flex-wrap gap-x-5 gap-y-2 rounded-lg bg-ground px-4 py-2 text-sm">
           <a href="/docs" className="hover:underline">
             Documentation
           </a>

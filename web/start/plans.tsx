@@ -13,7 +13,7 @@ export function Plans({ offers: { plans, currency, signUp } }: { offers: PlanLis
           Plans
         </h2>
         <p className="text-muted">
-          Paid by the month, ended whenever you like. With keys of your own, models cost what they cost there.
+          Billed monthly, cancel anytime. With your own provider keys, you pay the provider for models.
         </p>
       </div>
       <ul className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
@@ -22,7 +22,7 @@ export function Plans({ offers: { plans, currency, signUp } }: { offers: PlanLis
             <h3 className="font-semibold">{name}</h3>
             <p>
               <span className="text-3xl font-semibold tabular-nums">{money.format(price)}</span>
-              <span className="text-muted"> a month</span>
+              <span className="text-muted"> per month</span>
             </p>
             <ul className="grid flex-1 content-start gap-2 text-sm">
               {features.map((feature) => (

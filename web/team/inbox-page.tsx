@@ -21,11 +21,11 @@ export function InboxPage() {
   const agents = useQuery(agentsQuery).data ?? []
   const nameOf = (id: string) => agents.find((each) => each.id === id)?.name ?? id
   return (
-    <TeamFrame title="Inbox" lead="Mail that your agents got, and what they said to it.">
+    <TeamFrame title="Inbox" lead="Email your agents received, and their replies.">
       {agents.length > 0 && (
         <div className="max-w-xs">
           <SelectField
-            label="Mail of"
+            label="Agent"
             value={agent ?? ''}
             onChange={({ target }) =>
               void navigate({ to: '/team/inbox', search: target.value ? { agent: target.value } : {}, replace: true })
@@ -54,9 +54,9 @@ export function InboxPage() {
 
 function NoMail({ agentId, name }: { agentId: string | undefined; name: string | undefined }) {
   return (
-    <Empty title={name ? `No mail for ${name} yet` : 'No mail yet'}>
+    <Empty title={name ? `No email for ${name} yet` : 'No email yet'}>
       <p>
-        An agent gets mail once you switch its mail on
+        Turn on email for an agent
         {agentId ? (
           <>
             {' '}
@@ -66,29 +66,29 @@ function NoMail({ agentId, name }: { agentId: string | undefined; name: string |
               params={{ agentId }}
               className="text-accent underline underline-offset-2"
             >
-              its settings
+              Settings
             </Link>
           </>
         ) : (
           ' in its settings'
-        )}
-        , which also tell its address, and what the operator has to set where mail is not configured.
+        )}{' '}
+        to receive email here. The settings show its address and any missing server configuration.
       </p>
     </Empty>
   )
 }
 
 const STATES = {
-  queued: { tone: 'plain', word: 'Waits for its agent' },
-  delivered: { tone: 'good', word: 'Read' },
-  failed: { tone: 'problem', word: 'Not read' },
+  queued: { tone: 'plain', word: 'Queued' },
+  delivered: { tone: 'good', word: 'Processed' },
+  failed: { tone: 'problem', word: 'Failed' },
 } as const
 
 const ANSWERS: Record<NonNullable<InboxMessage['answer']>['status'], string> = {
-  queued: 'The answer is on its way.',
-  sent: 'The answer was sent by mail.',
-  withheld: 'The answer was not sent',
-  failed: 'The answer could not be sent',
+  queued: 'Sending the reply.',
+  sent: 'Reply sent by email.',
+  withheld: 'Reply not sent',
+  failed: 'Could not send the reply',
 }
 
 function MailRow({ mail, name }: { mail: InboxMessage; name: string }) {
@@ -108,12 +108,12 @@ function MailRow({ mail, name }: { mail: InboxMessage; name: string }) {
           </span>
         </summary>
         <div className="grid grid-cols-1 gap-4 border-t border-line bg-ground px-3 py-4 sm:px-4">
-          <ReplyText text={mail.text || 'It has no text.'} />
+          <ReplyText text={mail.text || 'Empty message'} />
           <Files mail={mail} />
           {mail.error && <p className="text-sm wrap-anywhere text-bad">{mail.error}</p>}
           {mail.reply && (
             <div className="grid grid-cols-1 gap-2 rounded-lg border border-line bg-surface p-3">
-              <h2 className="text-sm font-semibold">{name} said to it</h2>
+              <h2 className="text-sm font-semibold">{name} replied</h2>
               <ReplyText text={mail.reply} />
             </div>
           )}

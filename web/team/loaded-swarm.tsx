@@ -19,7 +19,7 @@ export function LoadedSwarm({ swarmId, children }: LoadedSwarmProps) {
   if (isMissing(query.error)) return <Missing what="swarm" />
   return (
     <TeamFrame title={swarm?.name ?? 'Swarm'} lead={swarm?.description ?? ''}>
-      <Loaded query={query} what="The swarm" placeholder={<LoadingRows what="the swarm" />}>
+      <Loaded query={query} what="swarm" placeholder={<LoadingRows what="swarm" />}>
         {children}
       </Loaded>
     </TeamFrame>
@@ -33,9 +33,9 @@ export function isMissing(error: unknown): boolean {
 /** Stands for a swarm or a run that was deleted, or never was the caller's. */
 export function Missing({ what }: { what: 'swarm' | 'run' }) {
   return (
-    <TeamFrame title={`No such ${what}`} lead="">
+    <TeamFrame title={`${what} not found`} lead="">
       <Empty>
-        <p>It was deleted, or it is not yours.</p>
+        <p>It was deleted, or you do not have access.</p>
         <Link to="/team/swarms" className={buttonClass('plain')}>
           All swarms
         </Link>

@@ -13,9 +13,9 @@ import { TeamFrame } from './team-frame.tsx'
 
 const STATES: Record<FleetNode['status'], string> = { active: 'Running', idle: 'Idle', offline: 'Off' }
 const ROLES: Record<FleetNode['role'], { word: string; hint: string }> = {
-  orchestrator: { word: 'Sums up', hint: 'It sums up what others of a swarm have answered' },
-  specialist: { word: 'In a swarm', hint: 'It worked on tasks with others' },
-  worker: { word: 'Alone', hint: 'It has worked on no task with others' },
+  orchestrator: { word: 'Summarizer', hint: 'Summarizes the answers of a swarm' },
+  specialist: { word: 'In a swarm', hint: 'Has worked on tasks with other agents' },
+  worker: { word: 'Not in a swarm', hint: 'Has not worked with other agents' },
 }
 
 /** `/team/map`: all of one's agents at a glance, and who worked with whom. */
@@ -24,13 +24,13 @@ export function MapPage() {
   return (
     <TeamFrame
       title="Map"
-      lead="Your agents, and who worked with whom: the thicker the line, the more tasks. A clone hangs on its parent."
+      lead="Your agents and the tasks they share: thicker lines mean more tasks. Clones are linked to their parent."
     >
       <Loaded
         query={query}
-        what="The map"
+        what="map"
         placeholder={
-          <LoadingShapes what="the map" className="grid gap-6">
+          <LoadingShapes what="map" className="grid gap-6">
             <Skeleton className="h-96 rounded-xl" />
             <Skeleton className="h-40 rounded-xl" />
           </LoadingShapes>
@@ -45,17 +45,17 @@ export function MapPage() {
 function Graph({ graph }: { graph: FleetGraph }) {
   if (graph.degraded) {
     return (
-      <Notice tone="problem" title="Your agents could not be read">
-        The server has a problem with its database. The page looks again every ten seconds.
+      <Notice tone="problem" title="Could not load your agents">
+        The server has a database problem. This page retries every ten seconds.
       </Notice>
     )
   }
   if (graph.nodes.length === 0) {
     return (
       <Empty title="No agents yet">
-        <p>They will stand here, with lines between those that worked on a task together.</p>
+        <p>Agents appear here, linked when they work on a task together.</p>
         <Link to="/agents/new" className={buttonClass('primary')}>
-          Create an agent
+          Create agent
         </Link>
       </Empty>
     )
@@ -65,7 +65,7 @@ function Graph({ graph }: { graph: FleetGraph }) {
       <FleetDrawing graph={graph} />
       {graph.edges.length === 0 && (
         <p className="text-sm text-muted">
-          There are no lines yet: they appear once agents have worked on a task together in a{' '}
+          No links yet. They appear once agents work on a task together in a{' '}
           <Link to="/team/swarms" className="text-accent underline underline-offset-2">
             swarm
           </Link>
@@ -89,7 +89,7 @@ const nodeColumns = {
 function NodeTable({ graph: { nodes, edges, stats } }: { graph: FleetGraph }) {
   const partnersOf = (id: string) =>
     edges.flatMap(({ from, to }) => (from === id ? [to] : to === id ? [from] : [])).map((other) => nameOf(nodes, other))
-  const running = `${stats.activeAgents} of ${stats.totalAgents} run`
+  const running = `${stats.activeAgents} of ${stats.totalAgents} running`
   return (
     <Panel title="Agents" actions={<span className="text-sm text-muted tabular-nums">{running}</span>}>
       <TableFrame label="Agents" columns={nodeColumns}>
@@ -131,5 +131,5 @@ function nameOf(nodes: FleetNode[], id: string): string {
 }
 
 function toPercent(share: number | null): string {
-  return share === null ? '—' : `${Math.round(share)} %`
+  return share === null ? '—' : `${Math.round(share)}%`
 }

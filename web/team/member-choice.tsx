@@ -30,12 +30,11 @@ export function MemberChoice({ agents, members, onChange }: MemberChoiceProps) {
   return (
     <fieldset className="grid grid-cols-1 gap-3">
       <legend className="mb-2 text-sm font-medium">
-        Agents{' '}
-        <span className="font-normal text-muted tabular-nums">{`${members.length} of at most ${MAX_MEMBERS}`}</span>
+        Agents <span className="font-normal text-muted tabular-nums">{`${members.length} of ${MAX_MEMBERS}`}</span>
       </legend>
       {agents.length > MAX_SHOWN && (
         <TextField
-          label="Find an agent"
+          label="Search agents"
           value={words}
           autoComplete="off"
           onChange={({ target }) => setWords(target.value)}
@@ -68,7 +67,7 @@ export function MemberChoice({ agents, members, onChange }: MemberChoiceProps) {
       </ul>
       {fitting.length > shown.length && (
         <p className="text-sm text-muted">
-          {(fitting.length - shown.length).toLocaleString('en')} more: find them by their name.
+          {(fitting.length - shown.length).toLocaleString('en')} more. Search by name.
         </p>
       )}
     </fieldset>

@@ -10,10 +10,10 @@ export function NewSwarmPage() {
   const client = useQueryClient()
   const navigate = useNavigate()
   return (
-    <TeamFrame title="New swarm" lead="Agents that get a task together.">
+    <TeamFrame title="New swarm" lead="Agents that work on the same task.">
       <Section
-        title="Who is in it"
-        lead="Each agent gets the task as a message of yours, with its role, and answers in a conversation of its own."
+        title="Members"
+        lead="Each agent receives the task as a message with its role and answers in its own conversation."
       >
         <SwarmForm
           swarm={null}

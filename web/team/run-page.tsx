@@ -29,11 +29,11 @@ export function RunPage() {
       lead={query.data ? <When run={query.data} /> : ''}
       actions={
         <Link to="/team/swarms/$swarmId" params={{ swarmId }} className={buttonClass('plain')}>
-          Back to the swarm
+          Back to swarm
         </Link>
       }
     >
-      <Loaded query={query} what="The run" placeholder={<LoadingRows what="the run" />}>
+      <Loaded query={query} what="run" placeholder={<LoadingRows what="run" />}>
         {(run) => <Answers run={run} />}
       </Loaded>
     </TeamFrame>
@@ -43,7 +43,7 @@ export function RunPage() {
 function When({ run: { startedAt, finishedAt } }: { run: Run }) {
   return (
     <>
-      Began <Moment at={startedAt} as="minute" />
+      Started <Moment at={startedAt} as="minute" />
       {finishedAt && (
         <>
           , ended <Moment at={finishedAt} as="minute" />
@@ -89,7 +89,7 @@ function Task({ run }: { run: Run }) {
       </div>
       <p className="whitespace-pre-wrap wrap-anywhere">{run.task}</p>
       {stop.error && (
-        <Notice tone="problem" title="It was not stopped">
+        <Notice tone="problem" title="Could not stop the run">
           {messageFor(stop.error)}
         </Notice>
       )}
@@ -100,7 +100,7 @@ function Task({ run }: { run: Run }) {
 function Summary({ run: { summary, summaryError } }: { run: Run }) {
   return (
     <section className="grid grid-cols-1 gap-3 rounded-xl border border-accent bg-surface p-4 sm:p-6">
-      <h2 className="font-semibold">Summed up</h2>
+      <h2 className="font-semibold">Summary</h2>
       {summary && <AgentText text={summary} />}
       {summaryError && <Notice tone="problem">{summaryError}</Notice>}
     </section>
@@ -108,11 +108,11 @@ function Summary({ run: { summary, summaryError } }: { run: Run }) {
 }
 
 const WAITING = {
-  queued: 'It waits for its turn.',
-  running: 'It is at work…',
-  completed: 'It said nothing.',
-  failed: 'It did not answer.',
-  cancelled: 'It was stopped before it answered.',
+  queued: 'Queued.',
+  running: 'Running…',
+  completed: 'Empty answer',
+  failed: 'No answer',
+  cancelled: 'Stopped before answering',
 } as const
 
 function Answer({ answer, isSummarizer }: { answer: RunAnswer; isSummarizer: boolean }) {
@@ -127,7 +127,7 @@ function Answer({ answer, isSummarizer }: { answer: RunAnswer; isSummarizer: boo
           </Link>
         </h3>
         <RunStateBadge state={state} />
-        {isSummarizer && <span className="text-sm text-muted">sums it up</span>}
+        {isSummarizer && <span className="text-sm text-muted">summarizes</span>}
         {durationMs !== null && (
           <span className="ml-auto text-sm text-muted tabular-nums">{formatDuration(durationMs)}</span>
         )}

@@ -2,8 +2,8 @@ import type { RunAnswer, RunLine } from '../../src/features/conversations/swarms
 import { Badge } from '../ui/badge.tsx'
 
 const LOOKS = {
-  queued: { tone: 'plain', word: 'Waits' },
-  running: { tone: 'warning', word: 'Under way' },
+  queued: { tone: 'plain', word: 'Queued' },
+  running: { tone: 'warning', word: 'Running' },
   completed: { tone: 'good', word: 'Done' },
   partially_failed: { tone: 'warning', word: 'Partly failed' },
   failed: { tone: 'problem', word: 'Failed' },

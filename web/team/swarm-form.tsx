@@ -46,12 +46,12 @@ export function SwarmForm({ swarm, save }: SwarmFormProps) {
         value={name}
         maxLength={100}
         autoComplete="off"
-        error={isChecked && !name.trim() ? 'Please fill in this field.' : undefined}
+        error={isChecked && !name.trim() ? 'This field is required.' : undefined}
         onChange={({ target }) => setName(target.value)}
       />
       <TextField
-        label="What it is for"
-        hint="For you: the agents are not told."
+        label="Description"
+        hint="Only for you. Agents do not see it."
         value={description}
         maxLength={2000}
         autoComplete="off"
@@ -59,11 +59,11 @@ export function SwarmForm({ swarm, save }: SwarmFormProps) {
       />
       <MembersField members={members} onMembers={setMembers} summarizer={summarizer} onSummarizer={setSummarizer} />
       {saving.error && (
-        <Notice tone="problem" title="It was not saved">
+        <Notice tone="problem" title="Could not save the swarm">
           {messageFor(saving.error)}
         </Notice>
       )}
-      {saving.isSuccess && swarm && <Notice tone="good">The swarm is saved.</Notice>}
+      {saving.isSuccess && swarm && <Notice tone="good">Swarm saved.</Notice>}
       <Button
         type="submit"
         look={swarm ? 'plain' : 'primary'}
@@ -88,9 +88,9 @@ function MembersField({ members, onMembers, summarizer, onSummarizer }: MembersF
   return (
     <Loaded
       query={query}
-      what="Your agents"
+      what="agents"
       placeholder={
-        <LoadingShapes what="your agents" className="grid gap-2">
+        <LoadingShapes what="agents" className="grid gap-2">
           <Skeleton className="h-12" />
           <Skeleton className="h-12" />
         </LoadingShapes>
@@ -99,9 +99,9 @@ function MembersField({ members, onMembers, summarizer, onSummarizer }: MembersF
       {(own) =>
         own.length === 0 && members.length === 0 ? (
           <Notice tone="note">
-            You have no agents to put into it.{' '}
+            You have no agents yet.{' '}
             <Link to="/agents/new" className="text-accent underline underline-offset-2">
-              Create one
+              Create an agent
             </Link>{' '}
             first.
           </Notice>
@@ -109,12 +109,12 @@ function MembersField({ members, onMembers, summarizer, onSummarizer }: MembersF
           <>
             <MemberChoice agents={own} members={members} onChange={onMembers} />
             <SelectField
-              label="Who sums it up"
-              hint="It reads what the others have answered, and says what comes of it."
+              label="Summarizer"
+              hint="Reads all answers and writes a summary."
               value={members.some(({ id }) => id === summarizer) ? summarizer : ''}
               onChange={({ target }) => onSummarizer(target.value)}
             >
-              <option value="">Nobody</option>
+              <option value="">None</option>
               {members.map(({ id }) => (
                 <option key={id} value={id}>
                   {own.find((agent) => agent.id === id)?.name ?? id}

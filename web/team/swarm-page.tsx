@@ -53,7 +53,7 @@ function NewRun({ swarm }: { swarm: Swarm }) {
     if (task.trim() && !obstacle && !start.isPending) start.mutate()
   }
   return (
-    <Section title="Run" lead="All of its agents get this task at once.">
+    <Section title="Run" lead="All members receive this task at the same time.">
       <form onSubmit={submit} noValidate className="grid grid-cols-1 gap-3">
         <TextArea
           label="Task"
@@ -61,11 +61,11 @@ function NewRun({ swarm }: { swarm: Swarm }) {
           look="prose"
           maxLength={20_000}
           value={task}
-          error={isChecked && !task.trim() ? 'Please write what they are to do.' : undefined}
+          error={isChecked && !task.trim() ? 'Enter a task.' : undefined}
           onChange={({ currentTarget }) => setTask(currentTarget.value)}
         />
         {start.error && (
-          <Notice tone="problem" title="It was not started">
+          <Notice tone="problem" title="Could not start the run">
             {messageFor(start.error)}
           </Notice>
         )}
@@ -85,8 +85,8 @@ function NewRun({ swarm }: { swarm: Swarm }) {
 }
 
 function obstacleOf(swarm: Swarm): string | null {
-  if (!swarm.enabled) return 'This swarm is off. Switch it on below to run tasks.'
-  return swarm.agents.length === 0 ? 'Nobody is in this swarm. Choose its agents below.' : null
+  if (!swarm.enabled) return 'This swarm is disabled. Enable it below to run tasks.'
+  return swarm.agents.length === 0 ? 'This swarm has no members yet. Add agents below.' : null
 }
 
 function Runs({ swarmId }: { swarmId: string }) {
@@ -98,9 +98,7 @@ function Runs({ swarmId }: { swarmId: string }) {
         query={query}
         what="runs"
         itemsOf={({ runs }) => runs}
-        empty={
-          <Empty title="Nothing was run yet">What each agent answers is kept here. The newest 200 runs stay.</Empty>
-        }
+        empty={<Empty title="No runs yet">Answers of each run appear here. The newest 200 runs are kept.</Empty>}
       >
         {(run) => <RunRow key={run.id} run={run} />}
       </Pages>
@@ -129,7 +127,7 @@ function RunRow({ run: { id, swarmId, task, state, startedAt } }: { run: RunLine
 function Members({ swarm }: { swarm: Swarm }) {
   const client = useQueryClient()
   return (
-    <Section title="Who is in it" lead="Runs that are under way go on as they began.">
+    <Section title="Members" lead="Changes do not affect running tasks.">
       <SwarmForm swarm={swarm} save={(wish) => changeSwarm(client, swarm.id, wish)} />
     </Section>
   )
@@ -141,15 +139,15 @@ function DangerSection({ swarm }: { swarm: Swarm }) {
   const turn = useMutation({ mutationFn: () => changeSwarm(client, swarm.id, { enabled: !swarm.enabled }) })
   return (
     <Section
-      title="Switch off or delete"
-      badge={!swarm.enabled && <Badge tone="warning">Off</Badge>}
-      lead="While it is off nobody can run it, your agents and keys neither."
+      title="Disable or delete"
+      badge={!swarm.enabled && <Badge tone="warning">Disabled</Badge>}
+      lead="A disabled swarm cannot run tasks, including through agents and API keys."
       tone="danger"
     >
       {turn.error && <Notice tone="problem">{messageFor(turn.error)}</Notice>}
       <div className="flex flex-wrap gap-2">
         <Button isPending={turn.isPending} onClick={() => turn.mutate()}>
-          {swarm.enabled ? 'Switch off' : 'Switch on'}
+          {swarm.enabled ? 'Disable' : 'Enable'}
         </Button>
         <Button look="danger" onClick={() => setAsking(true)}>
           Delete swarm
@@ -172,7 +170,7 @@ function DeleteDialog({ swarm: { id, name }, onClose }: { swarm: Swarm; onClose:
   return (
     <AskDialog
       title={`Delete ${name}?`}
-      lead="Its runs and their answers go with it. The agents stay, with what was said in their conversations."
+      lead="Deletes its runs and their answers. Agents and their conversations are kept."
       verb="Delete"
       isPending={removal.isPending}
       error={removal.error}

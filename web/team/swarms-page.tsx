@@ -24,7 +24,7 @@ export function SwarmsPage() {
   return (
     <TeamFrame
       title="Swarms"
-      lead="Agents that get a task together. Each answers by itself, and one of them can sum it up."
+      lead="Groups of agents that work on the same task. Each agent answers, and one can summarize."
       actions={hasSome && create}
     >
       <Pages
@@ -34,8 +34,8 @@ export function SwarmsPage() {
         empty={
           <Empty title="No swarms yet">
             <p>
-              Put two or more agents together, give them one task, and compare what each makes of it: three opinions on
-              a text, or a plan with its critic.
+              Group two or more agents, give them one task and compare their answers: three opinions on a text, or a
+              plan and its critic.
             </p>
             {create}
           </Empty>
@@ -62,10 +62,10 @@ function SwarmRow({ swarm }: { swarm: Swarm }) {
           >
             {swarm.name}
           </Link>
-          {!swarm.enabled && <Badge tone="warning">Off</Badge>}
+          {!swarm.enabled && <Badge tone="warning">Disabled</Badge>}
         </p>
         <p className="text-sm wrap-anywhere text-muted">
-          {swarm.description || (ids.length === 0 ? 'Nobody is in it yet.' : ids.map(nameOf).join(', '))}
+          {swarm.description || (ids.length === 0 ? 'This swarm has no members yet' : ids.map(nameOf).join(', '))}
         </p>
       </div>
       <div aria-hidden className="flex gap-1">

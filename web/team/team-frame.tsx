@@ -15,7 +15,7 @@ export function TeamFrame({ title, lead, actions, children }: TeamFrameProps) {
   return (
     <Page title={title} lead={lead} actions={actions}>
       <div className="flex">
-        <Tabs label="Teamwork" places={places} />
+        <Tabs label="Swarms" places={places} />
       </div>
       {children}
     </Page>

@@ -51,7 +51,7 @@ export function SortChoice<Sort extends string>({ words, sort, order, onChoose }
         ))}
       </Choice>
       <IconButton
-        label={order === 'asc' ? 'Rising; turn it around' : 'Falling; turn it around'}
+        label={order === 'asc' ? 'Ascending. Reverse order' : 'Descending. Reverse order'}
         onClick={() => onChoose({ sort, order: order === 'asc' ? 'desc' : 'asc' })}
       >
         <Order aria-hidden className="size-4.5" />

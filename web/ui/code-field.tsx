@@ -14,7 +14,7 @@ export function CodeField({ label, isSixDigits = false, error }: CodeFieldProps)
       autoFocus
       {...(isSixDigits
         ? { inputMode: 'numeric', maxLength: 8, placeholder: '123 456' }
-        : { hint: 'Six digits from your app, or a recovery code.', maxLength: 64 })}
+        : { hint: 'Six digits from your authenticator app, or a recovery code.', maxLength: 64 })}
       error={error}
     />
   )

@@ -72,7 +72,7 @@ function firstIssues(error: ZodError, values: Record<string, unknown>): Record<s
   const issues: Record<string, string> = {}
   for (const { path, message } of error.issues) {
     const field = String(path[0])
-    issues[field] ??= values[field] === '' ? 'Please fill in this field.' : message
+    issues[field] ??= values[field] === '' ? 'This field is required.' : message
   }
   return issues
 }

@@ -29,10 +29,10 @@ export function Notice({ tone, title, role = tone === 'problem' ? 'alert' : 'sta
 /** Says what could not be loaded and why, and offers to try again. */
 export function LoadProblem({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => unknown }) {
   return (
-    <Notice tone="problem" title={`${what} could not be loaded`}>
+    <Notice tone="problem" title={`Could not load ${what}`}>
       <p>{messageFor(error)}</p>
       <Button className="justify-self-start" onClick={() => void onRetry()}>
-        Try again
+        Retry
       </Button>
     </Notice>
   )

@@ -22,8 +22,8 @@ export function SlowAnswer({ onRetry, children }: { onRetry: () => unknown; chil
     <div className="grid grid-cols-1 gap-3">
       {children}
       <div role="status" className="flex flex-wrap items-center gap-3 text-sm text-muted empty:hidden">
-        {slowness > 0 && 'The server is slow to answer.'}
-        {slowness === 2 && <Button onClick={retry}>Try again</Button>}
+        {slowness > 0 && 'The server is slow to respond.'}
+        {slowness === 2 && <Button onClick={retry}>Retry</Button>}
       </div>
     </div>
   )

@@ -9,32 +9,32 @@ import { Section } from '../ui/section.tsx'
 import { decide, paymentsQuery, resolve } from './wallets-api.ts'
 
 const states: Readonly<Record<Payment['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
-  awaiting_approval: ['warning', 'Waits for you'],
-  created: ['plain', 'Ordered'],
+  awaiting_approval: ['warning', 'Awaiting approval'],
+  created: ['plain', 'Queued'],
   sent: ['plain', 'Sent'],
   succeeded: ['good', 'Paid'],
   failed: ['problem', 'Failed'],
-  unknown: ['warning', 'Not known yet'],
+  unknown: ['warning', 'Unknown'],
   denied: ['plain', 'Denied'],
 }
 
 /** The latest payments, those that wait for the owner first. */
 export function PaymentTable() {
   const { data: payments, error, refetch } = useQuery(paymentsQuery)
-  if (error && !payments) return <LoadProblem what="Your payments" error={error} onRetry={refetch} />
+  if (error && !payments) return <LoadProblem what="payments" error={error} onRetry={refetch} />
   return (
-    <Section title="Payments" lead="Nothing is paid twice. One that is not known yet is looked after until it is.">
+    <Section title="Payments" lead="Payments are never sent twice; pending ones are tracked until confirmed.">
       {payments ? <Payments payments={payments} /> : <Skeleton className="h-10" />}
     </Section>
   )
 }
 
 function Payments({ payments }: { payments: Payment[] }) {
-  if (payments.length === 0) return <p className="text-sm text-muted">Nothing was paid yet.</p>
+  if (payments.length === 0) return <p className="text-sm text-muted">No payments yet</p>
   const waits = ({ status }: Payment) => (status === 'awaiting_approval' ? 0 : 1)
   const ordered = payments.toSorted((one, other) => waits(one) - waits(other))
   return (
-    <ul aria-label="Your payments" className="-my-3 divide-y divide-line">
+    <ul aria-label="Payments" className="-my-3 divide-y divide-line">
       {ordered.map((payment) => (
         <PaymentItem key={payment.id} payment={payment} />
       ))}
@@ -51,7 +51,7 @@ function PaymentItem({ payment }: { payment: Payment }) {
           {payment.amount} {payment.currency}
         </span>
         <Badge tone={tone}>{word}</Badge>
-        {payment.undoneAt && <Badge tone="warning">Taken back by the chain once</Badge>}
+        {payment.undoneAt && <Badge tone="warning">Reverted once</Badge>}
         <span className="text-sm text-muted">
           <Moment at={payment.createdAt} as="distance" />
         </span>
@@ -92,7 +92,7 @@ function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { pa
       </Button>
       {approvalExpiresAt && (
         <span className="text-sm text-muted">
-          Denied by itself <Moment at={approvalExpiresAt} as="distance" />
+          Expires <Moment at={approvalExpiresAt} as="distance" /> (denied)
         </span>
       )}
       {decision.error && <Notice tone="problem">{messageFor(decision.error)}</Notice>}
@@ -107,15 +107,19 @@ function Outcome({ payment: { id, amount, currency } }: { payment: Payment }) {
   const what = `${amount} ${currency}`
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <Button aria-label={`${what} was paid`} isPending={outcome.isPending} onClick={() => outcome.mutate('succeeded')}>
-        It was paid
+      <Button
+        aria-label={`Mark ${what} as paid`}
+        isPending={outcome.isPending}
+        onClick={() => outcome.mutate('succeeded')}
+      >
+        Mark as paid
       </Button>
       <Button
-        aria-label={`${what} was not paid`}
+        aria-label={`Mark ${what} as not paid`}
         isPending={outcome.isPending}
         onClick={() => outcome.mutate('failed')}
       >
-        It was not
+        Mark as not paid
       </Button>
       {outcome.error && <Notice tone="problem">{messageFor(outcome.error)}</Notice>}
     </div>

@@ -12,7 +12,7 @@ import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { changePolicy, holdingsQuery } from './wallets-api.ts'
 
-const BAD_LIMIT = 'An amount of dollars with at most six decimals, or nothing'
+const BAD_LIMIT = 'Enter an amount in dollars with up to six decimals, or leave empty'
 const limit = z
   .string()
   .trim()
@@ -26,7 +26,10 @@ const PolicyFields = z.object({
   recipients: z
     .string()
     .transform((text) => text.split(/[\s,]+/).filter(Boolean))
-    .refine((list) => list.every((one) => /^0x[0-9a-fA-F]{40}$/.test(one)), 'Addresses: 0x and 40 hex digits each')
+    .refine(
+      (list) => list.every((one) => /^0x[0-9a-fA-F]{40}$/.test(one)),
+      'Each address is 0x followed by 40 hex digits',
+    )
     .transform((list) => (list.length === 0 ? null : list)),
 })
 
@@ -38,12 +41,12 @@ export function WalletSection({ wallet, name }: OfWallet) {
     <Section
       title={name}
       badge={wallet.policy.frozen ? <Badge tone="warning">Frozen</Badge> : null}
-      lead={`Paid or ordered: ${wallet.spentToday} dollars today, ${wallet.spentThisMonth} this month.`}
+      lead={`Spent or reserved: $${wallet.spentToday} today, $${wallet.spentThisMonth} this month.`}
       actions={<FreezeButton wallet={wallet} name={name} />}
     >
       <div className="flex flex-wrap items-center gap-3">
         <code className="font-mono text-[0.8125rem] break-all">{wallet.address}</code>
-        <CopyButton text={wallet.address} what={`the address of ${name}`} />
+        <CopyButton text={wallet.address} what={`address of ${name}`} />
       </div>
       {wallet.kind === 'user' || wallet.agentId !== null ? (
         <>
@@ -51,7 +54,7 @@ export function WalletSection({ wallet, name }: OfWallet) {
           <PolicyFormOf key={JSON.stringify(wallet.policy)} wallet={wallet} name={name} />
         </>
       ) : (
-        <p className="text-sm text-muted">Whoever runs this server can export its key with `stead wallet export`.</p>
+        <p className="text-sm text-muted">The administrator can export its key with `stead wallet export`.</p>
       )}
     </Section>
   )
@@ -59,7 +62,7 @@ export function WalletSection({ wallet, name }: OfWallet) {
 
 function Holdings({ wallet }: { wallet: Wallet }) {
   const { data, error, refetch } = useQuery(holdingsQuery(wallet))
-  if (error) return <LoadProblem what="The balance" error={error} onRetry={refetch} />
+  if (error) return <LoadProblem what="balance" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-10" />
   return (
     <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-1 text-sm">
@@ -105,21 +108,21 @@ function PolicyFormOf({ wallet, name }: OfWallet) {
     () => null,
   )
   const fields = [
-    ['perPayment', 'Most for one payment', policy.perPayment],
-    ['perDay', 'Most in a day', policy.perDay],
-    ['perMonth', 'Most in a month', policy.perMonth],
-    ['approvalAbove', 'Ask me above', policy.approvalAbove],
+    ['perPayment', 'Limit per payment', policy.perPayment],
+    ['perDay', 'Limit per day', policy.perDay],
+    ['perMonth', 'Limit per month', policy.perMonth],
+    ['approvalAbove', 'Ask for approval above', policy.approvalAbove],
   ] as const
   return (
     <form
       ref={formRef}
       onSubmit={onSubmit}
       noValidate
-      aria-label={`What ${name} may pay`}
+      aria-label={`Limits of ${name}`}
       className="grid grid-cols-1 gap-4"
     >
       <FormNotice problem={problem} />
-      {isDone && <Notice tone="good">The limits are saved.</Notice>}
+      {isDone && <Notice tone="good">Limits saved.</Notice>}
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         {fields.map(([field, label, value]) => (
           <TextField
@@ -134,11 +137,11 @@ function PolicyFormOf({ wallet, name }: OfWallet) {
         ))}
       </div>
       <TextField
-        label="Pays only these addresses"
+        label="Allowed recipients"
         name="recipients"
-        placeholder="Anybody"
+        placeholder="Any address"
         defaultValue={policy.recipients?.join(' ') ?? ''}
-        hint="Separated by spaces. Left empty, it pays anybody."
+        hint="Separated by spaces. Leave empty to allow any address."
         error={problem?.fields.recipients}
       />
       <Button type="submit" className="justify-self-start" isPending={isPending}>

@@ -13,7 +13,7 @@ import { createWallet, walletsQuery } from './wallets-api.ts'
 /** `/settings/wallets`: what the owner's wallets hold, may pay, and have paid. */
 export function WalletsPage() {
   return (
-    <SettingsFrame title="Wallets" lead="Money that you and your agents can pay with, and what they may pay.">
+    <SettingsFrame title="Wallets" lead="Wallets for you and your agents, with spending limits.">
       <PaymentTable />
       <Wallets />
       <NewWallet />
@@ -27,7 +27,7 @@ function Wallets() {
   return (
     <Loaded
       query={query}
-      what="Your wallets"
+      what="wallets"
       placeholder={
         <div aria-busy="true">
           <p role="status" className="sr-only">
@@ -48,7 +48,7 @@ function Wallets() {
 
 function nameOf(kind: 'user' | 'agent', agent: string | undefined): string {
   if (kind === 'user') return 'Your wallet'
-  return agent ? `Wallet of ${agent}` : 'Wallet of an agent that is gone'
+  return agent ? `Wallet of ${agent}` : 'Wallet of a deleted agent'
 }
 
 function NewWallet() {
@@ -61,7 +61,7 @@ function NewWallet() {
   const hasOwn = wallets.some(({ kind }) => kind === 'user')
   if (hasOwn && without.length === 0) return null
   return (
-    <Section title="New wallet" lead="One address on every chain. Its key stays sealed on the server.">
+    <Section title="New wallet" lead="One address on every chain. The key is encrypted on the server.">
       {creation.error && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
       <div className="flex flex-wrap gap-2">
         {!hasOwn && (

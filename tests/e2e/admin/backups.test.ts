@@ -23,7 +23,7 @@ test.skipIf(!hasBrowser())(
     await signInBrowser(page, web, 'owner@example.com')
     await page.goto(`${web}/admin/users`)
     await page.getByRole('link', { name: 'Backups' }).click()
-    await page.getByText('There is no backup yet.').waitFor()
+    await page.getByText('No backups yet').waitFor()
     await page.getByText('Never verified').waitFor()
 
     const done = page.getByRole('list', { name: 'Activity' }).getByRole('listitem')
@@ -31,15 +31,15 @@ test.skipIf(!hasBrowser())(
       until(`done: ${what}`, async () => {
         const text = await done.first().textContent()
         if (text?.includes('failed')) throw new Error(text)
-        return text?.includes(what) && text.includes('done')
+        return text?.includes(what) && text.includes('succeeded')
       })
     await page.getByRole('button', { name: 'Back up now' }).click()
     await isDone('1 agent, found whole')
     await page.getByText('Last verified').waitFor()
     const row = page.getByRole('list', { name: 'Backups' }).getByRole('listitem').first()
     await row.getByRole('button', { name: 'Verify' }).click()
-    await isDone('Check')
-    await row.getByRole('button', { name: 'Try to restore' }).click()
+    await isDone('Verification')
+    await row.getByRole('button', { name: 'Test restore' }).click()
     await isDone('1 agent came back')
 
     const [download] = await Promise.all([

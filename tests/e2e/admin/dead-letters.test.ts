@@ -36,7 +36,7 @@ test.skipIf(!hasBrowser())(
     await signInBrowser(page, web, 'owner@example.com')
     await page.goto(`${web}/admin/users`)
     await page.getByRole('link', { name: 'Dead letters' }).click()
-    await page.getByText('Every message was delivered, or is still being tried.').waitFor()
+    await page.getByText('No undelivered messages').waitFor()
 
     const { agentId } = await read(Created, owner.post('/api/agents', { name: 'Lovelace' }))
     addDeadLetters(installation.dataDir, agentId, 2)
@@ -46,7 +46,7 @@ test.skipIf(!hasBrowser())(
     expect(await letters.first().textContent()).toMatch(/BOOKING_OFFER.*24 attempts.*the recipient has no webhook/)
     await resizePage(page, PHONE)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)
-    await letters.first().getByRole('button', { name: 'Send again' }).click()
+    await letters.first().getByRole('button', { name: 'Resend' }).click()
     await letters.nth(1).waitFor({ state: 'detached' })
     expect(await letters.count()).toBe(1)
     expect(browser.complaints).toEqual([])

@@ -81,10 +81,10 @@ test.skipIf(!hasBrowser())(
       route.fulfill({ status: 500, headers: { 'x-request-id': REQUEST_ID }, json: { error: 'Internal error' } }),
     )
     await page.goto(`${web}/admin/agents`)
-    await page.getByText('The agents could not be loaded').waitFor()
+    await page.getByText('Could not load agents').waitFor()
     await page.getByText(REQUEST_ID).waitFor()
     await page.unroute('**/api/admin/agents?*')
-    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('button', { name: 'Retry' }).click()
     await rows.nth(1).waitFor()
   },
   LIMIT_MS,
@@ -135,18 +135,18 @@ test.skipIf(!hasBrowser())(
     await signInBrowser(page, web, ROOT)
     await page.goto(`${web}/admin/health`)
     await page.getByText('0 of 0 run').waitFor()
-    await page.getByRole('button', { name: 'Send me a test mail' }).click()
+    await page.getByRole('button', { name: 'Send test email' }).click()
     await page.getByText(`look into the inbox of ${ROOT}`).waitFor()
     expect(mail.received.some(({ subject }) => subject === 'Mail of this server arrives')).toBe(true)
     mail.refuse('greylisted')
-    await page.getByRole('button', { name: 'Send me a test mail' }).click()
-    await page.getByText('The mail server did not take it').waitFor()
+    await page.getByRole('button', { name: 'Send test email' }).click()
+    await page.getByText('Could not send the test email').waitFor()
     await page.getByText('greylisted').waitFor()
 
     await page.getByRole('navigation', { name: 'Admin' }).getByRole('link', { name: 'Settings' }).click()
-    await page.getByRole('heading', { name: 'Settings in effect' }).waitFor()
+    await page.getByRole('heading', { name: 'Configuration' }).waitFor()
     await page.getByLabel('Search settings').fill('OPENROUTER')
-    await page.getByText('set, and kept secret').first().waitFor()
+    await page.getByText('set (hidden)').first().waitFor()
     expect(await page.content()).not.toContain('secret-canary')
     const row = page.getByRole('listitem').filter({ hasText: 'OPENROUTER_API_KEY' })
     expect(await row.textContent()).toContain('environment')
@@ -161,10 +161,10 @@ test.skipIf(!hasBrowser())(
     let isHeld = true
     await page.route('**/api/admin/health', (route) => (isHeld ? undefined : route.continue()))
     await page.goto(`${web}/admin/health`)
-    await page.getByText('The server is slow to answer.').waitFor()
-    await page.getByRole('button', { name: 'Try again' }).waitFor()
+    await page.getByText('The server is slow to respond.').waitFor()
+    await page.getByRole('button', { name: 'Retry' }).waitFor()
     isHeld = false
-    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('heading', { name: 'Machine' }).waitFor()
   },
   LIMIT_MS,
@@ -182,7 +182,7 @@ test.skipIf(!hasBrowser())(
     const { page, complaints } = browser
     await signInBrowser(page, web, ROOT)
     await page.goto(`${web}/admin/invites`)
-    await page.getByText('Nobody is invited yet').waitFor()
+    await page.getByText('No invitations yet').waitFor()
     await page.getByRole('button', { name: 'Create invitation' }).click()
     const link = await page.locator('code', { hasText: '/signup?invite=' }).textContent()
     await page.getByText('It is shown this once').waitFor()
@@ -194,7 +194,7 @@ test.skipIf(!hasBrowser())(
     await rows.getByText('Used', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Create invitation' }).click()
     await page.getByRole('button', { name: /^Take back/ }).click()
-    await page.getByRole('button', { name: 'Take back', exact: true }).click()
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
     await rows.nth(1).waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
 
@@ -220,9 +220,9 @@ async function joinAndLeave(page: Page, link: string): Promise<void> {
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
   await page.goto(new URL('/settings/account', link).href)
-  await page.getByRole('button', { name: 'Delete my account' }).click()
+  await page.getByRole('button', { name: 'Delete account' }).click()
   await page.getByLabel('Type your email to confirm').fill('bo@example.com')
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: 'Delete my account for good' }).click()
-  await page.getByText('Your account is deleted').waitFor()
+  await page.getByRole('button', { name: 'Permanently delete account' }).click()
+  await page.getByText('Account deleted').waitFor()
 }

@@ -114,19 +114,19 @@ async function seeOverview(page: Page, agentId: string): Promise<void> {
   await page.getByText('Healthy', { exact: true }).first().waitFor()
   const watchdog = await (await page.request.get(urlOf(page, `/api/agents/${agentId}/watchdog`))).json()
   expect(watchdog).toMatchObject({ state: 'running', attempts: 0, crashes: 0, lastProbe: { healthy: true } })
-  const noted = page.getByRole('region', { name: 'What the watchdog noted' }).getByRole('listitem')
+  const noted = page.getByRole('region', { name: 'Watchdog events' }).getByRole('listitem')
   expect(await noted.allTextContents()).toEqual([expect.stringMatching(/^Healthy/), expect.stringMatching(/^Started/)])
   const { agent } = await (await page.request.get(urlOf(page, `/api/agents/${agentId}`))).json()
   await page.getByText(agent.websocketUrl, { exact: true }).waitFor()
   await page.getByText('Last: Deployment succeeded').waitFor()
-  const messages = page.getByRole('region', { name: 'Figures' }).locator('div', { hasText: /^Messages/ })
+  const messages = page.getByRole('region', { name: 'Usage' }).locator('div', { hasText: /^Messages/ })
   await messages.getByText('3', { exact: true }).waitFor()
 }
 
 async function stopAndStart(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   await statusOf(page, 'Stopped')
-  await page.getByText('Not watched').waitFor()
+  await page.getByText('Not monitored').waitFor()
   await until('nothing to stop', () => page.getByRole('button', { name: 'Stop', exact: true }).isDisabled())
   await page.getByRole('button', { name: 'Start', exact: true }).click()
   await statusOf(page, 'Running')
@@ -141,13 +141,13 @@ async function seeMemory(page: Page, agentId: string): Promise<void> {
   }
   await page.request.post(urlOf(page, '/api/memory'), { data: { agentId, key: 'pets', memory: { cat: 'Bo' } } })
   await page.reload()
-  const facts = page.getByRole('list', { name: 'What it remembers' })
+  const facts = page.getByRole('list', { name: 'Facts' })
   await facts.getByText('{"cat":"Bo"}').waitFor()
-  await page.getByRole('button', { name: 'Remember', exact: true }).click()
-  await page.getByText('Please fill in this field.').first().waitFor()
-  await page.getByLabel('Name of the fact').fill('favourite-tea')
-  await page.getByLabel('What to remember').fill('Green, no sugar')
-  await page.getByRole('button', { name: 'Remember', exact: true }).click()
+  await page.getByRole('button', { name: 'Add fact', exact: true }).click()
+  await page.getByText('This field is required.').first().waitFor()
+  await page.getByLabel('Name').fill('favourite-tea')
+  await page.getByLabel('Fact').fill('Green, no sugar')
+  await page.getByRole('button', { name: 'Add fact', exact: true }).click()
   await facts.getByText('Green, no sugar').waitFor()
   expect(await memory()).toEqual({ pets: { cat: 'Bo' }, 'favourite-tea': 'Green, no sugar' })
   await page.getByRole('button', { name: 'Forget pets' }).click()
@@ -166,22 +166,22 @@ async function resetMemory(page: Page): Promise<void> {
   await page.keyboard.press('Enter')
   await dialog.getByRole('button', { name: 'Reset memory' }).click()
   await page.getByText('Last: Memory reset succeeded').waitFor()
-  await page.getByText('Nothing yet.').waitFor()
-  const history = page.getByRole('region', { name: 'What was done' }).getByRole('listitem')
+  await page.getByText('Nothing yet').waitFor()
+  const history = page.getByRole('region', { name: 'History' }).getByRole('listitem')
   expect(await history.first().textContent()).toContain('Snapshot: backups/')
   expect(await history.count()).toBe(3)
 }
 
 /** What it had stored before the reset is there again, and what it had after it is kept. */
 async function goBack(page: Page): Promise<void> {
-  const snapshots = page.getByRole('list', { name: 'Its snapshots' }).getByRole('listitem')
+  const snapshots = page.getByRole('list', { name: 'Snapshots' }).getByRole('listitem')
   await snapshots.getByText('before: Memory reset').waitFor()
   await snapshots.getByRole('button', { name: /^Go back to it/ }).click()
   const dialog = page.getByRole('alertdialog', { name: /^Go back to / })
   expect(await dialog.textContent()).toContain('What it has stored now is kept as a snapshot first')
-  await dialog.getByRole('button', { name: 'Go back', exact: true }).click()
-  await page.getByText('Last: Return to a snapshot succeeded').waitFor()
-  await snapshots.getByText('before: Return to a snapshot').waitFor()
+  await dialog.getByRole('button', { name: 'Restore', exact: true }).click()
+  await page.getByText('Last: Snapshot restore succeeded').waitFor()
+  await snapshots.getByText('before: Snapshot restore').waitFor()
   await statusOf(page, 'Running')
 }
 
@@ -224,7 +224,7 @@ async function leaveWithEdits(page: Page): Promise<void> {
   const answers: boolean[] = []
   const answer = async (dialog: Dialog) => {
     answers.push(answers.length > 0)
-    expect(dialog.message()).toBe('Leave without saving your changes?')
+    expect(dialog.message()).toBe('Discard unsaved changes?')
     await (answers.at(-1) ? dialog.accept() : dialog.dismiss())
   }
   page.on('dialog', answer)
@@ -232,14 +232,14 @@ async function leaveWithEdits(page: Page): Promise<void> {
   await until('the question', () => answers.length === 1)
   expect(await name.inputValue()).toBe('Countess')
   await openTab(page, 'Overview')
-  await page.getByRole('region', { name: 'What was done' }).waitFor()
+  await page.getByRole('region', { name: 'History' }).waitFor()
   await openTab(page, 'Settings')
   expect(await name.inputValue()).toBe('Lovelace')
   await name.fill('Lovelace')
   await page.getByRole('button', { name: 'Save name' }).click()
-  await page.getByText('The name is saved.').waitFor()
+  await page.getByText('Name saved.').waitFor()
   await openTab(page, 'Overview')
-  await page.getByRole('region', { name: 'What was done' }).waitFor()
+  await page.getByRole('region', { name: 'History' }).waitFor()
   expect(answers).toEqual([false, true])
   page.off('dialog', answer)
 }
@@ -248,7 +248,7 @@ async function fitOnPhone(page: Page, agentId: string): Promise<void> {
   await resizePage(page, PHONE)
   const pages = [
     ['', page.getByRole('list', { name: 'Messages' }).getByText('Good morning').first()],
-    ['/overview', page.getByRole('region', { name: 'What was done' })],
+    ['/overview', page.getByRole('region', { name: 'History' })],
     ['/logs', page.getByText('agent is listening').first()],
     ['/settings', page.getByLabel('Telegram bot token', { exact: true })],
   ] as const

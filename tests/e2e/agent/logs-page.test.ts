@@ -80,7 +80,7 @@ async function findLine(page: Page, address: string): Promise<void> {
   // However many lines there are, only those in sight are drawn.
   expect(await log.locator('button[aria-expanded]').count()).toBeLessThan(200)
   await page.goto(`${address}?line=999999999`)
-  await page.getByText('The line of this link is not stored any more.').waitFor()
+  await page.getByText('The linked line is no longer stored.').waitFor()
 }
 
 async function drawTime(page: Page): Promise<void> {
@@ -113,17 +113,17 @@ async function loseConnection(page: Page, address: string): Promise<void> {
   const history = '**/api/logs/*/history*'
   await page.route(history, (route) => route.abort())
   await page.goto(address)
-  const problem = page.getByRole('alert').filter({ hasText: 'Older lines could not be loaded' })
+  const problem = page.getByRole('alert').filter({ hasText: 'Could not load older lines' })
   await problem.getByText('The Stead server cannot be reached.').waitFor()
   await page.unroute(history)
-  await problem.getByRole('button', { name: 'Try again' }).click()
+  await problem.getByRole('button', { name: 'Retry' }).click()
   await problem.waitFor({ state: 'detached' })
   const stream = '**/api/logs/*/stream*'
   await page.route(stream, (route) => route.fulfill({ status: 500, json: { error: 'Something broke' } }))
   await page.reload()
-  await page.getByText('The log could not be loaded').waitFor()
+  await page.getByText('Could not load log').waitFor()
   await page.unroute(stream)
-  await page.getByRole('button', { name: 'Try again' }).first().click()
+  await page.getByRole('button', { name: 'Retry' }).first().click()
   await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
 }
 

@@ -40,23 +40,23 @@ test.skipIf(!hasBrowser())(
 )
 
 async function search(page: Page): Promise<void> {
-  const field = page.getByRole('searchbox', { name: 'Search its memory and past conversations' })
+  const field = page.getByRole('searchbox', { name: 'Search memory and past conversations' })
   await field.fill('lighthouse')
-  const found = page.getByRole('list', { name: 'What was found' })
+  const found = page.getByRole('list', { name: 'Search results' })
   await found.getByText('favourite-building').waitFor()
   await found.getByText('Said by the agent').waitFor()
   expect(await found.locator('mark').allTextContents()).toEqual(['lighthouse', 'lighthouse'])
   await field.fill('lighthouse submarine')
-  await page.getByText('Nothing has all of these words.').waitFor()
+  await page.getByText('No results contain all of these words.').waitFor()
 }
 
 async function failAndComeBack(page: Page): Promise<void> {
   await page.route('**/api/memory?*', (route) => route.abort())
-  await page.getByRole('searchbox', { name: 'Search its memory and past conversations' }).fill('cape')
-  await page.getByText('What was found could not be loaded').waitFor()
+  await page.getByRole('searchbox', { name: 'Search memory and past conversations' }).fill('cape')
+  await page.getByText('Could not load search results').waitFor()
   await page.unroute('**/api/memory?*')
-  await page.getByRole('button', { name: 'Try again' }).first().click()
-  await page.getByRole('list', { name: 'What was found' }).getByText('favourite-building').waitFor()
+  await page.getByRole('button', { name: 'Retry' }).first().click()
+  await page.getByRole('list', { name: 'Search results' }).getByText('favourite-building').waitFor()
 }
 
 /** What an OpenClaw agent keeps, below what somebody would choose. @returns the folder to choose. */
@@ -69,10 +69,10 @@ function writeWorkspace(folder: string): string {
 }
 
 async function importWorkspace(page: Page, folder: string): Promise<void> {
-  const input = page.locator('input[aria-label="Choose the workspace folder"]')
+  const input = page.locator('input[aria-label="Choose workspace folder"]')
   await input.setInputFiles(folder)
-  await page.getByText('2 files belong to a workspace; 1 other is left out.').waitFor()
-  await page.getByRole('list', { name: 'What was found' }).getByText('USER.md').waitFor()
+  await page.getByText('2 files belong in the workspace; 1 other is left out.').waitFor()
+  await page.getByRole('list', { name: 'Search results' }).getByText('USER.md').waitFor()
   await page.route('**/api/memory/import', (route) =>
     route.fulfill({ status: 500, body: '{"error":"The disk is full"}' }),
   )
@@ -84,5 +84,5 @@ async function importWorkspace(page: Page, folder: string): Promise<void> {
   await page.getByText('Now facts: USER.md, memory/2026-11-02.md').waitFor()
   await input.setInputFiles(folder)
   await page.getByRole('button', { name: 'Import 2 files' }).click()
-  await page.getByText('Nothing new was in it').waitFor()
+  await page.getByText('Nothing new to import').waitFor()
 }

@@ -37,7 +37,7 @@ test.skipIf(!hasBrowser())(
 
 /** 1000 tokens in and 500 out, at 0.15 and 0.60 dollars a million. */
 async function seeFigures(page: Page): Promise<void> {
-  const together = page.getByRole('region', { name: 'Together' })
+  const together = page.getByRole('region', { name: 'Total' })
   const figureOf = (name: string) => together.locator('div', { hasText: new RegExp(`^${name}`) })
   for (const range of ['1 hour', '24 hours', '7 days', '30 days']) {
     await page.getByRole('navigation', { name: 'Range' }).getByRole('link', { name: range }).click()
@@ -66,10 +66,10 @@ async function seeActivity(page: Page): Promise<void> {
 async function meetProblems(page: Page, address: string): Promise<void> {
   await page.route('**/api/agents/*/metrics*', (route) => route.fulfill({ status: 500, json: { error: 'It broke' } }))
   await page.goto(address)
-  await page.getByText('The figures could not be loaded').waitFor()
+  await page.getByText('Could not load usage').waitFor()
   await page.unroute('**/api/agents/*/metrics*')
-  await page.getByRole('button', { name: 'Try again' }).click()
-  await page.getByRole('region', { name: 'Together' }).waitFor()
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await page.getByRole('region', { name: 'Total' }).waitFor()
 }
 
 async function deleteByName(page: Page, ada: Person, agentId: string): Promise<void> {

@@ -41,10 +41,10 @@ async function createTask(page: Page, ada: Person): Promise<void> {
   await page.getByText('It does nothing by the clock yet.').waitFor()
   await page.getByRole('button', { name: 'New task' }).click()
   await page.getByRole('button', { name: 'Create task' }).click()
-  await page.getByText('Please fill in this field.').first().waitFor()
+  await page.getByText('This field is required.').first().waitFor()
   await page.getByLabel('Name').fill('Morning news')
-  await page.getByLabel('What to tell the agent').fill('What is new?')
-  await page.getByLabel('When').selectOption('week')
+  await page.getByLabel('Message to the agent').fill('What is new?')
+  await page.getByLabel('Schedule').selectOption('week')
   await page.getByRole('button', { name: 'Fri', exact: true }).click()
   await page.getByLabel('At', { exact: true }).fill('07:30')
   expect(await page.getByLabel('Cron expression').inputValue()).toBe('30 7 * * 1,2,3,4')
@@ -63,18 +63,18 @@ async function changeAsCron(page: Page, ada: Person): Promise<void> {
   await page.getByRole('button', { name: 'Save task' }).click()
   await page.getByRole('alert').getByText('Invalid cron schedule').waitFor()
   await cron.fill('0 8 * * *')
-  await until('the sentence', async () => (await page.getByLabel('When').inputValue()) === 'day')
+  await until('the sentence', async () => (await page.getByLabel('Schedule').inputValue()) === 'day')
   await page.getByRole('button', { name: 'Save task' }).click()
   await page.getByText('Runs every day at 08:00').waitFor()
-  await page.getByRole('button', { name: 'Switch off' }).click()
-  await page.getByRole('button', { name: 'Switch on' }).waitFor()
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('button', { name: 'Enable' }).waitFor()
   expect(await tasksOf(ada)).toMatchObject([{ cronSchedule: '0 8 * * *', enabled: false, nextRun: null }])
 }
 
 /** The model stops in the middle until what has come is on the page. */
 async function runNow(page: Page, goOn: () => void): Promise<void> {
   await page.getByRole('button', { name: 'Run now' }).click()
-  await page.getByText('The agent is at work…').waitFor()
+  await page.getByText('Running…').waitFor()
   goOn()
   await page.getByText('It is quiet.', { exact: true }).waitFor()
   await page.getByText(/^Done in/).waitFor()
@@ -93,9 +93,9 @@ async function failAndComeBack(page: Page): Promise<void> {
   await page.unroute('**/api/scheduled-tasks/*/run')
   await page.route('**/api/scheduled-tasks?*', (route) => route.fulfill({ status: 500, json: { error: 'It broke' } }))
   await page.reload()
-  await page.getByText('The tasks could not be loaded').waitFor()
+  await page.getByText('Could not load tasks').waitFor()
   await page.unroute('**/api/scheduled-tasks?*')
-  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('button', { name: 'Retry' }).click()
   await page.getByRole('heading', { name: 'Morning news' }).waitFor()
 }
 

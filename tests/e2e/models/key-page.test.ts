@@ -60,7 +60,7 @@ async function seeUse(page: Page, backend: string): Promise<void> {
   await page.getByText('Tokens: 3K of 10K').waitFor()
   const meter = page.getByRole('meter', { name: 'Tokens used this month' })
   expect([await meter.getAttribute('value'), await meter.getAttribute('max')]).toEqual(['3000', '10000'])
-  const used = page.getByRole('group', { name: 'What the key used of each model' })
+  const used = page.getByRole('group', { name: 'Usage by model' })
   expect(await used.getByRole('row').last().textContent()).toBe(`${MODEL}$0.000923K`)
   await until('its two calls', async () => (await requestCount(page)) === 2)
   const example = page.locator('pre')
@@ -76,8 +76,8 @@ async function seeUse(page: Page, backend: string): Promise<void> {
 
 /** The limits of a key are changed where its use is seen; what is no limit is said at its field. */
 async function changeLimits(page: Page): Promise<void> {
-  const tokens = page.getByLabel('Tokens a month')
-  const models = page.getByLabel('Models it may ask, one a line')
+  const tokens = page.getByLabel('Tokens per month')
+  const models = page.getByLabel('Allowed models, one per line')
   expect([await tokens.inputValue(), await models.inputValue()]).toEqual(['10000', MODEL])
   await tokens.fill('ten')
   await page.getByRole('button', { name: 'Save limits' }).click()
@@ -85,9 +85,9 @@ async function changeLimits(page: Page): Promise<void> {
   await tokens.fill('20000')
   await models.fill('')
   await page.getByRole('button', { name: 'Save limits' }).click()
-  await page.getByText('Saved. It counts with the next call.').waitFor()
+  await page.getByText('Saved. Applies from the next call.').waitFor()
   await page.getByText('Tokens: 3K of 20K').waitFor()
-  await page.getByText('all that your plan has', { exact: true }).waitFor()
+  await page.getByText('all models of your plan', { exact: true }).waitFor()
   await tokens.fill('10000')
   await models.fill(`${MODEL}\n`)
   await page.getByRole('button', { name: 'Save limits' }).click()
@@ -96,8 +96,8 @@ async function changeLimits(page: Page): Promise<void> {
 
 async function divideByKey(page: Page, keyId: string): Promise<void> {
   await page.getByRole('button', { name: 'By key', exact: true }).click()
-  const colours = page.getByRole('list', { name: 'Colours' })
-  await colours.getByText('Without a key').waitFor()
+  const colours = page.getByRole('list', { name: 'Legend' })
+  await colours.getByText('No API key').waitFor()
   await page.getByRole('group', { name: 'Cost by key' }).getByRole('button', { name: 'Deploy script' }).click()
   await page.waitForURL((url) => url.searchParams.get('key') === keyId)
   await until('its calls alone', async () => (await requestCount(page)) === 2)
@@ -110,10 +110,10 @@ async function failAndComeBack(page: Page, address: string): Promise<void> {
   const broken = { status: 500, contentType: 'application/json', body: '{"error":"The disk is full"}' }
   await page.route('**/api/keys/**', (route) => route.fulfill(broken))
   await page.goto(address)
-  await page.getByText('The key could not be loaded').waitFor()
+  await page.getByText('Could not load key').waitFor()
   await page.getByText('The disk is full').waitFor()
   await page.unroute('**/api/keys/**')
-  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('button', { name: 'Retry' }).click()
   await page.getByText('Tokens: 3K of 10K').waitFor()
   await page.route('**/api/keys/**', (route) => route.abort())
   await page.getByRole('button', { name: 'Disable' }).click()
@@ -128,9 +128,9 @@ async function endKey(page: Page, web: string): Promise<void> {
   await page.getByRole('button', { name: 'Delete key' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete key' }).click()
   await page.waitForURL(`${web}/settings/keys`)
-  await page.getByText('You have no keys yet.').waitFor()
+  await page.getByText('No API keys yet').waitFor()
   await page.goto(address)
-  await page.getByText('This key does not exist').waitFor()
+  await page.getByText('API key not found').waitFor()
 }
 
 async function requestCount(page: Page): Promise<number> {

@@ -43,7 +43,7 @@ export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => vo
           key={String(isLoaded)}
           defaultValue={user.plan}
           autoFocus
-          hint="Counts as paid for."
+          hint="The plan is treated as paid."
           error={problem?.fields.plan}
         >
           <PlanOptions current={user.plan} />

@@ -51,10 +51,10 @@ function FoundOllama({ ollama: { baseUrl, models } }: { ollama: NonNullable<Serv
   const client = useQueryClient()
   const use = useMutation({ mutationFn: () => setProvider(client, 'ollama', { baseUrl, label: 'Ollama' }) })
   return (
-    <Notice tone="note" title="Ollama runs on this machine">
+    <Notice tone="note" title="Ollama detected on this machine">
       <div className="grid justify-items-start gap-2">
         <p>
-          It offers {models === 1 ? '1 model' : `${models} models`} at {baseUrl}.
+          It serves {models === 1 ? '1 model' : `${models} models`} at {baseUrl}.
         </p>
         {use.error && <p className="text-bad">{messageFor(use.error)}</p>}
         <Button isPending={use.isPending} onClick={() => use.mutate()}>
@@ -81,7 +81,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
             {unpriced > 0 && <Badge tone="warning">{unpriced} without a price</Badge>}
           </p>
           <p className="text-sm wrap-anywhere text-muted">
-            {[id, baseUrl, hasKey && 'with a key', source === 'environment' && 'set by the environment']
+            {[id, baseUrl, hasKey && 'with a key', source === 'environment' && 'set by environment']
               .filter(Boolean)
               .join(' · ')}
           </p>
@@ -99,7 +99,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
               </Button>
               <ForgetButton
                 title={`Delete ${name}?`}
-                lead="Its models are no longer offered. Agents that use them fail until they get another model."
+                lead="Its models become unavailable. Agents that use them fail until you select another model."
                 verb="Delete"
                 forget={() => forgetProvider(client, id)}
               />
@@ -107,7 +107,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
           )}
         </div>
       </div>
-      {test.data && <p className="text-sm text-good">It answers and lists {test.data.count} models.</p>}
+      {test.data && <p className="text-sm text-good">Connected: {test.data.count} models available.</p>}
       {test.error && <Notice tone="problem">{messageFor(test.error)}</Notice>}
       {isEditing && <CustomProviderForm provider={provider} onClose={() => setEditing(false)} />}
     </li>
@@ -159,9 +159,7 @@ function CustomProviderForm({ provider, onClose }: { provider?: Provider; onClos
           label="API key"
           name="apiKey"
           autoComplete="off"
-          hint={
-            provider?.hasKey ? 'Leave it empty to keep the stored key.' : 'Leave it empty if the server needs none.'
-          }
+          hint={provider?.hasKey ? 'Leave empty to keep the stored key.' : 'Leave empty if the server needs no key.'}
           error={fields?.apiKey}
         />
         <TextField
@@ -195,7 +193,7 @@ function TestButton({ formRef }: { formRef: ReturnType<typeof useRef<HTMLFormEle
       </Button>
       {test.data && (
         <p className="text-sm wrap-anywhere">
-          It lists {test.data.count} models: {test.data.models.join(', ')}
+          Found {test.data.count} models: {test.data.models.join(', ')}
         </p>
       )}
       {test.error && (

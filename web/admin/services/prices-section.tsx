@@ -29,12 +29,12 @@ export function PricesSection() {
   return (
     <Section
       title="Model prices"
-      lead="US dollars per million tokens. A price set here overrides the list price. Without a price the cost of a call is unknown, and agents and keys with a dollar limit cannot use the model."
+      lead="US dollars per million tokens. Overrides the list price. Models without a price have unknown costs and cannot be used by agents and keys with a dollar limit."
     >
-      <Loaded query={query} what="The prices" placeholder={<Skeleton className="h-24" />}>
+      <Loaded query={query} what="prices" placeholder={<Skeleton className="h-24" />}>
         {({ prices, unpriced }) =>
           prices.length + unpriced.length === 0 ? (
-            <p className="text-sm text-muted">Every model on offer has a list price.</p>
+            <p className="text-sm text-muted">Every available model has a list price.</p>
           ) : (
             <ul aria-label="Model prices" className="divide-y divide-line">
               {unpriced.map(({ model }) => (
@@ -80,7 +80,7 @@ function PriceRow({ model, price }: { model: string; price: ModelPrice | null })
           {price && (
             <ForgetButton
               title={`Delete the price of ${model}?`}
-              lead="The list price applies again, if there is one."
+              lead="The list price applies again, if one exists."
               verb="Delete"
               forget={() => deletePrice(client, model)}
             />

@@ -50,7 +50,7 @@ export function MailForm({ from, onClose }: { from: string | null; onClose: () =
         name="smtpUrl"
         autoComplete="off"
         autoFocus
-        hint="For example smtps://NAME:PASSWORD@mail.example.com. Encrypted, because it contains the password."
+        hint="For example smtps://NAME:PASSWORD@mail.example.com. Stored encrypted."
         error={form.problem?.fields.smtpUrl}
       />
       <TextField

@@ -31,8 +31,11 @@ function isBuiltIn({ id }: Provider): boolean {
 export function ServicesPage() {
   const query = useQuery(servicesQuery)
   return (
-    <AdminFrame title="Services" lead="Model providers and outgoing mail. Changes apply at once, without a restart.">
-      <Loaded query={query} what="The services" placeholder={<LoadingRows what="the services" />}>
+    <AdminFrame
+      title="Services"
+      lead="Model providers and outgoing email. Changes apply immediately, without a restart."
+    >
+      <Loaded query={query} what="services" placeholder={<LoadingRows what="services" />}>
         {({ providers, ollama, mail }) => (
           <div className="grid gap-6">
             <Section
@@ -79,7 +82,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
             {source === 'dashboard' && (
               <ForgetButton
                 title={`Remove the ${name} key?`}
-                lead="Its models are no longer available, unless another provider offers them."
+                lead="Its models become unavailable unless another provider offers them."
                 forget={() => forgetProvider(client, id)}
               />
             )}
@@ -98,9 +101,9 @@ function Mail({ mail }: { mail: Services['mail'] }) {
     <Section
       title="Mail"
       badge={mail.source !== null && <Badge tone="good">on</Badge>}
-      lead="Sends password resets, address confirmations and notifications."
+      lead="Used for password resets, email confirmations and notifications."
     >
-      <p>{mail.server === null ? 'Outgoing mail is off.' : `Sends through ${mail.server} as ${mail.from}.`}</p>
+      <p>{mail.server === null ? 'Outgoing email is off.' : `Sends through ${mail.server} as ${mail.from}.`}</p>
       <p className="text-sm text-muted">{describe(mail.source, 'SMTP_URL')}</p>
       {mail.source !== 'environment' && (
         <div className="flex flex-wrap gap-2">
@@ -110,7 +113,7 @@ function Mail({ mail }: { mail: Services['mail'] }) {
           {mail.source === 'dashboard' && (
             <ForgetButton
               title="Remove the mail server?"
-              lead="Users can no longer reset a forgotten password by mail."
+              lead="Users can no longer reset their password by email."
               forget={() => forgetMail(client)}
             />
           )}

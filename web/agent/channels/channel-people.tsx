@@ -59,7 +59,7 @@ function Waiting({ agentId, channel, pairing }: { agentId: string; channel: stri
           Expires <Moment at={expiresAt} as="distance" />
         </span>
       </p>
-      <p className="text-sm text-muted">Approve only if the code matches the one this person received.</p>
+      <p className="text-sm text-muted">Approve only if this code matches the one the sender received.</p>
       <div className="flex flex-wrap gap-2">
         <Button
           look="primary"

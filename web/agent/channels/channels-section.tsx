@@ -39,7 +39,7 @@ export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
       <SecretSetting
         agent={agent}
         name="webhookUrl"
-        label="Address for other agents"
+        label="Webhook for other agents"
         isSet={secrets.webhookUrl}
         hint={
           webhookUrl
@@ -70,7 +70,7 @@ function People({ agent, config }: ChannelsSectionProps) {
       <FormNotice problem={problem} />
       {isDone && <Notice tone="good">Saved.</Notice>}
       <TextField
-        label="Telegram user id"
+        label="Telegram user ID"
         name="telegramUserId"
         autoComplete="off"
         maxLength={100}
@@ -78,7 +78,7 @@ function People({ agent, config }: ChannelsSectionProps) {
         error={problem?.fields.telegramUserId}
       />
       <TextField
-        label="Owner ids"
+        label="Owner IDs"
         name="ownerIds"
         autoComplete="off"
         defaultValue={config.ownerIds?.join(', ') ?? ''}
@@ -86,7 +86,7 @@ function People({ agent, config }: ChannelsSectionProps) {
         error={problem?.fields.ownerIds}
       />
       <Button type="submit" className="justify-self-start" isPending={isPending}>
-        Save people
+        Save senders
       </Button>
     </form>
   )

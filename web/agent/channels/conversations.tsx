@@ -13,13 +13,13 @@ type ConversationsProps = { agentId: string; channel: string; people: readonly C
 /** What is said with the agent by one messenger, to be read. Nothing while nobody has said anything. */
 export function Conversations({ agentId, channel, people }: ConversationsProps) {
   return (
-    <Loaded query={useQuery(conversationsQuery(agentId))} what="Its conversations" placeholder={null}>
+    <Loaded query={useQuery(conversationsQuery(agentId))} what="conversations" placeholder={null}>
       {(data) => {
         const here = data.filter((conversation) => conversation.channel === channel)
         if (here.length === 0) return null
         return (
           <div className="grid grid-cols-1 gap-2">
-            <h3 className="text-sm font-semibold">What is said</h3>
+            <h3 className="text-sm font-semibold">Conversations</h3>
             <ul className="divide-y divide-line rounded-md border border-line">
               {here.map((conversation) => (
                 <Conversation
@@ -71,9 +71,9 @@ function Conversation({ agentId, conversation, name }: ConversationProps) {
 
 function Messages({ agentId, session, name }: { agentId: string; session: string; name: string }) {
   const query = useQuery(conversationQuery(agentId, session))
-  const authors = { user: name, assistant: 'The agent' }
+  const authors = { user: name, assistant: 'Agent' }
   return (
-    <Loaded query={query} what="The conversation" placeholder={<Skeleton className="h-16" />}>
+    <Loaded query={query} what="conversation" placeholder={<Skeleton className="h-16" />}>
       {(messages) => (
         <ol aria-label={`Conversation with ${name}`} className="grid max-h-96 grid-cols-1 gap-3 overflow-y-auto">
           {messages.map(({ role, content, at }, index) => (

@@ -28,9 +28,9 @@ export function MailChannelSection({ agent }: { agent: WebAgent }) {
     <Section
       title="Mail"
       badge={query.data?.isOn ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>}
-      lead="It answers mail of yours and of those whom you let in, in the same thread. What programs and mailing lists send is never answered."
+      lead="The agent replies to email from you and from allowed senders, in the same thread. It never replies to automated mail or mailing lists."
     >
-      <Loaded query={query} what="Its mail" placeholder={<Skeleton className="h-20" />}>
+      <Loaded query={query} what="mail settings" placeholder={<Skeleton className="h-20" />}>
         {(channel) => <MailSwitch agentId={agent.id} channel={channel} />}
       </Loaded>
       {people && <ChannelPeople agentId={agent.id} channel={people} title="mail" />}
@@ -53,14 +53,16 @@ function MailSwitch({ agentId, channel: { isOn, address, missing } }: { agentId:
   })
   return (
     <div className="grid grid-cols-1 gap-3">
-      {address && <Address label={isOn ? 'Its address' : 'Its address, once it answers'} address={address} />}
+      {address && <Address label={isOn ? 'Email address' : 'Email address, once mail is on'} address={address} />}
       {missing.length > 0 && (
-        <Notice tone="warning">The operator has to set {missing.join(', ')} before agents can answer mail.</Notice>
+        <Notice tone="warning">
+          The administrator must set {missing.join(', ')} before agents can reply to email.
+        </Notice>
       )}
       {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
       {(isOn || missing.length === 0) && (
         <Button className="justify-self-start" isPending={change.isPending} onClick={() => change.mutate()}>
-          {isOn ? 'Answer no mail' : 'Answer mail'}
+          {isOn ? 'Turn off' : 'Turn on'}
         </Button>
       )}
     </div>

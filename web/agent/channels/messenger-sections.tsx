@@ -43,11 +43,11 @@ const MESSENGERS: readonly Messenger[] = [
     name: 'slack',
     title: 'Slack',
     tokens: [
-      { name: 'slackBotToken', label: 'Slack bot token', hint: 'Begins with xoxb-. Slack needs both tokens.' },
+      { name: 'slackBotToken', label: 'Slack bot token', hint: 'Starts with xoxb-. Slack needs both tokens.' },
       {
         name: 'slackAppToken',
         label: 'Slack app token',
-        hint: 'Begins with xapp- and has the scope connections:write.',
+        hint: 'Starts with xapp-. Needs the scope connections:write.',
       },
     ],
     toLink: () => null,
@@ -61,7 +61,7 @@ export function MessengerSections({ agent, config }: MessengerSectionsProps) {
   const { data, error, refetch } = useQuery(channelsQuery(agent.id))
   return (
     <>
-      {!data && error && <LoadProblem what="The channels" error={error} onRetry={refetch} />}
+      {!data && error && <LoadProblem what="channels" error={error} onRetry={refetch} />}
       {MESSENGERS.map((messenger) => (
         <MessengerSection key={messenger.name} agent={agent} config={config} messenger={messenger} list={data} />
       ))}
@@ -101,7 +101,7 @@ function toState({ connected, lastError }: AgentChannel): string {
 /** What a saved token still waits for. */
 function toWaiting(agent: WebAgent, list: ChannelList | undefined): ReactNode {
   if (list?.untold === 'openclaw') {
-    return <Notice tone="note">OpenClaw runs this bot. Manage pairing in the agent’s own interface.</Notice>
+    return <Notice tone="note">OpenClaw runs this bot. Manage pairing in OpenClaw’s own interface.</Notice>
   }
   if (list?.untold === 'not_running') {
     return <Notice tone="warning">{agent.name} is not running. Start it to connect.</Notice>
@@ -148,13 +148,13 @@ function Connected({
       {connected && people.length === 0 && (
         <ol className="grid list-decimal gap-1 pl-5 text-sm">
           <li>
-            Open {bot} in {title} and send it any message.
+            Open {bot} in {title} and send any message.
           </li>
-          <li>It answers with a pairing code.</li>
+          <li>The bot replies with a pairing code.</li>
           <li>
             {pairings.length === 0
-              ? 'The request with the same code appears here. Approve it.'
-              : 'Compare the code with the one below and approve the request.'}
+              ? 'Approve the request with the same code here.'
+              : 'Compare the codes and approve the request below.'}
           </li>
         </ol>
       )}

@@ -4,7 +4,7 @@ import { Badge } from '../../ui/badge.tsx'
 type PlatformName = ChatSession['platform']
 
 const NAMES: Readonly<Record<PlatformName, string>> = {
-  web: 'the dashboard',
+  web: 'Dashboard',
   mail: 'E-mail',
   webhook: 'Webhook',
   telegram: 'Telegram',

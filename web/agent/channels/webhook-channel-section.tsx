@@ -38,9 +38,9 @@ export function WebhookChannelSection({ agent }: { agent: WebAgent }) {
     <Section
       title="Webhook"
       badge={query.data?.isOn ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>}
-      lead="A program of yours posts to it, signed with a secret, and gets the answer at an address of yours."
+      lead="Your program sends signed messages to this webhook and receives replies at your URL."
     >
-      <Loaded query={query} what="Its webhook" placeholder={<Skeleton className="h-40" />}>
+      <Loaded query={query} what="webhook settings" placeholder={<Skeleton className="h-40" />}>
         {(channel) => <Fields agentId={agent.id} channel={channel} />}
       </Loaded>
     </Section>
@@ -66,14 +66,14 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
   )
   return (
     <div className="grid grid-cols-1 gap-4">
-      {isOn && <Address label="Where your program posts" address={inbound} what="where to post" />}
+      {isOn && <Address label="Webhook URL" address={inbound} what="URL" />}
       {secret && (
-        <Notice tone="good" title="The secret, shown this once">
+        <Notice tone="good" title="Signing secret (shown only once)">
           <p className="flex flex-wrap items-center gap-2 wrap-anywhere">
             <code className="font-mono text-sm">{secret}</code>
-            <CopyButton text={secret} what="the secret" />
+            <CopyButton text={secret} what="secret" />
           </p>
-          <p>Your program signs with it what it posts.</p>
+          <p>Sign each request with this secret.</p>
           <Button className="justify-self-start" onClick={() => setSecret(null)}>
             Done
           </Button>
@@ -88,20 +88,20 @@ function Fields({ agentId, channel }: { agentId: string; channel: WebhookChannel
         {problem?.fields.url === undefined && <FormNotice problem={problem} />}
         {isDone && !secret && <Notice tone="good">Saved.</Notice>}
         <TextField
-          label="Where answers go"
+          label="Reply URL"
           name="url"
           type="url"
           autoComplete="off"
           placeholder={sendsTo ?? 'https://…'}
-          hint={sendsTo ? `Now at ${sendsTo}` : 'An http or https address of yours.'}
+          hint={sendsTo ? `Currently ${sendsTo}` : 'An http or https URL.'}
           error={problem?.fields.url}
         />
         <Button type="submit" className="justify-self-start" isPending={isPending}>
-          Save address
+          Save URL
         </Button>
       </form>
       {deliveries.length > 0 && (
-        <ul aria-label="What came by the webhook" className="divide-y divide-line rounded-md border border-line">
+        <ul aria-label="Webhook messages" className="divide-y divide-line rounded-md border border-line">
           {deliveries.map((delivery) => (
             <Delivery key={delivery.id} delivery={delivery} />
           ))}
@@ -125,13 +125,13 @@ function SwitchOff({ agentId, onDone }: { agentId: string; onDone: () => void })
   return (
     <>
       <Button className="justify-self-start" onClick={() => setAsking(true)}>
-        Switch off
+        Turn off
       </Button>
       {isAsking && (
         <AskDialog
-          title="Switch the webhook off?"
-          lead="Its address takes nothing from then on, and its secret is forgotten: switched on again it has another."
-          verb="Switch off"
+          title="Turn off the webhook?"
+          lead="The URL stops accepting messages and the secret is deleted. Turning the webhook on again creates a new secret."
+          verb="Turn off"
           isPending={end.isPending}
           error={end.error}
           onConfirm={() => end.mutate()}
@@ -147,7 +147,7 @@ function Delivery({ delivery }: { delivery: WebhookChannel['deliveries'][number]
   const { deliveryId, conversation, status, error, answer, receivedAt } = delivery
   const isGood = status === 'answered' && answer?.status === 'sent'
   const isBad = status === 'failed' || answer?.status === 'failed'
-  const state = status === 'answered' ? `answered, ${answer?.status ?? 'queued'}` : status
+  const state = status === 'answered' ? `reply ${answer?.status ?? 'queued'}` : status
   return (
     <li className="flex min-w-0 flex-wrap items-center gap-x-2.5 gap-y-1 p-3 wrap-anywhere">
       <span className="font-medium">{deliveryId}</span>

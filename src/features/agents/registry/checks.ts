@@ -52,8 +52,8 @@ function requireUse({ whatsappToken, slackBotToken, slackAppToken }: OfferedToke
 /** Why no command may be run for an agent; null where its runtime keeps what it does away from everything else. */
 export function whyUnconfined({ runtime, kind }: Pick<AgentRow, 'runtime' | 'kind'>): string | null {
   if (kind === 'openclaw') return 'OpenClaw has tools of its own for that'
-  if (runtime === null) return 'it was never started, so nobody knows yet where it will run'
-  if (runtime === 'process') return 'it runs as a process of the host, which nothing confines; that takes a container'
+  if (runtime === null) return 'its runtime is unknown until it is started'
+  if (runtime === 'process') return 'needs a container; this agent runs as a plain process'
   return null
 }
 
