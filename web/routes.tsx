@@ -24,7 +24,7 @@ import { Failure, NotFound, Pending } from './shell/failure.tsx'
 const start = createRoute({
   getParentRoute: () => root,
   path: '/',
-  // Who is signed in decides what stands here; when that cannot be known, the page of strangers does.
+  // Renders the page of visitors when the session cannot be determined.
   beforeLoad: ({ context }) =>
     findUser(context.client)
       .catch(() => null)
@@ -39,7 +39,7 @@ const dashboard = createRoute({
   },
 })
 
-/** Who is signed in already goes on; when that cannot be known, the form is shown and will say so itself. */
+/** Redirects signed-in users; the form reports its own errors otherwise. */
 const leaveWhenSignedIn = async (client: QueryClient, path: string | undefined) => {
   const user = await findUser(client).catch(() => null)
   if (user) throw redirect({ href: path ?? '/' })
@@ -171,7 +171,7 @@ const billing = createRoute({
   validateSearch: BillingSearch,
   component: lazyRouteComponent(() => import('./billing/billing-page.tsx'), 'BillingPage'),
 })
-/** Older names of the page; the card service leads back to the second one. */
+/** Former paths of the page; Stripe still redirects to the second one. */
 const pricing = createRoute({
   getParentRoute: () => signedIn,
   path: '/pricing',
@@ -223,12 +223,11 @@ const routeTree = root.addChildren([
   ]),
 ])
 
-/** Every page of the dashboard by its path. */
 export function createPages(client: QueryClient) {
   return createRouter({
     routeTree,
     context: { client },
-    // Search values are text as they stand: read as JSON, a code such as 12345E67 would become another number.
+    // Keeps search values as text: parsed as JSON, a code such as 12345E67 would become a number.
     parseSearch: parseSearchWith((text) => text),
     stringifySearch: stringifySearchWith(JSON.stringify),
     defaultPreload: 'intent',

@@ -29,14 +29,13 @@ const themes: readonly { value: Theme; label: string; Icon: typeof Sun }[] = [
 
 type AccountMenuProps = {
   user: { email: string; name: string; isAdmin: boolean }
-  /** How many approvals, told here where there is no space for their entry. */
+  /** Pending approvals; shown here on screens too small for the navigation entry. */
   waiting: number
 }
 
-/** Who is signed in, the way to the settings, and the way out. */
 export function AccountMenu({ user: { email, name, isAdmin }, waiting }: AccountMenuProps) {
   const navigate = useNavigate()
-  // A whole new page forgets everything this one had loaded.
+  // A full page load drops everything that this session had cached.
   const leaving = useMutation({ mutationFn: signOut, onSuccess: () => window.location.assign('/login') })
   return (
     <Menu

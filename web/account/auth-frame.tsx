@@ -3,7 +3,6 @@ import { Brand } from '../shell/brand.tsx'
 import { usePageTitle } from '../shell/page.tsx'
 import { FieldsPicture } from './fields-picture.tsx'
 
-/** The frame of the pages before the sign-in. */
 export function AuthFrame({ title, lead, children }: { title: string; lead: ReactNode; children: ReactNode }) {
   usePageTitle(title)
   return (

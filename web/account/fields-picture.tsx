@@ -1,6 +1,6 @@
 type Plot = { shape: string; fill: string; angle: number }
 
-/** Land seen from above: hedged plots around one farmstead. Drawn by hand, in a 600 by 800 box. */
+/** Drawn by hand in a 600 × 800 box. */
 const plots: Plot[] = [
   { shape: '0,0 214,0 178,226 0,196', fill: 'fill-(--plot-a)', angle: 12 },
   { shape: '214,0 430,0 404,168 190,150', fill: 'fill-(--plot-c)', angle: 96 },
@@ -17,7 +17,6 @@ const plots: Plot[] = [
 
 const furrows = Array.from({ length: 90 }, (_, row) => `M-500 ${row * 18 - 400}h1600`).join('')
 
-/** The picture beside the sign-in form; it fills its parent. */
 export function FieldsPicture() {
   return (
     <svg

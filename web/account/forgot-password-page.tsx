@@ -13,14 +13,14 @@ import { Honeypot } from './honeypot.tsx'
 import { providersQuery } from './providers.ts'
 import { requestPasswordLink } from './session.ts'
 
-/** What is promised before anybody has asked: nothing that the server cannot keep. */
+/** The reset link, depending on whether the server can deliver it. */
 const leads = {
   'by-mail': 'We email you a link to reset it.',
   'to-log': 'This server sends no email. The reset link is written to the server log for the administrator.',
   nowhere: 'This server sends no email.',
 }
 
-/** `/forgot-password`: has a link for a new password made, where there is a way for it to arrive. */
+/** Page `/forgot-password`. */
 export function ForgotPasswordPage() {
   const links = useQuery(providersQuery).data?.links
   return (
@@ -28,7 +28,7 @@ export function ForgotPasswordPage() {
       title="Forgot your password?"
       lead={
         <>
-          {/* The usual words keep their place until it is known: all of the page stands around its middle. */}
+          {/* Reserves space until the delivery method is known, because the page is centered. */}
           <span className={links ? undefined : 'invisible'}>{leads[links ?? 'by-mail']} </span>
           <Link to="/login" className="font-medium text-accent underline">
             Back to sign in

@@ -1,4 +1,4 @@
-/** People never see or reach this field; programs that fill every field give themselves away. */
+/** Hidden from people; bots that fill every field reveal themselves. */
 export function Honeypot() {
   return (
     <div aria-hidden="true" className="absolute -left-[9999px] size-px overflow-hidden">

@@ -1,7 +1,6 @@
 import { PasswordField, TextField } from '../ui/field.tsx'
 import type { FormProblem } from '../ui/form.ts'
 
-/** Who somebody is to be here: the fields that every new account begins with. */
 export function IdentityFields({ problem }: { problem: FormProblem | null }) {
   return (
     <>

@@ -25,7 +25,7 @@ const finished = {
   deleted: 'Account deleted',
 }
 
-/** `/login`: signs in and goes back to where the visitor was sent from. */
+/** Page `/login`. */
 export function LoginPage() {
   const { step, redirect } = route.useSearch()
   const [isCodeAsked, setCodeAsked] = useState(false)
@@ -44,7 +44,7 @@ export function LoginPage() {
 
 type LoginFormProps = { isCodeAsked: boolean; setCodeAsked: (isAsked: boolean) => void }
 
-/** One form for both steps: what was typed in the first is still there in the second. */
+/** Keeps the first step's input while the second factor is asked for. */
 function LoginForm({ isCodeAsked, setCodeAsked }: LoginFormProps) {
   const client = useQueryClient()
   const router = useRouter()
@@ -109,7 +109,6 @@ function SignupHint() {
   )
 }
 
-/** Why the visitor is here. */
 function Remarks() {
   const { error, done } = route.useSearch()
   if (error) {

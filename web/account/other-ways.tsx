@@ -4,7 +4,7 @@ import { providersQuery } from './providers.ts'
 import { findWallet } from './wallet.ts'
 import { WalletButton } from './wallet-button.tsx'
 
-/** Sign-in without a password of ours. What the server does not offer, or the browser cannot do, is not shown. */
+/** Hides the methods that the server or the browser does not support. */
 export function OtherWays({ redirect }: { redirect: string | undefined }) {
   const providers = useQuery(providersQuery).data
   const wallet = findWallet()

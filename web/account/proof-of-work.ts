@@ -1,10 +1,10 @@
 import { sha256, stringToBytes } from 'viem'
 import type { Challenge, Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
 
-/** Short enough that typing and scrolling stay smooth between two slices. */
+/** Short enough to keep typing and scrolling smooth. */
 const SLICE_MS = 30
 
-/** Finds the nonce by trying, in slices. Not with `crypto.subtle`, which pages on plain http do not have. */
+/** Finds the nonce in slices, without `crypto.subtle`, which is missing on pages served over plain HTTP. */
 export async function solve({ challenge, difficulty }: Pick<Challenge, 'challenge' | 'difficulty'>): Promise<Proof> {
   for (let nonce = 0; ; ) {
     for (const end = performance.now() + SLICE_MS; performance.now() < end; nonce++) {
@@ -15,7 +15,6 @@ export async function solve({ challenge, difficulty }: Pick<Challenge, 'challeng
   }
 }
 
-/** How many bits are zero before the first that is not. */
 export function leadingZeroBits(hash: Uint8Array): number {
   const zeros = hash.findIndex((byte) => byte !== 0)
   return zeros === -1 ? hash.length * 8 : zeros * 8 + Math.clz32(hash[zeros] ?? 0) - 24

@@ -1,7 +1,7 @@
 import { Challenge, type Proof } from '../../src/features/accounts/bot-detection/schemas.ts'
 import { api, hasCode, request } from '../api/request.ts'
 
-/** Sends a form for strangers, and once more with a solved challenge when the server asks for one. */
+/** Sends a form of a signed-out visitor, and retries with a solved proof of work when the server requires one. */
 export async function withProof<T>(send: (proof: Proof | undefined) => Promise<T>): Promise<T> {
   try {
     return await send(undefined)

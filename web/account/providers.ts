@@ -2,7 +2,6 @@ import { queryOptions } from '@tanstack/react-query'
 import { ProvidersResponse } from '../../src/features/accounts/sign-in/schemas.ts'
 import { api, request } from '../api/request.ts'
 
-/** The ways to sign in besides e-mail and password, and what to call them. */
 export const providersQuery = queryOptions({
   queryKey: ['providers'],
   queryFn: ({ signal }) => request(ProvidersResponse, api.GET('/api/auth/providers', { signal })),

@@ -12,7 +12,7 @@ import { forgetSession, resetPassword } from './session.ts'
 
 const route = getRouteApi('/reset-password')
 
-/** A ticked box is `on` in a form, and absent otherwise. */
+/** A checked box is `on` in form data; an unchecked one is absent. */
 const WithTick = ResetPasswordRequest.extend({
   endKeys: z
     .literal('on')
@@ -20,7 +20,7 @@ const WithTick = ResetPasswordRequest.extend({
     .transform((tick) => tick === 'on'),
 })
 
-/** `/reset-password?token=`: the page that the link for a new password leads to. */
+/** Page `/reset-password?token=`. */
 export function ResetPasswordPage() {
   const { token } = route.useSearch()
   return (

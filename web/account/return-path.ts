@@ -12,8 +12,8 @@ const Path = z.string().refine((path) => /^\/(?![/\\])/.test(path))
 const Code = z.coerce.string().max(512).optional().catch(undefined)
 
 /**
- * Search of `/login`: `redirect` is where the visitor wanted to go, `error` a code from a sign-in provider, `done` what he
- * has just finished, and `step` says that a provider or a wallet knows him but the second factor is missing.
+ * Search of `/login`: `redirect` is the page to return to, `error` a code from an identity provider, `done` the flow
+ * just finished, `step` set when only the second factor is missing.
  */
 export const LoginSearch = z.object({
   redirect: Path.optional().catch(undefined),
@@ -22,13 +22,12 @@ export const LoginSearch = z.object({
   step: z.literal('two-factor').optional().catch(undefined),
 })
 
-/** Search of `/signup`: who sent the visitor (`ref`), and the invitation he brings. */
+/** Search of `/signup`: the referral code (`ref`) and the invitation code. */
 export const SignupSearch = z.object({ redirect: Path.optional().catch(undefined), ref: Code, invite: Code })
 
-/** Search of the pages that mailed links lead to. */
 export const TokenSearch = z.object({ token: Code })
 
-/** A readable sentence for the `error` of a failed sign-in; unknown codes are never shown as they come. */
+/** Returns a message for the `error` of a failed sign-in; unknown codes get a generic one. */
 export function describeSignInError(code: string): string {
   return lostSignIns[code] ?? 'Sign-in failed. Try again.'
 }

@@ -11,7 +11,7 @@ import { bringSecondFactor } from './session.ts'
 
 const route = getRouteApi('/login')
 
-/** `/login?step=two-factor`: the second factor after a sign-in with a provider or a wallet. */
+/** Page `/login?step=two-factor`. */
 export function SecondFactorPage() {
   const client = useQueryClient()
   const router = useRouter()

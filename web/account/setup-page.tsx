@@ -12,7 +12,7 @@ import { setUp, signIn } from './session.ts'
 
 const route = getRouteApi('/setup')
 
-/** `/setup?token=`: the page that the link of the first start leads to. */
+/** Page `/setup?token=`. */
 export function SetupPage() {
   const { token } = route.useSearch()
   const setup = useQuery({

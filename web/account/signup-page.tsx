@@ -16,7 +16,7 @@ import { register, signIn } from './session.ts'
 
 const route = getRouteApi('/signup')
 
-/** `/signup`: creates the account, signs in with it and goes on. */
+/** Page `/signup`. */
 export function SignupPage() {
   const { redirect, ref, invite } = route.useSearch()
   const [isInviteAsked, setInviteAsked] = useState(invite !== undefined)

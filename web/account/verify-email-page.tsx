@@ -8,7 +8,7 @@ import { sessionQuery, verifyEmail } from './session.ts'
 
 const route = getRouteApi('/verify-email')
 
-/** `/verify-email?token=`: follows the link as soon as it is opened. */
+/** Page `/verify-email?token=`. */
 export function VerifyEmailPage() {
   const { token } = route.useSearch()
   return (
@@ -28,7 +28,7 @@ function Outcome({ token }: { token: string }) {
   const client = useQueryClient()
   const { data, error, refetch } = useQuery({
     queryKey: ['verify-email', token],
-    // A link works once: whatever it answered is never asked for again by itself.
+    // The link works once, so the result is never refetched.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
     retry: false,

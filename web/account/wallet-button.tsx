@@ -8,7 +8,6 @@ import { signInWithWallet, type Wallet } from './wallet.ts'
 
 type WalletButtonProps = { wallet: Wallet; chainId: number; redirect: string | undefined }
 
-/** Signs in with the browser's wallet; an account with two factors goes on to the second. */
 export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
   const client = useQueryClient()
   const router = useRouter()
@@ -32,7 +31,7 @@ export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
   )
 }
 
-/** Wallets fail in words of their own; what helps is the same. */
+/** Wallet errors differ by vendor; the remedy is the same. */
 function describe(error: Error): string {
   return error instanceof ApiError ? error.message : 'The wallet did not sign. Unlock it and try again.'
 }

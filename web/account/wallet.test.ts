@@ -3,7 +3,7 @@ import { SiweMessage } from 'siwe'
 import { getAddress } from 'viem'
 import { signInMessage } from './wallet.ts'
 
-test('signInMessage: a parser of EIP-4361 reads what was written', () => {
+test('signInMessage writes a message that an EIP-4361 parser accepts', () => {
   const address = getAddress('0xa0cf798816d4b9b9866b5330eea46a18382f251e')
   const facts = {
     address,

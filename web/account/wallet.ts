@@ -4,7 +4,7 @@ import { NonceResponse, SignedInResponse } from '../../src/features/accounts/sig
 import { api, request } from '../api/request.ts'
 import { startSession } from './session.ts'
 
-/** What a wallet in the browser offers (EIP-1193). */
+/** A browser wallet (EIP-1193). */
 export type Wallet = { request: (call: { method: string; params?: unknown[] }) => Promise<unknown> }
 
 declare global {
@@ -15,14 +15,13 @@ declare global {
 
 const Accounts = z.tuple([z.string().regex(/^0x[0-9a-fA-F]{40}$/)], z.unknown())
 
-/** The browser's wallet, if it has one. */
 export function findWallet(): Wallet | null {
   return window.ethereum ?? null
 }
 
 /**
- * Has the wallet sign a message for this site and signs in with it; an unknown wallet becomes a new account.
- * @throws ApiError of the server; anything else when the wallet refuses.
+ * Signs in with a message signed by the wallet; an unknown wallet creates an account.
+ * @throws ApiError from the server, or the wallet's own error when the user rejects.
  */
 export async function signInWithWallet(client: QueryClient, wallet: Wallet, chainId: number): Promise<void> {
   const address = await askForAddress(wallet)
@@ -33,7 +32,7 @@ export async function signInWithWallet(client: QueryClient, wallet: Wallet, chai
   await startSession(client)
 }
 
-/** Has the wallet sign a text that the server gave (EIP-191). Throws whatever the wallet throws when it refuses. */
+/** Signs a server-provided text (EIP-191). @throws the wallet's own error when the user rejects. */
 export async function signText(wallet: Wallet, text: string): Promise<{ address: string; signature: string }> {
   const address = await askForAddress(wallet)
   return { address, signature: await sign(wallet, address, text) }
@@ -50,7 +49,7 @@ async function sign(wallet: Wallet, address: string, text: string): Promise<stri
 
 type SignInFacts = { address: string; chainId: number; nonce: string; host: string; origin: string }
 
-/** The text of EIP-4361; wallets show it and warn when `host` is not the page's own. */
+/** Builds the EIP-4361 text; wallets warn when `host` differs from the page's own. */
 export function signInMessage({ address, chainId, nonce, host, origin }: SignInFacts, now: Date): string {
   return [
     `${host} wants you to sign in with your Ethereum account:`,

@@ -21,7 +21,7 @@ const choices = [
   { wanted: 'watchdog', label: 'Watchdog' },
 ] as const
 
-/** `/agents/$agentId/activity`: what was done to one agent and what the watchdog noted, with the ways back. */
+/** Page `/agents/$agentId/activity`. */
 export function ActivityPage() {
   const { agentId } = route.useParams()
   return (
@@ -75,7 +75,7 @@ function Activity({ agent }: AgentPageProps) {
       >
         {(known) => <Timeline happenings={toTimeline(known, events, wanted)} way={way} />}
       </Loaded>
-      {/* What stands below waits for what stands above, or it would be pushed away. */}
+      {/* Waits for the content above, which would push this down. */}
       <div className={isLoading ? 'hidden' : 'grid grid-cols-1'}>
         <SnapshotsPanel agent={agent} operation={operation} />
       </div>

@@ -20,7 +20,7 @@ const event = { id: 'e', kind: 'crash', state: 'degraded', attempt: 0, exitCode:
 const deployments = [deployment(2, '2026-01-03T12:00:00Z'), deployment(1, '2026-01-01T12:00:00Z')]
 const events = [{ ...event, at: '2026-01-03T11:00:00Z' }]
 
-test('toTimeline: what was done and what was noted in one order, newest first, or one of them', () => {
+test('toTimeline merges deployments and watchdog events, newest first, and filters them', () => {
   expect(toTimeline(deployments, events, 'all').map(({ id }) => id)).toEqual([
     'deployment 2',
     'watchdog e',
@@ -29,7 +29,7 @@ test('toTimeline: what was done and what was noted in one order, newest first, o
   expect(toTimeline(deployments, events, 'watchdog').map(({ id }) => id)).toEqual(['watchdog e'])
 })
 
-test('byDay: each day once, in their order', () => {
+test('byDay groups by day and keeps the order', () => {
   const days = byDay(toTimeline(deployments, events, 'all'))
   expect(days.map(([, happenings]) => happenings.length)).toEqual([2, 1])
 })

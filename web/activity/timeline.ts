@@ -2,13 +2,12 @@ import type { Deployment } from '../../src/features/agents/deployments/schemas.t
 import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 
 export type WatchdogEvent = AgentWatchdog['events'][number]
-/** One thing that happened to an agent, at a time of ISO 8601. */
+/** `at` is ISO 8601. */
 export type Happening =
   | { kind: 'deployment'; at: string; id: string; deployment: Deployment }
   | { kind: 'watchdog'; at: string; id: string; event: WatchdogEvent }
 export type Wanted = 'all' | Happening['kind']
 
-/** What was done to an agent and what the watchdog noted, newest first. */
 export function toTimeline(
   deployments: readonly Deployment[],
   events: readonly WatchdogEvent[],
@@ -28,7 +27,7 @@ export function toTimeline(
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
 }
 
-/** The same by days of the reader, each with its newest first. */
+/** Groups by local day, newest first. */
 export function byDay(happenings: readonly Happening[]): [day: string, happenings: Happening[]][] {
   return [...Map.groupBy(happenings, ({ at }) => new Date(at).toDateString()).entries()]
 }

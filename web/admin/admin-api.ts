@@ -10,7 +10,6 @@ const DEAD_LETTERS_KEY = ['admin', 'dead-letters']
 const FIRST_USER: string | null = null
 const FIRST_ENTRY: number | null = null
 
-/** Every account whose name or address holds `search`, newest first, page by page. */
 export function usersQuery(search: string) {
   return infiniteQueryOptions({
     queryKey: [...USERS_KEY, search],
@@ -23,7 +22,6 @@ export function usersQuery(search: string) {
   })
 }
 
-/** Who did what, newest first, page by page. */
 export function auditQuery() {
   return infiniteQueryOptions({
     queryKey: ['admin', 'audit'],
@@ -36,7 +34,6 @@ export function auditQuery() {
   })
 }
 
-/** Messages between agents that nobody tries to deliver any more, newest first, page by page. */
 export function deadLettersQuery() {
   return infiniteQueryOptions({
     queryKey: DEAD_LETTERS_KEY,
@@ -49,7 +46,6 @@ export function deadLettersQuery() {
   })
 }
 
-/** Has a dead letter delivered after all, and reads the list anew. */
 export async function replayDeadLetter(client: QueryClient, id: number): Promise<void> {
   await request(
     z.object({ message: ShownMessage }),
@@ -58,13 +54,11 @@ export async function replayDeadLetter(client: QueryClient, id: number): Promise
   await client.invalidateQueries({ queryKey: DEAD_LETTERS_KEY })
 }
 
-/** Changes somebody's account and reads the lists anew. */
 export async function changeUser(client: QueryClient, id: string, body: AccountChange): Promise<void> {
   await request(z.object({ user: AdminUser }), api.PATCH('/api/admin/users/{id}', { ...inPath({ id }), body }))
   await client.invalidateQueries({ queryKey: USERS_KEY })
 }
 
-/** Creates an account and reads the lists anew. */
 export async function createUser(
   client: QueryClient,
   body: { email: string; name?: string | undefined; plan?: string | undefined; sendMail: boolean },
@@ -74,7 +68,6 @@ export async function createUser(
   return created
 }
 
-/** Signs somebody out everywhere. @returns how many browsers that were. */
 export async function endSessionsOf(id: string): Promise<number> {
   const Ended = z.object({ success: z.literal(true), ended: z.number() })
   return (await request(Ended, api.DELETE('/api/admin/users/{id}/sessions', inPath({ id })))).ended

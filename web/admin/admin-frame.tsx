@@ -23,16 +23,14 @@ const places = [
   { to: '/admin/services', label: 'Services' },
 ] as const
 
-/** Search of `/admin/users`: what the list is narrowed to. */
 export const UserSearch = z.object({ search: z.coerce.string().max(254).optional().catch(undefined) })
 
-/** Search of `/admin/logs`. */
 export const LogSearch = z.object({
   search: z.coerce.string().max(200).optional().catch(undefined),
   level: z.enum(['debug', 'info', 'warn', 'error']).optional().catch(undefined),
 })
 
-/** `/admin/…` for admins; everybody else is told that it is not for them. */
+/** Renders `/admin/…` for administrators and a notice for everyone else. */
 export function AdminOnly() {
   const isAdmin = useQuery(sessionQuery).data?.user?.isAdmin
   if (isAdmin) return <Outlet />
@@ -45,7 +43,6 @@ export function AdminOnly() {
   )
 }
 
-/** The frame of an admin page: its title, one line about it, and the way to the others. */
 export function AdminFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
     <Page title={title} lead={lead}>

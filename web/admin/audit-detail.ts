@@ -3,7 +3,6 @@ import { z } from 'zod'
 const Detail = z.record(z.string(), z.unknown())
 const Change = z.tuple([z.unknown(), z.unknown()])
 
-/** The details of an audit entry as short phrases: what was, and what is now. */
 export function describeDetail(detail: unknown): string[] {
   const parsed = Detail.safeParse(detail)
   if (!parsed.success) return []

@@ -10,7 +10,7 @@ import { Pages } from './paging.tsx'
 
 type Entry = NamedAuditList['entries'][number]
 
-/** `/admin/audit`: who changed what, newest first. Nothing here can be changed. */
+/** Page `/admin/audit`. */
 export function AuditPage() {
   const query = useInfiniteQuery(auditQuery())
   return (

@@ -17,11 +17,11 @@ test.each([
   [{ actor: 'cli', action: 'account.create', target: 'usr_2' }, 'Command line created bo@example.com'],
   [{ actor: 'usr_9', action: 'agent.stop', target: 'agent-9' }, 'usr_9 (deleted) stopped agent-9'],
   [{ actor: 'usr_1', action: 'moon.landed', target: 'usr_2' }, 'ada@example.com moon.landed bo@example.com'],
-])('describeEntry: %j is told as %p', (entry, sentence) => {
+])('describeEntry returns the sentence: %j is %p', (entry, sentence) => {
   expect(describeEntry(entry, NAMES)).toBe(sentence)
 })
 
-test('every action that the sources write into the audit log has a sentence', async () => {
+test('describeEntry has a sentence for every audit action in the sources', async () => {
   const actions = new Set<string>()
   for await (const file of new Glob('src/features/**/*.ts').scan()) {
     if (file.endsWith('.test.ts') || file.endsWith('schemas.ts')) continue
@@ -30,8 +30,8 @@ test('every action that the sources write into the audit log has a sentence', as
     for (const [, action] of text.matchAll(/\baction: '([a-z][a-z-]*\d*\.[a-z.-]+)'/g)) if (action) actions.add(action)
   }
   expect(actions.size).toBeGreaterThan(30)
-  const untold = [...actions].filter((action) =>
+  const unnamed = [...actions].filter((action) =>
     describeEntry({ actor: 'usr_1', action, target: 'agent-1' }, NAMES).includes(action),
   )
-  expect(untold).toEqual([])
+  expect(unnamed).toEqual([])
 })

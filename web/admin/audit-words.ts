@@ -1,4 +1,4 @@
-/** Who did something that is no account. */
+/** Actors that are not accounts. */
 const ACTORS: Readonly<Record<string, string>> = {
   cli: 'Command line',
   system: 'System',
@@ -6,7 +6,7 @@ const ACTORS: Readonly<Record<string, string>> = {
   cards: 'Stripe',
 }
 
-/** What was done, by action; `{}` is to whom or what. Of a channel it says which one among the details. */
+/** Sentence by action; `{}` is the target. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'account.change': 'changed {}',
   'account.create': 'created {}',
@@ -89,7 +89,7 @@ const SCOPES: Readonly<Record<string, string>> = {
 type Entry = { actor: string; action: string; target: string }
 type Names = Readonly<Record<string, string>>
 
-/** An entry as a sentence without its point; an action without words of its own is told as it is called. */
+/** Returns an entry as a sentence without a full stop; unknown actions keep their own name. */
 export function describeEntry({ actor, action, target }: Entry, names: Names): string {
   const words = SENTENCES[action] ?? `${action} {}`
   return `${nameActor(actor, names)} ${words.replace('{}', nameTarget({ actor, target }, names))}`

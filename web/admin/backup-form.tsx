@@ -7,7 +7,7 @@ import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { setBackups } from './backups-api.ts'
 
-/** An empty field is the default. */
+/** An empty field means the default. */
 const orDefault = z
   .string()
   .trim()
@@ -15,7 +15,7 @@ const orDefault = z
   .optional()
 const BackupFields = z.object({ schedule: orDefault, to: orDefault, keep: orDefault })
 
-/** Schedule, place and number of backups; what the environment sets is left out of what is sent. */
+/** Omits settings that the environment fixes. */
 export function BackupForm({ overview, onClose }: { overview: BackupOverview; onClose: () => void }) {
   const client = useQueryClient()
   const { fixed, schedule, to, keep } = overview

@@ -13,7 +13,6 @@ import { orderBackup, toDownload } from './backups-api.ts'
 
 type Backup = BackupOverview['backups'][number]
 
-/** The files at `BACKUP_TO`, newest first, each with what can be done with it. */
 export function BackupList({ overview: { backups, runs } }: { overview: BackupOverview }) {
   if (backups.length === 0) {
     return (

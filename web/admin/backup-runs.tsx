@@ -9,7 +9,6 @@ const WORDS: Record<BackupRun['kind'], string> = {
   restore: 'Agent restored',
 }
 
-/** Activity last, newest first; the one under way says so. */
 export function BackupRuns({ runs }: { runs: BackupRun[] }) {
   if (runs.length === 0) return null
   return (

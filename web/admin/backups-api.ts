@@ -5,30 +5,28 @@ import { api, request, within } from '../api/request.ts'
 const PATH = '/api/admin/backups'
 const KEY = ['admin', 'backups']
 const WHILE_UNDER_WAY_MS = 1000
-/** Testing a place on another machine may take this long. */
+/** Testing a remote location can take this long. */
 const TEST_MS = 40_000
 const ELSE_MS = 30_000
 
-/** What backups there are and how the last ones went, read again while something is under way. */
+/** Polls while a backup job is running. */
 export const backupsQuery = queryOptions({
   queryKey: KEY,
   queryFn: ({ signal }) => request(BackupOverview, api.GET('/api/admin/backups', { signal })),
   refetchInterval: ({ state }) => (state.data?.runs[0]?.finishedAt === null ? WHILE_UNDER_WAY_MS : ELSE_MS),
 })
 
-/** Something to be done: a new backup, or something with one of this name. */
 export type Order =
   | { kind: 'backup' }
   | { kind: 'verify' | 'drill'; name: string }
   | { kind: 'restore'; name: string; agentId: string; replace: boolean }
 
-/** Orders it, and reads the list anew, which tells how it goes. */
 export async function orderBackup(client: QueryClient, order: Order): Promise<void> {
   await request(BackupOrdered, sendOrder(order))
   await client.invalidateQueries({ queryKey: KEY })
 }
 
-/** Changes when backups are made, where they go and which are kept; null is the default. */
+/** A null value restores the default. */
 export async function setBackups(
   client: QueryClient,
   body: { schedule?: string | null; to?: string | null; keep?: string | null },

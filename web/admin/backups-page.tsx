@@ -16,7 +16,7 @@ import { BackupRuns } from './backup-runs.tsx'
 import { backupsQuery, orderBackup } from './backups-api.ts'
 import { LoadingRows } from './paging.tsx'
 
-/** `/admin/backups`: what there is to go back to, whether it was proved, and what is done with it. */
+/** Page `/admin/backups`. */
 export function BackupsPage() {
   const query = useQuery(backupsQuery)
   return (

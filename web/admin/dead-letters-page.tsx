@@ -8,7 +8,7 @@ import { deadLettersQuery, replayDeadLetter } from './admin-api.ts'
 import { AdminFrame } from './admin-frame.tsx'
 import { LoadingRows, ShowMore } from './paging.tsx'
 
-/** `/admin/dead-letters`: messages between agents that nobody tries to deliver any more, each with a way to try again. */
+/** Page `/admin/dead-letters`. */
 export function DeadLettersPage() {
   return (
     <AdminFrame

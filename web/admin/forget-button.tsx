@@ -5,7 +5,6 @@ import { Button } from '../ui/button.tsx'
 
 type ForgetButtonProps = { title: string; lead: string; verb?: string; forget: () => Promise<void> }
 
-/** A button that asks before it forgets something. */
 export function ForgetButton({ title, lead, verb = 'Remove', forget }: ForgetButtonProps) {
   const [isAsking, setAsking] = useState(false)
   const { mutate, isPending, error, reset } = useMutation({ mutationFn: forget, onSuccess: () => setAsking(false) })

@@ -31,7 +31,7 @@ function logsQuery(search: string, level: Level) {
   })
 }
 
-/** `/admin/logs`: the last lines of the server's log. */
+/** Page `/admin/logs`. */
 export function ServerLogsPage() {
   const { search = '', level = 'info' } = route.useSearch()
   const [isFollowing, setFollowing] = useState(false)
@@ -90,7 +90,7 @@ function Lines({ search, level, isFollowing }: { search: string; level: Level; i
   )
 }
 
-/** Asks for what was logged since the last answer, and puts it on top of the list. */
+/** Prepends lines logged since the last response. */
 function useFollow(search: string, level: Level, isFollowing: boolean): void {
   const client = useQueryClient()
   const { queryKey } = logsQuery(search, level)

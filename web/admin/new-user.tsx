@@ -13,7 +13,7 @@ import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { createUser } from './admin-api.ts'
 
-/** An empty plan is the default one; a ticked box is `on` in a form and absent otherwise. */
+/** An empty plan is the default one; a checked box is `on` in form data and absent otherwise. */
 const NewUserFields = CreateUserRequest.extend({
   plan: z.string().transform((plan) => plan || undefined),
   sendMail: z
@@ -22,7 +22,6 @@ const NewUserFields = CreateUserRequest.extend({
     .transform((tick) => tick === 'on'),
 })
 
-/** Creates an account for someone else and shows the link to its password, unless that is mailed. */
 export function NewUser() {
   const [isOpen, setOpen] = useState(false)
   const [created, setCreated] = useState<CreatedUser | null>(null)

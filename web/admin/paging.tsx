@@ -12,7 +12,6 @@ type ShowMoreProps = {
   fetchNextPage: () => Promise<unknown>
 }
 
-/** The way to the next page of a list that grows downwards, and why it did not come. */
 export function ShowMore({ what, error, hasNextPage, isFetchingNextPage, fetchNextPage }: ShowMoreProps) {
   return (
     <>
@@ -26,7 +25,6 @@ export function ShowMore({ what, error, hasNextPage, isFetchingNextPage, fetchNe
   )
 }
 
-/** Grey rows where a list will be. */
 export function LoadingRows({ what }: { what: string }) {
   return (
     <LoadingShapes what={what} className="grid gap-px overflow-hidden rounded-xl border border-line bg-line">
@@ -42,15 +40,13 @@ export function LoadingRows({ what }: { what: string }) {
 
 type PagesProps<Page, Item> = {
   query: Omit<ShowMoreProps, 'what'> & { data: { pages: Page[] } | undefined; refetch: () => unknown }
-  /** What is listed, in the middle of a sentence: “jobs”. */
+  /** Plural noun for sentences and labels, such as “jobs”. */
   what: string
   itemsOf: (page: Page) => Item[]
-  /** Stands in the place of a list of nothing. */
   empty: ReactNode
   children: (item: Item) => ReactNode
 }
 
-/** A list that is read page by page, with all that may come in its place. `children` are its rows, as `li`. */
 export function Pages<Page, Item>({ query, what, itemsOf, empty, children }: PagesProps<Page, Item>) {
   return (
     <Loaded query={query} what={what} placeholder={<LoadingRows what={what} />}>

@@ -9,7 +9,6 @@ const updateQuery = queryOptions({
   staleTime: 3_600_000,
 })
 
-/** Says that a newer version is out; nothing otherwise. */
 export function UpdateAvailable() {
   const update = useQuery(updateQuery).data
   if (!update?.isNewer) return null

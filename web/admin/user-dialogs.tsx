@@ -5,7 +5,6 @@ import { changeUser, endSessionsOf } from './admin-api.ts'
 
 type UserDialogProps = { user: AdminUser; onClose: () => void; onCloseFocus: (event: Event) => void }
 
-/** Asks before an account is shut out. */
 export function DisableDialog({ user, onClose, onCloseFocus }: UserDialogProps) {
   const client = useQueryClient()
   const disabling = useMutation({
@@ -26,7 +25,6 @@ export function DisableDialog({ user, onClose, onCloseFocus }: UserDialogProps) 
   )
 }
 
-/** Asks before somebody is signed out everywhere. */
 export function EndSessionsDialog({
   user,
   onEnded,

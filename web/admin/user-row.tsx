@@ -15,7 +15,6 @@ import { DisableDialog, EndSessionsDialog } from './user-dialogs.tsx'
 
 type Mode = 'rest' | 'plan' | 'disable' | 'end-sessions'
 
-/** One account, and everything an admin can do with it. */
 export function UserRow({ user }: { user: AdminUser }) {
   const client = useQueryClient()
   const isSelf = useQuery(sessionQuery).data?.user?.id === user.id

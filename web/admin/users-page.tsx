@@ -10,7 +10,7 @@ import { UserRow } from './user-row.tsx'
 
 const route = getRouteApi('/signed-in/admin/users')
 
-/** `/admin/users`: every account of this server. */
+/** Page `/admin/users`. */
 export function UsersPage() {
   const { search } = route.useSearch()
   const navigate = useNavigate()

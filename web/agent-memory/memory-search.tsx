@@ -10,7 +10,6 @@ import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 
-/** What an agent remembers and what was said with it, that has all words of `q`. */
 function foundQuery(agentId: string, q: string) {
   return infiniteQueryOptions({
     queryKey: [...memoryQuery(agentId).queryKey, 'found', q],
@@ -25,7 +24,6 @@ function foundQuery(agentId: string, q: string) {
   })
 }
 
-/** Finds facts and what was said in past conversations, in one go. */
 export function MemorySearch({ agentId }: { agentId: string }) {
   const [q, setQuery] = useState('')
   const query = useInfiniteQuery(foundQuery(agentId, q))
@@ -78,7 +76,7 @@ function FoundRow({ found, agentId }: { found: FoundMemory; agentId: string }) {
       {found.kind === 'fact' && <p className="font-medium wrap-anywhere">{found.key}</p>}
       <p className="wrap-anywhere">
         {found.snippet.map(({ text, isFound }, index) =>
-          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other name
+          // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no stable key
           isFound ? <mark key={index}>{text}</mark> : <span key={index}>{text}</span>,
         )}
       </p>

@@ -4,7 +4,7 @@ import { findWorkspace, MAX_FILES, takeWithinLimits, toImport } from './workspac
 const file = (path: string, size = 10) => ({ path, size, text: async () => `text of ${path}` })
 const pathsOf = (paths: readonly string[]) => findWorkspace(paths.map((path) => file(path))).map(({ path }) => path)
 
-test('a workspace is found at the root of what was chosen, below it, and in files without folders', () => {
+test('findWorkspace finds a workspace at the root, in a subfolder and in loose files', () => {
   const wanted = ['USER.md', 'SOUL.md', 'MEMORY.md', 'memory/2026-11-02.md', 'memory/2026-11-01.md']
   const others = ['README.md', 'notes/MEMORY.txt', 'agents/a.json']
   expect(pathsOf([...others, ...wanted])).toEqual(wanted)
@@ -13,11 +13,11 @@ test('a workspace is found at the root of what was chosen, below it, and in file
   expect(pathsOf(others)).toEqual([])
 })
 
-test('of several workspaces the nearest is meant', () => {
+test('findWorkspace picks the nearest of several workspaces', () => {
   expect(pathsOf(['workspace/MEMORY.md', 'old/backup/MEMORY.md', 'old/backup/USER.md'])).toEqual(['MEMORY.md'])
 })
 
-test('the soul becomes instructions, everything else facts', async () => {
+test('toImport turns SOUL.md into instructions and the other files into facts', async () => {
   const found = findWorkspace([file('w/SOUL.md'), file('w/USER.md')])
   expect(found.map(({ path, into }) => [path, into])).toEqual([
     ['USER.md', 'facts'],
@@ -32,7 +32,7 @@ test('the soul becomes instructions, everything else facts', async () => {
   })
 })
 
-test('no more is taken than one request carries', () => {
+test('takeWithinLimits stops at the limits of one request', () => {
   const days = Array.from({ length: 250 }, (_, index) => file(`memory/day-${index}.md`))
   expect(takeWithinLimits(findWorkspace(days))).toHaveLength(MAX_FILES)
   const large = [file('MEMORY.md', 6_000_000), file('memory/a.md', 2_000_000), file('memory/b.md', 5)]

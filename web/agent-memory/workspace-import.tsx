@@ -12,10 +12,8 @@ import { Section } from '../ui/section.tsx'
 import { type FoundFile, findWorkspace, takeWithinLimits, toImport } from './workspace-files.ts'
 
 type Picked = { path: string; size: number; text(): Promise<string> }
-/** What was chosen: how many files, and what of them is a workspace. */
 type Choice = { files: number; found: FoundFile<Picked>[]; taken: FoundFile<Picked>[] }
 
-/** Brings what an OpenClaw agent has written down into this one: choose, see what was found, import. */
 export function WorkspaceImportSection({ agent }: { agent: WebAgent }) {
   const client = useQueryClient()
   const [choice, setChoice] = useState<Choice | null>(null)
@@ -71,7 +69,7 @@ function FilePick({ label, isFolder = false, onChoose }: FilePickProps) {
   const ref = useRef<HTMLInputElement>(null)
   const take = ({ target }: ChangeEvent<HTMLInputElement>) => {
     onChoose([...(target.files ?? [])])
-    // The same files may be chosen again.
+    // Allows choosing the same files again.
     target.value = ''
   }
   return (

@@ -17,7 +17,6 @@ import { Panel } from '../ui/panel.tsx'
 
 type SnapshotsPanelProps = { agent: WebAgent; operation: ReturnType<typeof useOperation> }
 
-/** What is kept of what an agent stored, newest first. */
 function snapshotsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'snapshots'],
@@ -28,7 +27,6 @@ function snapshotsQuery(agentId: string) {
   })
 }
 
-/** What an agent had stored before it was changed, and the way back to it. */
 export function SnapshotsPanel({ agent, operation }: SnapshotsPanelProps) {
   const query = useQuery(snapshotsQuery(agent.id))
   const [chosen, setChosen] = useState<Snapshot | null>(null)
@@ -107,7 +105,6 @@ function SnapshotRow({ snapshot, isBusy, reason, onReturn }: SnapshotRowProps) {
 
 type RestoreDialogProps = { agent: WebAgent; snapshot: Snapshot; onConfirm: () => void; onClose: () => void }
 
-/** Says what going back to a snapshot takes away, and asks. */
 function RestoreDialog({ agent, snapshot, onConfirm, onClose }: RestoreDialogProps) {
   return (
     <AskDialog

@@ -20,7 +20,6 @@ const ServerForm = z.object({
   bearer: z.string().transform((text) => text || undefined),
 })
 
-/** Servers whose tools the agent may use besides its own. */
 export function McpSection({ agent }: { agent: WebAgent }) {
   const { data, error, refetch } = useQuery(serversQuery(agent.id))
   return (

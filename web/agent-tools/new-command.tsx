@@ -25,7 +25,6 @@ const CommandForm = z.object({
     ),
 })
 
-/** A server that the agent starts itself, in its container. */
 export function NewCommand({ agentId }: { agentId: string }) {
   const client = useQueryClient()
   const form = useForm(

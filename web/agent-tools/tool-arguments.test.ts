@@ -13,7 +13,7 @@ const wanted = listArguments({
   required: ['city'],
 })
 
-test('a tool’s schema becomes fields, and what has no field of its own is JSON', () => {
+test('listArguments turns a schema into fields, with JSON for other types', () => {
   expect(wanted.map(({ name, kind, isRequired }) => [name, kind, isRequired])).toEqual([
     ['city', 'text', true],
     ['days', 'number', false],
@@ -24,7 +24,7 @@ test('a tool’s schema becomes fields, and what has no field of its own is JSON
   expect([listArguments({}), listArguments({ properties: 7 })]).toEqual([[], []])
 })
 
-test('what is filled in has the types of the schema; what is empty is left out', () => {
+test('readArguments converts values to the schema types and omits empty fields', () => {
   const values = { city: 'Berlin', days: '3', metric: 'true', unit: 'C', filter: '{"a": [1]}' }
   expect(readArguments(wanted, values)).toEqual({
     input: { city: 'Berlin', days: 3, metric: true, unit: 'C', filter: { a: [1] } },
@@ -33,7 +33,7 @@ test('what is filled in has the types of the schema; what is empty is left out',
   expect(readArguments(wanted, { city: 'Berlin', days: ' ' }).input).toEqual({ city: 'Berlin' })
 })
 
-test('what is missing or is no number and no JSON is told at its field', () => {
+test('readArguments reports missing values, invalid numbers and invalid JSON by field', () => {
   expect(readArguments(wanted, { city: '', days: 'three', filter: '{' }).problems).toEqual({
     city: 'This field is required.',
     days: 'Enter a number.',

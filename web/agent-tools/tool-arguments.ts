@@ -1,4 +1,4 @@
-/** One argument of a tool, as its server describes it. `json` is whatever has no field of its own. */
+/** `json` holds any type without a field of its own. */
 export type ToolArgument = {
   name: string
   kind: 'text' | 'number' | 'boolean' | 'choice' | 'json'
@@ -7,7 +7,7 @@ export type ToolArgument = {
   choices: readonly string[]
 }
 
-/** What a tool wants to be given, by its JSON schema; a schema that names nothing wants nothing. */
+/** Reads the parameters from the tool's JSON schema. */
 export function listArguments(schema: Record<string, unknown>): ToolArgument[] {
   const required = Array.isArray(schema.required) ? schema.required : []
   return Object.entries(toRecord(schema.properties)).map(([name, property]) => {
@@ -23,7 +23,7 @@ export function listArguments(schema: Record<string, unknown>): ToolArgument[] {
   })
 }
 
-/** What was filled in, as the tool takes it, or what is wrong with a field. What is left empty is left out. */
+/** Returns the arguments as the tool expects them, or the problem of each field. Empty fields are omitted. */
 export function readArguments(
   wanted: readonly ToolArgument[],
   values: Readonly<Record<string, string>>,

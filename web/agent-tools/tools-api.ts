@@ -13,7 +13,6 @@ import { api, inPath, request, within } from '../api/request.ts'
 const Added = z.object({ server: McpServer })
 const Removed = z.object({ success: z.literal(true) })
 
-/** What an agent may do. */
 export function toolsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'tools'],
@@ -30,7 +29,6 @@ export async function changeTools(client: QueryClient, agentId: string, change: 
   client.setQueryData(toolsQuery(agentId).queryKey, changed)
 }
 
-/** The MCP servers that an agent may use. */
 export function serversQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'mcp-servers'],
@@ -40,7 +38,6 @@ export function serversQuery(agentId: string) {
   })
 }
 
-/** What a server says of its tools now. */
 export function serverToolsQuery(agentId: string, id: string) {
   return queryOptions({
     queryKey: [...serversQuery(agentId).queryKey, id, 'tools'],
@@ -82,7 +79,6 @@ export async function removeServer(client: QueryClient, agentId: string, id: str
   await reloadServers(client, agentId)
 }
 
-/** Uses a tool once, with the rights of the agent. */
 export function tryTool(agentId: string, id: string, tool: string, input: Record<string, unknown>) {
   const body = { tool, arguments: input }
   return request(
@@ -95,7 +91,7 @@ export function tryTool(agentId: string, id: string, tool: string, input: Record
   )
 }
 
-/** The list alone: what a server says of its tools did not change, and of one that is gone nobody may ask. */
+/** Reloads the list only: tools did not change, and a deleted server cannot be asked. */
 function reloadServers(client: QueryClient, agentId: string): Promise<void> {
   return client.invalidateQueries({ queryKey: serversQuery(agentId).queryKey, exact: true })
 }

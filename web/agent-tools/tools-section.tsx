@@ -20,7 +20,6 @@ const hints = {
   always: 'Always asks for approval',
 } as const
 
-/** What the agent may do, from its next turn on. */
 export function ToolsSection({ agent }: { agent: WebAgent }) {
   const { data, error, refetch } = useQuery(toolsQuery(agent.id))
   return (

@@ -12,7 +12,6 @@ import { tryTool } from './tools-api.ts'
 
 type TryToolProps = { agentId: string; serverId: string; tools: McpServerTools['tools'] }
 
-/** Uses a tool of an MCP server oneself, to see what the agent would be given. */
 export function TryTool({ agentId, serverId, tools }: TryToolProps) {
   const [name, setName] = useState(tools[0]?.name ?? '')
   const tool = tools.find((each) => each.name === name)

@@ -1,6 +1,5 @@
 import { CopyButton } from '../ui/copy-button.tsx'
 
-/** An address to use elsewhere, with a way to copy it; `what` names it where there are several. */
 export function Address({ label, address, what = 'URL' }: { label: string; address: string; what?: string }) {
   return (
     <div className="grid grid-cols-1 gap-1.5">

@@ -9,20 +9,19 @@ import { AgentStats } from '../../src/features/monitoring/metrics/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 
-/** What takes longer than a start: an image may be fetched, and put back. */
+/** Operations slower than a start, because they may pull images or restore data. */
 export type Operation =
   | { verb: 'update'; image?: string }
   | { verb: 'repair' }
   | { verb: 'reset-memory' }
   | { verb: 'restore-snapshot'; snapshotId: string }
 
-/** A little more than the server takes for any of them. */
+/** Slightly more than the server's own limit. */
 const LONG_MS = 185_000
 const CHAIN_MS = 60_000
 
 const Success = z.object({ success: z.literal(true) })
 
-/** What an agent uses now and what came of its messages. */
 export function statsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'stats'],
@@ -32,7 +31,6 @@ export function statsQuery(agentId: string) {
   })
 }
 
-/** What the watchdog knows of an agent. */
 export function watchdogQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'watchdog'],
@@ -42,7 +40,6 @@ export function watchdogQuery(agentId: string) {
   })
 }
 
-/** What was asked of an agent, newest first. */
 export function deploymentsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'deployments'],
@@ -53,7 +50,6 @@ export function deploymentsQuery(agentId: string) {
   })
 }
 
-/** Where an agent is reached and which version of its program runs. */
 export function instanceQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'instance'],
@@ -63,7 +59,7 @@ export function instanceQuery(agentId: string) {
   })
 }
 
-/** An agent's settings; of secrets only whether they are set. */
+/** Secrets are reported as set or not set only. */
 export function configQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'config'],
@@ -73,7 +69,6 @@ export function configQuery(agentId: string) {
   })
 }
 
-/** What its owner has proved about an agent. */
 export function verificationQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'verification'],
@@ -82,7 +77,7 @@ export function verificationQuery(agentId: string) {
   })
 }
 
-/** Returns when it is done. @throws ApiError with the reason when it is refused or has failed. */
+/** Resolves when the operation has finished. @throws ApiError with the reason when it is rejected or fails. */
 export function operateAgent(agentId: string, operation: Operation) {
   return request(Success, sendOperation(agentId, operation))
 }
@@ -97,7 +92,7 @@ function sendOperation(id: string, operation: Operation) {
   return api.POST('/api/agents/{id}/snapshots/{snapshotId}/restore', { ...options, params: { path } })
 }
 
-/** Changes what `change` names: null takes a setting away. An agent that runs is started anew in the background. */
+/** Null removes a setting. A running agent restarts in the background. */
 export async function changeConfig(agentId: string, change: ConfigRequest) {
   return (
     await request(ConfigResponse, api.PUT('/api/agents/{id}/config', { ...inPath({ id: agentId }), body: change }))
@@ -108,13 +103,12 @@ export function renameAgent(agentId: string, name: string) {
   return request(Success, api.PATCH('/api/agents/{id}', { ...inPath({ id: agentId }), body: { name } }))
 }
 
-/** The token that the agent's own gateway takes. */
 export async function getToken(agentId: string) {
   return (await request(z.object({ token: z.string() }), api.GET('/api/agents/{id}/token', inPath({ id: agentId }))))
     .token
 }
 
-/** Replaces the token of the agent's own gateway; returns when the agent runs with the new one. */
+/** Resolves when the agent runs with the new token. */
 export function rotateGatewayToken(agentId: string) {
   return request(
     Success,
@@ -122,7 +116,7 @@ export function rotateGatewayToken(agentId: string) {
   )
 }
 
-/** Replaces the token with which the agent asks this server; nobody is shown it. */
+/** Replaces the token the agent uses to call this server; it is never shown. */
 export function rotatePlatformToken(agentId: string) {
   return request(
     Success,
@@ -130,12 +124,11 @@ export function rotatePlatformToken(agentId: string) {
   )
 }
 
-/** The text that a wallet signs to vouch for the agent, once. */
 export async function createChallenge(agentId: string) {
   return (await request(Challenge, api.POST('/api/agents/{id}/verify/challenge', inPath({ id: agentId })))).message
 }
 
-/** Has the server check a proof on the chain. @throws ApiError with what is missing or not true. */
+/** Verifies a proof on the chain. @throws ApiError with the reason. */
 export function verifyAgent(agentId: string, body: z.input<typeof VerifyRequest>) {
   return request(
     Success,

@@ -26,9 +26,7 @@ const places = [
   { to: '/agents/$agentId/settings', label: 'Settings' },
 ] as const
 
-/** Starting, stopping and restarting the agent of a page, from wherever on it. */
 export type Change = ReturnType<typeof useChangeAgent>
-/** What a page is given of its agent. */
 type ShownAgent = WebAgent & { paymentUndoneAt: string | null }
 
 export type AgentPageProps = {
@@ -39,16 +37,15 @@ export type AgentPageProps = {
 
 type AgentFrameProps = {
   agentId: string
-  /** The page's part of the document's title; none for the chat. */
+  /** The page's part of the document title; none for the chat. */
   title?: string
-  /** The page fills the window and scrolls inside, instead of growing. */
+  /** The page fills the window and scrolls inside. */
   isFilling?: boolean
-  /** The page itself shows why the agent could not be started. */
+  /** The page itself shows why the agent could not start. */
   hidesFailure?: boolean
   children: (page: AgentPageProps) => ReactNode
 }
 
-/** The frame of each page of one agent: who it is, how it is, and the way to its other pages. */
 export function AgentFrame({ agentId, ...frame }: AgentFrameProps) {
   const { data: agent, error, refetch } = useQuery(agentQuery(agentId))
   if (error instanceof ApiError && error.status === 404) return <Gone />
@@ -124,7 +121,6 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
   )
 }
 
-/** Why an agent could not be started, as long as it is in that state. */
 export function FailureNotice({ agent }: { agent: WebAgent }) {
   if (agent.status !== 'error' || !agent.lastError) return null
   return (

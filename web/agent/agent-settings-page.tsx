@@ -22,7 +22,7 @@ import { VerificationSection } from './verification-section.tsx'
 
 const route = getRouteApi('/signed-in/agents/$agentId/settings')
 
-/** `/agents/$agentId/settings`: what one agent is made of, and who may speak to it. */
+/** Page `/agents/$agentId/settings`. */
 export function AgentSettingsPage() {
   const { agentId } = route.useParams()
   return (

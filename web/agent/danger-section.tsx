@@ -6,7 +6,6 @@ import { DeleteDialog } from '../agents/delete-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { Section } from '../ui/section.tsx'
 
-/** Deletes the agent, at the end of its settings. */
 export function DangerSection({ agent }: { agent: WebAgent }) {
   const navigate = useNavigate()
   const [isAsking, setAsking] = useState(false)

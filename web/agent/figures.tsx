@@ -5,7 +5,6 @@ import { statsQuery } from './agent-api.ts'
 
 const count = new Intl.NumberFormat('en')
 
-/** What an agent uses now, and what came of its messages. */
 export function Figures({ agentId }: { agentId: string }) {
   const { data: stats, error, refetch } = useQuery(statsQuery(agentId))
   if (!stats && error) return <LoadProblem what="usage" error={error} onRetry={refetch} />
@@ -49,23 +48,23 @@ function Tile({ label, value, note }: { label: string; value: string | undefined
   )
 }
 
-/** "100MiB" of "100MiB / 1GiB" */
+/** Returns "100MiB" of "100MiB / 1GiB". */
 function firstOf(pair: string): string {
   return pair.split(' / ')[0] ?? pair
 }
 
-/** The API writes figures as engines do, "2.4%", and the dashboard with a space before the unit. */
+/** Inserts a space before the unit: the API writes figures as engines do. */
 function withSpaces(figure: string): string {
   return figure.replace(/(?<=\d)(?=[%a-zA-Z])/, '\u00a0')
 }
 
-/** "100MiB / 1GiB" */
+/** Parses "100MiB / 1GiB". */
 function limitOf(memory: string): string | undefined {
   const limit = memory.split(' / ')[1]
   return limit && `of ${withSpaces(limit)}`
 }
 
-/** "1.2kB / 3.4kB" */
+/** Parses "1.2kB / 3.4kB". */
 function sentOf(network: string): string | undefined {
   const sent = network.split(' / ')[1]
   return sent && `in, ${withSpaces(sent)} out`

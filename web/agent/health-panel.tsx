@@ -32,7 +32,6 @@ const kinds: Partial<Record<string, string>> = {
   repair_failed: 'Repair failed',
 }
 
-/** What the watchdog sees of an agent, what it has done, and how long the agent was up. */
 export function HealthPanel({ agentId }: { agentId: string }) {
   const query = useQuery(watchdogQuery(agentId))
   const look = query.data && states[query.data.state]
@@ -116,7 +115,6 @@ function Events({ events }: { events: AgentWatchdog['events'] }) {
   )
 }
 
-/** What the watchdog noted, with how the agent ended where that is known. */
 export function describeWatchdogEvent(event: AgentWatchdog['events'][number]): string {
   const what = kinds[event.kind] ?? event.kind
   return isEnd(event.kind) && hasEnded(event) ? `${what}, ${describeExit(event)}` : what

@@ -18,7 +18,6 @@ import { findImage, kindOf, whyNot } from './work.ts'
 type Operating = ReturnType<typeof useOperation>
 type HistoryPanelProps = { agent: WebAgent; operation: Operating }
 
-/** The way back to an earlier image: which one runs, whether it can be left now, and which one was chosen. */
 export function useReturn(agent: WebAgent, deployments: readonly Deployment[] | undefined, operation: Operating) {
   const [image, setImage] = useState<string | null>(null)
   return {
@@ -30,7 +29,6 @@ export function useReturn(agent: WebAgent, deployments: readonly Deployment[] | 
   }
 }
 
-/** Asks before an agent goes back to the image that was chosen. */
 export function ReturnQuestion({ agent, way }: { agent: WebAgent; way: ReturnType<typeof useReturn> }) {
   const { image, onReturn, operation } = way
   if (image === null) return null
@@ -48,7 +46,6 @@ export function ReturnQuestion({ agent, way }: { agent: WebAgent; way: ReturnTyp
   )
 }
 
-/** What was done to an agent, newest first, with the way back to an earlier image. */
 export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
   const query = useQuery(deploymentsQuery(agent.id))
   const way = useReturn(agent, query.data, operation)
@@ -105,7 +102,6 @@ type RowProps = {
   onReturn: (image: string) => void
 }
 
-/** One line of the history: what, when, by whom, what became of it. */
 export function DeploymentRow({ deployment, current, isBlocked, onReturn }: RowProps) {
   const { image, previousImage, reason, logTail, durationMs, backupPath } = deployment
   const earlier = previousImage !== current ? previousImage : null

@@ -15,7 +15,7 @@ import { Moment } from '../ui/moment.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 
-/** An empty field is no limit. */
+/** An empty field means no limit. */
 const emptyIsNone = (text: unknown) => (text === '' ? null : Number(text))
 const CapsForm = z.object({
   tokensPerDay: z.preprocess(emptyIsNone, Caps.shape.tokensPerDay),
@@ -37,7 +37,6 @@ function breakerQuery(agentId: string) {
   })
 }
 
-/** What an agent may use of models in a day, and the switch that keeps it from them. */
 export function LimitsSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(breakerQuery(agent.id))
   return (

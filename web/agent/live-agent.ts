@@ -6,8 +6,8 @@ import { followAgent } from '../agents/deployment.ts'
 import { deploymentsQuery } from './agent-api.ts'
 
 /**
- * The latest event of an agent, live. With a new step its work is read anew, with a new status everything that is shown
- * of it: requests are counted, and how far an image has come needs none.
+ * Returns the latest live event of an agent. A new step reloads its deployments, a new status everything shown of it;
+ * progress events need no request.
  */
 export function useLiveAgent(agentId: string): AgentStatusEvent | null {
   const client = useQueryClient()

@@ -6,7 +6,6 @@ import { api, request } from '../api/request.ts'
 
 const Success = z.object({ success: z.literal(true) })
 
-/** What an agent remembers now: it and its owner change the same. */
 export function memoryQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'memory'],

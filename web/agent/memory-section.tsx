@@ -12,7 +12,7 @@ import { Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { forgetFact, memoryQuery, saveFact } from './memory-api.ts'
 
-/** A long value is shown by its beginning. */
+/** Longer values are truncated. */
 const MAX_SHOWN_CHARACTERS = 400
 
 const FactForm = z.object({
@@ -20,7 +20,6 @@ const FactForm = z.object({
   fact: z.string().trim().min(1, 'Enter something to remember'),
 })
 
-/** What the agent knows in every conversation, whoever told it; taken away here it is forgotten at once. */
 export function MemorySection({ agent }: { agent: WebAgent }) {
   const query = useQuery(memoryQuery(agent.id))
   return (
@@ -106,7 +105,6 @@ function FactFields({ agent }: { agent: WebAgent }) {
   )
 }
 
-/** A change of the memory, which is read anew afterwards. */
 function useChange(agentId: string, mutationFn: (key: string) => Promise<unknown>) {
   const client = useQueryClient()
   return useMutation({

@@ -24,7 +24,6 @@ const ModelForm = ConfigRequest.pick({ model: true }).required()
 const ProviderForm = ConfigRequest.pick({ aiProvider: true }).required()
 const formClass = 'grid max-w-md grid-cols-1 gap-4'
 
-/** What the agent is called. */
 export function NameSection({ agent }: { agent: WebAgent }) {
   const client = useQueryClient()
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(
@@ -56,7 +55,6 @@ export function NameSection({ agent }: { agent: WebAgent }) {
   )
 }
 
-/** The model that the agent thinks with. */
 export function ModelSection({ agent, config }: ConfigSectionProps) {
   const change = useChangeConfig(agent.id)
   const form = useForm(ModelForm, change, fieldOfConfig(['model']))
@@ -74,7 +72,6 @@ export function ModelSection({ agent, config }: ConfigSectionProps) {
   )
 }
 
-/** A key of one's own at a provider, which the agent then uses by itself. */
 export function ProviderSection({ agent, config }: ConfigSectionProps) {
   const change = useChangeConfig(agent.id)
   const form = useForm(ProviderForm, change, fieldOfConfig(['aiProvider']))

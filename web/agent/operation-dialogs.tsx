@@ -10,7 +10,6 @@ type OperationDialogProps = {
   onCloseFocus: (event: Event) => void
 }
 
-/** Asks for the image to update to; none means the newest of the server. */
 export function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
   const [image, setImage] = useState('')
   const wanted = image.trim()
@@ -39,7 +38,6 @@ export function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) 
   )
 }
 
-/** Says what going back to an image means, and asks. */
 export function ReturnDialog({ agent, image, onConfirm, ...on }: OperationDialogProps & { image: string }) {
   return (
     <AskDialog
@@ -55,7 +53,6 @@ export function ReturnDialog({ agent, image, onConfirm, ...on }: OperationDialog
   )
 }
 
-/** Says what a repair does, and asks. */
 export function RepairDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
   return (
     <AskDialog
@@ -71,7 +68,6 @@ export function RepairDialog({ agent, onConfirm, ...on }: OperationDialogProps) 
   )
 }
 
-/** Asks before an agent forgets. */
 export function ResetMemoryDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
   return (
     <AskDialog

@@ -15,7 +15,7 @@ import { WorkSection } from './work-section.tsx'
 
 const route = getRouteApi('/signed-in/agents/$agentId/overview')
 
-/** `/agents/$agentId/overview`: how one agent is, and what can be done with it. */
+/** Page `/agents/$agentId/overview`. */
 export function OverviewPage() {
   const { agentId } = route.useParams()
   return (

@@ -8,7 +8,6 @@ import { Address } from './address.tsx'
 import { deploymentsQuery, instanceQuery } from './agent-api.ts'
 import { findImage } from './work.ts'
 
-/** Where an agent is reached and what runs there. */
 export function ReachSection({ agent }: { agent: WebAgent }) {
   const { data: instance, error, refetch } = useQuery(instanceQuery(agent.id))
   const deployments = useQuery(deploymentsQuery(agent.id)).data

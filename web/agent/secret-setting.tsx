@@ -12,7 +12,6 @@ import { useChangeConfig } from './use-config.ts'
 
 type SecretSettingProps = { agent: WebAgent; name: SecretName; label: string; isSet: boolean; hint?: ReactNode }
 
-/** A secret that goes in and never comes out: it can be set, replaced and removed. */
 export function SecretSetting({ agent, name, label, isSet, hint }: SecretSettingProps) {
   const change = useChangeConfig(agent.id)
   const [isAsking, setAsking] = useState(false)

@@ -6,7 +6,6 @@ import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { useChangeConfig } from './use-config.ts'
 
-/** Whether the agent is ended while nobody needs it. */
 export function SleepSection({ agent, config }: { agent: WebAgent; config: ShownConfig }) {
   const changeConfig = useChangeConfig(agent.id)
   const change = useMutation({ mutationFn: (neverSleeps: boolean) => changeConfig({ neverSleeps }) })

@@ -10,7 +10,6 @@ import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { getToken, rotateGatewayToken, rotatePlatformToken } from './agent-api.ts'
 
-/** The token of the agent's gateway, asked for only when somebody wants to see it, and how to replace both of its tokens. */
 export function TokenSection({ agent }: { agent: WebAgent }) {
   const [asked, setAsked] = useState<'gateway' | 'platform' | null>(null)
   const asking = useMutation({ mutationFn: () => getToken(agent.id), gcTime: 0 })
@@ -65,7 +64,6 @@ export function TokenSection({ agent }: { agent: WebAgent }) {
   )
 }
 
-/** Replaces a token; the mutation's data is what to say of it. */
 function useReplacement(onDone: () => void) {
   const client = useQueryClient()
   return useMutation({

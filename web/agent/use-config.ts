@@ -4,7 +4,6 @@ import { agentQuery } from '../agents/agents-api.ts'
 import { ApiError } from '../api/request.ts'
 import { changeConfig, configQuery } from './agent-api.ts'
 
-/** Changes settings of an agent and shows them as the server has them then. */
 export function useChangeConfig(agentId: string) {
   const client = useQueryClient()
   return async (change: ConfigRequest): Promise<void> => {
@@ -14,7 +13,7 @@ export function useChangeConfig(agentId: string) {
   }
 }
 
-/** The field that a refusal of the settings is about: the server begins with its name. */
+/** The server's error message starts with the name of the rejected setting. */
 export function fieldOfConfig(names: readonly string[]) {
   return (error: unknown): string | null => {
     if (!(error instanceof ApiError) || error.status !== 400) return null

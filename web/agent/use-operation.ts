@@ -2,7 +2,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { type Operation, operateAgent } from './agent-api.ts'
 
-/** An update, a repair or a memory reset of one agent; under way until the server says how it ended. */
 export function useOperation(agentId: string) {
   const client = useQueryClient()
   return useMutation({

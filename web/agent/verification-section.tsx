@@ -22,7 +22,6 @@ const proofs = {
 const ProofKind = z.enum(['ens', 'coinbase', 'eas'])
 type ProofKind = z.infer<typeof ProofKind>
 
-/** What the owner has proved about themselves with a wallet, for everybody who meets the agent. */
 export function VerificationSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(verificationQuery(agent.id))
   return (
@@ -112,7 +111,6 @@ function Unverified({ agent }: { agent: WebAgent }) {
   )
 }
 
-/** A change of the verification, which is read anew afterwards. */
 function useFresh(agentId: string, mutationFn: () => Promise<unknown>) {
   const client = useQueryClient()
   return useMutation({
@@ -128,7 +126,6 @@ async function prove(agentId: string, wallet: Wallet, kind: ProofKind, uid: stri
   return verifyAgent(agentId, kind === 'eas' ? { ...proof, attestationUid: uid } : proof)
 }
 
-/** Wallets fail in words of their own; what helps is the same. */
 function describe(error: Error): string {
   return error instanceof ApiError ? error.message : 'The wallet did not sign. Unlock it and try again.'
 }

@@ -37,7 +37,6 @@ const failures = {
   'restore-snapshot': 'Rollback failed',
 }
 
-/** Everything that can be done to an agent, and what is being done. */
 export function WorkSection({ agent, change, operation, event, onDeleted }: WorkSectionProps) {
   const [asking, setAsking] = useState<Asking | null>(null)
   const openerRef = useRef<HTMLElement | null>(null)
@@ -115,7 +114,7 @@ type VerbButtonProps = {
   Icon: typeof Play
   isUnderWay: boolean
   isBusy: boolean
-  /** Why it cannot be done now, null when it can. */
+  /** Why the action is unavailable; null when it is available. */
   reason: string | null
   onClick: MouseEventHandler<HTMLButtonElement>
 }
@@ -136,7 +135,7 @@ function VerbButton({ label, Icon, isUnderWay, isBusy, reason, onClick }: VerbBu
 
 type WorkLineProps = { agentId: string; event: AgentStatusEvent | null; isReasonToldBelow: boolean }
 
-/** One line that is always there: what is being done, or else what was done last. */
+/** Shows the running operation, or else the last one. */
 function WorkLine({ agentId, event, isReasonToldBelow }: WorkLineProps) {
   const { data: deployments, error } = useQuery(deploymentsQuery(agentId))
   const underWay = deployments && findUnderWay(deployments)

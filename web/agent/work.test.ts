@@ -18,7 +18,7 @@ const done: Deployment = {
   durationMs: 5000,
 }
 
-test('findImage: the last that worked, and after a way back the one before', () => {
+test('findImage returns the last successful image, or the one before after a rollback', () => {
   const restart: Deployment = { ...done, id: 2, kind: 'restart', image: null, previousImage: null }
   expect(findImage([restart, done])).toBe('agent:2')
   const undone: Deployment = { ...done, id: 3, result: 'rolled-back', image: 'agent:3', previousImage: 'agent:2' }
@@ -26,14 +26,14 @@ test('findImage: the last that worked, and after a way back the one before', () 
   expect(findImage([{ ...done, result: 'failed' }, restart])).toBeNull()
 })
 
-test('findUnderWay: what was asked first goes first', () => {
+test('findUnderWay returns the oldest unfinished deployment', () => {
   const first: Deployment = { ...done, id: 2, result: null, step: 'health' }
   const second: Deployment = { ...done, id: 3, result: null, step: 'queued' }
   expect(findUnderWay([second, first, done])).toBe(first)
   expect(findUnderWay([done])).toBeNull()
 })
 
-test('describeStep: the live detail wins, in words for people', () => {
+test('describeStep prefers the live detail', () => {
   const pulling: Deployment = { ...done, result: null, step: 'pull' }
   const event = { status: 'running', step: 'starting', error: null } as const
   expect(describeStep(pulling, null)).toBe('pulling the image')
@@ -41,7 +41,7 @@ test('describeStep: the live detail wins, in words for people', () => {
   expect(describeStep(pulling, { ...event, detail: 'snapshot' })).toBe('saving a snapshot')
 })
 
-test('whyNot: what makes no sense now has a reason', () => {
+test('whyNot returns a reason for unavailable actions', () => {
   expect(whyNot('running', 'start')).toBe('Already running')
   expect(whyNot('running', 'update')).toBeNull()
   expect(whyNot('provisioning', 'repair')).not.toBeNull()

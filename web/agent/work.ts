@@ -34,29 +34,27 @@ const results: Partial<Record<string, string>> = {
   cancelled: 'was canceled',
 }
 
-/** What kind of work a deployment was, as a noun. */
 export function kindOf({ kind }: Pick<Deployment, 'kind'>): string {
   return kinds[kind] ?? kind
 }
 
-/** What became of a deployment, as the end of a sentence. */
 export function resultOf({ result }: Deployment): string {
   return result === null ? 'is running' : (results[result] ?? result)
 }
 
-/** What is being done to an agent now: of a list that is newest first the oldest that has not ended. */
+/** Expects the newest first; returns the oldest unfinished one. */
 export function findUnderWay(deployments: Deployment[]): Deployment | null {
   return deployments.findLast(({ result }) => result === null) ?? null
 }
 
-/** Says what an unfinished deployment is at; the live event may know more, such as how far an image has come. */
+/** Prefers the live event, which also knows the progress of an image pull. */
 export function describeStep(deployment: Deployment, event: AgentStatusEvent | null): string {
   const detail = event?.detail
   const isMore = detail && !steps[detail]
   return isMore ? detail : (steps[detail ?? deployment.step] ?? deployment.step)
 }
 
-/** The image an agent runs on as its history tells; null where agents are processes, or before a first update. */
+/** Returns the image the agent runs on; null for plain processes and before the first update. */
 export function findImage(deployments: Deployment[]): string | null {
   for (const { result, image, previousImage } of deployments) {
     if (result === 'succeeded' && image) return image
@@ -65,7 +63,7 @@ export function findImage(deployments: Deployment[]): string | null {
   return null
 }
 
-/** Why something cannot be asked of an agent now, or null when it can. */
+/** Returns why the action is unavailable, or null. */
 export function whyNot(status: AgentStatus, verb: Operation['verb'] | 'start' | 'stop' | 'restart'): string | null {
   if (status === 'pending') return 'Not provisioned yet'
   if (status === 'provisioning') return 'Another operation is running'

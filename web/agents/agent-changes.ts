@@ -2,13 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import { type AgentVerb, agentQuery, agentsQuery, changeAgent, deleteAgent } from './agents-api.ts'
 
-/** Which of the three verbs makes sense in a status. */
 export function canChange(status: AgentStatus, verb: AgentVerb): boolean {
   if (status === 'pending' || status === 'provisioning') return false
   return verb === 'start' ? status !== 'running' : verb === 'stop' ? status !== 'stopped' : status !== 'stopped'
 }
 
-/** Starts, stops or restarts one agent and then reads its status anew. */
 export function useChangeAgent(agentId: string) {
   const client = useQueryClient()
   return useMutation({
@@ -17,7 +15,6 @@ export function useChangeAgent(agentId: string) {
   })
 }
 
-/** Deletes one agent and takes it out of every list. */
 export function useDeleteAgent(agentId: string) {
   const client = useQueryClient()
   return useMutation({

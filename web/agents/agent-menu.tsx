@@ -29,12 +29,11 @@ type AgentMenuProps = {
   change: ReturnType<typeof useChangeAgent>
   isOpenOffered?: boolean
   isOpenAtFirst?: boolean
-  /** Offers to change its labels. */
+  /** Offers to edit its labels. */
   onLabels?: () => void
   onDeleted?: () => void
 }
 
-/** Everything that can be done with an agent. Deleting asks first. */
 export function AgentMenu({
   agent,
   change,
@@ -105,7 +104,7 @@ export function AgentMenu({
   )
 }
 
-/** The same in a list of thousands: the menu is made when its button is pressed. */
+/** Creates the menu only when its button is pressed, because lists can hold thousands of agents. */
 export function LazyAgentMenu(props: AgentMenuProps) {
   const [isMade, setMade] = useState(false)
   if (isMade) return <AgentMenu {...props} isOpenAtFirst />
@@ -116,7 +115,7 @@ export function LazyAgentMenu(props: AgentMenuProps) {
   )
 }
 
-/** Back to the menu button, or to the page's title when the agent went away with its row. */
+/** Returns the focus to the menu button, or to the page title when the row is gone. */
 function focusAfterClose(trigger: HTMLElement | null): void {
   const target = trigger?.isConnected ? trigger : document.querySelector('h1')
   target?.focus()

@@ -13,10 +13,8 @@ import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
 export type AgentVerb = 'start' | 'stop' | 'restart'
 
-/** The caller's agents, asked for again every five seconds while a page shows them. */
 export const agentsQuery = queryOptions({ queryKey: ['agents'], queryFn: listAgents, refetchInterval: 5_000 })
 
-/** One agent, asked for again every five seconds while a page shows it. */
 export function agentQuery(agentId: string) {
   return queryOptions({
     queryKey: ['agents', agentId],
@@ -25,21 +23,22 @@ export function agentQuery(agentId: string) {
   })
 }
 
-/** The models an agent can be created with. */
 export const modelsQuery = queryOptions({
   queryKey: ['models'],
   queryFn: ({ signal }) => request(ModelList, api.GET('/api/models', { signal })),
   staleTime: 60_000,
 })
 
-/** What the caller's agents have done and used together. */
 export const totalsQuery = queryOptions({
   queryKey: ['metrics'],
   queryFn: async ({ signal }) => (await request(PlatformMetrics, api.GET('/api/metrics', { signal }))).metrics,
   refetchInterval: 30_000,
 })
 
-/** Nobody's list is empty rather than refused, so an empty one is believed only while the session stands. */
+/**
+ * A signed-out caller gets an empty list instead of 401, so an empty list is believed only while the session is
+ * valid.
+ */
 async function listAgents({ signal }: { signal: AbortSignal }) {
   const { agents } = await request(WebAgentList, api.GET('/api/agents', { signal }))
   if (agents.length > 0) return agents
@@ -48,7 +47,7 @@ async function listAgents({ signal }: { signal: AbortSignal }) {
   return agents
 }
 
-/** An agent, and whether the payment for it was taken back. @throws ApiError 404 for an agent that is gone or someone else's. */
+/** @throws ApiError 404 for a deleted agent or someone else's. */
 export async function getAgent(agentId: string, signal?: AbortSignal) {
   const { agent, paymentUndoneAt } = await request(
     WebAgentDetail,
@@ -57,31 +56,28 @@ export async function getAgent(agentId: string, signal?: AbortSignal) {
   return { ...agent, paymentUndoneAt }
 }
 
-/** Creates the agent and returns at once; `agentEventsPath` tells how its deployment goes on. */
+/** Returns at once; `agentEventsPath` reports the progress. */
 export async function provisionAgent(body: ProvisionRequest) {
   const headers = { prefer: 'respond-async' }
   return (await request(ProvisionResponse, api.POST('/api/agents/provision', { body, headers, fetch: within(30_000) })))
     .agent
 }
 
-/** Starts, stops or restarts; may take as long as a container needs. */
 export function changeAgent(agentId: string, verb: AgentVerb) {
   const Changed = z.object({ success: z.literal(true), status: z.string() })
   return request(Changed, api.POST(`/api/agents/{id}/${verb}`, { ...inPath({ id: agentId }), fetch: within(60_000) }))
 }
 
-/** Removes the agent with everything it has stored. */
 export function deleteAgent(agentId: string) {
   const Deleted = z.object({ id: z.string(), deleted: z.literal(true) })
   return request(Deleted, api.DELETE('/api/agents/{id}', { ...inPath({ id: agentId }), fetch: within(60_000) }))
 }
 
-/** Where the server sends an agent's `status` events. */
+/** Path of the agent's `status` event stream. */
 export function agentEventsPath(agentId: string): string {
   return `${agentPath(agentId)}/events`
 }
 
-/** The resource of one agent. */
 export function agentPath(agentId: string): string {
   return `/api/agents/${encodeURIComponent(agentId)}`
 }

@@ -20,7 +20,7 @@ import { Totals } from './totals.tsx'
 
 const route = getRouteApi('/signed-in/agents')
 
-/** `/agents`: all agents of somebody and what they are doing now, however many they are. */
+/** Page `/agents`. */
 export function AgentsPage() {
   const search = route.useSearch()
   useFleetEvents()

@@ -16,7 +16,7 @@ import { Refusal, SubscriptionNeeded } from './refusal.tsx'
 
 const route = getRouteApi('/signed-in/agents/new')
 
-/** `/agents/new`: asks for a name and a model, then shows the deployment until the agent can be talked to. */
+/** Page `/agents/new`. */
 export function CreatePage() {
   const { agent, name } = route.useSearch()
   return agent ? <Deploying key={agent} agent={{ id: agent, name: name ?? 'Your agent' }} /> : <CreateForm />

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Search of `/agents/new`: the agent whose deployment is being watched, so that a reload goes on watching. */
+/** The agent being deployed, so that a reload keeps watching. */
 export const CreateSearch = z.object({
   agent: z.coerce.string().optional().catch(undefined),
   name: z.coerce.string().optional().catch(undefined),

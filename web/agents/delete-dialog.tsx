@@ -10,13 +10,12 @@ type DeleteDialogProps = {
   onCloseFocus?: (event: Event) => void
 }
 
-/** Asks before an agent is deleted; its name has to be typed first. */
 export function DeleteDialog({ agent, onClose, onDeleted, onCloseFocus }: DeleteDialogProps) {
   const removal = useDeleteAgent(agent.id)
   const [typed, setTyped] = useState('')
   const [problem, setProblem] = useState<string | undefined>(undefined)
   const confirm = () => {
-    // Enter in the field submits too, and only the button shows that the request is running.
+    // Enter submits the form too, also while the request is running.
     if (removal.isPending) return
     if (typed.trim() !== agent.name.trim()) return setProblem(`Enter the exact name: ${agent.name}`)
     removal.mutate(undefined, { onSuccess: onDeleted })

@@ -17,12 +17,11 @@ type DeploymentProgressProps = {
   readyAction?: ReactNode
 }
 
-/** Shows a deployment as it happens. A failure can be tried again by a restart, or the agent deleted. */
 export function DeploymentProgress({ agent, onRunning, onDeleted, readyAction }: DeploymentProgressProps) {
   const client = useQueryClient()
   const { deployment, again } = useDeployment(agent.id)
   const { outcome } = deployment
-  // biome-ignore lint/correctness/useExhaustiveDependencies: told once for each outcome, whatever the callback is by then
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per outcome
   useEffect(() => {
     if (outcome === 'working') return
     void client.invalidateQueries({ queryKey: agentsQuery.queryKey })

@@ -15,7 +15,6 @@ const looks: Record<StepState, { Icon: typeof Check; word: string; ring: string;
   open: { Icon: CircleDashed, word: 'not started', ring: 'bg-sunken text-muted', text: 'text-muted' },
 }
 
-/** The way of an agent from the queue to running. */
 export function DeploymentSteps({ deployment }: { deployment: Deployment }) {
   return (
     <ol aria-label="Deployment steps" className="grid">

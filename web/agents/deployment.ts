@@ -3,7 +3,6 @@ import { AgentStatusEvent, type DeploymentStep } from '../../src/features/agents
 import { whileInSight } from '../api/while-in-sight.ts'
 import { agentEventsPath, getAgent } from './agents-api.ts'
 
-/** The steps of a deployment in their order, in words for people. */
 export const deploymentSteps: { step: DeploymentStep; label: string; detail: string }[] = [
   { step: 'queued', label: 'Queued', detail: 'Waiting in the queue' },
   { step: 'port', label: 'Port', detail: 'Reserving a port for the gateway' },
@@ -12,12 +11,12 @@ export const deploymentSteps: { step: DeploymentStep; label: string; detail: str
   { step: 'running', label: 'Running', detail: 'Ready to chat' },
 ]
 
-/** How far a deployment has come: `reached` indexes `deploymentSteps`, `error` is why it failed. */
+/** `reached` indexes `deploymentSteps`; `error` says why it failed. */
 export type Deployment = { reached: number; outcome: 'working' | 'running' | 'failed'; error: string | null }
 
 const start: Deployment = { reached: 0, outcome: 'working', error: null }
 
-/** Follows an agent's deployment live until it is running or has failed. `again` starts over after a restart. */
+/** Follows a deployment until the agent runs or fails. `again` starts over after a restart. */
 export function useDeployment(agentId: string) {
   const [attempt, setAttempt] = useState(0)
   const [deployment, setDeployment] = useState(start)
@@ -34,7 +33,7 @@ export function useDeployment(agentId: string) {
   return { deployment, again: () => setAttempt(attempt + 1) }
 }
 
-/** What is known after one more event; a step never goes back. */
+/** Applies one event; a step never goes back. */
 export function advance(known: Deployment, { status, step, error }: AgentStatusEvent): Deployment {
   if (status === 'running' || status === 'sleeping' || step === 'running') {
     return { reached: deploymentSteps.length - 1, outcome: 'running', error: null }
@@ -48,7 +47,7 @@ export function advance(known: Deployment, { status, step, error }: AgentStatusE
   return { ...known, reached: Math.max(known.reached, index) }
 }
 
-/** Hands on each event of an agent until `onEvent` returns false; asks every two seconds where event streams do not get through. */
+/** Calls `onEvent` for each event until it returns false; polls every two seconds where event streams are blocked. */
 export function followAgent(agentId: string, onEvent: (event: AgentStatusEvent) => boolean): () => void {
   let poll: ReturnType<typeof setInterval> | undefined
   const close = () => {

@@ -2,7 +2,7 @@ import { useId } from 'react'
 
 const grounds = ['fill-(--plot-a)', 'fill-(--plot-b)', 'fill-(--plot-c)', 'fill-(--plot-d)', 'fill-(--plot-e)']
 
-/** A ploughed field seen from above, always the same for the same `seed`, so that agents are told apart at a glance. */
+/** Draws the same picture for the same `seed`, so agents are easy to distinguish. */
 export function FieldMark({ seed, className }: { seed: string; className: string }) {
   const clipId = useId()
   const field = drawField(seed)
@@ -50,7 +50,7 @@ function drawField(seed: string) {
   }
 }
 
-/** FNV-1a with a final mix, so that ids which differ in one letter look different. */
+/** FNV-1a with a final mix, so similar ids look different. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)

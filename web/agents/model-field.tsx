@@ -8,7 +8,7 @@ import { describeModel, describeTerms, isOfflineModel, nameModel, offlineModelWa
 
 type ModelFieldProps = { current?: string; error: string | undefined }
 
-/** The form field `model`, with `current` or the server's default chosen; absent while there is nothing to choose from. */
+/** Renders nothing when no model is available. */
 export function ModelField({ current, error }: ModelFieldProps) {
   const models = useQuery(modelsQuery)
   if (models.data) return <LoadedModelField list={models.data} current={current} error={error} />
@@ -69,7 +69,7 @@ function LoadedModelField({ list, current, error }: LoadedProps) {
   )
 }
 
-/** An agent that was made before there was a model to choose asks for none: each call gets the server's default. */
+/** An agent created without a model uses the server's default for each call. */
 function describeUnlisted(current: string): string {
   return current === 'default' ? nameModel(current) : `${current} (unavailable)`
 }

@@ -5,23 +5,21 @@ const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
 
 export const offlineModelWarning = 'Offline development model (not a real AI)'
 
-/** The model that needs no provider: it only repeats what it is told, and must never pass for more. */
+/** The offline model repeats its input and must not look like a real model. */
 export function isOfflineModel(modelId: string): boolean {
   return modelId === 'local/echo'
 }
 
-/** Which model an agent uses. One that was made without a choice uses what the server gives where none is named. */
+/** An agent created without a model uses the server's default. */
 export function nameModel(modelId: string): string {
   if (modelId === '') return 'No model'
   return modelId === 'default' ? 'Server default' : modelId
 }
 
-/** A model as one line of a list. */
 export function describeModel({ id, name, provider }: ListedModel): string {
   return provider === 'local' && isOfflineModel(id) ? `${id}: offline development model (not a real AI)` : name
 }
 
-/** What a model takes and costs, as far as it is known. */
 export function describeTerms({ id, contextLength, pricing }: ListedModel): string {
   const context = contextLength && `${tokens.format(contextLength)} tokens of context`
   return [id, context, pricing ? describePrice(pricing) : 'price unknown'].filter(Boolean).join(' · ')

@@ -4,7 +4,6 @@ import { ApiError, messageFor } from '../api/request.ts'
 import { PLAN_NEEDED, PlanLink } from '../billing/plan-needed.tsx'
 import { Notice } from '../ui/notice.tsx'
 
-/** Why the server did not create the agent, and who can change that. */
 export function Refusal({ error }: { error: unknown }) {
   if (error instanceof ApiError && error.status === 402) return <SubscriptionNeeded />
   if (error instanceof ApiError && error.limit !== null) {
@@ -24,7 +23,6 @@ export function Refusal({ error }: { error: unknown }) {
   )
 }
 
-/** That an agent takes a plan, and both ways to one. */
 export function SubscriptionNeeded() {
   const email = useQuery(sessionQuery).data?.user?.email ?? 'EMAIL'
   return (

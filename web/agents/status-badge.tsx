@@ -19,12 +19,11 @@ const looks: Record<AgentStatus, { label: string; className: string; dot: string
   unknown: { label: 'Unknown', className: 'bg-sunken text-muted', dot: 'rounded-full border-[1.5px] border-current' },
 }
 
-/** A status in one word. */
 export function describeStatus(status: AgentStatus): string {
   return looks[status].label
 }
 
-/** An agent's status as a word, with a dot whose form differs too, for those who see no colours. */
+/** The dot differs in shape as well as colour. */
 export function StatusBadge({ status }: { status: AgentStatus }) {
   const { label, className, dot, hint } = looks[status]
   return (

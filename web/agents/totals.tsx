@@ -5,7 +5,7 @@ import { totalsQuery } from './agents-api.ts'
 
 const count = new Intl.NumberFormat('en')
 
-/** What all agents of the caller have done and used together, model calls of the last 24 hours; what was never measured is not made up. */
+/** Covers model calls of the last 24 hours. */
 export function Totals() {
   const { data, error, refetch } = useQuery(totalsQuery)
   if (!data && error) return <LoadProblem what="totals" error={error} onRetry={refetch} />

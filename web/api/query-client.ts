@@ -3,7 +3,7 @@ import { forgetSession } from '../account/session.ts'
 import { noteAnswer } from '../shell/connection.ts'
 import { ApiError } from './request.ts'
 
-/** Holds everything read from the API. An answer of 401 ends the known session, and the shell then leads to the sign-in page. */
+/** A 401 response ends the known session, and the shell then redirects to the sign-in page. */
 export function createQueryClient(): QueryClient {
   const onError = (error: Error) => {
     if (error instanceof ApiError && error.status === 401) forgetSession(client)

@@ -9,7 +9,7 @@ const ErrorBody = z.object({
   limit: z.number().optional(),
 })
 
-/** What a refusal says besides its message. `code` is for programs, such as `TWO_FACTOR_REQUIRED`. */
+/** `code` is machine-readable, such as `TWO_FACTOR_REQUIRED`. */
 type RefusalFacts = {
   code?: string | undefined
   current?: number | undefined
@@ -17,13 +17,13 @@ type RefusalFacts = {
   requestId?: string | null | undefined
 }
 
-/** A request that did not succeed. `status` is 0 when the server was not reached; `message` is a sentence for people. */
+/** `status` is 0 when the server was not reached; `message` is for people. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string | null
   readonly current: number | null
   readonly limit: number | null
-  /** Under which the operator finds the request in the log; null when there was no answer. */
+  /** Id for finding the request in the server log; null without a response. */
   readonly requestId: string | null
 
   constructor(status: number, message: string, facts: RefusalFacts = {}) {
@@ -39,10 +39,9 @@ export class ApiError extends Error {
 
 const PATIENCE_MS = 20_000
 
-/** The routes of our own web port, as its OpenAPI document describes them. */
 export const api = createSteadClient<WebPaths, never, never>({ web: '', fetch: within(PATIENCE_MS) }).web
 
-/** What an answer of `api` brings, by `schema`. @throws ApiError as `within`, and for an answer of another shape; an abort passes. */
+/** Parses the response with `schema`. @throws ApiError as `within`, and for an unexpected shape; rethrows aborts. */
 export async function request<T>(
   schema: ZodType<T>,
   answer: Promise<{ data?: unknown; response: Response }>,
@@ -53,24 +52,23 @@ export async function request<T>(
   throw new ApiError(response.status, 'The server sent an unexpected response. Reload the page and try again.')
 }
 
-/** Sends a request and waits `timeoutMs` for its answer. @throws ApiError as `send`, and when it takes longer. */
+/** @throws ApiError as `send`, and after `timeoutMs`. */
 export function within(timeoutMs: number): (asked: Request) => Promise<Response> {
   return (asked) => send(asked, AbortSignal.any([asked.signal, AbortSignal.timeout(timeoutMs)]))
 }
 
-/** Sends a request and waits for its answer. @throws ApiError for a refusal, and for an unreachable server. */
+/** @throws ApiError for an error response and for an unreachable server. */
 export async function send(asked: Request, signal: AbortSignal = asked.signal): Promise<Response> {
   const response = await fetch(asked, { signal }).catch(toUnreached)
   if (!response.ok) throw await toApiError(response)
   return response
 }
 
-/** The part of a request's options that fills in the places of its path. */
 export function inPath<Places>(path: Places) {
   return { params: { path } }
 }
 
-/** The part of a request's options that sends `file` as it is, in place of JSON. */
+/** Request options that send `file` as the raw body. */
 export function asBytes(file: Blob) {
   return {
     body: file,
@@ -79,7 +77,7 @@ export function asBytes(file: Blob) {
   }
 }
 
-/** An answer that broke off, or text where JSON was promised, such as the page of a proxy. */
+/** A truncated response, or text instead of JSON, such as a proxy's error page. */
 function toUnreadable(error: unknown) {
   if (error instanceof ApiError || isAbort(error)) throw error
   return { data: undefined, response: new Response() }
@@ -92,13 +90,12 @@ function toUnreached(error: unknown): never {
   throw new ApiError(0, `The Stead server ${reason}. Check that it is running and you are online, then try again.`)
 }
 
-/** Reads the error body of a refused request. */
 export async function toApiError(response: Response): Promise<ApiError> {
   const body = ErrorBody.safeParse(await response.json().catch(() => null))
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
   const hint =
     response.status === 429 && wait > 0 ? ` Try again in ${wait === 1 ? 'a second' : `${wait} seconds`}.` : ''
-  // What a guard says to somebody whose session has ended tells nobody what to do.
+  // The 401 message of the session guard is for programs.
   const isTelling = body.success && !(response.status === 401 && body.data.error === 'Unauthorized')
   const message = isTelling ? body.data.error : messageOf(response.status)
   return new ApiError(response.status, hint && !/[.!?]$/.test(message) ? `${message}.${hint}` : message + hint, {
@@ -107,20 +104,18 @@ export async function toApiError(response: Response): Promise<ApiError> {
   })
 }
 
-/** Is this the refusal that the server marks with `code`? */
+/** Returns whether `error` is a response with this `code`. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof ApiError && error.code === code
 }
 
-/** Tells an abort we asked for from a failure. */
 export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError'
 }
 
-/** A sentence for people about anything that was thrown. */
 export function messageFor(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong on this page. Reload it and try again.'
-  // What is not set up is no accident: its message says what to set.
+  // A NOT_CONFIGURED message already says what to set.
   const isAccident = error.status >= 500 && error.code !== 'NOT_CONFIGURED'
   if (!isAccident || error.requestId === null) return error.message
   const sentence = /[.!?]$/.test(error.message) ? error.message : `${error.message}.`

@@ -1,8 +1,8 @@
 import createFetchClient, { type Client } from 'openapi-fetch'
 
 /**
- * Addresses without a path, such as `http://localhost:3000`; of a port that is never asked it may be left out. `key` is an
- * `sk_` key, or `INTERNAL_API_KEY` for the backend of an operator. `fetch` is that of the platform unless it is given.
+ * Origins without a path, such as `http://localhost:3000`; ports that are not used may be omitted. `key` is an `sk_`
+ * key, or `INTERNAL_API_KEY` for the backend. `fetch` defaults to the global one.
  */
 export type SteadClientOptions = {
   web?: string
@@ -12,14 +12,14 @@ export type SteadClientOptions = {
   fetch?: (request: Request) => Promise<Response>
 }
 
-/** A client of each port: `client.web.GET('/api/agents')` answers `{ data }` or `{ error }`, and `response` beside it. */
+/** One client per port: `client.web.GET('/api/agents')` resolves to `{ data }` or `{ error }`, with `response`. */
 export type SteadClientOf<Web extends object, Backend extends object, Summarizer extends object> = {
   web: Client<Web>
   backend: Client<Backend>
   summarizer: Client<Summarizer>
 }
 
-/** Speaks to a Stead by the paths and shapes of its own OpenAPI documents. */
+/** Creates a client typed by Stead's OpenAPI documents. */
 export function createSteadClient<Web extends object, Backend extends object, Summarizer extends object>(
   options: SteadClientOptions,
 ): SteadClientOf<Web, Backend, Summarizer> {

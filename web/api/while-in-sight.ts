@@ -1,10 +1,10 @@
-/** Who looks at another tab for a moment keeps the connection. */
+/** Keeps the connection during a short look at another tab. */
 const GRACE_MS = 2000
 
 /**
- * Keeps the event stream that `connect` opens while the page can be seen, and opens it anew when the page comes back into
- * sight. A browser has six connections to a server without HTTP/2, for all tabs together: six that nobody looks at would
- * leave a seventh waiting for ever. @returns what ends it.
+ * Keeps the event stream of `connect` open only while the page is visible, because HTTP/1.1 browsers allow six
+ * connections per server across all tabs.
+ * @returns a function that closes it.
  */
 export function whileInSight(connect: () => EventSource): () => void {
   let source: EventSource | null = null

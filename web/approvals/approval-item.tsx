@@ -16,7 +16,6 @@ const states: Readonly<Record<Approval['status'], readonly ['good' | 'plain' | '
   expired: ['plain', 'Expired (denied)'],
 }
 
-/** An item of a list: what an agent asked for exactly, what became of it, and the decision while it waits for one. */
 export function ApprovalItem({ approval }: { approval: Approval }) {
   const [tone, word] = states[approval.status]
   return (

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/
 import { ApprovalList, OneApproval } from '../../src/features/conversations/approvals/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** What agents have asked, newest first; looked at often, for an agent waits. */
+/** Polls often, because an agent is waiting. */
 export const approvalsQuery = infiniteQueryOptions({
   queryKey: ['approvals'],
   queryFn: ({ pageParam, signal }) => {
@@ -14,7 +14,7 @@ export const approvalsQuery = infiniteQueryOptions({
   refetchInterval: 5000,
 })
 
-/** The approvals that an agent needs to go on, looked at often: somebody waits for its reply. */
+/** Polls often, because the user is waiting for the reply. */
 export function waitingQuery(agentId: string) {
   return queryOptions({
     queryKey: [...approvalsQuery.queryKey, 'waiting', agentId],
@@ -30,7 +30,7 @@ export async function decide(client: QueryClient, id: string, verb: 'approve' | 
   try {
     await request(OneApproval, api.POST(`/api/approvals/{id}/${verb}`, inPath({ id })))
   } finally {
-    // Also when somebody else was faster: then the list says how.
+    // On failure too: another session may have decided first.
     await client.invalidateQueries({ queryKey: approvalsQuery.queryKey })
   }
 }

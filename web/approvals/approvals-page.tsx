@@ -8,7 +8,7 @@ import { ApprovalItem } from './approval-item.tsx'
 import { approvalsQuery } from './approvals-api.ts'
 import { useCountFollows } from './use-waiting.ts'
 
-/** `/approvals`: what agents want to do and must not do without their owner. */
+/** Page `/approvals`. */
 export function ApprovalsPage() {
   const query = useInfiniteQuery(approvalsQuery)
   const approvals = query.data?.pages.flatMap((page) => page.approvals)

@@ -5,10 +5,7 @@ import type { Overview } from '../../src/features/admin/overview/schemas.ts'
 import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
 import { overviewQuery } from '../overview/overview-api.ts'
 
-/**
- * How many approvals are waited for. The overview tells it, which is read again with each page that is opened and when
- * the window is looked at again, never by a clock of its own.
- */
+/** Reads the number of pending approvals from the overview, which is refetched on navigation and on focus only. */
 export function useWaitingCount(isEnabled: boolean): number {
   const client = useQueryClient()
   const router = useRouter()
@@ -24,7 +21,7 @@ export function useWaitingCount(isEnabled: boolean): number {
   return data ?? 0
 }
 
-/** Has the count in the navigation follow a list of approvals, which is read more often. */
+/** Updates the count in the navigation from a list that is refetched more often. */
 export function useCountFollows(approvals: readonly Approval[] | undefined): void {
   const client = useQueryClient()
   const waiting = approvals?.filter(({ status }) => status === 'waiting').map(({ id }) => id)

@@ -6,13 +6,13 @@ import { LedgerPage } from '../../src/features/payments/ledger/schemas.ts'
 import { ReceiptList } from '../../src/features/payments/receipts/schemas.ts'
 import { api, request } from '../api/request.ts'
 
-/** A value of an address, which the router makes a number when it looks like one. */
+/** The router parses values that look like numbers. */
 const searchText = z
   .union([z.string(), z.number().transform(String)])
   .optional()
   .catch(undefined)
 
-/** What the page is opened with: by the card service, and by ways that lead back here. */
+/** Search of `/billing`, also set by Stripe's redirects. */
 export const BillingSearch = z.object({
   paid: searchText,
   payment_cancelled: searchText,
@@ -21,14 +21,13 @@ export const BillingSearch = z.object({
 })
 
 const POLL_MS = 3000
-/** Some minutes: the card service may take its time. */
+/** A few minutes: Stripe may take time to confirm. */
 const POLLS = 100
 
-/** Asks again while a payment is awaited, and not for ever. */
+/** Polls a limited number of times while a payment is pending. */
 export const untilConfirmed = (query: { state: { dataUpdateCount: number } }) =>
   query.state.dataUpdateCount < POLLS ? POLL_MS : false
 
-/** Plan, credits, storage and what there is to buy. */
 export const billingPageQuery = queryOptions({
   queryKey: ['billing'],
   queryFn: ({ signal }) => request(Billing, api.GET('/api/billing', { signal })),
@@ -39,23 +38,20 @@ export const receiptsQuery = queryOptions({
   queryFn: ({ signal }) => request(ReceiptList, api.GET('/api/receipts', { params: { query: { limit: 50 } }, signal })),
 })
 
-/** The newest movements of the caller's money. */
 export const ledgerQuery = queryOptions({
   queryKey: ['billing', 'ledger'],
   queryFn: ({ signal }) => request(LedgerPage, api.GET('/api/ledger', { params: { query: { limit: 50 } }, signal })),
 })
 
-/** Where the browser downloads every movement as CSV. */
 export const LEDGER_EXPORT_PATH = '/api/ledger/export'
 
-/** Orders that lead to a page of the card service. */
+/** Orders that open a Stripe page. */
 export type PayOrder =
   | { action: 'create-checkout'; plan: string }
   | { action: 'buy-credits'; pack: string }
   | { action: 'open-portal' }
   | { action: 'upgrade-storage' }
 
-/** Opens a page of the card service. @returns its address. */
 export async function openPayPage(order: PayOrder): Promise<string> {
   const answer =
     order.action === 'upgrade-storage'
@@ -64,7 +60,7 @@ export async function openPayPage(order: PayOrder): Promise<string> {
   return (await request(PaymentPage, answer)).url
 }
 
-/** Orders that the card service carries out without a page. */
+/** Orders that need no Stripe page. */
 export type ChangeOrder =
   | { action: 'change-plan'; plan: string }
   | { action: 'cancel' | 'restore'; subscriptionId: string }

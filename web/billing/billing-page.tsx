@@ -14,7 +14,7 @@ import { usePay } from './use-pay.ts'
 
 const route = getRouteApi('/signed-in/billing')
 
-/** `/billing`: the plan, credits and storage of the caller, and every payment. */
+/** Page `/billing`. */
 export function BillingPage() {
   const isAwaited = route.useSearch().paid !== undefined
   const { data, error, refetch } = useQuery({ ...billingPageQuery, refetchInterval: isAwaited && untilConfirmed })
@@ -62,7 +62,6 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   already_subscribed: 'You already pay for a plan by card. Change it below.',
 }
 
-/** What became of the payment that the caller comes back from. */
 function Outcome({ isConfigured }: { isConfigured: boolean }) {
   const { paid, payment_cancelled, error, admin } = route.useSearch()
   if (error) {

@@ -11,7 +11,6 @@ import { Section } from '../ui/section.tsx'
 import { billingPageQuery, type ChangeOrder, changeSubscription, untilConfirmed } from './billing-api.ts'
 import { usePay } from './use-pay.ts'
 
-/** The plan that one has, what is paid for it, and the plans that there are. */
 export function PlanSection({ billing }: { billing: Billing }) {
   const pay = usePay()
   const change = useChange()
@@ -19,7 +18,7 @@ export function PlanSection({ billing }: { billing: Billing }) {
   const isAdmin = useQuery(sessionQuery).data?.user?.isAdmin ?? false
   const own = billing.subscriptions.find(({ purpose }) => purpose === 'plan')
   const choose = (plan: string) => (own ? setAsked(plan) : pay.mutate({ action: 'create-checkout', plan }))
-  // An administrator has all of the largest plan, and is offered none.
+  // Administrators have the largest plan and cannot buy one.
   const verb = own ? 'Change to' : billing.cardsConfigured && !isAdmin ? 'Choose' : null
   const error = pay.error ?? (asked === null ? change.error : null)
   return (
@@ -72,7 +71,7 @@ export function PlanSection({ billing }: { billing: Billing }) {
   )
 }
 
-/** A change of what is paid by card; the page asks again until the card service has confirmed it. */
+/** Changes a paid plan; the page polls until Stripe confirms it. */
 function useChange() {
   const client = useQueryClient()
   const change = useMutation({
@@ -96,7 +95,7 @@ function describePlan(
 type OfferProps = {
   offer: Billing['plans'][string]
   isOwn: boolean
-  /** What is done with it, null for a plan that cannot be bought. */
+  /** Null for a plan that cannot be bought. */
   verb: string | null
   isPending: boolean
   onChoose: () => void
@@ -126,7 +125,7 @@ function Offer({ offer: { name, price, features }, isOwn, verb, isPending, onCho
 type LineProps = {
   subscription: Subscription
   isPending: boolean
-  /** Null where cards are not configured any more. */
+  /** Null when card payments are not configured. */
   onChange: ((order: ChangeOrder) => void) | null
 }
 

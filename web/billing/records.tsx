@@ -6,10 +6,8 @@ import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { LEDGER_EXPORT_PATH, ledgerQuery, receiptsQuery, untilConfirmed } from './billing-api.ts'
 
-/** While a payment is awaited, what is shown is asked for again and again. */
 type RecordsProps = { isAwaited: boolean }
 
-/** What was paid; each receipt opens as a page that prints. */
 export function ReceiptsSection({ isAwaited }: RecordsProps) {
   const { data, error, refetch } = useQuery({ ...receiptsQuery, refetchInterval: isAwaited && untilConfirmed })
   return (
@@ -34,7 +32,6 @@ export function ReceiptsSection({ isAwaited }: RecordsProps) {
   )
 }
 
-/** Every movement of the caller's money, from the ledger. */
 export function MovementsSection({ isAwaited }: RecordsProps) {
   const { data, error, refetch } = useQuery({ ...ledgerQuery, refetchInterval: isAwaited && untilConfirmed })
   return (

@@ -1,21 +1,21 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { ReplyText } from './reply-text.tsx'
 
-/** It takes its time to load, and no other page needs it. Text is text all the same when it cannot be loaded. */
+/** Loaded lazily, because only the chat needs it; falls back to plain text. */
 const loading = import('./markdown/markdown.tsx').then(
   ({ Markdown }) => ({ default: Markdown }),
   () => ({ default: ReplyText }),
 )
 const Markdown = lazy(() => loading)
 
-/** Parsing so many characters may take about a millisecond. */
+/** Parsing speed, about. */
 const CHARACTERS_PER_MS = 100
 
 type AgentTextProps = { text: string; isGrowing?: boolean }
 
 /**
- * What an agent says, as Markdown; as plain text until that can be shown. While it grows, the longer its last block is, the
- * less often it is drawn anew, so that drawing leaves most of the time free.
+ * Renders Markdown, or plain text until the renderer is loaded. The longer the last block of a growing text, the less
+ * often it is redrawn, so that drawing leaves most of the time free.
  */
 export function AgentText({ text, isGrowing = false }: AgentTextProps) {
   const tail = text.length - text.lastIndexOf('\n\n')
@@ -27,7 +27,7 @@ export function AgentText({ text, isGrowing = false }: AgentTextProps) {
   )
 }
 
-/** `text`, which changes no more often than every `pauseMs`. */
+/** Returns `text`, updated at most every `pauseMs`. */
 function useThinned(text: string, pauseMs: number): string {
   const [shown, setShown] = useState(text)
   const shownAt = useRef(0)

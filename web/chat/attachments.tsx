@@ -6,15 +6,15 @@ import { messageFor } from '../api/request.ts'
 import { IconButton } from '../ui/button.tsx'
 import { uploadFile } from './chat-api.ts'
 
-/** What can be attached; the server looks at what stands in a file, this only helps to choose one. */
+/** A hint for the file chooser; the server checks the content. */
 const ACCEPTED = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.csv,.json,.log,.yaml,.yml,.toml'
 
-/** The server forgets files that were not sent within a day. */
+/** The server deletes unsent files after a day. */
 const KEPT_MS = 20 * 3_600_000
 
 const KeptFiles = z.object({ until: z.number(), files: z.array(ChatAttachment) })
 
-/** The files of the message that is being written, which are uploaded as they are chosen and kept like its draft. */
+/** Uploads files as they are chosen and keeps them with the draft. */
 export function useAttachments(agentId: string, draftOf: string) {
   const key = `stead-files:${draftOf}`
   const [files, setFiles] = useState(() => readKept(key))
@@ -22,9 +22,9 @@ export function useAttachments(agentId: string, draftOf: string) {
   const [problem, setProblem] = useState<string | null>(null)
   useEffect(() => keepFiles(key, files), [key, files])
   const add = async (chosen: readonly File[]) => {
-    const room = MAX_ATTACHMENTS - files.length
-    setProblem(chosen.length > room ? `A message can have up to ${MAX_ATTACHMENTS} files.` : null)
-    for (const file of chosen.slice(0, room)) {
+    const free = MAX_ATTACHMENTS - files.length
+    setProblem(chosen.length > free ? `A message can have up to ${MAX_ATTACHMENTS} files.` : null)
+    for (const file of chosen.slice(0, free)) {
       setUploading((count) => count + 1)
       try {
         const attachment = await uploadFile(agentId, file)
@@ -43,7 +43,7 @@ export function useAttachments(agentId: string, draftOf: string) {
     add: (chosen: readonly File[]) => void add(chosen),
     remove: (id: string) => setFiles((known) => known.filter((file) => file.id !== id)),
     clear: () => setFiles([]),
-    /** Puts the files of a message that was not sent back, even when the page has gone on to another one. */
+    /** Restores the files of an unsent message, even after the page moved to another conversation. */
     putBack: (unsent: readonly ChatAttachment[]) => {
       keepFiles(key, unsent)
       setFiles(unsent)
@@ -51,7 +51,7 @@ export function useAttachments(agentId: string, draftOf: string) {
   }
 }
 
-/** Takes files that are dropped anywhere on the page: the browser would leave it to show them. */
+/** Accepts files dropped anywhere on the page; the browser would open them instead. */
 export function useDroppedFiles(onDropped: (files: File[]) => void): void {
   const take = useEffectEvent(onDropped)
   useEffect(() => {
@@ -82,7 +82,7 @@ function readKept(key: string): readonly ChatAttachment[] {
   return kept.success && kept.data.until > Date.now() ? kept.data.files : []
 }
 
-/** What was kept by an older page, or by hand, need not be JSON. */
+/** Storage may hold other data than this version wrote. */
 function readJson(text: string | null): unknown {
   try {
     return JSON.parse(text ?? 'null')
@@ -91,7 +91,6 @@ function readJson(text: string | null): unknown {
   }
 }
 
-/** Opens the choice of files of the browser. */
 export function AttachButton({ isDisabled, onChoose }: { isDisabled: boolean; onChoose: (files: File[]) => void }) {
   const inputRef = useRef<HTMLInputElement>(null)
   return (
@@ -105,7 +104,7 @@ export function AttachButton({ isDisabled, onChoose }: { isDisabled: boolean; on
         accept={ACCEPTED}
         onChange={(event) => {
           onChoose([...(event.target.files ?? [])])
-          // The same file can be chosen again.
+          // Allows choosing the same file again.
           event.target.value = ''
         }}
       />
@@ -116,7 +115,6 @@ export function AttachButton({ isDisabled, onChoose }: { isDisabled: boolean; on
   )
 }
 
-/** The names of files, with a way to take each away where `onRemove` is given. */
 export function FileChips({ files, onRemove }: { files: readonly ChatAttachment[]; onRemove?: (id: string) => void }) {
   return (
     <ul aria-label="Attached files" className="mt-1 flex min-w-0 flex-wrap gap-1.5">

@@ -12,19 +12,19 @@ import { ApiError, api, asBytes, inPath, request, within } from '../api/request.
 
 const OneTurn = z.object({ turn: ChatTurn })
 
-/** A message that did not get through is sent again so often: its key makes it one turn. */
+/** Retries are safe: the key makes them one turn. */
 const ATTEMPTS = 3
 const PAUSE_MS = 1000
-/** How often is looked for what is new, and for a server that is away. */
+/** Poll interval for new messages and for an unreachable server. */
 const LOOK_MS = 30_000
 const LOST_MS = 3_000
-/** A PDF of some megabytes over a slow line, and the reading of it. */
+/** Allows for a large PDF on a slow connection. */
 const UPLOAD_MS = 120_000
 
-/** A conversation with an agent: a session, or null for what is said outside of all. */
+/** A session of an agent, or null for messages outside of sessions. */
 export type Place = { agentId: string; sessionId: string | null }
 
-/** What was said in a conversation: the first page is the newest, each further page is older. */
+/** The first page is the newest. */
 export function messagesQuery({ agentId, sessionId }: Place) {
   return infiniteQueryOptions({
     queryKey: ['messages', agentId, sessionId],
@@ -36,18 +36,17 @@ export function messagesQuery({ agentId, sessionId }: Place) {
   })
 }
 
-/** The turns that an agent has under way for this user, whoever began them. */
 export function runningTurnsQuery(agentId: string) {
   return queryOptions({
     queryKey: ['turns', agentId],
     queryFn: ({ signal }) => request(TurnList, api.GET('/api/chat/turns', { params: { query: { agentId } }, signal })),
-    // Another device may have begun one; a server that is away is looked for more often.
+    // Another device may begin a turn; an unreachable server is polled more often.
     refetchInterval: ({ state }) => (state.status === 'error' ? LOST_MS : LOOK_MS),
     refetchOnWindowFocus: 'always',
   })
 }
 
-/** Looks now and then for what was said on another device, and in a turn that this page has not seen. */
+/** Polls for messages from other devices and from turns that this page does not follow. */
 export function newMessagesQuery(client: QueryClient, place: Place) {
   return queryOptions({
     queryKey: ['new-messages', place.agentId, place.sessionId],
@@ -62,7 +61,7 @@ export function newMessagesQuery(client: QueryClient, place: Place) {
   })
 }
 
-/** Adds what was said since the newest known message, or reads all anew when there is more than a page of it. */
+/** Adds messages newer than the newest known one, or reloads when there is more than a page of them. */
 export async function readNewMessages(client: QueryClient, place: Place): Promise<void> {
   const { queryKey } = messagesQuery(place)
   const fresh = await listMessages(place, '')
@@ -83,7 +82,7 @@ export async function readNewMessages(client: QueryClient, place: Place): Promis
   if (hasGap) await client.invalidateQueries({ queryKey })
 }
 
-/** A message with its files, the message in whose place it comes, and the key that makes it one turn. */
+/** `replaces` is the message being edited; `key` makes retries one turn. */
 export type Outgoing = {
   text: string
   attachments: readonly ChatAttachment[]
@@ -91,7 +90,6 @@ export type Outgoing = {
   key: string
 }
 
-/** Puts a file into the workspace of the agent, to be sent with a message. @throws ApiError. */
 export async function uploadFile(agentId: string, file: File): Promise<ChatAttachment> {
   const query = { agentId, name: file.name.slice(0, 200) }
   const sent = { params: { query }, ...asBytes(file), fetch: within(UPLOAD_MS) }
@@ -99,9 +97,9 @@ export async function uploadFile(agentId: string, file: File): Promise<ChatAttac
 }
 
 /**
- * Gives a message to the agent, once, even when the connection breaks while it is sent; in the place of an earlier one if
- * `replaces` names it, which then keeps its files unless there are others.
- * @throws ApiError when it is refused, or the server stays away.
+ * Sends a message exactly once, even over a broken connection. With `replaces`, the edited message keeps its files
+ * unless new ones are given.
+ * @throws ApiError when it is rejected or the server stays unreachable.
  */
 export async function beginTurn({ agentId, sessionId }: Place, message: Outgoing): Promise<ChatTurn> {
   const { text, attachments, replaces, key } = message
@@ -120,12 +118,11 @@ export async function beginTurn({ agentId, sessionId }: Place, message: Outgoing
   }
 }
 
-/** How a turn stands now. */
 export async function readTurn(id: string, signal: AbortSignal): Promise<ChatTurn> {
   return (await request(OneTurn, api.GET('/api/chat/turns/{id}', { ...inPath({ id }), signal }))).turn
 }
 
-/** Ends a turn; what was said is kept. */
+/** Keeps what the agent has said so far. */
 export async function stopTurn(id: string): Promise<ChatTurn> {
   return (await request(OneTurn, api.POST('/api/chat/turns/{id}/stop', inPath({ id })))).turn
 }

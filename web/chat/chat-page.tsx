@@ -16,7 +16,7 @@ import type { Target } from './shown-messages.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId')
 
-/** `/agents/$agentId`: talk to one agent. */
+/** Page `/agents/$agentId`. */
 export function ChatPage() {
   const { agentId } = route.useParams()
   return (
@@ -76,19 +76,18 @@ function Chat({ agent, change, onDeleted }: AgentPageProps) {
   )
 }
 
-/** Where a conversation is held. */
 function usePlatform(agentId: string, sessionId: string | null): ChatSession['platform'] {
   const { data } = useInfiniteQuery(sessionsQuery(agentId))
   const session = data?.pages.flatMap((page) => page.sessions).find(({ id }) => id === sessionId)
   return session?.platform ?? 'web'
 }
 
-/** One that sleeps wakes when it is written to. */
+/** A sleeping agent wakes when a message arrives. */
 function isAddressable({ status }: WebAgent): boolean {
   return status === 'running' || status === 'sleeping'
 }
 
-/** Which conversation with an agent is shown: in this tab, the one that was shown last. */
+/** Returns the conversation last shown in this tab. */
 function useShownSession(agentId: string) {
   const key = `stead-session:${agentId}`
   const [sessionId, setSessionId] = useState(() => sessionStorage.getItem(key))
@@ -128,7 +127,7 @@ function Blocked({ agent, change }: { agent: WebAgent; change: Change }) {
   )
 }
 
-/** The first event of the agent's stream says why its last deployment failed. */
+/** The first event of the stream carries the reason of the last failure. */
 function ErrorReason({ agentId }: { agentId: string }) {
   return useDeployment(agentId).deployment.error
 }

@@ -12,17 +12,17 @@ type ComposerProps = {
   attachments: ReturnType<typeof useAttachments>
   isBusy: boolean
   blocked: ReactNode
-  /** Why the last message was not sent; it stands in the draft again. */
+  /** Why the last message was not sent; its text is back in the draft. */
   refusal: string | null
   onSend: (text: string, attachments: readonly ChatAttachment[]) => void
   onStop: () => void
 }
 
-/** Where a message is written. Enter sends, Shift and Enter break the line; `blocked` says why nothing can be sent now. */
+/** Enter sends, Shift+Enter breaks the line; `blocked` says why sending is impossible. */
 export function Composer({ draft, attachments, isBusy, blocked, refusal, onSend, onStop }: ComposerProps) {
   const { text, change } = draft
   const areaRef = useGrowingArea(text)
-  // With a keyboard at hand one wants to write at once; on a phone the keyboard would cover the conversation.
+  // On a phone, focusing would cover the conversation with the keyboard.
   useEffect(() => {
     if (matchMedia('(pointer: fine)').matches) areaRef.current?.focus()
   }, [areaRef])

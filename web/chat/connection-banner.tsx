@@ -5,14 +5,14 @@ import { ApiError } from '../api/request.ts'
 import { useIsLost } from '../shell/connection.ts'
 import { newMessagesQuery, type Place, runningTurnsQuery } from './chat-api.ts'
 
-/** Says that the server cannot be reached, and reads what was missed once it can. `isStreamLost` tells of a reply under way. */
+/** Reloads missed messages once the server is reachable again. `isStreamLost` is about the reply in progress. */
 export function ConnectionBanner({ place, isStreamLost }: { place: Place; isStreamLost: boolean }) {
   const client = useQueryClient()
   const { error } = useQuery(runningTurnsQuery(place.agentId))
   const isLostEverywhere = useIsLost()
   const isLost = isStreamLost || isLostEverywhere || (error instanceof ApiError && error.status === 0)
   const wasLost = useRef(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each time that the connection is back
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per reconnect
   useEffect(() => {
     if (wasLost.current && !isLost) {
       void client.invalidateQueries(runningTurnsQuery(place.agentId))

@@ -20,13 +20,13 @@ import { useTurn } from './turn.ts'
 
 type ConversationProps = {
   agent: WebAgent
-  /** Null for what is said outside of sessions. */
+  /** Null for messages outside of sessions. */
   sessionId: string | null
   target: Target | null
   blocked: ReactNode
 }
 
-/** The history of one conversation, the turn under way, and the composer; `blocked` is why the agent cannot be written to. */
+/** `blocked` says why the agent cannot receive messages. */
 export function Conversation({ agent, sessionId, target, blocked }: ConversationProps) {
   const place = { agentId: agent.id, sessionId }
   const draftOf = sessionId ?? agent.id
@@ -76,7 +76,7 @@ export function Conversation({ agent, sessionId, target, blocked }: Conversation
 
 type Talk = ReturnType<typeof useTurn>
 
-/** Stays the same while an answer grows, so that the messages above it are not drawn again. */
+/** Stays the same object while a reply grows, so the messages above are not redrawn. */
 function useMessageWays(send: Talk['send'], canSend: boolean): MessageWays {
   const latest = useRef(send)
   useEffect(() => {
@@ -97,11 +97,10 @@ type MessagesProps = Pick<ConversationProps, 'agent' | 'sessionId' | 'target'> &
   ways: MessageWays
   onRetry: () => void
   onContinue: () => void
-  /** Is given what leads to the end. */
+  /** Receives a function that scrolls to the end. */
   jump: { current: () => void }
 }
 
-/** Everything above the composer, scrolling. */
 function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, onContinue, jump }: MessagesProps) {
   const place = { agentId: agent.id, sessionId }
   const history = useInfiniteQuery(messagesQuery(place))
@@ -174,7 +173,6 @@ type EarlierProps = {
   isMissing: boolean
 }
 
-/** The way to what was said before, and why it cannot be shown. */
 function Earlier({ history, isMissing }: EarlierProps) {
   return (
     <>

@@ -2,14 +2,14 @@ import { useState } from 'react'
 import { z } from 'zod'
 import { ChatAttachment } from '../../src/features/conversations/chat/schemas.ts'
 
-/** A message that a page was sending when it was left; older ones are put back into the draft instead of being sent. */
+/** An older unsent message returns to the draft instead of being sent. */
 const SENDING_MS = 10 * 60_000
 
 const Sending = z.object({
   text: z.string(),
   attachments: z.array(ChatAttachment),
   replaces: z.string().optional(),
-  /** Sent again with the same key it stays one message. */
+  /** Makes retries one message. */
   key: z.string(),
   until: z.number(),
 })
@@ -18,7 +18,7 @@ export type Sending = z.infer<typeof Sending>
 const draftKey = (place: string) => `stead-draft:${place}`
 const sendingKey = (place: string) => `stead-sending:${place}`
 
-/** The text that is being written in a conversation, kept in this browser until it is sent. */
+/** Keeps the draft in this browser until it is sent. */
 export function useDraft(place: string) {
   const [text, setText] = useState(() => localStorage.getItem(draftKey(place)) ?? '')
   const change = (next: string) => {
@@ -28,7 +28,7 @@ export function useDraft(place: string) {
   return {
     text,
     change,
-    /** Puts a text that was not sent before whatever has been written since. */
+    /** Puts an unsent text before what was written since. */
     putBack: (unsent: string) =>
       change([unsent, localStorage.getItem(draftKey(place)) ?? ''].filter((part) => part !== '').join('\n\n')),
   }
@@ -39,17 +39,15 @@ function keepDraft(place: string, text: string): void {
   else localStorage.setItem(draftKey(place), text)
 }
 
-/** Keeps a message while it is on its way, so that it is not lost with the page. */
+/** Stores a message that is being sent, so that a reload does not lose it. */
 export function keepSending(place: string, message: Omit<Sending, 'until'>): void {
   localStorage.setItem(sendingKey(place), JSON.stringify({ ...message, until: Date.now() + SENDING_MS }))
 }
 
-/** The server has the message, or the person has it back. */
 export function forgetSending(place: string, key: string): void {
   if (readSending(place)?.key === key) localStorage.removeItem(sendingKey(place))
 }
 
-/** What was on its way when the page was left. */
 export function readSending(place: string): Sending | null {
   const text = localStorage.getItem(sendingKey(place))
   if (text === null) return null
@@ -61,7 +59,7 @@ export function readSending(place: string): Sending | null {
   }
 }
 
-/** A key that nobody else has; `randomUUID` is not there on pages without TLS. */
+/** `randomUUID` is missing on pages without TLS. */
 export function newSendingKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -5,7 +5,7 @@ import { useGrowingArea } from './growing-area.ts'
 
 type EditMessageProps = { message: ChatMessage; onSend: (text: string) => void; onClose: () => void }
 
-/** A message of one's own in the place where it stands, to be sent anew in other words. Escape leaves it as it was. */
+/** Edits a message in place. Escape cancels. */
 export function EditMessage({ message, onSend, onClose }: EditMessageProps) {
   const [text, setText] = useState(message.content)
   const areaRef = useGrowingArea(text)

@@ -3,23 +3,22 @@ import { ReplyDelta, ToolCall, TurnRestart } from '../../src/features/conversati
 import { whileInSight } from '../api/while-in-sight.ts'
 import { readTurn } from './chat-api.ts'
 
-/** Asked again after so long when the browser has given a stream up, such as while the server is away. */
+/** Delay before reconnecting after the browser gave up the stream. */
 const AGAIN_MS = 2000
 
 type Following = {
   onText: (text: string) => void
   onTool: (call: ToolCall) => void
-  /** The agent answers anew: what was handed on before is void. */
+  /** The agent starts its answer over, so earlier output is void. */
   onRestart: (restart: TurnRestart) => void
-  /** The connection is lost, or there again. */
   onLost: (isLost: boolean) => void
   onEnd: (turn: ChatTurn) => void
   onFail: (error: unknown) => void
 }
 
 /**
- * Hands on what an agent says in a turn after what `turn` has of it, each piece once, through lost connections, until it has
- * ended. @returns what ends the following; the turn goes on.
+ * Streams the rest of a turn after what `turn` already has, each chunk once across reconnects, until it ends.
+ * @returns a function that stops following; the turn continues.
  */
 export function followTurn(
   turn: ChatTurn,
@@ -48,7 +47,7 @@ export function followTurn(
     source.addEventListener('open', () => onLost(false))
     source.addEventListener('delta', ({ data, lastEventId }) => {
       const end = Number(lastEventId)
-      // The same characters are never shown twice, whatever the browser asks for when it comes back.
+      // The browser may replay events after a reconnect.
       if (end <= position) return
       position = end
       onText(ReplyDelta.parse(JSON.parse(data)).text)
@@ -86,7 +85,7 @@ export function followTurn(
   }
 }
 
-/** A server that is away comes back; one that does not know the turn will not. */
+/** Returns whether retrying is pointless: the server does not know the turn. */
 function isFinal(error: unknown): boolean {
   return error instanceof Error && 'status' in error && Number(error.status) >= 400 && Number(error.status) < 500
 }

@@ -2,10 +2,9 @@ import { useLayoutEffect, useRef } from 'react'
 
 const maxHeightPx = 220
 
-/** A text area that is as high as its text, up to a limit. */
 export function useGrowingArea(text: string) {
   const areaRef = useRef<HTMLTextAreaElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text that is shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text
   useLayoutEffect(() => {
     const area = areaRef.current
     if (!area) return

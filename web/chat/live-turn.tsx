@@ -25,7 +25,6 @@ const REMARKS: Record<Turn['state'], string | null> = {
   failed: 'Incomplete',
 }
 
-/** The message on its way, the reply as it comes, and what to do when it did not come. */
 export function LiveTurn({ turn, agentId, agentName, canRetry, onRetry, onContinue }: LiveTurnProps) {
   const { text, attachments, reply, toolCalls, sentAt, state, isLost, problem, isInterrupted } = turn
   const isOver = state === 'failed' || state === 'stopped'

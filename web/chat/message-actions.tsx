@@ -11,10 +11,7 @@ type MessageActionsProps = {
   onEdit: (() => void) | undefined
 }
 
-/**
- * What can be done with a message and what it took. It is seen when one points at the message or comes to it by keyboard,
- * and always where there is nothing to point with.
- */
+/** Visible on hover and keyboard focus, and always on touch devices. */
 export function MessageActions({ message, onRetry, onEdit }: MessageActionsProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-1 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 [@media(hover:none)]:opacity-100">
@@ -57,7 +54,7 @@ const ENDED: Readonly<Record<NonNullable<TurnSummary['endedBy']>, string>> = {
   steps: 'stopped: turn limit reached',
 }
 
-/** What is known of a turn, such as `openai/gpt-4o-mini · 1,500 tokens · $0.00045 · 2.1 s`. */
+/** Such as `openai/gpt-4o-mini · 1,500 tokens · $0.00045 · 2.1 s`. */
 function Figures({
   turn: { model, inputTokens, outputTokens, costUsd, durationMs, endedBy, restarts },
 }: {

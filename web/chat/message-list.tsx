@@ -8,14 +8,14 @@ import { INTERRUPTED } from './shown-turn.ts'
 type MessageListProps = {
   messages: readonly ChatMessage[]
   agentName: string
-  /** The message that was looked for. */
+  /** The message found by a search. */
   target: string | null
-  /** A reply is under way below, or what became of one is told there. */
+  /** A reply in progress, or its outcome, is shown below. */
   hasTurn: boolean
   ways: MessageWays
 }
 
-/** What was said, oldest first; when the last question got no whole answer, it can be asked again. */
+/** Offers a retry when the last question got no complete answer. */
 export const MessageList = memo(function MessageList({ messages, agentName, target, hasTurn, ways }: MessageListProps) {
   const question = hasTurn ? null : (messages.findLast(({ sender }) => sender === 'user') ?? null)
   const last = messages.at(-1)

@@ -8,31 +8,30 @@ import { MessageActions } from './message-actions.tsx'
 import { ReplyText } from './reply-text.tsx'
 import { EndedToolFolds } from './tool-folds.tsx'
 
-/** What stands beside a message that did not go as it should. */
 const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], string | null>> = {
   sent: { user: null, agent: null },
   stopped: { user: 'Stopped', agent: 'Stopped' },
   failed: { user: 'No reply', agent: 'Incomplete' },
 }
 
-/** What can be done with messages; null while an answer is under way, or the agent cannot be written to. */
+/** Null while a reply is in progress or the agent cannot receive messages. */
 export type MessageWays = {
   onResend: (message: ChatMessage, text: string) => void
-  /** Asks the agent to go on after a turn that was interrupted. */
+  /** Asks the agent to continue after an interrupted turn. */
   onContinue: () => void
 } | null
 
 type MessageProps = {
   message: ChatMessage
   agentName: string
-  /** The question that can be asked again: of the last answer, and of the last question itself. */
+  /** The question that can be retried. */
   question: ChatMessage | null
-  /** It was looked for. */
+  /** Found by a search. */
   isTarget: boolean
   ways: MessageWays
 }
 
-/** One message of the conversation; unchanged ones are not drawn again while a reply streams in. */
+/** Memoized, so that unchanged messages are not redrawn while a reply streams. */
 export const Message = memo(function Message({ message, agentName, question, isTarget, ways }: MessageProps) {
   const { id, sender, content, status, timestamp, turn, attachments, author } = message
   const [isEdited, setEdited] = useState(false)
@@ -76,17 +75,16 @@ type MessageFrameProps = {
   id?: string
   sender: ChatMessage['sender']
   agentName: string
-  /** The person who wrote it on another platform; null for the user. */
+  /** The sender on another platform; null for the user. */
   author?: string | null
   timestamp: string
   remark: ReactNode
   isTarget?: boolean
-  /** The row below, which always takes its space. */
+  /** Always takes its space, so that the layout does not move. */
   actions?: ReactNode
   children: ReactNode
 }
 
-/** Who said something and when, around what was said. */
 export function MessageFrame({
   id,
   sender,

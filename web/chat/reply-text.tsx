@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 const FENCE = '```'
 const inline = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/g
 
-/** What a person has written: line breaks stay, code, bold and web addresses are marked up, the rest is shown as it came. */
+/** Renders a person's text: keeps line breaks, marks code, bold and web addresses. */
 export function ReplyText({ text }: { text: string }) {
   return <div className="grid grid-cols-1 gap-3 break-words [overflow-wrap:anywhere]">{splitBlocks(text)}</div>
 }
@@ -23,7 +23,7 @@ function splitBlocks(text: string): ReactNode[] {
     return (
       <pre
         key={at}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="overflow-x-auto rounded-md bg-sunken px-3 py-2.5 font-mono text-[0.8125rem]"
       >
@@ -33,7 +33,7 @@ function splitBlocks(text: string): ReactNode[] {
   })
 }
 
-/** `at` is the number of its first line. A fence that is not closed ends with the text. */
+/** `at` is the index of its first line. An unclosed fence ends with the text. */
 type Part = { isCode: boolean; at: number; lines: string[] }
 
 function cutFences(text: string): Part[] {
@@ -78,7 +78,6 @@ function renderMark({ 1: code, 2: bold, 3: url, index }: RegExpExecArray): React
   )
 }
 
-/** Returns `text` without empty lines at its beginning and end. */
 function trimLines(text: string): string {
   const lines = text.split('\n')
   const isText = (line: string) => line !== ''

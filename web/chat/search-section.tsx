@@ -8,10 +8,9 @@ import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { searchQuery } from './sessions-api.ts'
 
-/** Shows a message in its conversation. */
+/** A null session is the main conversation. */
 type Choose = (sessionId: string | null, messageId: string) => void
 
-/** Finds what was said in any conversation with an agent, and leads to it. */
 export function SearchSection({ agentId, onChoose }: { agentId: string; onChoose: Choose }) {
   const [text, setText] = useState('')
   const q = useDeferredValue(text.trim())
@@ -56,7 +55,7 @@ function Found({ result: { message, snippet }, onChoose }: FoundProps) {
       >
         <span className="text-sm break-words [overflow-wrap:anywhere]">
           {snippet.map(({ text, isFound }, index) =>
-            // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other name
+            // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no stable key
             isFound ? <mark key={index}>{text}</mark> : <span key={index}>{text}</span>,
           )}
         </span>

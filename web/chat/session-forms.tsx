@@ -33,7 +33,6 @@ export function RenameForm({ session, onClose }: SessionFormProps) {
   )
 }
 
-/** What the agent is told in every turn of this conversation, and in no other. */
 export function InstructionsForm({ session, onClose }: SessionFormProps) {
   const [text, setText] = useState(session.instructions ?? '')
   const saving = useMutation({ mutationFn: () => instructSession(session.id, text), onSuccess: onClose })

@@ -6,7 +6,6 @@ import { api, inPath, request } from '../api/request.ts'
 const OneSession = z.object({ session: ChatSession })
 const Success = z.object({ success: z.literal(true) })
 
-/** The conversations with one agent, latest activity first. */
 export function sessionsQuery(agentId: string) {
   return infiniteQueryOptions({
     queryKey: ['sessions', agentId],
@@ -19,7 +18,6 @@ export function sessionsQuery(agentId: string) {
   })
 }
 
-/** What was said to an agent, and by it, that has the words of `q`. */
 export function searchQuery(agentId: string, q: string) {
   return infiniteQueryOptions({
     queryKey: ['search', agentId, q],
@@ -42,14 +40,12 @@ export async function renameSession(id: string, title: string): Promise<ChatSess
     .session
 }
 
-/** What the agent is told in every turn of a conversation; empty for nothing. */
 export async function instructSession(id: string, instructions: string): Promise<ChatSession> {
   return (
     await request(OneSession, api.PATCH('/api/chat/sessions/{id}', { ...inPath({ id }), body: { instructions } }))
   ).session
 }
 
-/** Deletes a conversation with all that was said in it. */
 export async function deleteSession(id: string): Promise<void> {
   await request(Success, api.DELETE('/api/chat/sessions/{id}', inPath({ id })))
 }

@@ -12,19 +12,17 @@ import { SearchSection } from './search-section.tsx'
 import { InstructionsForm, RenameForm } from './session-forms.tsx'
 import { createSession, deleteSession, sessionsQuery } from './sessions-api.ts'
 
-/** What is said outside of sessions, such as by programs. */
+/** Messages outside of sessions, such as those sent by programs. */
 const MAIN_TITLE = 'Main conversation'
 const NEW_TITLE = 'New conversation'
 
 type SessionsProps = {
   agentId: string
-  /** The conversation that is shown; null for the main one. */
+  /** Null for the main conversation. */
   sessionId: string | null
-  /** Shows a conversation, and a message of it if one was looked for. */
   onChoose: (sessionId: string | null, messageId?: string) => void
 }
 
-/** The conversations with one agent: which is shown, the others behind a button, and a search through all. */
 export function Sessions({ agentId, sessionId, onChoose }: SessionsProps) {
   const [isOpen, setOpen] = useState(false)
   const panelId = useId()

@@ -5,10 +5,10 @@ import type { Turn } from './shown-turn.ts'
 
 type History = ReturnType<typeof useInfiniteQuery<MessageList, Error, InfiniteData<MessageList>>>
 
-/** The messages of a conversation that its turn does not show itself, or take the place of. */
+/** Returns the messages that the turn in progress neither shows nor replaces. */
 export function useShownMessages(data: InfiniteData<MessageList> | undefined, turn: Turn | null) {
   const hidden = turn?.messageIds.join(' ') ?? ''
-  // One that did not reach the server takes no place.
+  // A message that did not reach the server replaces nothing.
   const replaced = turn && !(turn.id === null && turn.state === 'failed') ? turn.replaces : undefined
   return useMemo(() => data && listShown(data.pages, hidden.split(' '), replaced), [data, hidden, replaced])
 }
@@ -23,13 +23,10 @@ function listShown(
   return (end === -1 ? all : all.slice(0, end)).filter(({ id }) => !hidden.includes(id))
 }
 
-/** A message that was looked for. Whoever looks for it again brings a new one, and is led there again. */
+/** A new object each time, so that searching again scrolls again. */
 export type Target = { messageId: string }
 
-/**
- * Leads to a message that was looked for, loading what lies between. @returns whether it is not there: it may have been
- * replaced, or deleted.
- */
+/** Scrolls to a found message, loading older pages as needed. @returns whether it no longer exists. */
 export function useTarget(
   target: Target | null,
   messages: readonly ChatMessage[] | undefined,

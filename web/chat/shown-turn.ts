@@ -4,15 +4,15 @@ import type { Outgoing } from './chat-api.ts'
 import { followTurn } from './follow-turn.ts'
 
 /**
- * A message on its way and what has come back so far. `id` is null until the server has it, `messageIds` are those that it
- * has in the conversation. A finished turn becomes two messages of the conversation.
+ * A message being sent and the reply so far. `id` is null until the server has accepted it. A finished turn becomes
+ * two messages.
  */
 export type Turn = {
   id: string | null
   messageIds: readonly string[]
   text: string
   attachments: readonly ChatAttachment[]
-  /** The message in whose place it comes. */
+  /** The message being edited. */
   replaces: string | undefined
   reply: string
   toolCalls: readonly ToolCall[]
@@ -20,19 +20,18 @@ export type Turn = {
   state: 'waiting' | 'answering' | 'stopped' | 'failed'
   isLost: boolean
   problem: string | null
-  /** The agent could not take it up again after a crash. */
+  /** A crash ended the turn and it could not be resumed. */
   isInterrupted: boolean
 }
 
-/** The code of a turn that a crash has ended for good. */
+/** Error code of a turn that a crash ended. */
 export const INTERRUPTED = 'TURN_INTERRUPTED'
-/** The message that goes on after such a turn. */
+/** Sent to continue such a turn. */
 export const CONTINUE = 'Please continue where you were interrupted.'
 
-/** A turn that is followed; `leave` lets it go on without this page. */
+/** `leave` stops following without stopping the turn. */
 export type Followed = { id: string; leave: () => void }
 
-/** A turn of which nothing is known. */
 const NOTHING: Turn = {
   id: null,
   messageIds: [],
@@ -48,15 +47,11 @@ const NOTHING: Turn = {
   isInterrupted: false,
 }
 
-/** A message that is being sent. */
 export function toWaitingTurn({ text, attachments, replaces }: Outgoing): Turn {
   return { ...NOTHING, text, attachments, replaces, sentAt: new Date().toISOString() }
 }
 
-/**
- * Draws a turn while it goes on, with what is known of its message. `onOver` hears how it ended, or null when it can be
- * followed no longer.
- */
+/** Draws a turn in progress. `onOver` gets its final state, or null when it can no longer be followed. */
 export function showTurn(
   begun: ChatTurn,
   sent: Pick<Turn, 'attachments' | 'replaces'> | null,
@@ -108,14 +103,13 @@ function toShownTurn({ id, questionId, replyId, message, text, toolCalls, create
   }
 }
 
-/** What is shown of a turn that was stopped, or has failed. */
 export function toEndedTurn(ended: ChatTurn): Turn {
   const state = ended.state === 'stopped' ? 'stopped' : 'failed'
   const isInterrupted = ended.errorCode === INTERRUPTED
   return { ...toShownTurn(ended), state, problem: ended.error, isInterrupted }
 }
 
-/** A long reply comes in thousands of pieces; drawing each one would keep the page busy. */
+/** Batches chunks per frame; a long reply has thousands. */
 function drawOncePerFrame(draw: () => void) {
   let frame = 0
   const request = () => {

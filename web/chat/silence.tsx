@@ -13,10 +13,7 @@ const STUCK_MS = 15_000
 
 type SilenceProps = { turn: Turn; agentId: string; agentName: string; onRetry: () => void }
 
-/**
- * Once nothing has come for a while, shows what the agent wants the owner's approval for, or says that it is slow, and
- * later offers to ask it again.
- */
+/** After a pause, shows pending approvals or a notice, and later offers a retry. */
 export function Silence({ turn, agentId, agentName, onRetry }: SilenceProps) {
   const silence = useSilence(`${turn.id} ${turn.reply.length} ${turn.toolCalls.length}`)
   const { data } = useQuery({ ...waitingQuery(agentId), enabled: silence !== 'short' })
@@ -51,10 +48,10 @@ export function Silence({ turn, agentId, agentName, onRetry }: SilenceProps) {
 
 type Felt = 'short' | 'noticed' | 'felt' | 'long'
 
-/** How long nothing has happened, which `sign` tells by changing. */
+/** Returns how long `sign` has not changed. */
 function useSilence(sign: string): Felt {
   const [silence, setSilence] = useState<Felt>('short')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: counts anew with each sign of life
+  // biome-ignore lint/correctness/useExhaustiveDependencies: restarts with each change
   useEffect(() => {
     setSilence('short')
     const noticed = setTimeout(() => setSilence('noticed'), NOTICED_MS)

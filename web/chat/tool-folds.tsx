@@ -4,12 +4,11 @@ import type { ToolCall, TurnSummary } from '../../src/features/conversations/cha
 import { messageFor } from '../api/request.ts'
 import { readTurn } from './chat-api.ts'
 
-/** The tools that an agent is using, as each has ended. */
 export function ToolFolds({ calls }: { calls: readonly ToolCall[] }) {
   return (
     <ul aria-label="Tools used" className="mb-2 grid grid-cols-1 gap-1 empty:hidden">
       {calls.map((call, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a turn only ever gets more of them
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls are only appended
         <Fold key={index} call={call} preview={call.arguments}>
           <ToolDetails call={call} />
         </Fold>
@@ -18,12 +17,12 @@ export function ToolFolds({ calls }: { calls: readonly ToolCall[] }) {
   )
 }
 
-/** The tools of a turn that has ended; what went in and came out is read when somebody looks. */
+/** Arguments and results are loaded when a fold is opened. */
 export function EndedToolFolds({ turn }: { turn: TurnSummary }) {
   return (
     <ul aria-label="Tools used" className="mb-2 grid grid-cols-1 gap-1 empty:hidden">
       {turn.toolCalls.map((call, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a turn that has ended gets no more of them
+        // biome-ignore lint/suspicious/noArrayIndexKey: the list is final
         <Fold key={index} call={call}>
           <StoredDetails turnId={turn.id} index={index} />
         </Fold>
@@ -34,7 +33,7 @@ export function EndedToolFolds({ turn }: { turn: TurnSummary }) {
 
 type FoldProps = {
   call: Pick<ToolCall, 'name' | 'success' | 'durationMs'>
-  /** What went in, as far as it fits the line. */
+  /** Arguments, shortened to one line. */
   preview?: string
   children: React.ReactNode
 }
@@ -81,7 +80,7 @@ function ToolDetails({ call }: { call: ToolCall }) {
   )
 }
 
-/** JSON with its lines; anything else, and JSON that was cut, as it is. */
+/** Formats JSON; returns other or truncated text unchanged. */
 function toReadable(text: string): string {
   try {
     const value: unknown = JSON.parse(text)

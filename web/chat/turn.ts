@@ -17,19 +17,19 @@ import { forgetSending, keepSending, newSendingKey, readSending } from './draft.
 import { sessionsQuery } from './sessions-api.ts'
 import { type Followed, showTurn, type Turn, toEndedTurn, toWaitingTurn } from './shown-turn.ts'
 
-/** Tells other tabs of this browser that a turn was begun. */
+/** Broadcasts to other tabs that a turn has begun. */
 const CHANNEL = 'stead-turns'
 
 type TurnOptions = {
-  /** Under which name a message on its way is kept in this browser. */
+  /** Storage key of the draft. */
   draftOf: string
-  /** A message that was not sent goes back to where it was written. */
+  /** Restores an unsent message to where it was written. */
   onUnsent: (message: Outgoing) => void
 }
 
 /**
- * Sends messages to one agent, one at a time, and joins the turn that is under way, whichever page began it. `announcement`
- * is the last complete reply, for screen readers; `refusal` is why the last message was not sent.
+ * Sends messages one at a time and joins a turn begun elsewhere. `announcement` is the last complete reply, for
+ * screen readers; `refusal` says why the last message was not sent.
  */
 export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
   const { agentId } = place
@@ -52,7 +52,7 @@ export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
     } catch (error) {
       forgetSending(draftOf, message.key)
       noteRefusal(client, agentId, error)
-      // What was to be replaced still stands; a new message goes back to where it was written.
+      // An edited message stays in place; a new one returns to the draft.
       if (message.replaces) return setTurn({ ...waiting, state: 'failed', problem: messageFor(error) })
       onUnsent(message)
       setTurn(null)
@@ -64,7 +64,7 @@ export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
     setRefusal('The page was closed before the message was sent.')
   })
   const sendNew = (message: Omit<Outgoing, 'key'>) => void send({ ...message, key: newSendingKey() })
-  /** Ends the turn under way. @returns its question. */
+  /** @returns the question of the turn. */
   const end = async (turnId: string): Promise<string | null> => {
     try {
       const ended = await stopTurn(turnId)
@@ -87,14 +87,14 @@ export function useTurn(place: Place, { draftOf, onUnsent }: TurnOptions) {
       const isBegun = turn.id !== null
       const isRunning = turn.state === 'waiting' || turn.state === 'answering'
       const replaces = turn.id && isRunning ? await end(turn.id) : isBegun ? turn.messageIds[0] : turn.replaces
-      // The files of a message that the server has stay with it.
+      // The server keeps the files of a message it has accepted.
       if (replaces) sendNew({ text: turn.text, attachments: isBegun ? [] : turn.attachments, replaces })
     },
     stop: () => void (turn?.id && end(turn.id)),
   }
 }
 
-/** The turn that is shown: one that was begun here, or one that is found to be under way. */
+/** The turn begun here, or one found in progress. */
 function useFollowedTurn(place: Place) {
   const { agentId, sessionId } = place
   const client = useQueryClient()
@@ -116,7 +116,7 @@ function useFollowedTurn(place: Place) {
     refreshLists(client, agentId)
     setAnnouncement(ended.state === 'done' ? ended.text : '')
     const next = ended.state === 'done' ? null : toEndedTurn(ended)
-    // Another message may have been sent meanwhile.
+    // Another message may have been sent in the meantime.
     setTurn((now) => (now && now.id !== ended.id ? now : next))
   }
   const join = (begun: ChatTurn, sent: Turn | null) => {
@@ -129,15 +129,15 @@ function useFollowedTurn(place: Place) {
     })
   }
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: joins once for each turn that is found
+  // biome-ignore lint/correctness/useExhaustiveDependencies: joins once per turn found
   useEffect(() => {
     if (joinable) join(joinable, null)
   }, [joinable?.id])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: leaves once, with the page
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs on unmount only
   useEffect(() => {
     isHere.current = true
     return () => {
-      // The turn goes on, and is joined by whoever comes back.
+      // The turn continues and can be joined later.
       isHere.current = false
       abandon()
     }
@@ -146,10 +146,10 @@ function useFollowedTurn(place: Place) {
   return { turn, setTurn, announcement, join, finish, abandon, isHere }
 }
 
-/** Goes on with a message that was on its way when the page was left: its key makes it one, however often it is sent. */
+/** Resends a message whose sending a reload interrupted; its key prevents duplicates. */
 function useSendingAgain(draftOf: string, send: (message: Outgoing) => void, onUnsent: (message: Outgoing) => void) {
   const isDone = useRef(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: looks once, when the page is opened
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once on mount
   useEffect(() => {
     const message = isDone.current ? null : readSending(draftOf)
     isDone.current = true
@@ -160,7 +160,6 @@ function useSendingAgain(draftOf: string, send: (message: Outgoing) => void, onU
   }, [])
 }
 
-/** Looks for a turn when another tab of this browser says that it has begun one. */
 function useOtherTabs(agentId: string): void {
   const client = useQueryClient()
   useEffect(() => {
@@ -174,14 +173,14 @@ function useOtherTabs(agentId: string): void {
 
 function refreshLists(client: QueryClient, agentId: string): void {
   void client.invalidateQueries(runningTurnsQuery(agentId))
-  // A session is called after what is said first in it.
+  // A session is named after its first message.
   void client.invalidateQueries({ queryKey: sessionsQuery(agentId).queryKey })
 }
 
 function noteRefusal(client: QueryClient, agentId: string, error: unknown): void {
   if (!(error instanceof ApiError)) return
   if (error.status === 401) forgetSession(client)
-  // The agent has stopped in the meantime; the page must learn it.
+  // The agent has stopped; reload its status.
   if (error.status === 409) void client.invalidateQueries(agentQuery(agentId))
 }
 

@@ -4,7 +4,7 @@ import { CallList, CostDashboard, type CostQuery, UsageByDay } from '../../src/f
 import { api, request } from '../api/request.ts'
 import type { Chosen } from './explore.ts'
 
-/** What the caller's agents cost in a period; the figures of the last period stay until the next have come. */
+/** Keeps the last period's figures until the next ones arrive. */
 export function costQuery(period: CostQuery['period']) {
   return queryOptions({
     queryKey: ['cost', period],
@@ -15,7 +15,6 @@ export function costQuery(period: CostQuery['period']) {
   })
 }
 
-/** What was used on each day of a period, by agent and model. */
 export function byDayQuery(days: number) {
   return queryOptions({
     queryKey: ['cost', 'by-day', days],
@@ -25,7 +24,6 @@ export function byDayQuery(days: number) {
   })
 }
 
-/** Each call of a model, newest first. */
 export function callsQuery({ agent, model, key, status }: Chosen & { status: 'succeeded' | 'failed' | undefined }) {
   const wanted = {
     ...(agent && { agentId: agent }),
@@ -45,19 +43,17 @@ export function callsQuery({ agent, model, key, status }: Chosen & { status: 'su
   })
 }
 
-/** How many days a period has, today included (UTC). */
+/** Days in a period, including today (UTC). */
 export function daysOf(period: CostQuery['period']): number {
   return { '7d': 7, '30d': 30, mtd: new Date().getUTCDate() }[period]
 }
 
-/** What is used of the plan this month. */
 export const monthQuery = queryOptions({
   queryKey: ['cost', 'month'],
   queryFn: ({ signal }) => request(MyUsage, api.GET('/api/me/usage', { signal })),
   staleTime: 30_000,
 })
 
-/** Where the browser downloads each call of a period as CSV. */
 export function exportPath(period: CostQuery['period']): string {
   const days = { '7d': 7, '30d': 30, mtd: 31 }[period]
   return `/api/usage/export?days=${days}`

@@ -23,7 +23,7 @@ const periods = [
   { period: 'mtd', label: 'This month', phrase: 'this month' },
 ] as const
 
-/** `/cost`: what the caller's agents have used and cost. */
+/** Page `/cost`. */
 export function CostPage() {
   const { period } = route.useSearch()
   const { data, error, refetch, isPlaceholderData } = useQuery(costQuery(period))
@@ -96,7 +96,6 @@ function Figures({ data }: { data: CostDashboard }) {
   )
 }
 
-/** What the total counts beside the platform's own spending, and what it lacks. */
 function CostNotes({ summary: { ownKeyCost = 0, unpricedCalls = 0 } }: Pick<CostDashboard, 'summary'>) {
   return (
     <>
@@ -117,7 +116,7 @@ function CostNotes({ summary: { ownKeyCost = 0, unpricedCalls = 0 } }: Pick<Cost
   )
 }
 
-/** Invented figures in the place of one's own. */
+/** Sample figures until the account has its own. */
 function Sample({ data }: { data: CostDashboard }) {
   const { summary } = data
   return (
@@ -141,11 +140,11 @@ function Sample({ data }: { data: CostDashboard }) {
   )
 }
 
-/** What the month will have cost when it goes on like this; nothing while too little is known. */
+/** Renders nothing while too little is known. */
 function Forecast() {
   const { data, isPending } = useQuery(byDayQuery(daysOf('mtd')))
   const now = new Date()
-  // It keeps its place, or it would push the figures down when it comes; on the first of a month it never does.
+  // Reserves space so that the figures do not move; on the first of a month there is no forecast.
   if (isPending) return forecastSum(1, now) === null ? null : <Skeleton className="h-10 sm:h-5" />
   const forecast = data && forecastMonth(data.rows, now)
   if (!forecast) return null

@@ -3,7 +3,6 @@ import { CostQuery } from '../../src/features/ai/usage/schemas.ts'
 
 const Id = z.coerce.string().min(1).max(255).optional().catch(undefined)
 
-/** `?period=` and what is looked at alone: `?agent=` and `?key=` by their ids, `?model=`. */
 export const CostSearch = z.object({
   period: CostQuery.shape.period.unwrap().catch('7d').default('7d'),
   agent: Id,

@@ -6,7 +6,6 @@ import { UseCells } from './use-cells.tsx'
 
 const agentColumns = { Agent: 'text', Cost: 'number', Calls: 'number', Tokens: 'number', 'Per call': 'number' } as const
 
-/** What each agent has used, the most expensive first. */
 export function AgentCosts({ agents }: { agents: CostDashboard['agents'] }) {
   const sorted = agents.toSorted((one, other) => (other.cost ?? 0) - (one.cost ?? 0) || other.tokens - one.tokens)
   return (
@@ -37,7 +36,6 @@ function AgentName({ agent: { name, model, tokens, estimatedTokens } }: { agent:
   )
 }
 
-/** How the cost divides among models. */
 export function ModelShares({ models }: { models: CostDashboard['modelBreakdown'] }) {
   return (
     <Panel title="By model">

@@ -18,7 +18,7 @@ const measures = {
 
 type DailyChartProps = { title: string; daily: CostDashboard['daily']; measure: keyof typeof measures }
 
-/** Bars for one measure of each day. Both charts share one pointer, and the arrow keys move it. */
+/** Charts share one pointer, which the arrow keys move. */
 export function DailyChart({ title, daily, measure }: DailyChartProps) {
   const { fill, axis, exact, heightPx } = measures[measure]
   return (

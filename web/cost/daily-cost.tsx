@@ -5,7 +5,6 @@ import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { DailyChart } from './daily-chart.tsx'
 import { formatCost, formatCount } from './figures.ts'
 
-/** Cost and tokens of each day, as two charts or as a table. */
 export function DailyCost({ daily }: { daily: CostDashboard['daily'] }) {
   const [isTable, setTable] = useState(false)
   return (

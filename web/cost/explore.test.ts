@@ -18,13 +18,13 @@ const rows = [
   row('2026-11-02', 'direct', 'small', 4),
 ]
 
-test('chooseRows and addUp: one agent, one model, both, or all', () => {
+test('chooseRows and addUp filter by agent, model, both or none', () => {
   expect(addUp(chooseRows(rows, {}))).toEqual({ calls: 3, tokens: 30, costUsd: 7 })
   expect(addUp(chooseRows(rows, { agent: 'bo' })).costUsd).toBe(3)
   expect(addUp(chooseRows(rows, { agent: 'bo', model: 'small' })).costUsd).toBe(1)
 })
 
-test('toShares: the most expensive first, calls without an agent by that name', () => {
+test('toShares sorts by cost and names calls without an agent', () => {
   expect(toShares(rows, 'agent').map(({ name, costUsd }) => [name, costUsd])).toEqual([
     ['No agent', 4],
     ['BO', 3],
@@ -32,7 +32,7 @@ test('toShares: the most expensive first, calls without an agent by that name', 
   expect(toShares(rows, 'model').map(({ id }) => id)).toEqual(['small', 'large'])
 })
 
-test('toShares by key: what no key asked cannot be chosen, and what shares a name is told apart', () => {
+test('toShares by key gives calls without a key no id and numbers equal names', () => {
   const byKey = [
     ...rows,
     row('2026-11-02', 'direct', 'small', 9, 'k1'),
@@ -53,7 +53,7 @@ test('toShares by key: what no key asked cannot be chosen, and what shares a nam
   expect(addUp(chooseRows(byKey, { key: 'k1' })).costUsd).toBe(9)
 })
 
-test('toStack: every day has its parts, and the smallest are one', () => {
+test('toStack gives every day the same parts and groups the smallest', () => {
   const many = Array.from({ length: 7 }, (_, index) => row('2026-11-02', `a${index}`, 'm', 7 - index))
   const stack = toStack({ days: ['2026-11-01', '2026-11-02'], rows: many }, 'agent')
   expect(stack.names).toEqual(['A0', 'A1', 'A2', 'A3', 'A4', '2 others'])
@@ -63,7 +63,7 @@ test('toStack: every day has its parts, and the smallest are one', () => {
   ])
 })
 
-test('forecastMonth: as it went so far; nothing of the first day, and none of nothing', () => {
+test('forecastMonth projects the current rate and returns null on the first day or without usage', () => {
   expect(forecastMonth(rows, new Date('2026-11-16T00:00:00Z'))).toEqual({ soFar: 7, atEnd: 14 })
   expect(forecastMonth(rows, new Date('2026-11-01T20:00:00Z'))).toBeNull()
   expect(forecastMonth(rows, new Date('2026-12-16T00:00:00Z'))).toBeNull()

@@ -6,19 +6,18 @@ type Row = UsageByDay['rows'][number]
 export type Sums = { calls: number; tokens: number; costUsd: number | null; unpricedCalls?: number | undefined }
 export const DIMENSIONS = ['agent', 'model', 'key'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
-/** What is looked at: all, or one agent, one model, one key, or what several of them have in common. */
+/** The filters; empty for everything. */
 export type Chosen = { [Each in Dimension]?: string | undefined }
-/** One agent, model or key with what it used; `id` is what is chosen by, null for what no key asked. */
+/** `id` is null for calls without an API key. */
 export type Share = Sums & { id: string | null; name: string }
 
-/** Of one day, what each of the biggest used, in the order of `names`, and all others together. */
+/** Parts follow the order of `names`; the last one is all others. */
 export type StackedDay = { day: string; parts: number[] }
 export type Stack = { names: string[]; days: StackedDay[] }
 
-/** So many have a colour of their own; the smaller ones are one. */
+/** The top N get a colour; the rest are grouped as “others”. */
 const STACKED = 5
 
-/** The rows of what is chosen. */
 export function chooseRows(rows: readonly Row[], { agent, model, key }: Chosen): Row[] {
   return rows.filter(
     (row) => (!agent || row.agentId === agent) && (!model || row.model === model) && (!key || row.keyId === key),
@@ -33,21 +32,20 @@ export function addUp(rows: readonly Sums[]): Sums {
     sums.costUsd += row.costUsd ?? 0
     sums.unpricedCalls += row.unpricedCalls ?? 0
   }
-  // Costs are whole millionths of a dollar: what adding them as fractions leaves over is no cost.
+  // Costs are millionths of a dollar; rounds away floating-point residue.
   const costUsd = Math.round(sums.costUsd * 1e6) / 1e6
   const { unpricedCalls, ...counts } = sums
   if (unpricedCalls === 0) return { ...counts, costUsd }
   return { ...counts, costUsd: costUsd === 0 ? null : costUsd, unpricedCalls }
 }
 
-/** What each agent, model or key used, the most expensive first. */
 export function toShares(rows: readonly Row[], dimension: Dimension): Share[] {
   return [...Map.groupBy(rows, (row) => idOf(row, dimension))]
     .map(([id, group]) => ({ id, name: group[0] ? nameOf(group[0], dimension) : '', ...addUp(group) }))
     .sort((one, other) => (other.costUsd ?? 0) - (one.costUsd ?? 0) || other.tokens - one.tokens)
 }
 
-/** Each day divided among the most expensive agents or models, by cost. */
+/** Splits the cost of each day among the most expensive agents, models or keys. */
 export function toStack({ days, rows }: UsageByDay, dimension: Dimension): Stack {
   const shares = toShares(rows, dimension)
   const shown = shares.slice(0, STACKED)
@@ -68,7 +66,7 @@ export function toStack({ days, rows }: UsageByDay, dimension: Dimension): Stack
   }
 }
 
-/** Keys may share a name, and those that were deleted do. */
+/** Names may repeat, for example those of deleted keys. */
 function toUnique(names: readonly string[]): string[] {
   return names.map((name, index) => {
     const before = names.slice(0, index).filter((other) => other === name).length
@@ -76,7 +74,7 @@ function toUnique(names: readonly string[]): string[] {
   })
 }
 
-/** What the month (UTC) has cost so far, and will have cost at its end; null while too little is known. */
+/** Returns the month's cost so far (UTC) and its projection; null while too little is known. */
 export function forecastMonth(rows: readonly Row[], now: Date): { soFar: number; atEnd: number } | null {
   const month = now.toISOString().slice(0, 7)
   const soFar = addUp(rows.filter(({ day }) => day.startsWith(month))).costUsd ?? 0

@@ -23,7 +23,7 @@ import { useDayBudget } from './use-day-budget.ts'
 
 type ExploredProps = { usage: UsageByDay; chosen: Chosen; onChoose: (chosen: Chosen) => void }
 
-/** What was used, divided; a press on an agent, a model or a key looks at that alone, in everything on the page. */
+/** Selecting an agent, model or key filters the whole page. */
 export function Explored({ usage, chosen, onChoose }: ExploredProps) {
   const [dimension, setDimension] = useState<Dimension>('agent')
   const rows = chooseRows(usage.rows, chosen)
@@ -98,7 +98,7 @@ export function Explored({ usage, chosen, onChoose }: ExploredProps) {
   )
 }
 
-/** Over the calls whose cost is known. */
+/** Averages over calls with a known cost. */
 function averageCost({ calls, costUsd, unpricedCalls = 0 }: Sums): number | null {
   const pricedCalls = calls - unpricedCalls
   if (costUsd === null) return null

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { formatCost, formatDuration, formatShare } from './figures.ts'
 
-test('formatCost: fractions of a cent stay readable, dollars have cents', () => {
+test('formatCost keeps fractions of a cent readable and shows cents for dollars', () => {
   expect([0, 0.000123, 0.04321, 0.5, 1, 1234.567].map(formatCost)).toEqual([
     '$0.00',
     '$0.000123',
@@ -13,7 +13,7 @@ test('formatCost: fractions of a cent stay readable, dollars have cents', () => 
   expect(formatCost(1e-12)).toBe('<$0.000000001')
 })
 
-test('formatShare: whole percents, and no part that shows as nothing', () => {
+test('formatShare rounds to whole percents and never shows a part as 0%', () => {
   expect([formatShare(0, 10), formatShare(1, 3), formatShare(10, 10), formatShare(1, 1000), formatShare(0, 0)]).toEqual(
     ['0%', '33%', '100%', '<1%', '0%'],
   )
@@ -26,6 +26,6 @@ test.each([
   [99, '99 ms'],
   [100, '0.1 s'],
   [1234, '1.2 s'],
-])('what took %p ms is told as %p', (ms, words) => {
+])('formatDuration(%p) is %p', (ms, words) => {
   expect(formatDuration(ms)).toBe(words)
 })

@@ -1,6 +1,6 @@
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
-/** US dollars with cents, or three significant digits where that says more: a call often costs a fraction of a cent. */
+/** Two decimals, or three significant digits for small amounts. */
 export function formatCost(costUsd: number | null): string {
   if (costUsd === null) return 'Unknown'
   if (costUsd > 0 && costUsd < 1e-9) return '<$0.000000001'
@@ -9,7 +9,7 @@ export function formatCost(costUsd: number | null): string {
   return costUsd.toLocaleString('en', style)
 }
 
-/** `and 3 calls of unknown cost`, beside a sum from which they are missing. */
+/** Such as `and 3 calls with unknown cost`. */
 export function formatMissing(unpricedCalls: number): string {
   return `and ${formatCount(unpricedCalls)} ${unpricedCalls === 1 ? 'call' : 'calls'} with unknown cost`
 }
@@ -24,13 +24,13 @@ export function formatCompact(count: number): string {
   return compact.format(count)
 }
 
-/** `12%` of a whole; `<1%` for the smallest part, because a part that shows as nothing is none. */
+/** `12%`, or `<1%` for a small non-zero part. */
 export function formatShare(part: number, whole: number): string {
   const percent = whole > 0 ? (part / whole) * 100 : 0
   return percent > 0 && percent < 1 ? '<1%' : `${Math.round(percent)}%`
 }
 
-/** How long something took, in words: below a tenth of a second in milliseconds, so that nothing seems to take no time. */
+/** Milliseconds below a tenth of a second, otherwise seconds. */
 export function formatDuration(ms: number): string {
   if (ms >= 100) return `${(ms / 1000).toFixed(1)} s`
   return ms < 1 ? 'under 1 ms' : `${Math.round(ms)} ms`

@@ -1,4 +1,4 @@
-/** The month (UTC) that `now` is in. */
+/** Month boundaries in UTC. */
 function monthOf(now: Date): { firstMs: number; endMs: number } {
   return {
     firstMs: Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1),
@@ -8,16 +8,16 @@ function monthOf(now: Date): { firstMs: number; endMs: number } {
 
 const DAY_MS = 86_400_000
 
-/** What a month's sum will be when it goes on as it did so far, today counted as the part of it that is over (UTC). */
+/** Projects a month's sum at the current rate; today counts by its elapsed part (UTC). */
 export function forecastSum(soFar: number, now: Date): number | null {
   const { firstMs, endMs } = monthOf(now)
   const overMs = now.getTime() - firstMs
-  // Of the first day alone nothing can be said.
+  // One day is too little for a projection.
   if (overMs < DAY_MS || soFar <= 0) return null
   return soFar / (overMs / (endMs - firstMs))
 }
 
-/** When a month's limit will be used up if it goes on like this; null when that is not within the month, or is past. */
+/** Returns when the limit is reached at the current rate; null if not within this month. */
 export function forecastEnd(soFar: number, limit: number, now: Date): Date | null {
   const sum = forecastSum(soFar, now)
   if (sum === null || sum <= limit || soFar >= limit) return null
@@ -25,7 +25,6 @@ export function forecastEnd(soFar: number, limit: number, now: Date): Date | nul
   return new Date(firstMs + (limit / sum) * (endMs - firstMs))
 }
 
-/** How many days (UTC) the month has. */
 export function daysOfMonth(now: Date): number {
   const { firstMs, endMs } = monthOf(now)
   return (endMs - firstMs) / DAY_MS

@@ -5,7 +5,6 @@ import { monthQuery } from './cost-api.ts'
 import { formatCompact, formatCount } from './figures.ts'
 import { forecastEnd, forecastSum } from './forecast.ts'
 
-/** How much of this month's tokens is used, and when it begins anew. */
 export function MonthMeter() {
   const { data, error, refetch } = useQuery(monthQuery)
   if (error) return <LoadProblem what="this month’s tokens" error={error} onRetry={refetch} />

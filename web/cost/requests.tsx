@@ -14,7 +14,6 @@ import { formatCost, formatCount, formatDuration } from './figures.ts'
 
 type Status = 'succeeded' | 'failed' | undefined
 
-/** Each call of a model, newest first; a press tells all that is known of it. */
 export function Requests({ chosen }: { chosen: Chosen }) {
   const [status, setStatus] = useState<Status>(undefined)
   const [shown, setShown] = useState<ModelCall | null>(null)

@@ -12,7 +12,7 @@ import {
 import type { Stack } from './explore.ts'
 import { formatCost } from './figures.ts'
 
-/** Of the biggest, and of all others together. */
+/** One colour per part; the last is for all others. */
 export const FILLS = [
   'var(--plot-a)',
   'var(--plot-c)',
@@ -24,7 +24,6 @@ export const FILLS = [
 const dayFormat = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' })
 const tick = { fill: 'var(--muted)', fontSize: 12 }
 
-/** The cost of each day as one bar, divided; a line where the budget of a day ends. */
 export function StackedChart({ stack, budgetUsd }: { stack: Stack; budgetUsd: number | null }) {
   return (
     <ResponsiveContainer width="100%" height={240}>

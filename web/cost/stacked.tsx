@@ -7,7 +7,6 @@ const StackedChart = lazy(async () => ({ default: (await import('./stacked-chart
 
 type StackedProps = { stack: Stack; isNothing: boolean; budget: DayBudget | null }
 
-/** The cost of each day, divided, with what each colour is and the budget of a day. */
 export function Stacked({ stack, isNothing, budget }: StackedProps) {
   if (isNothing) return <p className="px-4 pb-4 text-sm text-muted">No costs in this period</p>
   return (
@@ -41,7 +40,6 @@ function ChartShape() {
   )
 }
 
-/** In the order of the chart's own. */
 const swatches = [
   'bg-[var(--plot-a)]',
   'bg-[var(--plot-c)]',

@@ -2,7 +2,7 @@ import { cellClass } from '../ui/panel.tsx'
 import type { Sums } from './explore.ts'
 import { formatCompact, formatCost, formatCount, formatMissing } from './figures.ts'
 
-/** Cost, calls and tokens of a row, in this order. */
+/** Cells in the order cost, calls, tokens. */
 export function UseCells({ costUsd, calls, tokens, unpricedCalls = 0 }: Sums) {
   return (
     <>

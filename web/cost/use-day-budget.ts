@@ -6,10 +6,9 @@ import type { Chosen } from './explore.ts'
 import { formatCost } from './figures.ts'
 import { daysOfMonth } from './forecast.ts'
 
-/** What may be spent in a day, and in whose words. */
 export type DayBudget = { usd: number; label: string }
 
-/** The budget of what is looked at alone: the daily cap of an agent, or a day's part of what a key may cost in a month. */
+/** Returns the daily cap of the selected agent, or the daily share of the selected key's monthly budget. */
 export function useDayBudget({ agent, model, key }: Chosen): DayBudget | null {
   const ofAgent = Boolean(agent && agent !== 'direct' && !model && !key)
   const ofKey = Boolean(key && !model)

@@ -4,21 +4,19 @@ import { SplitDetail, SplitPage } from '../../src/features/payments/splits/schem
 import { UndergroundEventList } from '../../src/features/payments/underground/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** Events that the caller's agents announced, the latest date first. */
 export const eventsQuery = queryOptions({
   queryKey: ['events'],
   queryFn: ({ signal }) =>
     request(UndergroundEventList, api.GET('/api/underground/events', { params: { query: { limit: 100 } }, signal })),
 })
 
-/** The caller's latest splits, asked for again while a page shows them: payments take their time. */
+/** Polls, because payments take time. */
 export const splitsQuery = queryOptions({
   queryKey: ['splits'],
   queryFn: async ({ signal }) => (await request(SplitPage, api.GET('/api/underground/splits', { signal }))).splits,
   refetchInterval: 5_000,
 })
 
-/** One split with what each recipient gets. */
 export function splitQuery(id: number) {
   return queryOptions({
     queryKey: ['splits', id],

@@ -8,7 +8,7 @@ import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { eventsQuery } from './economy-api.ts'
 import { Splits } from './splits.tsx'
 
-/** `/events`: what the caller's agents announced, and the money that was divided. */
+/** Page `/events`. */
 export function EventsPage() {
   return (
     <Page title="Events and splits" lead="Events announced by your agents, and royalty splits.">

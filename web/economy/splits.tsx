@@ -29,7 +29,6 @@ const PARTS: Record<Part['status'], string> = {
   denied: 'Denied',
 }
 
-/** The latest splits; each opens to show its recipients. */
 export function Splits() {
   const query = useQuery(splitsQuery)
   return (
@@ -91,7 +90,7 @@ function Recipients({ id, name }: { id: number; name: string }) {
       {({ recipients }) => (
         <TableFrame label={`Recipients of ${name}`} columns={recipientColumns}>
           {recipients.map((part, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice, and the order never changes
+            // biome-ignore lint/suspicious/noArrayIndexKey: an address may occur twice and the order never changes
             <RecipientRow key={index} part={part} />
           ))}
         </TableFrame>

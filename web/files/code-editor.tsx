@@ -12,9 +12,9 @@ import { tags } from '@lezer/highlight'
 import { useEffect, useRef } from 'react'
 
 type CodeEditorProps = {
-  /** Names the editor and its language. */
+  /** Sets the editor's label and language. */
   path: string
-  /** What it holds in the beginning, and whenever `version` is another one. */
+  /** Initial text; a new `version` loads it again. */
   text: string
   version: string
   line: number | null
@@ -22,16 +22,16 @@ type CodeEditorProps = {
   onSave: () => void
 }
 
-/** An editor for one file; Escape and then Tab leaves it. It is a chunk of its own: nobody loads it who only looks. */
+/** Escape, then Tab leaves the editor. Loaded lazily. */
 export function CodeEditor({ path, text, version, line, onChange, onSave }: CodeEditorProps) {
   const hostRef = useRef<HTMLDivElement>(null)
   const on = useRef({ onChange, onSave })
   on.current = { onChange, onSave }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed makes no new editor, another version does
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new version recreates the editor
   useEffect(() => {
     const host = hostRef.current
     if (!host) return
-    // In a shadow tree the editor's styles are sheets of the document's own making; the page's policy refuses elements.
+    // In a shadow root, styles are constructed sheets; the content security policy blocks style elements.
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
     const save = {
       key: 'Mod-s',

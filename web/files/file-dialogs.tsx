@@ -2,13 +2,12 @@ import { AskDialog } from '../ui/ask-dialog.tsx'
 import { NameDialog } from './name-dialog.tsx'
 import { joinPath, type useFiles } from './use-files.ts'
 
-/** What was chosen last, and what is asked about it. */
 export type Chosen = { path: string; type: 'file' | 'folder' }
 export type Asking = 'file' | 'folder' | 'rename' | 'delete'
 export type ChosenFiles = {
   chosen: Chosen | null
   files: ReturnType<typeof useFiles>
-  /** Where new ones go. */
+  /** Where new files are created. */
   folder: string
 }
 
@@ -18,7 +17,6 @@ type FileDialogsProps = ChosenFiles & {
   onClose: () => void
 }
 
-/** The question that is open, if one is: a name, or whether it is meant. */
 export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: FileDialogsProps) {
   if (asking === null) return null
   const initial = folder === '' ? '' : joinPath(folder, '')

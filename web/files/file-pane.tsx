@@ -15,7 +15,6 @@ const CodeEditor = lazy(async () => ({ default: (await import('./code-editor.tsx
 
 type FilePaneProps = { agentId: string; path: string; line: number | null; isGitRepo: boolean; onClose: () => void }
 
-/** One file: to read, to change, to compare. */
 export function FilePane({ agentId, path, ...rest }: FilePaneProps) {
   const query = useQuery(fileQuery(agentId, path))
   const error = query.data ? null : query.error
@@ -42,7 +41,7 @@ export function FilePane({ agentId, path, ...rest }: FilePaneProps) {
 
 type EditingProps = Omit<FilePaneProps, 'path'> & { file: OpenedFile }
 
-/** `base` is what is being changed: what the server had when it was read. The server's own may be another one by now. */
+/** `base` is the version being edited; the server's may have changed since. */
 function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
   const client = useQueryClient()
   const [base, setBase] = useState({ content: file.content, hash: file.hash })
@@ -113,7 +112,7 @@ function Editing({ agentId, file, line, isGitRepo, onClose }: EditingProps) {
 
 type ConflictProps = { path: string; onTheirs: () => void; onMine: () => void; onCompare: () => void }
 
-/** Somebody else, often the agent itself, has changed the file meanwhile: nothing is lost unless one says so. */
+/** Shown when the file changed on the server, often by the agent itself. */
 function Conflict({ path, onTheirs, onMine, onCompare }: ConflictProps) {
   return (
     <div className="p-3">
@@ -131,7 +130,7 @@ function Conflict({ path, onTheirs, onMine, onCompare }: ConflictProps) {
 
 type ComparisonProps = { agentId: string; file: OpenedFile; text: string; isGitRepo: boolean }
 
-/** What is not saved yet against the server's file; where nothing differs, the file against its last commit. */
+/** Compares unsaved text with the server's file, or a saved file with its last commit. */
 function Comparison({ agentId, file, text, isGitRepo }: ComparisonProps) {
   const isSaved = text === file.content
   const query = useQuery({ ...changesQuery(agentId, file.path), enabled: isSaved && isGitRepo })

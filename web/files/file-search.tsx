@@ -6,7 +6,6 @@ import { searchQuery } from './files-api.ts'
 type Match = { path: string; line: number | null; text: string | null }
 type FileSearchProps = { agentId: string; text: string; onOpen: (path: string, line: number | null) => void }
 
-/** Files by their names, and lines by what they hold. */
 export function FileSearch({ agentId, text, onOpen }: FileSearchProps) {
   const query = useQuery(searchQuery(agentId, text))
   return (

@@ -10,7 +10,6 @@ type FileToolsProps = ChosenFiles & {
   onText: (text: string) => void
 }
 
-/** The search in an agent's files, and what can be done with them. */
 export function FileTools({ text, onText, chosen, files, folder, onAsk }: FileToolsProps) {
   const inputRef = useRef<HTMLInputElement>(null)
   return (

@@ -14,7 +14,7 @@ import {
 } from '../../src/features/web-tools/browse/schemas.ts'
 import { api, asBytes, request, within } from '../api/request.ts'
 
-/** As deep as the server looks. */
+/** Maximum depth of the server's listing. */
 const DEPTH = 4
 const LONG_MS = 90_000
 
@@ -23,7 +23,7 @@ export type Entry = Folder['children'][number]
 export type OpenedFile = z.infer<typeof FileContent>
 type Written = z.infer<typeof WrittenFile>
 
-/** The files of an agent, asked for again while a page shows them: the agent works on them too. */
+/** Polls, because the agent changes files too. */
 export function treeQuery(agentId: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'tree'),
@@ -33,7 +33,7 @@ export function treeQuery(agentId: string) {
   })
 }
 
-/** A text file with the hash that a change of it is made against. */
+/** Includes the hash for detecting conflicting changes. */
 export function fileQuery(agentId: string, path: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'file', path),
@@ -44,7 +44,7 @@ export function fileQuery(agentId: string, path: string) {
   })
 }
 
-/** What differs from the last commit; `isGitRepo` is false where there is none. */
+/** `isGitRepo` is false without a repository. */
 export function statusQuery(agentId: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'status'),
@@ -54,7 +54,6 @@ export function statusQuery(agentId: string) {
   })
 }
 
-/** What differs from the last commit in one file, as Git shows it. */
 export function changesQuery(agentId: string, path: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'changes', path),
@@ -63,7 +62,6 @@ export function changesQuery(agentId: string, path: string) {
   })
 }
 
-/** The latest commits, newest first. */
 export function historyQuery(agentId: string) {
   return queryOptions({
     queryKey: filesKey(agentId, 'history'),
@@ -72,7 +70,6 @@ export function historyQuery(agentId: string) {
   })
 }
 
-/** Files whose name holds `text`, and lines that do. */
 export function searchQuery(agentId: string, text: string) {
   const find = (where: 'name' | 'content', signal: AbortSignal) =>
     request(FoundFiles, api.GET('/api/browse/search', { params: { query: { agentId, q: text, in: where } }, signal }))
@@ -86,13 +83,13 @@ export function searchQuery(agentId: string, text: string) {
   })
 }
 
-/** Writes a text. `ifMatch` is the hash that the file must still have, null for one that must not be there yet. */
+/** `ifMatch` is the hash the file must still have; null requires that it does not exist. */
 export function writeText(agentId: string, path: string, content: string, ifMatch?: string | null): Promise<Written> {
   const body = { path, content, ...(ifMatch !== undefined && { ifMatch }) }
   return request(WrittenFile, api.POST('/api/browse/write', { params: { query: { agentId } }, body }))
 }
 
-/** Puts a file of any kind there, in place of what has its name. */
+/** Replaces an existing file of the same name. */
 export function uploadFile(agentId: string, path: string, file: Blob): Promise<Written> {
   return request(
     WrittenFile,
@@ -115,7 +112,6 @@ export function deleteEntry(agentId: string, path: string) {
   )
 }
 
-/** Creates a repository and commits the files. */
 export function startHistory(agentId: string) {
   return request(
     GitStarted,
@@ -123,7 +119,7 @@ export function startHistory(agentId: string) {
   )
 }
 
-/** Stages everything, commits it and pushes it where there is a remote. */
+/** Stages everything, commits, and pushes when a remote exists. */
 export function commitAll(agentId: string, message: string) {
   const body = message ? { message } : {}
   return request(
@@ -132,19 +128,17 @@ export function commitAll(agentId: string, message: string) {
   )
 }
 
-/** What Git's letters for the index and the working tree say. */
+/** Translates Git's status letters. */
 export function describeStatus(letters: string): string {
   if (/[?A]/.test(letters)) return 'new'
   if (letters.includes('D')) return 'deleted'
   return letters.includes('R') ? 'moved' : 'changed'
 }
 
-/** Where the browser saves a file from. */
 export function downloadPath(agentId: string, path: string): string {
   return `/api/browse/download?${new URLSearchParams({ agentId, path })}`
 }
 
-/** Everything that is known of an agent's files, or one part of it. */
 export function filesKey(agentId: string, ...parts: string[]): readonly string[] {
   return ['files', agentId, ...parts]
 }

@@ -18,7 +18,7 @@ import { folderOf, useFiles } from './use-files.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/files')
 
-/** `/agents/$agentId/files`: what an agent works on. `?path=` names the file that is open. */
+/** Page `/agents/$agentId/files`. */
 export function FilesPage() {
   const { agentId } = route.useParams()
   return (
@@ -147,7 +147,6 @@ function FileList({ agentId, chosen, files, folder, changes, onAsk, onChoose, on
   )
 }
 
-/** What did not work, and the way back from what did. */
 function Remarks({ files }: Pick<FileListProps, 'files'>) {
   return (
     <div className="grid grid-cols-1 gap-2 px-3 not-empty:pt-3">

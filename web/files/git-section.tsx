@@ -12,7 +12,6 @@ import { commitAll, describeStatus, filesKey, historyQuery, startHistory, status
 type Status = z.infer<typeof GitStatus>
 type GitSectionProps = { agentId: string; onOpen: (path: string) => void }
 
-/** Below the files: what differs from the last commit, the way to commit it, and what was committed. */
 export function GitSection({ agentId, onOpen }: GitSectionProps) {
   const query = useQuery(statusQuery(agentId))
   return (

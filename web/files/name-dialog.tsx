@@ -11,7 +11,6 @@ type NameDialogProps = {
   onClose: () => void
 }
 
-/** Asks for a path. */
 export function NameDialog({ title, lead, verb, initial, onConfirm, onClose }: NameDialogProps) {
   const [path, setPath] = useState(initial)
   const [error, setError] = useState<string | undefined>(undefined)

@@ -1,8 +1,8 @@
-/** A difference as Git and `diff` write it, a line each: what came, what went, where. */
+/** Renders a unified diff. */
 export function Patch({ text, label }: { text: string; label: string }) {
   const lines = text.replace(/\n$/, '').split('\n')
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a section per difference would only add noise
+    // biome-ignore lint/a11y/useSemanticElements: a section per diff would be noise
     <div
       role="group"
       aria-label={label}
@@ -12,7 +12,7 @@ export function Patch({ text, label }: { text: string; label: string }) {
     >
       <pre className="min-w-max">
         {lines.map((line, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text have no other name and never move
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no stable key and never move
           <span key={index} className={`block px-4 ${lookOf(line)}`}>
             {line || ' '}
           </span>

@@ -1,4 +1,4 @@
 import { z } from 'zod'
 
-/** `?path=`: the file that is open. The router reads what looks like a number as one. */
+/** The open file. The router parses values that look like numbers. */
 export const PathSearch = z.object({ path: z.coerce.string().max(4096).optional().catch(undefined) })

@@ -4,15 +4,15 @@ import type { Entry, Folder } from './files-api.ts'
 
 type TreeProps = {
   root: Folder
-  /** The file that is open, or the folder that was chosen last. */
+  /** The open file, or the last selected folder. */
   chosen: string | null
-  /** How files differ from the last commit, by their paths. */
+  /** Git changes by path. */
   changes: ReadonlyMap<string, string>
   onChoose: (entry: Entry) => void
   onDropFiles: (folder: string, files: readonly File[]) => void
 }
 
-/** Folders and files. Files of the desktop can be dropped on a folder. */
+/** Files can be dropped on a folder to upload them. */
 export function Tree({ root, ...rest }: TreeProps) {
   return (
     <ul aria-label="Files" className="grid grid-cols-1">
@@ -70,7 +70,7 @@ function Node({ entry, level, ...rest }: NodeProps) {
   )
 }
 
-/** Takes files of the desktop that are dropped on an element; the innermost one gets them. */
+/** Accepts dropped files; the innermost drop target gets them. */
 export function useDrop(onFiles: (files: readonly File[]) => void) {
   const [isOver, setOver] = useState(false)
   const hasFiles = (event: DragEvent) => event.dataTransfer.types.includes('Files')

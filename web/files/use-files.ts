@@ -13,13 +13,12 @@ import {
   writeText,
 } from './files-api.ts'
 
-/** What can be taken back, in the words of a button's sentence. */
 type Undo = { text: string; restore: () => Promise<unknown> }
 
-/** The server takes no larger ones; those that are there are not kept for the way back. */
+/** The server's upload limit; larger files cannot be restored by undo. */
 const MAX_FILE_BYTES = 1024 * 1024
 
-/** What changes the files of an agent. `undo` is the way back from the last change that has one. */
+/** `undo` reverts the last change that supports it. */
 export function useFiles(agentId: string) {
   const client = useQueryClient()
   const [undo, setUndo] = useState<Undo | null>(null)
@@ -28,7 +27,7 @@ export function useFiles(agentId: string) {
     mutationFn: async (task: () => Promise<Undo | undefined>) => setUndo((await task()) ?? null),
     onSettled: refresh,
   })
-  // Another page is gone to before the files are read anew: what is not there any more is not asked for.
+  // Navigates before reloading, so that a deleted file is not requested.
   const run = (task: () => Promise<Undo | undefined>) => change.mutate(task)
   return {
     isPending: change.isPending,
@@ -73,7 +72,7 @@ export function useFiles(agentId: string) {
       run(async () => {
         const { root } = await client.fetchQuery({ ...treeQuery(agentId), staleTime: 0 })
         const replaced: Kept[] = []
-        // The others are brought all the same, and there is a way back from them.
+        // Continues with the other files, so that all successful uploads can be undone.
         const refused: { path: string; error: unknown }[] = []
         for (const file of files) {
           const path = joinPath(folder, file.name)
@@ -109,7 +108,6 @@ function tooLarge(path: string): ApiError {
   return new ApiError(413, `${path} is too large. Uploads are limited to 1 MB.`)
 }
 
-/** Why the first file was refused, and which others were not brought either. */
 function notBrought(error: unknown, others: readonly { path: string }[]): ApiError {
   const status = error instanceof ApiError ? error.status : 0
   return new ApiError(status, `${messageFor(error)} Also not uploaded: ${others.map(({ path }) => path).join(', ')}.`)
@@ -119,7 +117,7 @@ function hasPath({ children }: Folder, path: string): boolean {
   return children.some((entry) => entry.path === path || (entry.type === 'folder' && hasPath(entry, path)))
 }
 
-/** What a file holds, before it is deleted; null when it is too large to be kept. */
+/** Reads a file before it is deleted; null when it is too large to restore. */
 async function keep(agentId: string, path: string): Promise<Blob | null> {
   const response = await fetch(downloadPath(agentId, path))
   if (!response.ok || Number(response.headers.get('content-length')) > MAX_FILE_BYTES) return null
@@ -130,7 +128,7 @@ export function joinPath(folder: string, name: string): string {
   return folder === '' ? name : `${folder}/${name}`
 }
 
-/** The folder that a path lies in, the empty one for the root. */
+/** Returns the folder of a path, empty for the root. */
 export function folderOf(path: string): string {
   return path.split('/').slice(0, -1).join('/')
 }

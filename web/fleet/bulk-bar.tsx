@@ -30,13 +30,12 @@ const past: Record<FleetVerb, string> = {
 
 type BulkBarProps = {
   chosen: ReadonlySet<string>
-  /** How many fit what the list is narrowed to. */
+  /** Number of agents that match the filters. */
   total: number
   onChooseAll: () => Promise<void>
   onClear: () => void
 }
 
-/** What can be done to the chosen agents, at the lower edge of the window. */
 export function BulkBar({ chosen, total, onChooseAll, onClear }: BulkBarProps) {
   const change = useFleetChange()
   const [isDeleting, setDeleting] = useState(false)

@@ -4,18 +4,16 @@ import { type FleetChange, FleetChanged, FleetPage } from '../../src/features/mo
 import { api, inPath, request, within } from '../api/request.ts'
 import type { FleetSearch } from './fleet-search.ts'
 
-/** Agents of a page: as many as two screens show. */
+/** About two screens. */
 export const PAGE_AGENTS = 50
-/** Uptime is told by the hour; everything else comes by events. */
+/** Uptime changes hourly; everything else arrives by events. */
 const QUIET_MS = 300_000
 
-/** Where the server sends what changes of all agents. */
 export const fleetEventsPath = '/api/fleet/events'
 
-/** Whatever is read of many agents has a key that begins so; it lies below that of the agents. */
+/** Key prefix of fleet queries, below the one of agents. */
 export const fleetKey = ['agents', 'fleet'] as const
 
-/** One page of the agents that fit. */
 export function fleetQuery(search: FleetSearch, page: number) {
   return queryOptions({
     queryKey: [...fleetKey, search, page],
@@ -25,7 +23,6 @@ export function fleetQuery(search: FleetSearch, page: number) {
   })
 }
 
-/** The ids of all agents that fit, a hundred at a time. */
 export async function listFleetIds(search: FleetSearch): Promise<string[]> {
   const ids: string[] = []
   for (let total = 1; ids.length < total; ) {
@@ -37,12 +34,10 @@ export async function listFleetIds(search: FleetSearch): Promise<string[]> {
   return [...new Set(ids)]
 }
 
-/** Does the same to some agents and waits until it is done. */
 export function changeFleet(change: FleetChange) {
   return request(FleetChanged, api.POST('/api/fleet/changes', { body: change, fetch: within(300_000) }))
 }
 
-/** Gives an agent these labels and no others. */
 export function setLabels(agentId: string, labels: readonly string[]) {
   return request(
     Labels,

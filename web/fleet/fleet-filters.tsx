@@ -19,7 +19,6 @@ const rising: readonly Sort[] = ['name', 'status']
 
 type FleetFiltersProps = { search: FleetSearch; page: FleetPage | undefined; onSearch: (search: FleetSearch) => void }
 
-/** What narrows and sorts the list; all of it stands in the address. */
 export function FleetFilters({ search, page, onSearch }: FleetFiltersProps) {
   const change = (part: Partial<FleetSearch>) => onSearch({ ...search, ...part })
   const sort = search.sort ?? 'name'

@@ -9,17 +9,17 @@ import type { FleetSearch } from './fleet-search.ts'
 type FleetListProps = {
   search: FleetSearch
   total: number
-  /** The agents from the first on, as far as they are known. */
+  /** The first agents, as far as they are loaded. */
   first: readonly FleetAgent[]
   chosen: ReadonlySet<string>
   onChoose: (id: string, isChosen: boolean) => void
 }
 
-/** Rows of one height, of which only those in sight are there. */
+/** Virtualized: only visible rows are rendered. */
 export function FleetList({ search, total, first, chosen, onChoose }: FleetListProps) {
   const listRef = useRef<HTMLUListElement>(null)
   const [top, setTop] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what stands above the list changes with what it is narrowed to
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the content above the list changes with the filters
   useLayoutEffect(() => {
     const box = listRef.current?.getBoundingClientRect()
     if (box) setTop(box.top + window.scrollY)
@@ -62,7 +62,7 @@ export function FleetList({ search, total, first, chosen, onChoose }: FleetListP
   )
 }
 
-/** Each row says for itself what its figures are. */
+/** Hidden from screen readers, because each row labels its figures. */
 function ColumnNames() {
   return (
     <div aria-hidden className={`${columnsClass} min-h-9 border-b border-line text-xs text-muted max-lg:hidden`}>

@@ -13,19 +13,18 @@ import { Skeleton } from '../ui/notice.tsx'
 import { LabelsDialog } from './labels-dialog.tsx'
 import { UptimeBar } from './uptime-bar.tsx'
 
-/** Of every row, so that a list of thousands knows where each stands. */
+/** Fixed, so that a list of thousands can be virtualized. */
 export const ROW_PX = 68
 
 const count = new Intl.NumberFormat('en')
 const usd = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' })
 
-/** The columns of a row on a desk; on a phone the figures stand below the name. */
+/** Table columns; on a phone the figures wrap below the name. */
 export const columnsClass =
   'grid grid-cols-[1.25rem_2.25rem_minmax(0,1fr)_2.25rem] items-center gap-x-2 px-3 sm:gap-x-3 sm:px-4 lg:grid-cols-[1.25rem_2.25rem_minmax(0,1fr)_7rem_7.5rem_4.5rem_4.5rem_6rem_2.25rem]'
 
 type FleetRowProps = { agent: FleetAgent; isChosen: boolean; onChoose: (id: string, isChosen: boolean) => void }
 
-/** One agent of the list. */
 export const FleetRow = memo(function FleetRow({ agent, isChosen, onChoose }: FleetRowProps) {
   const change = useChangeAgent(agent.id)
   const [isLabelling, setLabelling] = useState(false)
@@ -75,7 +74,7 @@ export const FleetRow = memo(function FleetRow({ agent, isChosen, onChoose }: Fl
   )
 })
 
-/** They give way to the name. One that has no room wraps out of sight: none is cut. */
+/** Labels that do not fit wrap out of sight. */
 function Labels({ labels }: { labels: readonly string[] }) {
   return (
     <span
@@ -91,7 +90,6 @@ function Labels({ labels }: { labels: readonly string[] }) {
   )
 }
 
-/** Stands where an agent will be as soon as it is read. */
 export function FleetRowShape() {
   return (
     <div aria-hidden className={`h-full ${columnsClass}`}>
@@ -112,7 +110,6 @@ function Note({ agent, problem }: { agent: FleetAgent; problem: string | null })
   return <span title={agent.model}>{nameModel(agent.model)}</span>
 }
 
-/** On a phone the words stand beside it, on a desk in the head of its column. */
 function Figure({ label, className = '', children }: { label: string; className?: string; children: string }) {
   return (
     <span className={`text-right text-sm tabular-nums max-lg:text-muted ${className}`}>

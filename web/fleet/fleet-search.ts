@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import { FLEET_SORTS } from '../../src/features/monitoring/fleet/schemas.ts'
 
-/** Search of `/agents`: what the list is narrowed to and sorted by. */
 export const FleetSearch = z.object({
   search: z.coerce.string().trim().min(1).max(100).optional().catch(undefined),
   status: AgentStatus.optional().catch(undefined),

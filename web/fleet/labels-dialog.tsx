@@ -5,7 +5,6 @@ import { AskDialog } from '../ui/ask-dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { fleetKey, setLabels } from './fleet-api.ts'
 
-/** Asks for the labels of an agent. */
 export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: () => void }) {
   const client = useQueryClient()
   const [words, setWords] = useState(agent.labels.join(', '))

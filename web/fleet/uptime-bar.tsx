@@ -1,14 +1,14 @@
-/** Below this part of an hour it was mostly down. */
+/** Below this percentage, an hour counts as down. */
 const HALF = 50
 
 const looks = { up: 'fill-(--plot-a)', part: 'fill-(--plot-c)', down: 'fill-bad', unknown: 'fill-line' } as const
 
-/** The last hours as ticks, the one under way at the right; as few elements as there are colours. */
+/** The newest hour is at the right; one path per colour. */
 export function UptimeBar({ hours, className = '' }: { hours: readonly (number | null)[]; className?: string }) {
   const paths: Record<keyof typeof looks, string> = { up: '', part: '', down: '', unknown: '' }
   for (const [index, percent] of hours.entries()) {
     const kind = percent === null ? 'unknown' : percent >= 99.95 ? 'up' : percent >= HALF ? 'part' : 'down'
-    // The form tells it too: what was down is lower.
+    // The height differs as well as the colour.
     const top = { up: 0, part: 4, down: 10, unknown: 0 }[kind]
     paths[kind] += `M${index * 4} ${top}h3V16h-3z`
   }

@@ -4,21 +4,18 @@ import type { FleetChange, FleetChanged } from '../../src/features/monitoring/fl
 import { agentsQuery } from '../agents/agents-api.ts'
 import { changeFleet } from './fleet-api.ts'
 
-/** So many in one request: few enough that progress is seen. */
+/** Small enough to show progress. */
 export const AT_ONCE = 10
 
 export type FleetVerb = FleetChange['verb']
 export type FleetOrder = { verb: FleetVerb; ids: readonly string[] }
 
-/** Has the browser ask before the tab is closed or loaded anew. */
+/** Makes the browser ask before closing the tab. */
 function keepOpen(event: BeforeUnloadEvent): void {
   event.preventDefault()
 }
 
-/**
- * Does the same to many agents and tells how far it has come. It goes on while one is on other pages of the dashboard; before
- * the tab is closed the browser asks.
- */
+/** Applies a change to many agents in batches. It continues on other pages of the dashboard. */
 export function useFleetChange() {
   const client = useQueryClient()
   const [done, setDone] = useState(0)
@@ -26,7 +23,7 @@ export function useFleetChange() {
     mutationFn: async ({ verb, ids }: FleetOrder) => {
       const results: FleetChanged['results'] = []
       setDone(0)
-      // The page asks for one part after the other, so what it has not come to stays undone when it is closed.
+      // Closing the tab would leave the remaining batches undone.
       window.addEventListener('beforeunload', keepOpen)
       try {
         for (let from = 0; from < ids.length; from += AT_ONCE) {

@@ -4,10 +4,10 @@ import { FleetEvent, type FleetFigures, type FleetPage } from '../../src/feature
 import { whileInSight } from '../api/while-in-sight.ts'
 import { fleetEventsPath, fleetKey } from './fleet-api.ts'
 
-/** Where event streams do not get through, the server is asked instead. */
+/** Poll interval where event streams are blocked. */
 const POLL_MS = 5_000
 
-/** Keeps the shown agents as they are on the server: figures are put in as they come, and who is new or gone is read anew. */
+/** Applies live figures to the shown agents and reloads when agents or statuses change. */
 export function useFleetEvents(): void {
   const client = useQueryClient()
   useEffect(() => {
@@ -15,7 +15,7 @@ export function useFleetEvents(): void {
     const readAnew = () => void client.invalidateQueries({ queryKey: fleetKey })
     const leave = whileInSight(() => {
       const source = new EventSource(fleetEventsPath)
-      // Whatever happened between the page and the stream, and while a lost one was away.
+      // Covers changes before the stream opened and while it was lost.
       source.addEventListener('open', readAnew)
       source.addEventListener('agents', ({ data }) => {
         const event = FleetEvent.safeParse(JSON.parse(String(data)))
@@ -33,7 +33,7 @@ export function useFleetEvents(): void {
   }, [client])
 }
 
-/** @returns whether more has changed than figures: which agents there are, or in which status. */
+/** @returns whether agents or statuses changed, not just figures. */
 function takeIn(client: QueryClient, { changed, gone }: FleetEvent): boolean {
   const newest = new Map(changed.map((figures) => [figures.id, figures]))
   const known = new Map<string, FleetFigures>()

@@ -26,7 +26,6 @@ import { TextArea } from '../ui/text-area.tsx'
 const AN_HOUR_AGO = new Date(Date.now() - 3_600_000).toISOString()
 const nothing = () => undefined
 
-/** Every part of `web/ui/` as it looks, in development: pages are composed of these. */
 function Gallery() {
   return (
     <main className="mx-auto grid w-full max-w-5xl grid-cols-1 gap-6 px-4 py-6 sm:px-8 sm:py-10">

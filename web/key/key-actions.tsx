@@ -11,7 +11,6 @@ import { Notice } from '../ui/notice.tsx'
 
 const keepFocus = () => undefined
 
-/** What can be done with a key: replaced, stopped for a while, or deleted. */
 export function KeyActions({ apiKey, onRotated }: { apiKey: Key; onRotated: (fresh: FreshKey) => void }) {
   const client = useQueryClient()
   const navigate = useNavigate()

@@ -3,7 +3,7 @@ import { Key } from '../../src/features/accounts/keys/schemas.ts'
 import { KeyReport } from '../../src/features/ai/gateway/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** One of the caller's keys. @throws ApiError 404 for a key that is gone or somebody else's. */
+/** @throws ApiError 404 for a deleted key or someone else's. */
 export function keyQuery(keyId: string) {
   return queryOptions({
     queryKey: ['keys', keyId],
@@ -11,7 +11,6 @@ export function keyQuery(keyId: string) {
   })
 }
 
-/** What a key used this month beside its limits, and on each of the last 30 days. */
 export function keyReportQuery(keyId: string) {
   return queryOptions({
     queryKey: ['keys', keyId, 'usage'],

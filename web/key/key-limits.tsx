@@ -9,7 +9,7 @@ import { Notice } from '../ui/notice.tsx'
 import { Section } from '../ui/section.tsx'
 import { TextArea } from '../ui/text-area.tsx'
 
-/** One model a line; no line lets it ask all. */
+/** One model per line; empty allows all. */
 const Models = z
   .string()
   .default('')
@@ -18,10 +18,9 @@ const Models = z
   .pipe(Limits.shape.models)
 
 const LimitChange = z.object({ ...limitShape, models: Models })
-/** A key that may do more than ask models can be slowed down, not limited in what it spends. */
+/** A key with more permissions can be rate-limited, but has no spending limit. */
 const RateChange = z.object({ requestsPerMinute: limitShape.requestsPerMinute })
 
-/** Changes what a key may use of models; all of it counts with its next call. */
 export function KeyLimits({ apiKey }: { apiKey: Key }) {
   const client = useQueryClient()
   const { limits, scopes } = apiKey

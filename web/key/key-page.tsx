@@ -20,7 +20,7 @@ import { KeyUse } from './key-use.tsx'
 
 const route = getRouteApi('/signed-in/keys/$keyId')
 
-/** `/keys/:id`: what a key has used and may still use, how it is used, and the ways to end it. */
+/** Page `/keys/:id`. */
 export function KeyPage() {
   const { keyId } = route.useParams()
   const query = useQuery(keyQuery(keyId))

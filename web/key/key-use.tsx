@@ -12,7 +12,6 @@ import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { Section } from '../ui/section.tsx'
 import { keyReportQuery } from './key-api.ts'
 
-/** How much of its limits a key has used this month, and what on each of the last 30 days. */
 export function KeyUse({ keyId }: { keyId: string }) {
   const query = useQuery(keyReportQuery(keyId))
   return (
@@ -120,7 +119,7 @@ function ModelTable({ shares }: { shares: readonly Share[] }) {
   )
 }
 
-/** Of several models their sum as well. */
+/** Adds a total row for several models. */
 function withSum(shares: readonly Share[], sums: Sums): readonly Share[] {
   return shares.length > 1 ? [...shares, { id: 'all', name: 'Total', ...sums }] : shares
 }

@@ -8,7 +8,6 @@ import type { FreshKey } from './raw-key.tsx'
 
 type KeyDialogProps = { apiKey: Key; onClose: () => void; onCloseFocus: (event: Event) => void }
 
-/** Asks how long the old key should go on working, and replaces it. */
 export function RotateKeyDialog({
   apiKey,
   onRotated,
@@ -47,7 +46,6 @@ export function RotateKeyDialog({
   )
 }
 
-/** Asks before a key is deleted. */
 export function DeleteKeyDialog({
   apiKey,
   onDeleted,
@@ -57,7 +55,7 @@ export function DeleteKeyDialog({
   const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => deleteKey(apiKey.id),
-    // The row goes, and this dialog with it.
+    // Deleting removes the row and this dialog with it.
     onSuccess: () => {
       client.setQueryData(keysQuery.queryKey, (keys) => keys?.filter(({ id }) => id !== apiKey.id))
       onDeleted?.()

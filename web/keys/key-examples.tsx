@@ -9,11 +9,10 @@ type Language = (typeof languages)[number]
 
 type KeyExamplesProps = {
   secret: string
-  /** The only models that the key may ask; null for all. */
+  /** Models the key may call; null for all. */
   allowed?: readonly string[] | null
 }
 
-/** A first call with a key, ready to run: this server's own address and a model that it has. */
 export function KeyExamples({ secret, allowed = null }: KeyExamplesProps) {
   const [language, setLanguage] = useState<Language>('curl')
   const url = useQuery(backendQuery).data

@@ -3,7 +3,6 @@ import type { Key } from '../../src/features/accounts/keys/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Moment } from '../ui/moment.tsx'
 
-/** How a key begins, whether it works, and what it may do. */
 export function KeyBadges({ apiKey }: { apiKey: Key }) {
   return (
     <>
@@ -20,7 +19,6 @@ export function KeyBadges({ apiKey }: { apiKey: Key }) {
   )
 }
 
-/** When a key was made and used, and until when it works. */
 export function KeyDates({ apiKey }: { apiKey: Key }) {
   return (
     <p className="flex flex-wrap gap-x-3 text-sm text-muted">

@@ -17,7 +17,7 @@ const scopes: { scope: Scope; label: string; hint: string }[] = [
   { scope: 'payments', label: 'Payments', hint: 'Send and receive payments.' },
 ]
 
-/** Limits that end where an agent acts: with one of them a key asks models and does nothing else. */
+/** A key with one of these limits can only call models. */
 const spendingFields = ['monthlyBudgetUsd', 'monthlyTokens']
 
 const KeyWish = z
@@ -38,7 +38,6 @@ const KeyWish = z
     }
   })
 
-/** Makes a key. */
 export function KeyForm({ onCreated }: { onCreated: (fresh: FreshKey) => void }) {
   const client = useQueryClient()
   const [isForModels, setForModels] = useState(false)

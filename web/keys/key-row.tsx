@@ -15,7 +15,6 @@ import { RenameForm } from './rename-form.tsx'
 
 type Mode = 'rest' | 'rename' | 'rotate' | 'delete'
 
-/** One key: what it is called and may do, and everything that can be done with it. */
 export function KeyRow({ apiKey, onRotated }: { apiKey: Key; onRotated: (fresh: FreshKey) => void }) {
   const client = useQueryClient()
   const triggerRef = useRef<HTMLButtonElement>(null)

@@ -10,31 +10,27 @@ import {
 } from '../../src/features/accounts/keys/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** What a key can be limited to. */
 export type Scope = NonNullable<CreateKeyRequest['scopes']>[number]
 
-/** The caller's API keys. */
 export const keysQuery = queryOptions({
   queryKey: ['keys'],
   queryFn: async ({ signal }) => (await request(KeyList, api.GET('/api/keys', { signal }))).keys,
 })
 
-/** Makes a key; only this answer holds the raw one. */
+/** Only this response contains the raw key. */
 export function createKey(body: CreateKeyRequest) {
   return request(CreatedKey, api.POST('/api/keys', { body }))
 }
 
-/** Renames, disables or enables. */
 export function changeKey(id: string, body: ChangeKeyRequest) {
   return request(Key, api.PATCH('/api/keys/{id}', { ...inPath({ id }), body }))
 }
 
-/** Replaces a key by a new one; the old one works for `overlapHours` more. */
+/** The old key works for `overlapHours` more. */
 export function rotateKey(id: string, overlapHours: number) {
   return request(RotatedKey, api.POST('/api/keys/{id}/rotate', { ...inPath({ id }), body: { overlapHours } }))
 }
 
-/** Whatever uses the key is refused from now on. */
 export function deleteKey(id: string) {
   return request(z.object({ success: z.literal(true) }), api.DELETE('/api/keys/{id}', inPath({ id })))
 }

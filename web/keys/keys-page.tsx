@@ -9,7 +9,7 @@ import { KeyRow } from './key-row.tsx'
 import { keysQuery } from './keys-api.ts'
 import { type FreshKey, RawKey } from './raw-key.tsx'
 
-/** `/settings/keys`: API keys for programs that act for the account. */
+/** Page `/settings/keys`. */
 export function KeysPage() {
   const [fresh, setFresh] = useState<FreshKey | null>(null)
   return (

@@ -10,7 +10,7 @@ const optional = <T,>(schema: z.ZodType<T, number | null>) =>
     .transform((text) => (text.trim() === '' ? null : Number(text)))
     .pipe(schema)
 
-/** The fields of `LimitFields` as a form has them; null takes a limit away. */
+/** Form fields of `LimitFields`; null removes a limit. */
 export const limitShape = {
   monthlyBudgetUsd: optional(Limits.shape.monthlyBudgetUsd),
   monthlyTokens: optional(Limits.shape.monthlyTokens),
@@ -25,13 +25,11 @@ const fields = [
 
 type LimitFieldsProps = {
   errors: Record<string, string | undefined>
-  /** What the key is limited to now. */
   limits?: Limits
-  /** May it be limited in money and tokens, or is it for more than models? */
+  /** The key has permissions beyond calling models, which rules out spending limits. */
   isForMore?: boolean
 }
 
-/** What a key may use of models. */
 export function LimitFields({ errors, limits, isForMore = false }: LimitFieldsProps) {
   return (
     <fieldset className="grid grid-cols-1 gap-3">

@@ -4,12 +4,11 @@ import { CopyButton } from '../ui/copy-button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { KeyExamples } from './key-examples.tsx'
 
-/** A key that was just made; `replacedUntil` is how long the one before it works, null when it works no more. */
+/** `replacedUntil` is when the old key expires; null when it already has. */
 export type FreshKey = { name: string; key: string; replacedUntil?: string | null }
 
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
 
-/** Shows the raw key, this once. */
 export function RawKey({ fresh, onDone }: { fresh: FreshKey; onDone: () => void }) {
   const codeRef = useRef<HTMLElement>(null)
   useEffect(() => codeRef.current?.focus(), [])

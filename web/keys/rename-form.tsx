@@ -9,7 +9,6 @@ import { changeKey, keysQuery } from './keys-api.ts'
 
 const NameForm = z.object({ name: ChangeKeyRequest.shape.name.unwrap() })
 
-/** Takes the place of a key's row while it gets a new name. */
 export function RenameForm({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
   const client = useQueryClient()
   const { formRef, problem, isPending, onSubmit } = useForm(

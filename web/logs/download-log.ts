@@ -3,7 +3,7 @@ import { filterRows, type LogFilter } from './log-filter.ts'
 import type { LogRow } from './log-lines.ts'
 import { readPage } from './logs-api.ts'
 
-/** Saves every stored line that `filter` lets through, oldest first, however many are on the page. */
+/** Downloads every stored line that matches `filter`, oldest first. */
 export function useDownloadLog(agentId: string, name: string, filter: LogFilter) {
   return useMutation({
     mutationFn: async () => {

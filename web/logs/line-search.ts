@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { LogFilter } from './log-filter.ts'
 import { LEVELS } from './log-lines.ts'
 
-/** The router reads what looks like a number as one. */
+/** The router parses values that look like numbers. */
 const Time = z.coerce.number().int().positive().optional().catch(undefined)
 
-/** `?line=` is the stored line to go to; `q`, `level`, `from` and `to` (ms since 1970) are the filter. */
+/** `line` is the stored line to show; `q`, `level`, `from` and `to` (ms since 1970) are the filter. */
 export const LineSearch = z.object({
   line: z.coerce.number().int().positive().optional().catch(undefined),
   q: z.coerce.string().max(200).optional().catch(undefined),
@@ -20,7 +20,6 @@ export function toLogFilter({ q, level, from, to }: LineSearch): LogFilter {
   return { text: q ?? '', level: level ?? null, range }
 }
 
-/** @returns the filter as it is in the address; what is not set is left out. */
 export function toLineSearch({ text, level, range }: LogFilter): Omit<LineSearch, 'line'> {
   return {
     q: text || undefined,

@@ -5,7 +5,7 @@ import { whileInSight } from '../api/while-in-sight.ts'
 import { type LogRow, MAX_LINES, toRow, withFresh } from './log-lines.ts'
 import { readPage, streamPath } from './logs-api.ts'
 
-/** Lines of this time are shown together, so that a flood does not hold up the page. */
+/** Batches lines, so that a flood does not block the page. */
 const GATHER_MS = 120
 
 export type LogConnection = 'connecting' | 'live' | 'interrupted' | 'refused'
@@ -14,8 +14,8 @@ type Shown = { rows: readonly LogRow[]; waiting: number }
 const nothing: Shown = { rows: [], waiting: 0 }
 
 /**
- * What an agent writes, as it writes it: the newest lines, and how many `waiting` ones came since `isHeld`. The browser
- * comes back by itself after an interruption and misses nothing; `error` is why the server refused, `again` asks once more.
+ * Follows the log: the newest lines, and the number of `waiting` ones since `isHeld`. The browser resumes after an
+ * interruption without losing lines; `error` says why the server refused, `again` retries.
  */
 export function useLiveLog(agentId: string, isHeld: boolean) {
   const [attempt, setAttempt] = useState(0)
@@ -63,7 +63,7 @@ export function useLiveLog(agentId: string, isHeld: boolean) {
       source.addEventListener('error', () => {
         if (source.readyState !== EventSource.CLOSED) return setConnection('interrupted')
         setConnection('refused')
-        // An event stream does not tell why it was refused; the same question without one does.
+        // EventSource hides the reason of a refusal; a plain request returns it.
         readPage(agentId, null, asking.signal)
           .then(() => setError(new ApiError(0, 'Live lines are unavailable. Stored lines can still be read.')))
           .catch((reason) => asking.signal.aborted || setError(reason))

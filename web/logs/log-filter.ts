@@ -1,9 +1,9 @@
 import { LEVELS, type Level, type LogRow } from './log-lines.ts'
 
-/** Which lines are looked at. `range` in ms, its end not included; `level` stands for itself and what is graver. */
+/** `range` in ms, end exclusive; `level` includes more severe ones. */
 export type LogFilter = { text: string; level: Level | null; range: { from: number; to: number } | null }
 
-/** Lines in any case of `text`; what happened to the agent stays in sight, unless it is out of the range. */
+/** Matches `text` in any case; platform notes stay unless outside of the range. */
 export function filterRows(rows: readonly LogRow[], { text, level, range }: LogFilter): readonly LogRow[] {
   const wanted = text.trim().toLowerCase()
   if (wanted === '' && !level && !range) return rows
@@ -16,7 +16,7 @@ export function filterRows(rows: readonly LogRow[], { text, level, range }: LogF
   })
 }
 
-/** `text` in pieces, every second one being what was searched for. */
+/** Splits `text`; every second part is a match. */
 export function splitAtMatches(text: string, search: string): string[] {
   const wanted = search.trim().toLowerCase()
   if (wanted === '') return [text]
@@ -30,10 +30,10 @@ export function splitAtMatches(text: string, search: string): string[] {
   return [...pieces, text.slice(start)]
 }
 
-/** How many lines of each gravity were written in one part of the time. */
+/** Number of lines by severity in one interval. */
 export type Bar = { from: number; to: number; error: number; warn: number; other: number }
 
-/** The time from the first line to the last in `count` parts; none when all were written at once. */
+/** Splits the time from the first to the last line into `count` intervals; empty when all lines have the same time. */
 export function toBars(rows: readonly LogRow[], count: number): Bar[] {
   const first = rows[0]
   const last = rows.at(-1)

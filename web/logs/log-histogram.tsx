@@ -15,7 +15,7 @@ const moment = new Intl.DateTimeFormat('en', {
 type Range = LogFilter['range']
 type HistogramProps = { rows: readonly LogRow[]; range: Range; onRange: (range: Range) => void }
 
-/** When the lines were written, the grave ones on top. Drawing over it looks at that time alone; without a pointer the field of times does. */
+/** Dragging selects a time range; keyboard users have the time select. */
 export function LogHistogram({ rows, range, onRange }: HistogramProps) {
   const bars = useMemo(() => toBars(rows, BARS), [rows])
   const boxRef = useRef<HTMLDivElement>(null)
@@ -81,7 +81,6 @@ function countOf({ error, warn, other }: Bar): number {
   return error + warn + other
 }
 
-/** What is there is seen, however little it is beside the rest. */
 function heightOf(count: number, most: number): string {
   return count === 0 ? '0' : `max(2px, ${(count / most) * 100}%)`
 }

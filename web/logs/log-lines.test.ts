@@ -7,20 +7,20 @@ const stored = (text: string, stream: LogRow['stream'] = 'stdout') =>
   toStoredRow({ id: 1, at: '2026-01-01T00:00:00Z', stream, text })
 const everything = { text: '', level: null, range: null }
 
-test('withFresh: lines that come again are shown once', () => {
+test('withFresh drops repeated lines', () => {
   const lines = [line(1), line(2)]
   expect(withFresh(lines, [line(1), line(2)])).toBe(lines)
   expect(withFresh(lines, [line(2), line(3)]).map(({ id }) => id)).toEqual([1, 2, 3])
 })
 
-test('withFresh: only the newest are kept, whatever comes', () => {
+test('withFresh keeps only the newest lines', () => {
   const flood = Array.from({ length: MAX_LINES + 50 }, (_, index) => line(index + 1))
   const kept = withFresh([], flood)
   expect(kept).toHaveLength(MAX_LINES)
   expect(kept.at(-1)?.id).toBe(MAX_LINES + 50)
 })
 
-test('toRow: an end that nobody saw has no code, and a time is taken where it was told', () => {
+test("toRow omits an unknown exit code and prefers the event's own time", () => {
   expect(toRow('7', { type: 'exit', code: null }, 5)).toMatchObject({ at: 5, text: 'The agent exited.', isNote: true })
   expect(toRow('8', { type: 'exit', code: 78, at: '2026-01-01T00:00:00Z' }, 5)).toMatchObject({
     at: Date.UTC(2026, 0, 1),
@@ -41,12 +41,12 @@ test.each([
   expect(stored(text)).toMatchObject({ level, message, fields, text })
 })
 
-test('toStoredRow: what stands on the error output without a level is worth a look, what the platform says is a note', () => {
+test('toStoredRow marks stderr without a level as a warning and platform lines as notes', () => {
   expect(stored('deprecated', 'stderr').level).toBe('warn')
   expect(stored('[5 lines dropped]', 'platform').isNote).toBe(true)
 })
 
-test('filterRows: by text in any case, by level and what is graver, by time; ends stay in sight', () => {
+test('filterRows filters by text, minimum level and time, and keeps exits', () => {
   const rows = [line(1, 'Error: no'), line(2, 'fine'), toRow('3', { type: 'exit', code: 1 }, 3000), line(4, '[warn] x')]
   const idsOf = (filter: Parameters<typeof filterRows>[1]) => filterRows(rows, filter).map(({ id }) => id)
   expect(filterRows(rows, { ...everything, text: '  ' })).toBe(rows)
@@ -56,12 +56,12 @@ test('filterRows: by text in any case, by level and what is graver, by time; end
   expect(idsOf({ ...everything, range: { from: 2000, to: 4000 } })).toEqual([2, 3])
 })
 
-test('splitAtMatches: every second piece is what was searched for, as it stands', () => {
+test('splitAtMatches returns matches at odd positions in their original case', () => {
   expect(splitAtMatches('An error, an ERROR', 'error')).toEqual(['An ', 'error', ', an ', 'ERROR', ''])
   expect(splitAtMatches('fine', ' ')).toEqual(['fine'])
 })
 
-test('toBars: each line is counted once, and the parts cover the whole time', () => {
+test('toBars counts each line once and covers the whole time', () => {
   const rows = [line(1), line(2, 'ERROR x'), line(3, 'WARN x'), line(10)]
   const bars = toBars(rows, 3)
   expect(bars).toHaveLength(3)

@@ -1,14 +1,14 @@
 import type { LogEntry, LogEvent } from '../../src/features/agents/logs/schemas.ts'
 
-/** More are never on the page: the browser must stay quick whatever an agent writes. */
+/** Limits memory and rendering time in the browser. */
 export const MAX_LINES = 50_000
 
 export const LEVELS = ['error', 'warn', 'info', 'debug'] as const
 export type Level = (typeof LEVELS)[number]
 
 /**
- * A line as it is shown. `level` is null where the line names none; `fields` is what else stood in a line of JSON.
- * `isNote`: not the agent's words but what happened to it. `at` is in ms, when the line was written.
+ * `level` is null when the line names none; `fields` are the other fields of a JSON line; `isNote` marks platform
+ * events; `at` is in ms.
  */
 export type LogRow = {
   id: number
@@ -21,7 +21,7 @@ export type LogRow = {
   isNote: boolean
 }
 
-/** The levels of pino and bunyan by their numbers. */
+/** Numeric levels of pino and bunyan. */
 const numbered: readonly [least: number, level: Level][] = [
   [50, 'error'],
   [40, 'warn'],
@@ -41,11 +41,11 @@ const named: Readonly<Record<string, Level>> = {
   trace: 'debug',
   verbose: 'debug',
 }
-/** A level near the beginning of a line of plain text: `[warn] …`, `ERROR: …`, `level=info …`. */
+/** A level near the start of a plain text line: `[warn] …`, `ERROR: …`, `level=info …`. */
 const LEVEL_WORD =
   /^.{0,40}?(?:\[|\blevel=|^|\s)(fatal|critical|error|err|warn|warning|info|notice|debug|trace|verbose)(?:\]|:|\s|$)/i
 
-/** One event of the stream as a line; `eventId` is the number of the stored line, `now` is for servers that tell no time. */
+/** `eventId` is the number of the stored line; `now` is used when the event has no time. */
 export function toRow(eventId: string, event: Exclude<LogEvent, { type: 'connected' }>, now: number): LogRow {
   const id = Number(eventId)
   const at = event.at === undefined ? now : Date.parse(event.at)
@@ -54,7 +54,6 @@ export function toRow(eventId: string, event: Exclude<LogEvent, { type: 'connect
   return { id, at, stream: 'platform', level: null, message: text, fields: null, text, isNote: true }
 }
 
-/** A stored line as it is shown. */
 export function toStoredRow({ id, at, stream, text }: LogEntry): LogRow {
   return parseLine({ id, at: Date.parse(at), stream, text })
 }
@@ -94,7 +93,7 @@ function findLevel(text: string, stream: LogEntry['stream']): Level | null {
   return word ? (named[word.toLowerCase()] ?? null) : stream === 'stderr' ? 'warn' : null
 }
 
-/** The newest lines with what is new among `fresh`; a line that comes twice is there once. */
+/** Appends new lines without duplicates and keeps the newest. */
 export function withFresh(rows: readonly LogRow[], fresh: readonly LogRow[]): readonly LogRow[] {
   const last = rows.at(-1)?.id ?? 0
   const added = fresh.filter(({ id }) => id > last)

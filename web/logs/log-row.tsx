@@ -5,7 +5,7 @@ import { CopyButton } from '../ui/copy-button.tsx'
 import { splitAtMatches } from './log-filter.ts'
 import type { Level, LogRow } from './log-lines.ts'
 
-/** What a row takes that is not unfolded, in px: every one of them is as high. */
+/** Height of a collapsed row in px. */
 export const ROW_HEIGHT = 28
 
 const clock = new Intl.DateTimeFormat('en', {
@@ -29,13 +29,12 @@ type RowProps = {
   row: LogRow
   search: string
   isUnfolded: boolean
-  /** The one that the address of the page names. */
+  /** Named by the page's address. */
   isLinked: boolean
   onToggle: (id: number) => void
   onLink: (id: number) => void
 }
 
-/** One line: when, how grave, what. A press unfolds all of it. */
 export const Row = memo(({ row, search, isUnfolded, isLinked, onToggle, onLink }: RowProps) => {
   const at = new Date(row.at)
   if (row.isNote) {
@@ -104,7 +103,7 @@ function Unfolded({ row, search, onLink }: UnfoldedProps) {
   )
 }
 
-/** Local time, and the same in UTC as servers log it. */
+/** Local time and UTC. */
 function toExact(at: Date): string {
   return `${exact.format(at)}\n${at.toISOString()} (UTC)`
 }
@@ -123,7 +122,7 @@ function Marked({ text, search }: { text: string; search: string }) {
     index % 2 === 0 ? (
       piece
     ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other name and never move
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no stable key and never move
       <mark key={index} className="rounded-xs bg-warn-soft text-warn">
         {piece}
       </mark>
@@ -131,7 +130,6 @@ function Marked({ text, search }: { text: string; search: string }) {
   )
 }
 
-/** With the arrows from line to line. */
 function moveFocus(event: KeyboardEvent<HTMLButtonElement>): void {
   const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
   const box = event.currentTarget.closest('[role="log"]')

@@ -24,7 +24,6 @@ type LogToolsProps = {
   download: { isPending: boolean; mutate: () => void }
 }
 
-/** What is looked at: by words, by gravity, by time; and what can be done with it. */
 export function LogTools({ filter, onFilter, isPaused, onPause, download }: LogToolsProps) {
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2.5 sm:px-6">

@@ -4,7 +4,7 @@ import { useStickyScroll } from '../ui/sticky-scroll.ts'
 import type { LogRow } from './log-lines.ts'
 import { ROW_HEIGHT, Row } from './log-row.tsx'
 
-/** Older lines are read when the reader is so near to the first one, in px. */
+/** Distance in px from the first line at which older lines are loaded. */
 const NEAR_TOP = 600
 
 type LogViewProps = {
@@ -14,9 +14,7 @@ type LogViewProps = {
   unfolded: ReadonlySet<number>
   isBusy: boolean
   isPaused: boolean
-  /** Stands in place of the lines, or above them. */
   children: ReactNode
-  /** Stands above the box while the reader is away from its end. */
   footer: (jumpToEnd: () => void, isAway: boolean) => ReactNode
   onToggle: (id: number) => void
   onLink: (id: number) => void
@@ -24,7 +22,7 @@ type LogViewProps = {
   onAway: (isAway: boolean) => void
 }
 
-/** Lines of a log, of which only those in sight are drawn. Nothing is read out: a log would never stop talking. */
+/** Virtualized. Not a live region, because a log never stops. */
 export function LogView({ rows, search, linked, unfolded, isBusy, isPaused, children, footer, ...on }: LogViewProps) {
   const { boxRef, isAway, onScroll, jumpToEnd, leaveEnd } = useStickyScroll(rows, String(rows[0]?.id))
   const virtual = useVirtualizer({
@@ -38,7 +36,7 @@ export function LogView({ rows, search, linked, unfolded, isBusy, isPaused, chil
     leaveEnd()
     virtual.scrollToIndex(index, { align: 'center' })
   })
-  // Whoever wants to follow again wants to see what is new, also from far above.
+  // Resuming scrolls to the newest lines.
   const wasPaused = useRef(isPaused)
   useEffect(() => {
     if (wasPaused.current && !isPaused) jumpToEnd()
@@ -96,7 +94,7 @@ export function LogView({ rows, search, linked, unfolded, isBusy, isPaused, chil
   )
 }
 
-/** Goes to the line that the address names, once, when it is there. */
+/** Scrolls to the linked line once it is loaded. */
 function useShowLinked(rows: readonly LogRow[], linked: number | null, show: (index: number) => void): void {
   const shown = useRef<number | null>(null)
   useEffect(() => {

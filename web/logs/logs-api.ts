@@ -3,10 +3,10 @@ import { LogHistory } from '../../src/features/agents/logs/schemas.ts'
 import { api, request } from '../api/request.ts'
 import { type LogRow, toStoredRow } from './log-lines.ts'
 
-/** As many as the server gives at once. */
+/** The server's page size. */
 const PAGE = 1000
 
-/** Stored lines of an agent older than the line `before`, a page at a time, each with its oldest line first. */
+/** Pages of stored lines older than `before`, each oldest first. */
 export function olderLinesQuery(agentId: string, before: number | null) {
   return infiniteQueryOptions({
     queryKey: ['logs', agentId, before],
@@ -20,7 +20,7 @@ export function olderLinesQuery(agentId: string, before: number | null) {
 
 export type LogPage = { rows: LogRow[]; nextBefore: number | null }
 
-/** Lines older than the line `before`, the newest when it is null. @throws ApiError with why the logs cannot be read. */
+/** Returns lines older than `before`, or the newest when it is null. @throws ApiError with the reason. */
 export async function readPage(agentId: string, before: number | null, signal?: AbortSignal): Promise<LogPage> {
   const params = { path: { agentId }, query: { limit: PAGE, before: before ?? undefined } }
   const answer = api.GET('/api/logs/{agentId}/history', { params, ...(signal && { signal }) })
@@ -28,7 +28,7 @@ export async function readPage(agentId: string, before: number | null, signal?: 
   return { rows: entries.map(toStoredRow), nextBefore }
 }
 
-/** Where the server sends what an agent writes, with times: after the line `after`, or from the newest on. */
+/** Streams lines after the line `after`, or from the newest on. */
 export function streamPath(agentId: string, after: string): string {
   return `${logsPath(agentId)}/stream?detail=true${after && `&after=${encodeURIComponent(after)}`}`
 }

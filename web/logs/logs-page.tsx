@@ -27,7 +27,7 @@ const connections: Record<LogConnection, string> = {
 }
 const everything: LogFilter = { text: '', level: null, range: null }
 
-/** `/agents/$agentId/logs`: what one agent writes and has written. `?line=` names the line to go to. */
+/** Page `/agents/$agentId/logs`. */
 export function LogsPage() {
   const { agentId } = route.useParams()
   return (
@@ -96,7 +96,7 @@ function Logs({ agent }: { agent: WebAgent }) {
   )
 }
 
-/** Keeps the filter in the address, so that a reload or a copied link shows the same lines. */
+/** Keeps the filter in the URL, so that a reload or a shared link shows the same lines. */
 function useFilterInAddress(search: LineSearch) {
   const navigate = useNavigate()
   const [filter, setFilter] = useState(() => toLogFilter(search))
@@ -110,11 +110,11 @@ function useFilterInAddress(search: LineSearch) {
 type WholeLog = {
   rows: readonly LogRow[]
   older: ReturnType<typeof useOlderLog>
-  /** The line that the address names is not stored any more. */
+  /** The linked line is no longer stored. */
   isLinkGone: boolean
 }
 
-/** What came live, and before it what is stored, as far as it has been asked for. */
+/** Joins live lines with the stored lines loaded so far. */
 function useWholeLog(
   agentId: string,
   live: ReturnType<typeof useLiveLog>,
@@ -136,7 +136,6 @@ function useWholeLog(
   return { rows, older, isLinkGone: !isFound && isAllRead }
 }
 
-/** Which lines are unfolded, and the address of one of them. */
 function useUnfolded(linked: number | null) {
   const navigate = useNavigate()
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set(linked === null ? [] : [linked]))
@@ -163,7 +162,6 @@ type RemarksProps = {
   isLinkGone: boolean
 }
 
-/** What stands above the lines: what could not be read, and why there are none. */
 function Remarks({ log, live, shown, download, isLinkGone }: RemarksProps) {
   const { older } = log
   return (

@@ -4,16 +4,16 @@ import { MAX_LINES } from './log-lines.ts'
 import { olderLinesQuery } from './logs-api.ts'
 
 type OlderLogOptions = {
-  /** The oldest line that came live; null reads the newest stored ones. */
+  /** The oldest live line; null reads the newest stored ones. */
   before: number | null
   isEnabled: boolean
-  /** Lines that are on the page already. */
+  /** Number of lines on the page. */
   known: number
-  /** Somebody looks for something: all that is stored is read, one page after the other. */
+  /** A search needs all stored lines. */
   wantsAll: boolean
 }
 
-/** Stored lines before those that came live. A page is read when the reader comes to its end, or all when it is searched. */
+/** Loads a page when the reader reaches its end, or all pages for a search. */
 export function useOlderLog(agentId: string, { before, isEnabled, known, wantsAll }: OlderLogOptions) {
   const query = useInfiniteQuery({ ...olderLinesQuery(agentId, before), enabled: isEnabled })
   const { data, hasNextPage, isFetching, isError, fetchNextPage } = query

@@ -11,7 +11,6 @@ import { backendQuery, machinesQuery } from './machines-api.ts'
 
 const LOOK_MS = 3_000
 
-/** One command for another machine, with this server's own address and a key that was just made for it. */
 export function AddMachine() {
   const address = useQuery(backendQuery)
   const known = useQuery(machinesQuery).data
@@ -105,7 +104,7 @@ function Commands({ url, secret, before }: CommandsProps) {
   )
 }
 
-/** Until a machine has come that was not there before. */
+/** Waits until a machine appears that is not in `before`. */
 function Waiting({ before }: { before: ReadonlySet<string> }) {
   const { data } = useQuery({ ...machinesQuery, refetchInterval: LOOK_MS })
   const come = data?.find(({ id }) => !before.has(id))

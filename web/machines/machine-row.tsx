@@ -9,7 +9,6 @@ import { forgetMachine, machinesQuery } from './machines-api.ts'
 
 const kinds = { home: 'Self-hosted agent', link: 'Linked gateway', cloud: 'Cloud' } as const
 
-/** One machine: what runs there, when it was last heard of, and how to forget it. */
 export function MachineRow({ machine }: { machine: Installation }) {
   const [isAsking, setAsking] = useState(false)
   const name = machine.name || 'Unnamed machine'
@@ -43,7 +42,7 @@ function ForgetDialog({ id, name, onClose }: { id: string; name: string; onClose
   const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => forgetMachine(id),
-    // The row goes, and this dialog with it.
+    // Deleting removes the row and this dialog with it.
     onSuccess: () =>
       client.setQueryData(machinesQuery.queryKey, (machines) => machines?.filter((machine) => machine.id !== id)),
   })

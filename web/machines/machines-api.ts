@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { BackendAddress, Installations } from '../../src/features/agents/installations/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** The caller's machines; asked again every half minute, because they come and go by themselves. */
+/** Polls, because machines come and go. */
 export const machinesQuery = queryOptions({
   queryKey: ['machines'],
   queryFn: async ({ signal }) =>
@@ -11,12 +11,12 @@ export const machinesQuery = queryOptions({
   refetchInterval: 30_000,
 })
 
-/** Forgets a machine; one that still runs comes back when it registers again. */
+/** A machine that still runs reappears when it registers again. */
 export function forgetMachine(id: string) {
   return request(z.object({ success: z.literal(true) }), api.DELETE('/api/installations/{id}', inPath({ id })))
 }
 
-/** Where this server's backend is reached: on the host of this page, at the port that the server listens on. */
+/** The backend URL: the host of this page with the backend's port. */
 export const backendQuery = queryOptions({
   queryKey: ['backend-address'],
   queryFn: async ({ signal }) => {

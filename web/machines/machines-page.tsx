@@ -7,7 +7,7 @@ import { AddMachine } from './add-machine.tsx'
 import { MachineRow } from './machine-row.tsx'
 import { machinesQuery } from './machines-api.ts'
 
-/** `/settings/machines`: agents and gateways that run on the owner's own machines. */
+/** Page `/settings/machines`. */
 export function MachinesPage() {
   return (
     <SettingsFrame title="Machines" lead="Agents on your own machines, and gateways linked to this platform.">

@@ -14,7 +14,7 @@ import { MediaFrame } from './media-frame.tsx'
 const route = getRouteApi('/signed-in/media/feeds')
 const EXAMPLE = `FEEDS='[{"id": "weather", "url": "https://api.example.com/weather.json"}]'`
 
-/** `/media/feeds`: data that the operator lets agents and programs read here, each to be looked at. */
+/** Page `/media/feeds`. */
 export function FeedsPage() {
   const query = useQuery(feedsQuery)
   const { feed, sample } = route.useSearch()
@@ -94,7 +94,7 @@ function Shown({ feed: { data, source, fetchedAt, stale } }: { feed: Feed }) {
         {stale && <Badge tone="warning">Stale: the source is failing</Badge>}
       </p>
       <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="max-h-[32rem] overflow-auto rounded-xl border border-line bg-surface p-4 font-mono text-[0.8125rem] -outline-offset-2"
       >

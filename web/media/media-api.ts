@@ -17,7 +17,7 @@ import {
 } from '../../src/features/web-tools/video/schemas.ts'
 import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
-/** Providers of streams may take so long. */
+/** Streaming providers can take this long. */
 const LONG_MS = 40_000
 
 export const feedsQuery = queryOptions({
@@ -25,7 +25,7 @@ export const feedsQuery = queryOptions({
   queryFn: async ({ signal }) => (await request(FeedList, api.GET('/api/feeds', { signal }))).feeds,
 })
 
-/** What a feed gives now, or its free sample. @throws ApiError as `request`; of one that must be paid for in words. */
+/** @throws ApiError; for a feed that requires payment with its own message. */
 export function feedQuery(feed: string, isSample: boolean) {
   return queryOptions({
     queryKey: ['feeds', feed, isSample],
@@ -41,7 +41,6 @@ export function feedQuery(feed: string, isSample: boolean) {
   })
 }
 
-/** Who is on the air, asked for again now and then. */
 export const liveQuery = queryOptions({
   queryKey: ['radio', 'live'],
   queryFn: async ({ signal }) =>
@@ -63,7 +62,7 @@ export function deleteStream(id: string) {
   return request(DeletedStream, api.DELETE('/api/radio/streams/{id}', { ...inPath({ id }), fetch: within(LONG_MS) }))
 }
 
-/** One's own videos, asked for often while one is being made. */
+/** Polls while a video is being generated. */
 export const videosQuery = queryOptions({
   queryKey: ['videos'],
   queryFn: ({ signal }) => request(OwnVideoList, api.GET('/api/videos', { signal })),
@@ -74,7 +73,7 @@ export function isUnderWay({ status }: Pick<OwnVideo, 'status'>): boolean {
   return status === 'queued' || status === 'processing'
 }
 
-/** Orders a video and does not wait for it: the list tells how it goes. */
+/** Does not wait for the video; the list shows its progress. */
 export function orderVideo(body: z.input<typeof GenerateVideoRequest>) {
   const headers = { prefer: 'respond-async' }
   return request(z.union([PendingVideo, FinishedVideo]), api.POST('/api/generate-video', { body, headers }))

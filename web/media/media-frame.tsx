@@ -12,7 +12,6 @@ const places = [
   { to: '/media/video', label: 'Video' },
 ] as const
 
-/** The frame of a page about what comes from elsewhere or is made: its title, one line about it, and the way to the others. */
 export function MediaFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
     <Page title={title} lead={lead}>
@@ -24,7 +23,6 @@ export function MediaFrame({ title, lead, children }: { title: string; lead: str
   )
 }
 
-/** Says what the operator has to set; nobody else can do anything about it. */
 export function NotSetUp({ what, children }: { what: string; children: ReactNode }) {
   return (
     <Notice tone="note" title={`${what} is not configured`}>
@@ -36,13 +34,13 @@ export function NotSetUp({ what, children }: { what: string; children: ReactNode
 
 type WhereSetUpProps<T> = {
   query: { data: T | undefined; error: unknown; refetch: () => unknown }
-  /** As in “Radio is not set up”. */
+  /** Used in “Radio is not configured”. */
   feature: string
   what: string
   children: (data: T) => ReactNode
 }
 
-/** What a query brought, or what has to be set before it brings anything. */
+/** Shows a query's result, or what has to be configured first. */
 export function WhereSetUp<T>({ query, feature, what, children }: WhereSetUpProps<T>) {
   if (hasCode(query.error, 'NOT_CONFIGURED')) {
     return <NotSetUp what={feature}>{messageFor(query.error)}</NotSetUp>

@@ -16,7 +16,7 @@ import { createStream, liveQuery, ownStreamsQuery } from './media-api.ts'
 import { MediaFrame, WhereSetUp } from './media-frame.tsx'
 import { StreamRow } from './stream-row.tsx'
 
-/** `/media/radio`: who is on the air, and one's own streams. */
+/** Page `/media/radio`. */
 export function RadioPage() {
   const query = useQuery(liveQuery)
   return (

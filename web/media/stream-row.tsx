@@ -13,7 +13,6 @@ const STATES = {
   idle: { tone: 'plain', word: 'Offline' },
 } as const
 
-/** One of one's own streams, where it can be heard, and how to end it. */
 export function StreamRow({ stream }: { stream: OwnStream }) {
   const [isAsking, setAsking] = useState(false)
   const { tone, word } = STATES[stream.status]

@@ -45,7 +45,7 @@ export const VIDEO_TYPES: Record<VideoType, { label: string; fields: readonly Vi
 
 type VideoFormProps = { type: VideoType; onType: (type: VideoType) => void; isDisabled: boolean }
 
-/** What is to be filmed. What was written for one kind is there again when one comes back to it. */
+/** Keeps the input of each type when switching between them. */
 export function VideoForm({ type, onType, isDisabled }: VideoFormProps) {
   const client = useQueryClient()
   const [texts, setTexts] = useState<Record<string, string>>({})

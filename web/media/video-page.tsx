@@ -15,7 +15,7 @@ import { VideoForm } from './video-form.tsx'
 
 const route = getRouteApi('/signed-in/media/video')
 
-/** `/media/video`: short films that a model makes, and how those go that were ordered. */
+/** Page `/media/video`. */
 export function VideoPage() {
   const query = useQuery(videosQuery)
   return (
@@ -31,7 +31,7 @@ export function VideoPage() {
           </section>
         </>
       ) : (
-        // The form waits as well: whether anything can be ordered stands above it.
+        // The form waits too, because a notice above it may disable it.
         <SlowAnswer onRetry={query.refetch}>
           <LoadingRows what="videos" />
         </SlowAnswer>
@@ -40,7 +40,7 @@ export function VideoPage() {
   )
 }
 
-/** Orders a video; an `obstacle` says why none can be. */
+/** `obstacle` says why no video can be created. */
 function NewVideo({ obstacle }: { obstacle: string | null }) {
   const { type = 'demo' } = route.useSearch()
   const navigate = useNavigate()
@@ -87,7 +87,7 @@ function Video({ video }: { video: OwnVideo }) {
   return (
     <li className="grid min-w-0 grid-cols-1 gap-3 rounded-xl border border-line bg-surface p-4">
       {status === 'completed' && (
-        // biome-ignore lint/a11y/useMediaCaption: what a model films says nothing that could be written below it
+        // biome-ignore lint/a11y/useMediaCaption: generated videos have no speech to caption
         <video controls preload="metadata" src={url} className="aspect-video w-full rounded-md bg-sunken" />
       )}
       {isUnderWay(video) && <div aria-hidden className="aspect-video w-full animate-breathe rounded-md bg-sunken" />}

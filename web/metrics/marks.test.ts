@@ -18,7 +18,7 @@ const deployment = {
 }
 const event = { id: 'e', kind: 'crash', state: 'degraded', attempt: 0, exitCode: 1, outOfMemory: false } as const
 
-test('toMarks: deployments and crashes of the time that is shown, in order, and nothing of health', () => {
+test('toMarks returns deployments and crashes in range, oldest first, without health events', () => {
   const events = [
     { ...event, at: '2026-01-01T12:00:00Z' },
     { ...event, kind: 'running', at: '2026-01-01T13:00:00Z' },

@@ -2,7 +2,7 @@ import type { Deployment } from '../../src/features/agents/deployments/schemas.t
 import type { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { kindOf, resultOf } from '../agent/work.ts'
 
-/** What happened to an agent at a time (ms), as charts mark it. */
+/** `at` in ms. */
 export type Mark = { at: number; kind: 'deployment' | 'crash'; text: string }
 
 const crashes: Partial<Record<string, string>> = {
@@ -11,7 +11,6 @@ const crashes: Partial<Record<string, string>> = {
   degraded: 'Stopped responding',
 }
 
-/** Deployments and crashes since `from` (ms), oldest first. */
 export function toMarks(deployments: readonly Deployment[], events: AgentWatchdog['events'], from: number): Mark[] {
   const marks: Mark[] = [
     ...deployments.map((deployment) => ({

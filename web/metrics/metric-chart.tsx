@@ -12,7 +12,7 @@ import {
 } from 'recharts'
 import type { Mark } from './marks.ts'
 
-/** One figure over a time; `at` in ms, a value that nobody measured is null. */
+/** `at` in ms; `value` is null when it was not measured. */
 export type Point = { at: number; value: number | null }
 
 const MIN_LINE_POINTS = 5
@@ -20,9 +20,9 @@ const MIN_LINE_POINTS = 5
 type MetricChartProps = {
   title: string
   points: readonly Point[]
-  /** What is used is bars, what is held a line. */
+  /** Bars for usage, a line for levels. */
   shape: 'bars' | 'line'
-  /** What is counted has no halves, so the axis has none. */
+  /** Counts have whole numbers on the axis. */
   isCount?: boolean
   format: (value: number) => string
   formatTime: (at: number) => string
@@ -30,7 +30,7 @@ type MetricChartProps = {
   fill: string
 }
 
-/** One figure over a time, with marks of what happened. The charts of a page share one pointer, which the arrow keys move. */
+/** Charts share one pointer, which the arrow keys move. */
 export function MetricChart({
   title,
   points,

@@ -6,7 +6,7 @@ import { api, request } from '../api/request.ts'
 export type Range = AgentHistoryQuery['range']
 export const RANGES: readonly Range[] = ['1h', '24h', '7d', '30d']
 
-/** What one agent used in each part of a range; the figures of the last range stay until the next have come. */
+/** Keeps the last range's figures until the next ones arrive. */
 export function historyQuery(agentId: string, range: Range) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'metrics', range],
@@ -20,7 +20,6 @@ export function historyQuery(agentId: string, range: Range) {
   })
 }
 
-/** `?range=` of the page. */
 export function readRange(search: Record<string, unknown>): { range: Range } {
   return { range: AgentHistoryQuery.shape.range.catch('24h').parse(search.range) }
 }

@@ -23,7 +23,7 @@ const labels: Record<Range, { label: string; phrase: string }> = {
   '30d': { label: '30 days', phrase: 'in the last 30 days (UTC)' },
 }
 
-/** `/agents/$agentId/metrics`: what one agent used and did over a time. */
+/** Page `/agents/$agentId/metrics`. */
 export function MetricsPage() {
   const { agentId } = route.useParams()
   return (
@@ -176,7 +176,6 @@ function Total({ label, value, note }: { label: string; value: string; note: Rea
   )
 }
 
-/** What the lines in the charts stand for, in words. */
 function Marks({ marks }: { marks: readonly Mark[] }) {
   return (
     <Panel title="Events">
@@ -253,7 +252,7 @@ const dayAndHourFormat = new Intl.DateTimeFormat('en', {
   hour: '2-digit',
   hourCycle: 'h23',
 })
-/** Days are those of UTC, in which they are counted. */
+/** Usage is counted by UTC days. */
 const dayFormat = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
 function clock(at: number): string {

@@ -2,11 +2,11 @@ import { createParser } from 'eventsource-parser'
 import { z } from 'zod'
 import { ApiError, api, isAbort, send } from '../api/request.ts'
 
-/** No answer is longer: somebody who compares need not pay for a book. */
+/** Keeps comparisons cheap. */
 export const MAX_ANSWER_TOKENS = 1000
-/** A model may be asked, and another in its place, until one begins. */
+/** Includes fallbacks to other providers. */
 const BEGIN_MS = 180_000
-/** The server says every 5 s that it is there. */
+/** The server sends a keep-alive every 5 s. */
 const SILENCE_MS = 20_000
 
 const Piece = z.object({
@@ -18,14 +18,14 @@ type Asking = {
   model: string
   prompt: string
   signal: AbortSignal
-  /** The model has begun: under this id the call is booked, whatever becomes of it. */
+  /** The generation id under which the call is recorded. */
   onBegin: (generationId: string) => void
   onText: (text: string) => void
 }
 
 /**
- * Asks a model once and hands its answer on as it comes.
- * @throws ApiError for a refusal, an answer that breaks off, and a server that falls silent; an abort by `signal` passes.
+ * Streams one model's answer.
+ * @throws ApiError for a rejection, a truncated answer and a silent server; rethrows an abort by `signal`.
  */
 export async function askModel({ model, prompt, signal, onBegin, onText }: Asking): Promise<void> {
   const body = {
@@ -60,7 +60,7 @@ async function readAnswer(response: Response, onHeard: () => void, onText: (text
   })
   const decoder = new TextDecoder()
   const reader = response.body?.getReader()
-  // Not every browser lets a body be gone through piece by piece.
+  // Not every browser supports async iteration of a body.
   for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
     onHeard()
     parser.feed(decoder.decode(piece.value, { stream: true }))
@@ -68,7 +68,7 @@ async function readAnswer(response: Response, onHeard: () => void, onText: (text
   if (!isDone) throw brokenOff()
 }
 
-/** @throws ApiError for an event that says why the answer ends here. */
+/** @throws ApiError for an error event. */
 function readPiece(data: string): string {
   const { choices, error } = Piece.parse(JSON.parse(data))
   if (error) throw new ApiError(502, error.message)
@@ -79,7 +79,7 @@ function brokenOff(): ApiError {
   return new ApiError(0, 'The connection was lost before the answer was complete. Try again.')
 }
 
-/** Aborts with `signal`, and when nothing is heard for too long. */
+/** Aborts with `signal`, and after `SILENCE_MS` without data. */
 function createSilenceGuard(signal: AbortSignal) {
   const silence = new AbortController()
   const wait = (ms: number) => setTimeout(() => silence.abort(), ms)

@@ -22,7 +22,7 @@ const models = [
 ]
 const idsOf = (search: Parameters<typeof chooseModels>[1]) => chooseModels(models, search).map(({ id }) => id)
 
-test('models are narrowed by words, provider and ability, all at once', () => {
+test('chooseModels combines text, provider and capability filters', () => {
   expect(idsOf({})).toEqual(['cheap', 'dear', 'free', 'unknown'])
   expect(idsOf({ search: 'machine RUNS' })).toEqual(['free'])
   expect(idsOf({ provider: 'two' })).toEqual(['dear'])
@@ -33,19 +33,19 @@ test('models are narrowed by words, provider and ability, all at once', () => {
   ])
 })
 
-test('a sign before a name does not put a model first', () => {
+test('chooseModels ignores a leading sign when sorting by name', () => {
   const signed = ['~beta/latest', 'gamma', 'alpha'].map((id) => model(id))
   expect(chooseModels(signed, {}).map(({ id }) => id)).toEqual(['alpha', '~beta/latest', 'gamma'])
 })
 
-test('a price that nobody knows is last, whichever way the list is turned', () => {
+test('chooseModels sorts unknown prices last in both directions', () => {
   expect(idsOf({ sort: 'input' })).toEqual(['free', 'cheap', 'dear', 'unknown'])
   expect(idsOf({ sort: 'input', order: 'desc' })).toEqual(['dear', 'cheap', 'free', 'unknown'])
   expect(idsOf({ sort: 'output' })).toEqual(['free', 'dear', 'cheap', 'unknown'])
   expect(idsOf({ sort: 'context' })).toEqual(['dear', 'cheap', 'free', 'unknown'])
 })
 
-test('providers are counted over all models', () => {
+test('countProviders counts all models', () => {
   expect(countProviders(models)).toEqual([
     { provider: 'one', count: 3 },
     { provider: 'two', count: 1 },

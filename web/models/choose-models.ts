@@ -3,7 +3,7 @@ import type { ModelsSearch } from './models-search.ts'
 
 type Ability = NonNullable<ModelsSearch['can']>
 
-/** The models that a search leaves, in its order; what nobody tells of comes last, whichever way it is turned. */
+/** Filters and sorts models; unknown values come last in either direction. */
 export function chooseModels(models: readonly AiModel[], search: ModelsSearch): AiModel[] {
   const words = (search.search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const left = models.filter(
@@ -23,7 +23,7 @@ export function chooseModels(models: readonly AiModel[], search: ModelsSearch): 
   })
 }
 
-/** Some providers set a sign before a name, as in `~anthropic/claude-latest`; the order is that of the letters. */
+/** Ignores a leading sign, as in `~anthropic/claude-latest`. */
 function compareNames(one: AiModel, other: AiModel): number {
   return withoutLeadingSigns(one.name).localeCompare(withoutLeadingSigns(other.name))
 }
@@ -32,17 +32,15 @@ function withoutLeadingSigns(name: string): string {
   return name.replace(/^[^\p{Letter}\p{Number}]+/u, '')
 }
 
-/** What somebody who sorts by it wants to see first: cheap ones, and those that read much. */
+/** Cheapest first for prices, largest first for context. */
 export function usualOrder(sort: NonNullable<ModelsSearch['sort']>): 'asc' | 'desc' {
   return sort === 'context' ? 'desc' : 'asc'
 }
 
-/** Is the model told to have it? */
 export function hasAbility(model: AiModel, ability: Ability): boolean {
   return ability === 'free' ? model.inputCost === 0 && model.outputCost === 0 : model.tags.includes(ability)
 }
 
-/** How many models each provider has, in the order of their names. */
 export function countProviders(models: readonly AiModel[]): { provider: string; count: number }[] {
   return [...Map.groupBy(models, ({ provider }) => provider)]
     .map(([provider, group]) => ({ provider, count: group.length }))

@@ -8,7 +8,6 @@ const abilityWords = { tools: 'Tool use', vision: 'Vision', free: 'Free' } as co
 
 type ModelFiltersProps = { search: ModelsSearch; onChange: (part: Partial<ModelsSearch>) => void }
 
-/** What narrows and sorts the models; all of it stands in the address. */
 export function ModelFilters({ search, onChange }: ModelFiltersProps) {
   const sort = search.sort ?? 'name'
   const order = search.order ?? usualOrder(sort)

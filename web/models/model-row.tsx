@@ -5,7 +5,6 @@ import { Button } from '../ui/button.tsx'
 import { hasAbility } from './choose-models.ts'
 import { formatContext, formatPrice } from './model-words.ts'
 
-/** One model: its name, what it costs and can do, and whether it is asked at all now. */
 export function ModelRow({ model, isDown, onTry }: { model: AiModel; isDown: boolean; onTry: () => void }) {
   const { id, name, provider } = model
   const description = describeModel(model)
@@ -44,7 +43,7 @@ export function ModelRow({ model, isDown, onTry }: { model: AiModel; isDown: boo
   )
 }
 
-/** What is told of it beyond its name and who has it, which stand there already. */
+/** Returns null when the description only repeats name and provider. */
 function describeModel({ name, provider, description }: AiModel): string | null {
   return description === `${name} through ${provider}` ? null : description
 }

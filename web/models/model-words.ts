@@ -3,7 +3,7 @@ import { formatCost } from '../cost/figures.ts'
 
 const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
 
-/** Dollars a million tokens, as short as they can be said. */
+/** US dollars per million tokens. */
 export function formatPrice(usdPerMillion: number | null): string {
   if (usdPerMillion === null) return 'price unknown'
   if (usdPerMillion === 0) return 'free'

@@ -3,18 +3,17 @@ import { AiHealth, AiModelList } from '../../src/features/ai/gateway/schemas.ts'
 import { CallList } from '../../src/features/ai/usage/schemas.ts'
 import { api, request } from '../api/request.ts'
 
-/** How often, and how often in all, is looked for what a call was booked as: it is, a moment after its end. */
+/** The call is recorded shortly after it ends, so its record is polled a few times. */
 const LOOK_MS = 500
 const LOOKS = 30
 
-/** Every model that can be asked, with what is told of it. */
 export const catalogueQuery = queryOptions({
   queryKey: ['models', 'catalogue'],
   queryFn: async ({ signal }) => (await request(AiModelList, api.GET('/api/ai/models', { signal }))).models,
   staleTime: 30_000,
 })
 
-/** Which providers answer now. The server asks them itself, and waits 5 s for each at most. */
+/** The server checks each provider for up to 5 s. */
 export const providerHealthQuery = queryOptions({
   queryKey: ['models', 'health'],
   queryFn: ({ signal }) => request(AiHealth, api.GET('/api/ai/health', { signal })),
@@ -22,7 +21,7 @@ export const providerHealthQuery = queryOptions({
   refetchInterval: 60_000,
 })
 
-/** What a call was booked as; null while it is not yet. */
+/** Returns null until the call is recorded. */
 export function bookedQuery(generationId: string) {
   return queryOptions({
     queryKey: ['models', 'booked', generationId],

@@ -14,13 +14,13 @@ import type { ModelsSearch } from './models-search.ts'
 import { ProviderChoice } from './provider-choice.tsx'
 
 const route = getRouteApi('/signed-in/models')
-/** So many are shown at once; an aggregator has hundreds. */
+/** Aggregators have hundreds of models. */
 const STEP = 40
 
 const loadingTry = () => import('./try-dialog.tsx').then(({ TryDialog }) => ({ default: TryDialog }))
 const TryDialog = lazy(loadingTry)
 
-/** `/models`: every model that can be asked, what it costs and can do, and a way to try two of them side by side. */
+/** Page `/models`. */
 export function ModelsPage() {
   const search = route.useSearch()
   const navigate = useNavigate()

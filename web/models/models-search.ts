@@ -5,7 +5,6 @@ const Word = z.coerce.string().trim().min(1).max(200).optional().catch(undefined
 export const MODEL_SORTS = ['name', 'input', 'output', 'context'] as const
 export const MODEL_ABILITIES = ['tools', 'vision', 'free'] as const
 
-/** Search of `/models`: what the list is narrowed to and sorted by, and the models that are tried. */
 export const ModelsSearch = z.object({
   search: Word,
   provider: Word,

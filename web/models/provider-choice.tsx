@@ -13,7 +13,6 @@ type ProviderChoiceProps = {
   onChange: (part: Partial<ModelsSearch>) => void
 }
 
-/** The providers with the number of their models and whether they answer now; a press looks at one alone. */
 export function ProviderChoice({ models, health, chosen, onChange }: ProviderChoiceProps) {
   return (
     <div className="flex flex-wrap items-center gap-1.5">

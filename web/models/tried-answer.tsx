@@ -11,7 +11,6 @@ import { formatSeconds } from './model-words.ts'
 import { bookedQuery } from './models-api.ts'
 import type { TriedAnswer } from './use-answers.ts'
 
-/** What one model says, how long it took, and what the call was booked as. */
 export function TriedAnswerView({ answer }: { answer: TriedAnswer }) {
   const { model, text, state, error } = answer
   return (

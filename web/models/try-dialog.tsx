@@ -21,7 +21,6 @@ type TryDialogProps = {
   onClose: () => void
 }
 
-/** Asks one model, or two side by side, the same question, and tells what each of them took for its answer. */
 export function TryDialog({ models, chosen, against, onChange, onClose }: TryDialogProps) {
   const titleId = useId()
   const [prompt, setPrompt] = useState(FIRST_PROMPT)
@@ -62,7 +61,7 @@ export function TryDialog({ models, chosen, against, onChange, onClose }: TryDia
         />
         <div className="flex flex-wrap items-center gap-3">
           {isRunning ? (
-            // A button of its own: one that turned into the other under the press would ask again.
+            // A separate button: the same one turning back would send again on a double click.
             <Button key="stop" onClick={stop}>
               Stop
             </Button>
@@ -83,7 +82,7 @@ export function TryDialog({ models, chosen, against, onChange, onClose }: TryDia
       {answers.length > 0 && (
         <div className={`grid grid-cols-1 items-start gap-4 ${answers.length > 1 ? 'md:grid-cols-2' : ''}`}>
           {answers.map((answer, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a model may be asked against itself
+            // biome-ignore lint/suspicious/noArrayIndexKey: a model may be compared with itself
             <TriedAnswerView key={place} answer={answer} />
           ))}
         </div>

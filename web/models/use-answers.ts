@@ -4,20 +4,20 @@ import { forgetSession } from '../account/session.ts'
 import { ApiError } from '../api/request.ts'
 import { askModel } from './ask-model.ts'
 
-/** What has become of one question to one model. Times are milliseconds since it was asked. */
+/** Times are in ms since the question. */
 export type TriedAnswer = {
   model: string
   text: string
   state: 'asked' | 'answering' | 'done' | 'stopped' | 'failed'
-  /** When its first word came, and when it ended. */
+  /** Time of the first token. */
   firstMs: number | null
   wholeMs: number | null
-  /** Under which the call is booked; null while no model has begun. */
+  /** Null until a model has begun. */
   generationId: string | null
   error: unknown
 }
 
-/** Asks several models the same at once, and keeps what each of them says. A new question, and leaving, stops the last. */
+/** Asks several models at once. A new question, or leaving the page, aborts the last one. */
 export function useAnswers() {
   const client = useQueryClient()
   const [answers, setAnswers] = useState<TriedAnswer[]>([])
@@ -35,7 +35,7 @@ export function useAnswers() {
         setAnswers((now) => now.map((answer, each) => (each === place ? { ...answer, ...next(answer) } : answer)))
       }
       void follow(model, prompt, stopping.signal, change).then((error) => {
-        // The shell leads to the sign-in and back.
+        // The shell redirects to the sign-in page.
         if (error instanceof ApiError && error.status === 401) forgetSession(client)
       })
     })
@@ -50,7 +50,7 @@ export function useAnswers() {
 
 type Change = (next: (answer: TriedAnswer) => Partial<TriedAnswer>) => void
 
-/** @returns what went wrong, undefined when nothing did. */
+/** @returns the error, or undefined. */
 async function follow(model: string, prompt: string, signal: AbortSignal, change: Change): Promise<unknown> {
   const begun = performance.now()
   const since = () => performance.now() - begun
@@ -61,7 +61,7 @@ async function follow(model: string, prompt: string, signal: AbortSignal, change
       signal,
       onBegin: (generationId) => change(() => ({ state: 'answering', generationId: generationId || null })),
       onText(piece) {
-        // Now, and not when it is drawn.
+        // Measured on arrival instead of on render.
         const nowMs = since()
         change(({ text, firstMs }) => ({ text: text + piece, firstMs: firstMs ?? (piece ? nowMs : null) }))
       },

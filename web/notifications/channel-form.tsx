@@ -18,7 +18,7 @@ const NAMES: Readonly<Record<Kind, string>> = {
   webhook: 'Webhook',
 }
 
-/** Adds a channel; the secret of a webhook is shown until the next one is added. */
+/** Shows a webhook's secret until the next channel is added. */
 export function ChannelForm() {
   const client = useQueryClient()
   const [kind, setKind] = useState<Kind>('telegram')

@@ -10,7 +10,6 @@ import { Moment } from '../ui/moment.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
 import { deleteChannel, noticeChannelsQuery, testChannel } from './notices-api.ts'
 
-/** Where notices go beside mail. */
 export function ChannelList() {
   const query = useQuery(noticeChannelsQuery)
   return (

@@ -12,7 +12,6 @@ import {
 import { PauseState } from '../../src/features/ai/breakers/schemas.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 
-/** What the caller was told, newest first. */
 export const noticesQuery = infiniteQueryOptions({
   queryKey: ['notices'],
   queryFn: ({ pageParam, signal }) => {
@@ -34,7 +33,6 @@ export const noticeChannelsQuery = queryOptions({
     (await request(NoticeChannelList, api.GET('/api/notices/channels', { signal }))).channels,
 })
 
-/** Whether all of the caller's agents are kept from models. */
 export const pauseQuery = queryOptions({
   queryKey: ['pause'],
   queryFn: ({ signal }) => request(PauseState, api.GET('/api/pause', { signal })),
@@ -48,12 +46,12 @@ export function changeNoticeSettings(body: ChangeNoticeSettings) {
   return request(NoticeSettings, api.PUT('/api/notices/settings', { body }))
 }
 
-/** Returns once a first message got through. @throws ApiError with what the service said. */
+/** Resolves once a test message was delivered. @throws ApiError with the service's error. */
 export function createChannel(body: z.input<typeof CreateChannelRequest>) {
   return request(CreatedChannel, api.POST('/api/notices/channels', { body, fetch: within(30_000) }))
 }
 
-/** Sends a test there; `mail` is the address of the account. */
+/** `mail` is the account's own address. */
 export function testChannel(id: string) {
   return request(
     ChannelTest,

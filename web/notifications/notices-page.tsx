@@ -14,7 +14,7 @@ import { noticeChannelsQuery, noticesQuery, pauseQuery, setPause } from './notic
 import { WishesSection } from './wishes-section.tsx'
 import { describeDeliveries } from './words.ts'
 
-/** `/settings/notices`: where and when the caller is told of agents, what was told, and the switch that stops them all. */
+/** Page `/settings/notices`. */
 export function NoticesPage() {
   return (
     <SettingsFrame title="Notifications" lead="Choose how you are notified when an agent needs attention.">
@@ -29,7 +29,7 @@ export function NoticesPage() {
   )
 }
 
-/** The emergency stop of one's own agents. */
+/** Pauses all agents of the account. */
 function PauseSection() {
   const client = useQueryClient()
   const { data } = useQuery(pauseQuery)

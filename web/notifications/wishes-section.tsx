@@ -17,7 +17,6 @@ const REMINDERS = [
   { minutes: '1440', label: 'After 1 day' },
 ] as const
 
-/** What comes by mail, when nothing comes, and how soon a problem that lasts is told again. */
 export function WishesSection() {
   const query = useQuery(noticeSettingsQuery)
   return (
@@ -113,7 +112,7 @@ function WishesForm({ settings }: { settings: NoticeSettings }) {
   )
 }
 
-/** Quiet hours without times are none. */
+/** Quiet hours without times are turned off. */
 function readForm(form: FormData): unknown {
   const text = (name: string) => String(form.get(name) ?? '')
   const [from, to, minutes] = [text('from'), text('to'), text('resendMinutes')]

@@ -3,7 +3,7 @@ import { describeDeliveries } from './words.ts'
 
 const ON_ITS_WAY = { dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, error: null, sentAt: null }
 
-test('what became of a notice is told channel by channel, also of one that is gone', () => {
+test('describeDeliveries lists every channel, also deleted ones', () => {
   const deliveries = [
     { ...ON_ITS_WAY, channelId: 'mail', sentAt: ON_ITS_WAY.dueAt },
     { ...ON_ITS_WAY, channelId: 'nch_1', error: 'answered 503', attempts: 2 },

@@ -2,7 +2,6 @@ import type { Notice, NoticeChannel } from '../../src/features/accounts/notices/
 
 type Kind = NoticeChannel['kinds'][number]
 
-/** What each kind of notice is about, in the order in which they are offered. */
 export const KINDS: readonly { kind: Kind; label: string; hint: string }[] = [
   { kind: 'given_up', label: 'Agent failed', hint: 'The agent failed repeatedly and is no longer restarted.' },
   { kind: 'approval_wanted', label: 'Approval needed', hint: 'The agent is waiting for your approval.' },
@@ -15,7 +14,6 @@ export const KINDS: readonly { kind: Kind; label: string; hint: string }[] = [
   { kind: 'recovered', label: 'Back online', hint: 'Sent after a Down notification.' },
 ]
 
-/** What became of a notice on its way, in one sentence. */
 export function describeDeliveries(
   { deliveries }: Pick<Notice, 'deliveries'>,
   channels: readonly Pick<NoticeChannel, 'id' | 'name'>[],

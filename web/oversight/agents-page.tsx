@@ -19,7 +19,7 @@ import type { AllAgentsSearch } from './oversight-search.ts'
 
 const route = getRouteApi('/signed-in/admin/agents')
 
-/** `/admin/agents`: the agents of everybody, and a way to stop one that does harm. */
+/** Page `/admin/agents`. */
 export function AllAgentsPage() {
   const search = route.useSearch()
   const navigate = useNavigate()

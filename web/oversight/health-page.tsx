@@ -19,7 +19,7 @@ const FAILURES: Record<HouseHealth['failing'][number], string> = {
   disk: 'Free disk space is below MIN_FREE_DISK_MB. Writes are rejected until space is freed.',
 }
 
-/** `/admin/health`: does everything work, and is there space for more? */
+/** Page `/admin/health`. */
 export function HealthPage() {
   const query = useQuery(healthQuery)
   return (

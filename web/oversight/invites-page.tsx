@@ -22,7 +22,7 @@ const WORDS: Record<InviteList['signUp'], string | null> = {
   closed: 'Sign-up is closed, with or without an invitation. Set SIGN_UP=invite to allow invited users.',
 }
 
-/** `/admin/invites`: who may open an account where that takes an invitation. */
+/** Page `/admin/invites`. */
 export function InvitesPage() {
   const query = useQuery(invitesQuery)
   return (

@@ -20,7 +20,7 @@ const STATES: readonly { state: JobState; label: string; empty: string }[] = [
   { state: 'done', label: 'Completed', empty: 'No jobs completed in the last day.' },
 ]
 
-/** `/admin/jobs`: work that survives a restart, such as mails, deployments and scheduled tasks. */
+/** Page `/admin/jobs`. */
 export function JobsPage() {
   const { state = 'dead' } = route.useSearch()
   const navigate = useNavigate()

@@ -17,10 +17,9 @@ import type { AllAgentsSearch } from './oversight-search.ts'
 const AGENTS_KEY = ['admin', 'agents']
 const JOBS_KEY = ['admin', 'jobs']
 const FIRST: string | null = null
-/** A mail server, and an engine that ends an agent, may take so long. */
+/** Mail servers and the container engine can take this long. */
 const LONG_MS = 40_000
 
-/** Everybody's agents, newest first, page by page. */
 export function allAgentsQuery({ search = '', status }: AllAgentsSearch) {
   return infiniteQueryOptions({
     queryKey: [...AGENTS_KEY, search, status ?? ''],
@@ -34,13 +33,11 @@ export function allAgentsQuery({ search = '', status }: AllAgentsSearch) {
   })
 }
 
-/** Stops somebody's agent and reads the lists anew. */
 export async function stopAnyAgent(client: QueryClient, id: string): Promise<void> {
   await request(StoppedAgent, api.POST('/api/admin/agents/{id}/stop', { ...inPath({ id }), fetch: within(LONG_MS) }))
   await client.invalidateQueries({ queryKey: AGENTS_KEY })
 }
 
-/** The durable work in one state, latest due first, page by page. */
 export function jobsQuery(state: JobState) {
   return infiniteQueryOptions({
     queryKey: [...JOBS_KEY, state],
@@ -54,7 +51,7 @@ export function jobsQuery(state: JobState) {
   })
 }
 
-/** Has a dead job done after all, and reads the lists anew. */
+/** Retries a dead job and reloads the lists. */
 export async function retryJob(client: QueryClient, id: string): Promise<void> {
   await request(RetriedJob, api.POST('/api/admin/jobs/{id}/retry', inPath({ id })))
   await client.invalidateQueries({ queryKey: JOBS_KEY })
@@ -70,7 +67,7 @@ export function testMail() {
   return request(MailTest, api.POST('/api/admin/mail/test', { fetch: within(LONG_MS) }))
 }
 
-/** They stand still while the program runs. */
+/** Constant while the server runs. */
 export const settingsInEffectQuery = queryOptions({
   queryKey: ['admin', 'settings'],
   queryFn: async ({ signal }) => (await request(SettingsInEffect, api.GET('/api/admin/settings', { signal }))).settings,

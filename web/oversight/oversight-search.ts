@@ -2,7 +2,6 @@ import { z } from 'zod'
 
 const Words = z.coerce.string().max(254).optional().catch(undefined)
 
-/** Search of `/admin/agents`: what the list is narrowed to. */
 export const AllAgentsSearch = z.object({
   search: Words,
   status: z
@@ -12,8 +11,8 @@ export const AllAgentsSearch = z.object({
 })
 export type AllAgentsSearch = z.infer<typeof AllAgentsSearch>
 
-/** Search of `/admin/jobs`: the state of those that are listed, `dead` without one. */
+/** State of the listed jobs; `dead` when absent. */
 export const JobsSearch = z.object({ state: z.enum(['dead', 'queued', 'running', 'done']).optional().catch(undefined) })
 
-/** Search of `/admin/settings`: `given` leaves out what is as it comes. */
+/** `given` hides settings with their default value. */
 export const SettingsSearch = z.object({ search: Words, show: z.literal('given').optional().catch(undefined) })

@@ -24,7 +24,7 @@ const SOURCES: Record<Setting['source'], string> = {
   none: 'not set',
 }
 
-/** `/admin/settings`: what the running program goes by, and where each word of it comes from. */
+/** Page `/admin/settings`. */
 export function SettingsPage() {
   const query = useQuery(settingsInEffectQuery)
   return (
@@ -100,11 +100,11 @@ function SettingRow({ setting }: { setting: Setting }) {
   )
 }
 
-/** What stands between backticks is written as code. */
+/** Renders text between backticks as code. */
 function markCode(text: string): ReactNode[] {
   return text.split('`').map((part, index) =>
     index % 2 === 1 ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have nothing else that tells them apart
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no stable key
       <code key={index} className="font-mono text-[0.8125rem]">
         {part}
       </code>

@@ -13,7 +13,6 @@ import type { ReactNode } from 'react'
 import type { Attention } from '../../src/features/admin/overview/schemas.ts'
 import { Moment } from '../ui/moment.tsx'
 
-/** What wants somebody, each with the way to where it is dealt with; or that nothing does. */
 export function AttentionList({ attention, isUsed }: { attention: Attention[]; isUsed: boolean }) {
   if (attention.length === 0) {
     if (!isUsed) return null

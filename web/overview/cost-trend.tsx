@@ -8,7 +8,6 @@ const WEEK = 7
 const HEIGHT = 40
 const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
-/** What models cost today and in this week, beside the week before. */
 export function CostTrend({ days }: { days: Overview['cost'] }) {
   const [before, week] = [sumCost(days.slice(0, -WEEK)), sumCost(days.slice(-WEEK))]
   return (
@@ -33,7 +32,7 @@ export function CostTrend({ days }: { days: Overview['cost'] }) {
   )
 }
 
-/** Null when calls are missing from the sum and no cost is known. */
+/** Null when no cost is known. */
 function sumCost(days: Overview['cost']): number | null {
   const costUsd = days.reduce((total, day) => total + (day.costUsd ?? 0), 0)
   return costUsd === 0 && days.some((day) => day.costUsd === null) ? null : costUsd

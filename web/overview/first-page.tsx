@@ -19,7 +19,6 @@ import { MoreLink } from './more-link.tsx'
 import { overviewQuery } from './overview-api.ts'
 import { toPlainExcerpt } from './plain-excerpt.ts'
 
-/** `/` for whoever is signed in: what wants them first, then what it costs, how the agents are, what was said. */
 export function OverviewPage() {
   const query = useQuery(overviewQuery)
   return (

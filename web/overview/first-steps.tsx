@@ -15,7 +15,7 @@ const KEY = 'stead-first-steps'
 
 type Step = { id: string; title: string; text: string; isDone: boolean; action: ReactNode }
 
-/** The way from an account to an agent that is of use. Each step ticks itself off; all of it can be put away. */
+/** Each step completes itself; the list can be dismissed. */
 export function FirstSteps({ steps }: Pick<Overview, 'steps'>) {
   const [isSkipped, setSkipped] = useState(() => localStorage.getItem(KEY) === 'skipped')
   const all = listSteps(steps, useNeedsPlan())
@@ -115,7 +115,7 @@ function listSteps({ model, agent, hello, telegram, backup }: Overview['steps'],
   ]
 }
 
-/** Administrators can give everyone a model, also from a server of their own. */
+/** Administrators can add a provider for everyone. */
 function TriedKeyForm() {
   const client = useQueryClient()
   const isAdmin = useQuery(sessionQuery).data?.user?.isAdmin ?? false
@@ -127,7 +127,7 @@ function TriedKeyForm() {
   )
 }
 
-/** The way to a provider for everyone: an Ollama that was found here, or any other server. */
+/** Offers a detected Ollama, or any other server. */
 function PlatformProvider() {
   const client = useQueryClient()
   const ollama = useQuery(servicesQuery).data?.ollama

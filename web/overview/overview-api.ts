@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { Overview } from '../../src/features/admin/overview/schemas.ts'
 import { api, request } from '../api/request.ts'
 
-/** What the first page shows; its key lies below that of the agents, so that what changes one changes it. */
+/** Its key is below the one of agents, so that changes to agents reload it. */
 export const overviewQuery = queryOptions({
   queryKey: ['agents', 'overview'],
   queryFn: ({ signal }) => request(Overview, api.GET('/api/overview', { signal })),

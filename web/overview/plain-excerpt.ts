@@ -1,4 +1,4 @@
-/** The start of an answer in one line without the marks of its Markdown. */
+/** Returns the start of a Markdown text as one plain line. */
 export function toPlainExcerpt(markdown: string): string {
   return markdown
     .replaceAll(/```[a-z]*/gi, ' ')

@@ -9,7 +9,7 @@ import { fleetQuery } from '../fleet/fleet-api.ts'
 import type { Entry } from './entries.tsx'
 import { Entries } from './entry-list.tsx'
 
-/** Another letter is quicker than reading more. */
+/** Typing more is quicker than scanning a longer list. */
 const SHOWN = 6
 const verbs = { start: 'Start', stop: 'Stop', restart: 'Restart' } as const satisfies Record<AgentVerb, string>
 const pages = [
@@ -18,10 +18,10 @@ const pages = [
   { to: '/agents/$agentId/settings', label: 'settings' },
 ] as const
 
-/** The agents whose names fit: to talk to, and with a word more to start, stop or look at. */
+/** A name alone opens the chat; a verb beside it starts, stops or restarts. */
 export function AgentEntries({ words, onChoose }: { words: string; onChoose: (entry: Entry) => void }) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
-  // One query a word: a verb beside a name finds nothing by itself.
+  // One query per word, because a verb next to a name matches nothing.
   const read = useQueries({
     queries: (wanted.length > 0 ? wanted : [undefined]).slice(0, 3).map((search) => fleetQuery({ search }, 0)),
   })
@@ -29,7 +29,7 @@ export function AgentEntries({ words, onChoose }: { words: string; onChoose: (en
   const client = useQueryClient()
   const change = (agent: FleetAgent, verb: AgentVerb) => {
     const known = () => client.invalidateQueries({ queryKey: agentsQuery.queryKey })
-    // The list of agents says what has become of it.
+    // The list of agents shows the outcome.
     void changeAgent(agent.id, verb).then(known, known)
     void navigate({ to: '/agents' })
   }

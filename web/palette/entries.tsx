@@ -17,12 +17,11 @@ import { signOut } from '../account/session.ts'
 import { listKeyedPlaces } from '../shell/places.ts'
 import { chooseTheme, type Theme } from '../shell/theme.ts'
 
-/** One line of the palette. */
 export type Entry = {
   id: string
   label: string
   mark: ReactNode
-  /** Other words that somebody may look for it with. */
+  /** Search synonyms. */
   also?: readonly string[]
   detail?: ReactNode
   keys?: readonly string[]
@@ -66,7 +65,6 @@ const themes: readonly { theme: Theme; label: string; Icon: LucideIcon }[] = [
   { theme: 'system', label: 'System theme', Icon: Monitor },
 ]
 
-/** What the palette offers on every page: where to go, and what to do. */
 export function usePageEntries(isAdmin: boolean, onShortcuts: () => void): { pages: Entry[]; actions: Entry[] } {
   const navigate = useNavigate()
   const { mutate: leave } = useMutation({ mutationFn: signOut, onSuccess: () => window.location.assign('/login') })

@@ -4,7 +4,6 @@ import { KeyCaps } from './key-caps.tsx'
 
 type EntriesProps = { heading: string; entries: readonly Entry[]; onChoose: (entry: Entry) => void }
 
-/** A group of lines; those that fit what was typed are shown. */
 export function Entries({ heading, entries, onChoose }: EntriesProps) {
   return (
     <Command.Group

@@ -1,4 +1,3 @@
-/** Keys as they are written on a keyboard. */
 export function KeyCaps({ keys }: { keys: readonly string[] }) {
   return (
     <span className="flex shrink-0 gap-1">

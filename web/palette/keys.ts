@@ -2,28 +2,26 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { listKeyedPlaces } from '../shell/places.ts'
 
-/** How long after `g` the second key may come. */
+/** Time in ms for the second key after `g`. */
 const PAIR_MS = 1_500
 const KEY = 'stead-single-keys'
 
-/** Which sheet lies over the page. */
+/** The dialog over the page. */
 export type Sheet = 'palette' | 'shortcuts'
 
-/** Do single keys do something on this device? Somebody who dictates, or whose hand trembles, turns them off. */
+/** Single-key shortcuts can be turned off for dictation or tremor. */
 export function areSingleKeysOn(): boolean {
   return localStorage.getItem(KEY) !== 'off'
 }
 
-/** Keeps the choice on this device. */
 export function turnSingleKeys(isOn: boolean): void {
   if (isOn) localStorage.removeItem(KEY)
   else localStorage.setItem(KEY, 'off')
 }
 
-/** What the sign of the control key is on this machine. */
 export const controlKey = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'
 
-/** Listens to the keys that work on every page: the palette, the sheet of shortcuts, the ways to pages, the search of a page. */
+/** Handles the keys that work on every page. */
 export function useKeys(isAdmin: boolean) {
   const [sheet, setSheet] = useState<Sheet | null>(null)
   const navigate = useNavigate()
@@ -55,7 +53,7 @@ export function useKeys(isAdmin: boolean) {
   return { sheet, setSheet }
 }
 
-/** The first search of the page that is open. @returns false when it has none. */
+/** Focuses the first search field of the page. @returns false when there is none. */
 function focusSearch(): boolean {
   const field = document.querySelector<HTMLInputElement>('main input[type="search"]')
   field?.focus()
@@ -63,7 +61,7 @@ function focusSearch(): boolean {
   return field !== null
 }
 
-/** In a field a letter is a letter, and in a menu it looks for an entry. */
+/** Letters belong to the focused field or menu. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

@@ -6,7 +6,6 @@ import { controlKey, useKeys } from './keys.ts'
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 const Shortcuts = lazy(async () => ({ default: (await import('./shortcuts.tsx')).Shortcuts }))
 
-/** The button of the palette, and what the keys of `useKeys` lay over the page. */
 export function PaletteButton({ isAdmin }: { isAdmin: boolean }) {
   const { sheet, setSheet } = useKeys(isAdmin)
   const close = () => setSheet(null)

@@ -10,12 +10,11 @@ import { rateEntry } from './rate-entry.ts'
 
 type PaletteProps = { isAdmin: boolean; onClose: () => void; onShortcuts: () => void }
 
-/** Goes to every page and agent, and does what can be done from everywhere, by a few letters of its name. */
 export function Palette({ isAdmin, onClose, onShortcuts }: PaletteProps) {
   const [words, setWords] = useState('')
   const { pages, actions } = usePageEntries(isAdmin, onShortcuts)
   const choose = ({ run }: Entry) => {
-    // Closed first: what runs may open something of its own.
+    // Closes first, because the entry may open a dialog of its own.
     onClose()
     run()
   }

@@ -1,6 +1,6 @@
 /**
- * How well a line of the palette fits what was typed, 0 for not at all: each word must stand in its label or in the other
- * words for it. Letters that are only somewhere in it would offer pages for the name of an agent that is still looked up.
+ * Rates a palette entry, 0 for no match: each word must start a word of its label or synonyms. Looser matching would
+ * offer pages while agents are still being looked up.
  */
 export function rateEntry(_id: string, typed: string, [label = '', ...also]: readonly string[] = []): number {
   const wanted = typed.toLowerCase().split(/\s+/).filter(Boolean)

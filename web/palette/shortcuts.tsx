@@ -6,7 +6,6 @@ import { Modal } from '../ui/modal.tsx'
 import { KeyCaps } from './key-caps.tsx'
 import { areSingleKeysOn, controlKey, turnSingleKeys } from './keys.ts'
 
-/** Every key that does something, and the switch for those that are pressed alone. */
 export function Shortcuts({ isAdmin, onClose }: { isAdmin: boolean; onClose: () => void }) {
   const id = useId()
   const [isOn, setOn] = useState(areSingleKeysOn)

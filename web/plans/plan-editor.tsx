@@ -7,7 +7,7 @@ import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { changePlan, createPlan } from './plans-api.ts'
 
-/** An empty field is no limit. */
+/** An empty field means no limit. */
 const orNull = (schema: z.ZodType<number | null, number | null>) =>
   z
     .string()
@@ -41,7 +41,6 @@ const FIELDS = [
   { name: 'messagesPerDay', label: 'Agent messages per day' },
 ] as const
 
-/** Creates a plan, or changes the limits of `plan`. */
 export function PlanEditor({ plan, onClose }: { plan?: AdminPlan; onClose: () => void }) {
   const client = useQueryClient()
   const { formRef, problem, isPending, onSubmit } = useForm<PlanLimits & { name?: string }>(

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { plansQuery } from './plans-api.ts'
 
-/** The plans as options of a select, `free` first; `current` stays in the list while they load. */
+/** Puts `free` first; `current` stays listed while plans load. */
 export function PlanOptions({ current }: { current?: string }) {
   const plans = useQuery(plansQuery).data?.plans.map(({ name }) => name) ?? []
   const names = ['free', ...plans]
@@ -13,13 +13,13 @@ export function PlanOptions({ current }: { current?: string }) {
   ))
 }
 
-/** The option of value '' for the default plan of new accounts, named once it is known. */
+/** Its value is ''; its label names the default plan once known. */
 export function DefaultPlanOption() {
   const list = useQuery(plansQuery).data
   return <option value="">{list ? `Default (${toPlanLabel(list.defaultPlan ?? 'free')})` : 'Default'}</option>
 }
 
-/** `family` → `Family`; `free` is no plan. */
+/** `family` → `Family`; `free` means no plan. */
 export function toPlanLabel(name: string): string {
   return name === 'free' ? 'No plan' : `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 }

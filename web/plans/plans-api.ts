@@ -8,7 +8,6 @@ import {
 } from '../../src/features/accounts/own-plans/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** Every plan with its limits and the number of its accounts. */
 export const plansQuery = queryOptions({
   queryKey: ['admin', 'plans'],
   queryFn: ({ signal }) => request(AdminPlanList, api.GET('/api/admin/plans', { signal })),

@@ -11,7 +11,7 @@ import { PlanEditor } from './plan-editor.tsx'
 import { toPlanLabel } from './plan-options.tsx'
 import { deletePlan, plansQuery } from './plans-api.ts'
 
-/** `/admin/plans`: the plans that accounts can have. */
+/** Page `/admin/plans`. */
 export function PlansPage() {
   const query = useQuery(plansQuery)
   return (

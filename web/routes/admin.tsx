@@ -82,7 +82,6 @@ const adminServices = createRoute({
   component: lazyRouteComponent(() => import('../admin/services/services-page.tsx'), 'ServicesPage'),
 })
 
-/** Everything below `/admin`. */
 export const adminRoutes = admin.addChildren([
   adminStart,
   adminUsers,

@@ -48,7 +48,6 @@ const agentSchedule = createRoute({
   component: lazyRouteComponent(() => import('../schedule/schedule-page.tsx'), 'SchedulePage'),
 })
 
-/** The pages of one agent. */
 export const agentRoutes = [
   agent,
   agentOverview,

@@ -3,10 +3,9 @@ import { createRootRouteWithContext, createRoute, Outlet, redirect } from '@tans
 import { findUser } from '../account/session.ts'
 import { Shell } from '../shell/shell.tsx'
 
-/** What every page stands below. */
 export const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet })
 
-/** What every page stands below that is for those who are signed in; others are led to the sign-in and back. */
+/** Redirects visitors to the sign-in page and back. */
 export const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',

@@ -27,5 +27,4 @@ const video = createRoute({
   component: lazyRouteComponent(() => import('../media/video-page.tsx'), 'VideoPage'),
 })
 
-/** What comes from elsewhere, and what is filmed here. */
 export const mediaRoutes = [media, feeds, radio, video] as const

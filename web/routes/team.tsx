@@ -41,5 +41,4 @@ const inbox = createRoute({
   component: lazyRouteComponent(() => import('../team/inbox-page.tsx'), 'InboxPage'),
 })
 
-/** What agents do together, and what comes to them. */
 export const teamRoutes = [team, swarms, newSwarm, swarm, run, map, inbox] as const

@@ -1,10 +1,13 @@
 import { Cron } from 'croner'
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** Further ahead nothing is looked for: the server does. */
+/** The server looks no further ahead either. */
 const MAX_YEARS = 5
 
-/** The next `count` times of a schedule after `from`, read as the server reads it. @throws Error for a bad schedule. */
+/**
+ * Returns the next `count` times after `from`, computed like the server does.
+ * @throws Error for an invalid schedule.
+ */
 export function listNextRuns(schedule: string, timezone: string, count: number, from: Date): Date[] {
   const text = schedule.trim()
   const [, every, unit = ''] = /^@every ([1-9]\d{0,4})([mhd])$/.exec(text) ?? []

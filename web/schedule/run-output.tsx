@@ -15,7 +15,7 @@ const words: Record<Run['status'], string> = {
   skipped: 'Skipped: the previous run was still running',
 }
 
-/** What came of a run: while it goes on as the agent says it, afterwards as it stands in the conversation. */
+/** Streams a running reply, and reads a finished one from the conversation. */
 export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
   const turn = useRunningTurn(agentId, run)
   const isOver = !isUnderWay(run)
@@ -51,7 +51,6 @@ export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
   )
 }
 
-/** The turn of a run that goes on, followed word by word. */
 function useRunningTurn(agentId: string, run: Run): Turn | null {
   const client = useQueryClient()
   const [turn, setTurn] = useState<Turn | null>(null)
@@ -62,7 +61,7 @@ function useRunningTurn(agentId: string, run: Run): Turn | null {
   useEffect(() => {
     if (isWanted && !found) void client.invalidateQueries({ queryKey: runningTurnsQuery(agentId).queryKey })
   }, [isWanted, found, agentId, client])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: follows each turn that is found once
+  // biome-ignore lint/correctness/useExhaustiveDependencies: follows each turn once
   useEffect(() => (found ? showTurn(found, null, setTurn, () => undefined).leave : undefined), [found?.id])
   return turn
 }

@@ -11,10 +11,9 @@ import {
 } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** The newest lines of a conversation, among which the reply to a prompt is looked for. */
+/** The reply to a prompt is searched among these newest lines. */
 const LINES = 100
 
-/** The tasks of one agent, newest first. */
 export function tasksQuery(agentId: string) {
   return queryOptions({
     queryKey: ['tasks', agentId],
@@ -24,7 +23,7 @@ export function tasksQuery(agentId: string) {
   })
 }
 
-/** The runs of a task that are remembered, newest first; asked for often while one goes on. */
+/** Polls while a run is in progress. */
 export function runsQuery(taskId: string) {
   return queryOptions({
     queryKey: ['task-runs', taskId],
@@ -50,12 +49,12 @@ export function deleteTask(taskId: string) {
   return request(z.object({ success: z.literal(true) }), api.DELETE('/api/scheduled-tasks', { body: { taskId } }))
 }
 
-/** Has a task run now; it goes on when the page is left. */
+/** Continues when the page is left. */
 export function runTask(taskId: string) {
   return request(Run, api.POST('/api/scheduled-tasks/{id}/run', inPath({ id: taskId })))
 }
 
-/** What the agent said to the prompt `messageId`: the next line of its own; null where that is too long ago or was nothing. */
+/** Returns the next message of the agent after `messageId`; null when it is too old or missing. */
 export async function findReply(agentId: string, messageId: string, signal: AbortSignal): Promise<string | null> {
   const query = { agentId, limit: LINES }
   const { messages } = await request(MessageList, api.GET('/api/chat', { params: { query }, signal }))

@@ -17,7 +17,6 @@ const smallClass = 'min-h-10 rounded-md border border-edge bg-surface px-2 text-
 export type When = { cron: string; timezone: string }
 type ScheduleFieldProps = { when: When; error: string | undefined; onChange: (when: When) => void }
 
-/** When something runs: a sentence beside the same as cron, and the next times that it names. */
 export function ScheduleField({ when, error, onChange }: ScheduleFieldProps) {
   const sentence = fromCron(when.cron)
   const change = (next: Sentence) => onChange({ ...when, cron: toCron(next) })

@@ -13,7 +13,7 @@ import { TaskRow } from './task-row.tsx'
 
 const route = getRouteApi('/signed-in/agents/$agentId/schedule')
 
-/** `/agents/$agentId/schedule`: what one agent is told by the clock. */
+/** Page `/agents/$agentId/schedule`. */
 export function SchedulePage() {
   const { agentId } = route.useParams()
   return (

@@ -10,7 +10,7 @@ test.each<[string, Sentence, string]>([
   ['0 10 * * 0,6', { kind: 'week', days: [0, 6], time: '10:00' }, 'at weekends at 10:00'],
   ['0 7 * * 3', { kind: 'week', days: [3], time: '07:00' }, 'every Wednesday at 07:00'],
   ['0 6 1 * *', { kind: 'month', day: 1, time: '06:00' }, 'on day 1 of each month at 06:00'],
-])('%s is a sentence and back', (cron, sentence, words) => {
+])('fromCron and toCron convert %s', (cron, sentence, words) => {
   expect(fromCron(cron)).toEqual(sentence)
   expect(toCron(sentence)).toBe(cron)
   expect(describeSchedule(cron)).toBe(words)
@@ -24,7 +24,7 @@ test.each(['0 9 1 * 1', '0 9 * 2 *', '0,30 9 * * *', '60 9 * * *', '0 0 9 * * *'
   },
 )
 
-test('listNextRuns: on the clock of the zone, over a change of it; bad ones say so', () => {
+test('listNextRuns follows the time zone across a change and rejects bad schedules', () => {
   const from = new Date('2026-03-28T12:00:00Z')
   const runs = listNextRuns('0 9 * * *', 'Europe/Berlin', 2, from).map((run) => run.toISOString())
   expect(runs).toEqual(['2026-03-29T07:00:00.000Z', '2026-03-30T07:00:00.000Z'])

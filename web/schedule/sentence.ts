@@ -1,4 +1,4 @@
-/** A schedule as a sentence: what most schedules are. `days` are 0 for Sunday to 6, `time` is `HH:MM`. */
+/** `days` are 0 (Sunday) to 6, `time` is `HH:MM`. */
 export type Sentence =
   | { kind: 'minutes'; every: number }
   | { kind: 'hours'; minute: number }
@@ -8,7 +8,6 @@ export type Sentence =
 
 export const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const
 
-/** The sentence as five fields of cron. */
 export function toCron(sentence: Sentence): string {
   if (sentence.kind === 'minutes') return `*/${sentence.every} * * * *`
   if (sentence.kind === 'hours') return `${sentence.minute} * * * *`
@@ -19,7 +18,7 @@ export function toCron(sentence: Sentence): string {
   return `${clock} * * ${toDayList(sentence.days)}`
 }
 
-/** The sentence that five fields of cron are, null for those that are none. */
+/** Returns null for expressions that no sentence covers. */
 export function fromCron(cron: string): Sentence | null {
   const [minute = '', hour = '', day = '', month = '', weekdays = '', ...more] = cron.trim().split(/\s+/)
   if (more.length > 0 || month !== '*') return null
@@ -35,7 +34,7 @@ export function fromCron(cron: string): Sentence | null {
   return days && { kind: 'week', days, time }
 }
 
-/** Says when a schedule runs, as the end of a sentence; one that is no sentence is named as it stands. */
+/** Describes a schedule as the end of a sentence, or returns the expression. */
 export function describeSchedule(cron: string): string {
   const every = /^@every (\d+)([mhd])$/.exec(cron)
   if (every) return `every ${every[1]} ${{ m: 'minutes', h: 'hours', d: 'days' }[every[2] ?? ''] ?? ''}`

@@ -12,7 +12,6 @@ import { ownZone } from './zones.ts'
 
 type TaskFormProps = { agentId: string; task: Task | null; onDone: () => void }
 
-/** What an agent is told, and when. */
 export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
   const client = useQueryClient()
   const [name, setName] = useState(task?.name ?? '')

@@ -13,7 +13,6 @@ import { changeTask, deleteTask, isUnderWay, runsQuery, runTask, tasksQuery } fr
 import { describeSchedule } from './sentence.ts'
 import { TaskForm } from './task-form.tsx'
 
-/** One task: when it runs, how its runs went, and what can be done with it. */
 export function TaskRow({ task }: { task: Task }) {
   const client = useQueryClient()
   const { agentId } = task
@@ -124,7 +123,7 @@ type RunSquaresProps = {
   onShow: (id: string | null) => void
 }
 
-/** Each run as a square, the newest last; a press shows what came of it. */
+/** One square per run, the newest last; pressing one shows its result. */
 function RunSquares({ name, runs, shownId, onShow }: RunSquaresProps) {
   const latest = runs.slice(0, 40).toReversed()
   return (

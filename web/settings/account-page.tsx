@@ -11,7 +11,7 @@ import { OwnKeysSection } from './own-keys-section.tsx'
 import { EXPORT_PATH, referralsQuery } from './settings-api.ts'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 
-/** `/settings/account`: plan and credits, invitations, what is stored, and the way out. */
+/** Page `/settings/account`. */
 export function AccountPage() {
   return (
     <SettingsFrame title="Account" lead="Plan, data export and account deletion">

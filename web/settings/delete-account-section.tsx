@@ -10,7 +10,6 @@ import { Section } from '../ui/section.tsx'
 import { FormNotice, secretFieldOf } from './form-notice.tsx'
 import { deleteAccount } from './settings-api.ts'
 
-/** Deletes the account once its address was typed in. */
 export function DeleteAccountSection({ settings }: { settings: Settings }) {
   const [isAsking, setAsking] = useState(false)
   return (
@@ -42,7 +41,7 @@ function DeleteForm({ settings, onCancel }: { settings: Settings; onCancel: () =
     confirmed,
     async (body) => {
       await deleteAccount(body)
-      // A whole new page forgets everything this one had loaded.
+      // A full page load drops all cached data.
       window.location.assign('/login?done=deleted')
     },
     fieldOf,

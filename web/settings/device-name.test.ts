@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { deviceName } from './device-name.ts'
 
-test('deviceName: browser and system, the more special name first', () => {
+test('deviceName prefers the more specific browser name', () => {
   const chrome = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Safari/537.36'
   expect(deviceName(chrome)).toBe('Chrome on Linux')
   expect(deviceName(`${chrome} Edg/141.0`)).toBe('Edge on Linux')

@@ -16,7 +16,7 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** Browser and system as people name them; what is not known is shown by its first word. */
+/** Returns browser and system, or the first word of an unknown user agent. */
 export function deviceName(userAgent: string | null): string {
   if (!userAgent) return 'Unknown device'
   const browser = browsers.find(([pattern]) => pattern.test(userAgent))?.[1]

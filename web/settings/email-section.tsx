@@ -16,14 +16,13 @@ const EmailForm = z.object({
   currentPassword: UpdateSettingsRequest.shape.currentPassword,
 })
 
-/** The address of the account: what it is, whether it was proved, and how it changes. */
 export function EmailSection({ settings }: { settings: Settings }) {
   return (
     <Section title="Email" lead={`${settings.hasPassword ? 'You sign in as' : 'Your email is'} ${settings.email}.`}>
       {settings.pendingEmail ? (
         <PendingEmail email={settings.email} pendingEmail={settings.pendingEmail} />
       ) : (
-        // Who signs in with a wallet has an address that no mail reaches.
+        // Wallet accounts have a placeholder address that cannot receive mail.
         settings.hasPassword && !settings.emailVerified && <Unverified />
       )}
       <EmailChange settings={settings} />
@@ -78,7 +77,7 @@ function PendingEmail({ email, pendingEmail }: { email: string; pendingEmail: st
 function Unverified() {
   const links = useQuery(providersQuery).data?.links
   const sending = useMutation({ mutationFn: sendVerification })
-  // Where no link arrives nobody can confirm anything.
+  // Without a way to deliver the link, confirmation is impossible.
   if (links === undefined || links === 'nowhere') return null
   return (
     <Notice tone="warning" title="Email not confirmed">

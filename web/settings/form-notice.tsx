@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx'
 import type { FormProblem } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 
-/** What is wrong with a form as a whole. When the session is over or too old, the way to a new one; what was typed stays. */
+/** Offers a new sign-in when the session has expired or is too old; the form keeps its values. */
 export function FormNotice({ problem }: { problem: FormProblem | null }) {
   if (!problem) return null
   if (isSessionTooOld(problem.cause)) return <SignInAgain message={messageOf(problem)} />
@@ -40,7 +40,7 @@ function messageOf({ cause }: FormProblem): string {
     : 'Your session has ended.'
 }
 
-/** The field that a wrong password or code stands in; `password` is that field's name in the form. */
+/** `password` is the name of the password field in the form. */
 export function secretFieldOf(password: string) {
   return (error: unknown): string | null => {
     if (!(error instanceof ApiError) || isSessionTooOld(error)) return null

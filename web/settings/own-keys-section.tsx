@@ -21,7 +21,6 @@ const PROVIDERS = [
 
 const OwnKeyWish = z.object({ provider: z.string().min(1), apiKey: z.string().trim().min(1) })
 
-/** Keys at AI providers that the caller brings along and pays for directly. */
 export function OwnKeysSection() {
   const query = useQuery(billingQuery)
   return (
@@ -60,7 +59,7 @@ function Enabled({ providers }: { providers: string[] }) {
   )
 }
 
-/** Asks for a key at a provider, which is tried before it is kept. `onEnabled` comes when it was. */
+/** The server tests the key before it is saved. */
 export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
   const client = useQueryClient()
   const form = useForm(
@@ -89,7 +88,7 @@ export function OwnKeyForm({ onEnabled }: { onEnabled?: () => unknown }) {
   )
 }
 
-/** A key brings models along, and takes them away with it. */
+/** Reloads everything, because a key adds or removes models. */
 async function readAnew(client: QueryClient): Promise<void> {
   const changed = [billingQuery.queryKey, modelsQuery.queryKey]
   await Promise.all(changed.map((queryKey) => client.invalidateQueries({ queryKey })))

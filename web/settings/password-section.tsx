@@ -12,17 +12,16 @@ import { Section } from '../ui/section.tsx'
 import { FormNotice } from './form-notice.tsx'
 import { changePassword, settingsQuery } from './settings-api.ts'
 
-/** A ticked box is `on` in a form, and absent otherwise. */
+/** A checked box is `on` in form data; an unchecked one is absent. */
 const WithTick = ChangePasswordRequest.extend({
   endKeys: z
     .literal('on')
     .optional()
     .transform((tick) => tick === 'on'),
 })
-/** The server lets accounts without a password leave the current one out; here an empty field is a slip. */
+/** The server accepts an absent current password for accounts without one; an empty field is a mistake. */
 const WithCurrent = WithTick.extend({ currentPassword: z.string().min(1).max(1024) })
 
-/** Changes the password, or sets the first one of an account that signs in elsewhere. */
 export function PasswordSection({ settings }: { settings: Settings }) {
   const client = useQueryClient()
   const keys = useQuery(keysQuery).data?.length ?? 0

@@ -16,7 +16,7 @@ import { TimeZoneSection } from './time-zone-section.tsx'
 
 const NameForm = z.object({ name: z.string().trim().min(1).max(100, 'Name must be at most 100 characters') })
 
-/** `/settings`: name, e-mail address, time zone and storage of the account. */
+/** Page `/settings`. */
 export function ProfilePage() {
   return (
     <SettingsFrame title="Profile" lead="Your name and email on this server">

@@ -7,7 +7,7 @@ import { QrPicture } from './qr-picture.tsx'
 const PIXELS = 4
 const WHITE = 255
 
-/** What a reader takes from the picture. */
+/** Decodes the drawn QR code. */
 function read(markup: string): string | undefined {
   const side = Number(/viewBox="0 0 (\d+)/.exec(markup)?.[1]) * PIXELS
   const picture = new Uint8ClampedArray(side * side * 4).fill(WHITE)
@@ -29,6 +29,6 @@ test.each([
   ['150 letters', 'a'.repeat(150)],
   ['858 letters', 'x'.repeat(858)],
   ['letters of other alphabets', 'Grüße, Аня ♥'],
-])('QrPicture: a reader takes %s from it', (_, text) => {
+])('QrPicture encodes %s', (_, text) => {
   expect(read(renderToStaticMarkup(createElement(QrPicture, { text, label: 'Code' })))).toBe(text)
 })

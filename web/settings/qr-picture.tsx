@@ -1,6 +1,6 @@
 import { encode } from 'uqr'
 
-/** A QR code for the camera of a phone: dark on light in either colour scheme, because readers expect that. */
+/** Dark on light in both themes, because readers expect that. */
 export function QrPicture({ text, label }: { text: string; label: string }) {
   const { data: rows, size: side } = encode(text, { ecc: 'L', border: 4 })
   const dots = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))

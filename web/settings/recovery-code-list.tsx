@@ -3,7 +3,6 @@ import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Notice } from '../ui/notice.tsx'
 
-/** The recovery codes, which are shown this once. */
 export function RecoveryCodeList({ codes, email, onDone }: { codes: string[]; email: string; onDone: () => void }) {
   const listRef = useRef<HTMLUListElement>(null)
   useEffect(() => listRef.current?.focus(), [])

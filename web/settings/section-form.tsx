@@ -5,13 +5,12 @@ import { FormNotice } from './form-notice.tsx'
 
 type SectionFormProps = {
   form: Pick<ReturnType<typeof useForm>, 'formRef' | 'problem' | 'isPending' | 'onSubmit'>
-  /** What the button says. */
   action: string
   look?: 'primary'
   children: ReactNode
 }
 
-/** A form within a section: what is wrong with it stands above its fields, the button that sends it below. */
+/** Shows the form's error above its fields and the submit button below. */
 export function SectionForm({
   form: { formRef, problem, isPending, onSubmit },
   action,

@@ -3,7 +3,7 @@ import { SessionsSection } from './sessions-section.tsx'
 import { SettingsFrame, WithSettings } from './settings-frame.tsx'
 import { TwoFactorSection } from './two-factor-section.tsx'
 
-/** `/settings/security`: password, two-factor sign-in, and where the account is signed in. */
+/** Page `/settings/security`. */
 export function SecurityPage() {
   return (
     <SettingsFrame title="Security" lead="Password, two-factor authentication and active sessions">

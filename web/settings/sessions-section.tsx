@@ -12,7 +12,6 @@ import { Section } from '../ui/section.tsx'
 import { deviceName } from './device-name.ts'
 import { endOtherSessions, endSession, sessionsQuery } from './settings-api.ts'
 
-/** Every browser the account is signed in with, and how to end that. */
 export function SessionsSection() {
   const query = useQuery(sessionsQuery)
   const hasOthers = query.data?.some(({ current }) => !current) ?? false

@@ -18,7 +18,6 @@ const places = [
   { to: '/billing', label: 'Billing' },
 ] as const
 
-/** The frame of a settings page: its title, one line about it, and the way to the others. */
 export function SettingsFrame({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
     <Page title={title} lead={lead}>
@@ -31,7 +30,6 @@ export function SettingsFrame({ title, lead, children }: { title: string; lead: 
   )
 }
 
-/** Shows `children` of the account once it is known; until then a place holder, or why it is not. */
 export function WithSettings({ children }: { children: (settings: Settings) => ReactNode }) {
   const query = useQuery(settingsQuery)
   return (

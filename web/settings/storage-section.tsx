@@ -3,7 +3,6 @@ import { Section } from '../ui/section.tsx'
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
 
-/** How much of the plan's space the account's agents take, so that nobody is surprised when it is full. */
 export function StorageSection({ storage: { used, limit } }: { storage: Settings['storage'] }) {
   const percent = limit === 0 ? 100 : Math.min(100, (used / limit) * 100)
   const tone = percent >= 100 ? 'bg-bad' : percent >= 80 ? 'bg-warn' : 'bg-accent'

@@ -12,7 +12,6 @@ import { patchSettings } from './settings-api.ts'
 
 const TimeZoneForm = z.object({ timeZone: z.string() })
 
-/** Lets the user choose the time zone that agents and new schedules use. */
 export function TimeZoneSection({ settings }: { settings: Settings }) {
   const client = useQueryClient()
   const { formRef, problem, isPending, isDone, onSubmit } = useForm(

@@ -7,7 +7,6 @@ import { useForm } from '../ui/form.ts'
 import { FormNotice, secretFieldOf } from './form-notice.tsx'
 import { disableTwoFactor, renewRecoveryCodes } from './settings-api.ts'
 
-/** Asks for a code and replaces the recovery codes; the old ones no longer work. */
 export function RecoveryCodesForm(on: { onRenewed: (codes: string[]) => void; onCancel: () => void }) {
   const { formRef, problem, isPending, onSubmit } = useForm(
     TwoFactorCodeRequest,
@@ -24,7 +23,6 @@ export function RecoveryCodesForm(on: { onRenewed: (codes: string[]) => void; on
   )
 }
 
-/** Asks for password and code and turns two-factor sign-in off. */
 export function TurnOffForm({ settings, ...on }: { settings: Settings; onDone: () => void; onCancel: () => void }) {
   const { formRef, problem, isPending, onSubmit } = useForm(
     TwoFactorDisableRequest,

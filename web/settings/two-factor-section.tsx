@@ -12,14 +12,13 @@ import { TwoFactorSetupSteps } from './two-factor-setup.tsx'
 
 type Step = { name: 'rest' | 'set-up' | 'renew' | 'turn-off' } | { name: 'codes'; codes: string[] }
 
-/** Two-factor sign-in: off, being set up, or on. */
 export function TwoFactorSection({ settings }: { settings: Settings }) {
   const client = useQueryClient()
   const [step, setStep] = useState<Step>({ name: 'rest' })
   const rest = () => setStep({ name: 'rest' })
   const settle = (next: Step) => {
     setStep(next)
-    // Its key begins those of everything else in the settings, so these are asked for again too.
+    // Prefix of all settings keys, so those are reloaded too.
     void client.invalidateQueries({ queryKey: settingsQuery.queryKey })
   }
   const showCodes = (codes: string[]) => settle({ name: 'codes', codes })

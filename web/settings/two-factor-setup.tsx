@@ -16,7 +16,6 @@ import { enableTwoFactor, setUpTwoFactor } from './settings-api.ts'
 
 type SetupProps = { settings: Settings; onEnabled: (recoveryCodes: string[]) => void; onCancel: () => void }
 
-/** First the password, then the secret and a code made with it. */
 export function TwoFactorSetupSteps({ settings, onEnabled, onCancel }: SetupProps) {
   const [setup, setSetup] = useState<TwoFactorSetup | null>(null)
   return setup ? (
@@ -84,7 +83,6 @@ function EnableForm({ setup, onEnabled, onCancel }: EnableProps) {
   )
 }
 
-/** What a form does, and the way out of it. */
 function inFours(secret: string): string {
   return secret.match(/.{1,4}/g)?.join(' ') ?? secret
 }

@@ -2,7 +2,7 @@ import { useBlocker } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { FORM_REFUSED } from '../ui/form.ts'
 
-/** Around the forms of a page: whoever leaves it, or its tab, with something typed that was not saved is asked first. */
+/** Asks for confirmation when a page or tab with unsaved input is left. */
 export function AsksBeforeLeaving({ className, children }: { className: string; children: ReactNode }) {
   const pageRef = useRef<HTMLDivElement>(null)
   const typedIn = useRef(new Set<HTMLFormElement>())
@@ -21,7 +21,7 @@ export function AsksBeforeLeaving({ className, children }: { className: string; 
       for (const type of types) page?.removeEventListener(type, note)
     }
   }, [])
-  // A form that was closed is given up already.
+  // A closed form no longer counts.
   const isUnsaved = () => [...typedIn.current].some((form) => form.isConnected)
   useBlocker({
     shouldBlockFn: () => isUnsaved() && !window.confirm('Discard unsaved changes?'),

@@ -1,4 +1,4 @@
-/** The roof over two furrows; the same drawing as `icon.svg`. */
+/** Same drawing as `icon.svg`. */
 function BrandMark({ className }: { className: string }) {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true" className={className}>
@@ -12,7 +12,6 @@ function BrandMark({ className }: { className: string }) {
   )
 }
 
-/** Mark and name side by side. */
 export function Brand() {
   return (
     <span className="flex items-center gap-2.5">

@@ -2,21 +2,20 @@ import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { ApiError } from '../api/request.ts'
 
-/** Between two looks whether the server is back. */
+/** Interval of reconnection checks. */
 const LOOK_MS = 3_000
 
 let isLost = false
 let timer: ReturnType<typeof setInterval> | undefined
 const listeners = new Set<() => void>()
 
-/** Notes what became of a request: one that nobody answered means that the connection is lost, until the server is seen again. */
+/** Marks the connection as lost after an unanswered request, until the server is reachable again. */
 export function noteAnswer(client: QueryClient, error: unknown): void {
   const isUnanswered = error instanceof ApiError && error.status === 0
   setLost(isUnanswered)
   if (isUnanswered) timer ??= setInterval(() => void look(client), LOOK_MS)
 }
 
-/** Is the server out of reach? */
 export function useIsLost(): boolean {
   const isUnanswered = useSyncExternalStore(listen, () => isLost)
   const isOnline = useSyncExternalStore(listenToNetwork, () => navigator.onLine)
@@ -31,7 +30,7 @@ async function look(client: QueryClient): Promise<void> {
     return
   }
   setLost(false)
-  // What was missed meanwhile is read anew.
+  // Reloads what changed while the connection was lost.
   await client.invalidateQueries()
 }
 
@@ -42,7 +41,7 @@ function setLost(next: boolean): void {
   }
   if (next === isLost) return
   isLost = next
-  for (const tell of listeners) tell()
+  for (const notify of listeners) notify()
 }
 
 function listen(onChange: () => void): () => void {

@@ -10,7 +10,6 @@ import { Shell, useIsInShell } from './shell.tsx'
 
 const frameClass = 'mx-auto grid min-h-dvh max-w-md content-center justify-items-start gap-4 px-6 py-12'
 
-/** Stands in for a page that threw or could not be reached. */
 export function Failure({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   usePageTitle('Something went wrong')
@@ -28,7 +27,6 @@ export function Failure({ error, reset }: ErrorComponentProps) {
   )
 }
 
-/** The page for an unknown address, with the navigation for signed-in users. */
 export function NotFound() {
   const { data, error } = useQuery(sessionQuery)
   const isInShell = useIsInShell()
@@ -61,7 +59,7 @@ function LostStranger() {
 
 const SLOW_MS = 5_000
 
-/** Shown while a page is loaded; after five seconds it offers to retry. */
+/** Offers a retry after five seconds. */
 export function Pending() {
   const isInShell = useIsInShell()
   const [isSlow, setSlow] = useState(false)

@@ -1,7 +1,7 @@
 import { LoaderCircle } from 'lucide-react'
 import { useIsLost } from './connection.ts'
 
-/** Says over every page that the server cannot be reached; it goes by itself, and keeps no click from what it lies over. */
+/** Does not block clicks on the page below. */
 export function LostBanner() {
   const isLost = useIsLost()
   return (

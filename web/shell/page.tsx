@@ -1,6 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
 
-/** Names the document after the page. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Stead`
@@ -9,7 +8,6 @@ export function usePageTitle(title: string): void {
 
 type PageProps = { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }
 
-/** The frame of an ordinary page: title, one line about it, its actions on the right. */
 export function Page({ title, lead, actions, children }: PageProps) {
   usePageTitle(title)
   return (

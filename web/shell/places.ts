@@ -20,18 +20,16 @@ type Place = {
   Icon: LucideIcon
   /** Pressed after `g`. */
   key: string
-  /** Stands apart from what is above it. */
   startsGroup?: boolean
 }
 
-/** What is used every day. */
 export const places = [
   { to: '/', label: 'Overview', Icon: LayoutDashboard, key: 'o' },
   { to: '/agents', label: 'Agents', Icon: Bot, key: 'a' },
   { to: '/cost', label: 'Cost', Icon: ChartColumn, key: 'c' },
 ] as const satisfies readonly Place[]
 
-/** On small screens these stand in the account menu only. */
+/** On small screens these are in the account menu only. */
 export const quietPlaces = [
   { to: '/models', label: 'Models', Icon: Boxes, key: 'l', startsGroup: true },
   { to: '/approvals', label: 'Approvals', Icon: ShieldCheck, key: 'p' },
@@ -48,7 +46,6 @@ export const adminPlaces = [
 
 const billing = { to: '/billing', label: 'Billing', Icon: CreditCard, key: 'b' } as const satisfies Place
 
-/** Every page that a key leads to. */
 export function listKeyedPlaces(isAdmin: boolean) {
   return [...places, ...quietPlaces, billing, ...(isAdmin ? adminPlaces : [])]
 }

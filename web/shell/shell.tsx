@@ -21,7 +21,7 @@ export function useIsInShell(): boolean {
   return useContext(InShell)
 }
 
-/** The frame of every page behind the sign-in; leads to the sign-in page, and back here, once the session is gone. */
+/** Redirects to the sign-in page, and back here, once the session is gone. */
 export function Shell({ children }: { children?: ReactNode }) {
   const user = useQuery(sessionQuery).data?.user
   useLeaveWhenSignedOut(user === null)
@@ -89,7 +89,7 @@ function useLeaveWhenSignedOut(isSignedOut: boolean): void {
   }, [isSignedOut, navigate, router])
 }
 
-/** Moves the focus to the new page's title, unless the page has put it into a field itself. */
+/** Moves the focus to the new page's title, unless the page has focused a field. */
 function useFocusAfterNavigation() {
   const router = useRouter()
   const mainRef = useRef<HTMLElement>(null)

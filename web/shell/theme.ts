@@ -2,20 +2,19 @@ const KEY = 'stead-theme'
 const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 
-/** What the person has chosen on this device. */
+/** Stored per device. */
 export function readTheme(): Theme {
   const kept = localStorage.getItem(KEY)
   return THEMES.find((theme) => theme === kept) ?? 'system'
 }
 
-/** Keeps the choice on this device and shows it at once. */
 export function chooseTheme(theme: Theme): void {
   if (theme === 'system') localStorage.removeItem(KEY)
   else localStorage.setItem(KEY, theme)
   showTheme()
 }
 
-/** Shows the page in the theme that was chosen, and the bar of the browser around it. */
+/** Applies the chosen theme to the page and the browser's toolbar. */
 export function showTheme(): void {
   const theme = readTheme()
   const root = document.documentElement

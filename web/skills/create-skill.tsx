@@ -16,7 +16,7 @@ description: What it does, and when an agent should use it.
 What to do, step by step.
 `
 
-/** Keeps a skill of one's own, from a file or from what is typed. The same name again is its next version. */
+/** Uploading the same name again creates its next version. */
 export function CreateSkill() {
   const client = useQueryClient()
   const [text, setText] = useState('')

@@ -5,7 +5,6 @@ import { Loaded } from '../ui/loaded.tsx'
 import { Skeleton } from '../ui/notice.tsx'
 import { deleteSkill, marketplaceQuery, skillQuery } from './skills-api.ts'
 
-/** The whole `SKILL.md` of a skill, as agents get it. */
 export function SkillFile({ name }: { name: string }) {
   const query = useQuery(skillQuery(name))
   return (
@@ -19,7 +18,6 @@ export function SkillFile({ name }: { name: string }) {
   )
 }
 
-/** Asks before a skill of one's own is deleted. */
 export function DeleteSkillDialog({ skill, onClose }: { skill: Skill; onClose: () => void }) {
   const client = useQueryClient()
   const removal = useMutation({

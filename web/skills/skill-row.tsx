@@ -15,7 +15,6 @@ type Installed = NonNullable<Marketplace['installed']>
 type SkillRowProps = { skill: Skill; agents: readonly WebAgent[]; installed: Installed }
 type Open = 'use' | 'file' | 'delete' | null
 
-/** One skill: what it does, which agents have it, and what can be done with it. */
 export function SkillRow({ skill, agents, installed }: SkillRowProps) {
   const [open, setOpen] = useState<Open>(null)
   const toggle = (part: Open) => setOpen(open === part ? null : part)
@@ -56,7 +55,6 @@ export function SkillRow({ skill, agents, installed }: SkillRowProps) {
   )
 }
 
-/** Which agents have a skill, and a way to give it to another. */
 function Agents({ skill, agents, installed }: SkillRowProps) {
   const client = useQueryClient()
   const change = useMutation({

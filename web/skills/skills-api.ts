@@ -5,13 +5,11 @@ import { api, inPath, request, within } from '../api/request.ts'
 
 const Done = z.object({ success: z.literal(true) })
 
-/** Skills that there are, and which of the caller's agents have them. */
 export const marketplaceQuery = queryOptions({
   queryKey: ['skills'],
   queryFn: ({ signal }) => request(Marketplace, api.GET('/api/skills', { signal })),
 })
 
-/** One skill with its whole file. */
 export function skillQuery(name: string) {
   return queryOptions({
     queryKey: ['skills', name],
@@ -19,14 +17,12 @@ export function skillQuery(name: string) {
   })
 }
 
-/** Which skill of which agent. */
 export type Pair = { skillId: string; agentId: string }
 
 export function installSkill(body: Pair) {
   return request(InstallResponse, api.POST('/api/skills', { body }))
 }
 
-/** Turns an installed skill on or off. */
 export function enableSkill(body: Pair & { enabled: boolean }) {
   return request(Done, api.PATCH('/api/skills', { body }))
 }
@@ -35,17 +31,15 @@ export function removeSkill(body: Pair) {
   return request(Done, api.DELETE('/api/skills', { body }))
 }
 
-/** Keeps a skill of one's own, from its `SKILL.md`. */
 export function createSkill(skillMd: string) {
   return request(CreatedSkill, api.POST('/api/skills/create', { body: { skillMd } }))
 }
 
-/** Deletes a skill of one's own, and takes it from every agent. */
 export function deleteSkill(name: string) {
   return request(Done, api.DELETE('/api/skills/{name}', inPath({ name })))
 }
 
-/** Uses a skill; a model may take its time. */
+/** Allows time for a model call. */
 export function runSkill(name: string, body: Record<string, unknown>) {
   return request(
     z.looseObject({ success: z.literal(true) }),

@@ -12,11 +12,11 @@ import { CreateSkill } from './create-skill.tsx'
 import { SkillRow } from './skill-row.tsx'
 import { marketplaceQuery } from './skills-api.ts'
 
-/** `/skills`: what agents can learn, which of them has what, and skills of one's own. */
+/** Page `/skills`. */
 export function SkillsPage() {
   const { data: market, error, refetch } = useQuery(marketplaceQuery)
   const { data: agents, error: agentsError } = useQuery(agentsQuery)
-  // What comes later than the rest would push it away from under a finger.
+  // Late content would move the page under the pointer.
   const isLoading = !error && !(market && (agents || agentsError))
   return (
     <Page title="Skills" lead={market?.limit ? describeLimit(market.limit) : 'Skills for your agents.'}>

@@ -8,7 +8,7 @@ import { Notice } from '../ui/notice.tsx'
 import { TextArea } from '../ui/text-area.tsx'
 import { runSkill } from './skills-api.ts'
 
-/** A form for one call of a skill, and its answer. One with actions takes the JSON that its file describes. */
+/** Skills with actions take JSON as described in their file. */
 export function UseSkill({ skill }: { skill: Skill }) {
   const [text, setText] = useState(skill.hasActions ? exampleOf(skill.id) : '')
   const call = useMutation({ mutationFn: (body: Record<string, unknown>) => runSkill(skill.id, body) })
@@ -59,7 +59,7 @@ function Answer({ answer }: { answer: Record<string, unknown> }) {
   )
 }
 
-/** A call of each skill that changes nothing, to begin with. */
+/** Read-only example calls. */
 const EXAMPLES: Readonly<Record<string, object>> = {
   'event-scheduler': { action: 'upcoming' },
   'venue-finder': { action: 'search', city: 'Berlin' },
@@ -74,7 +74,7 @@ function exampleOf(name: string): string {
   return JSON.stringify(EXAMPLES[name] ?? { action: 'list' }, null, 2)
 }
 
-/** A call is an object; null for anything else. */
+/** Returns null for anything but an object. */
 function parse(text: string): Record<string, unknown> | null {
   try {
     return z.record(z.string(), z.unknown()).nullable().catch(null).parse(JSON.parse(text))

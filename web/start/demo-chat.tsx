@@ -55,7 +55,7 @@ function Talk({ model }: { model: string }) {
       setText('')
     },
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the newest line is shown when it has come
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls to each new line
   useEffect(() => {
     const log = logRef.current
     if (log) log.scrollTop = log.scrollHeight

@@ -32,7 +32,6 @@ const promises: readonly { title: string; text: string; Icon: LucideIcon }[] = [
   },
 ]
 
-/** `/` for strangers: what Stead is, something to try, what it costs, and the way in. */
 export function LandingPage() {
   usePageTitle('Your own AI agents, always on')
   const offers = useQuery(plansQuery).data

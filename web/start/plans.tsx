@@ -3,7 +3,6 @@ import { Check } from 'lucide-react'
 import type { PlanList } from '../../src/features/payments/billing/schemas.ts'
 import { buttonClass } from '../ui/button.tsx'
 
-/** The plans side by side, as they are sold. */
 export function Plans({ offers: { plans, currency, signUp } }: { offers: PlanList }) {
   const money = new Intl.NumberFormat('en-GB', { style: 'currency', currency, maximumFractionDigits: 0 })
   return (

@@ -3,21 +3,19 @@ import { type DemoChatRequest, DemoModels, DemoReply } from '../../src/features/
 import { PlanList } from '../../src/features/payments/billing/schemas.ts'
 import { api, request, within } from '../api/request.ts'
 
-/** What is sold here, and who may make an account. */
 export const plansQuery = queryOptions({
   queryKey: ['plans'],
   queryFn: ({ signal }) => request(PlanList, api.GET('/api/plans', { signal })),
   staleTime: 5 * 60_000,
 })
 
-/** The models of the demo; none is available where the demo is not set up. */
+/** No model is available when the demo is not configured. */
 export const demoQuery = queryOptions({
   queryKey: ['demo'],
   queryFn: ({ signal }) => request(DemoModels, api.GET('/api/demo/chat', { signal })),
   staleTime: 5 * 60_000,
 })
 
-/** Asks a model as a stranger. */
 export function askDemo(
   body: Pick<DemoChatRequest, 'message' | 'model'> & { conversation: { role: 'user'; content: string }[] },
 ) {

@@ -7,7 +7,7 @@ import { Shell } from '../shell/shell.tsx'
 const OverviewPage = lazy(async () => ({ default: (await import('../overview/first-page.tsx')).OverviewPage }))
 const LandingPage = lazy(async () => ({ default: (await import('./landing-page.tsx')).LandingPage }))
 
-/** `/`: the overview of whoever is signed in; what Stead is for everybody else. */
+/** Page `/`. */
 export function StartPage() {
   const user = useQuery(sessionQuery).data?.user
   if (!user) {

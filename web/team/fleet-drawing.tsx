@@ -3,7 +3,7 @@ import type { FleetGraph, FleetNode } from '../../src/features/monitoring/missio
 import { FieldMark } from '../agents/field-mark.tsx'
 import { placeInRings } from './places-of-nodes.ts'
 
-/** Beyond so many names would lie over each other. */
+/** More names would overlap. */
 const MAX_NAMED = 24
 const DOTS: Record<FleetNode['status'], string> = {
   active: 'rounded-full bg-accent',
@@ -11,7 +11,7 @@ const DOTS: Record<FleetNode['status'], string> = {
   offline: 'rounded-full border-2 border-edge bg-surface',
 }
 
-/** The agents around a ring in the order in which they were made, and a line for each pair that worked together. The table below tells the same. */
+/** Draws agents on rings, with a line for each pair that worked together. The table below has the same data. */
 export function FleetDrawing({ graph: { nodes, edges } }: { graph: FleetGraph }) {
   const places = placeInRings(nodes.length)
   const placeOf = (id: string) => places[nodes.findIndex((node) => node.id === id)]

@@ -13,7 +13,7 @@ import { TeamFrame } from './team-frame.tsx'
 
 const route = getRouteApi('/signed-in/team/inbox')
 
-/** `/team/inbox`: the mail of one's agents, and what became of each. */
+/** Page `/team/inbox`. */
 export function InboxPage() {
   const { agent } = route.useSearch()
   const navigate = useNavigate()

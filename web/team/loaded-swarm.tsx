@@ -12,7 +12,6 @@ import { TeamFrame } from './team-frame.tsx'
 
 type LoadedSwarmProps = { swarmId: string; children: (swarm: Swarm) => ReactNode }
 
-/** The frame of a page about one swarm, with what stands there once it is known. */
 export function LoadedSwarm({ swarmId, children }: LoadedSwarmProps) {
   const query = useQuery(swarmQuery(swarmId))
   const swarm = query.data
@@ -30,7 +29,6 @@ export function isMissing(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404
 }
 
-/** Stands for a swarm or a run that was deleted, or never was the caller's. */
 export function Missing({ what }: { what: 'swarm' | 'run' }) {
   return (
     <TeamFrame title={`${what} not found`} lead="">

@@ -18,7 +18,7 @@ const ROLES: Record<FleetNode['role'], { word: string; hint: string }> = {
   worker: { word: 'Not in a swarm', hint: 'Has not worked with other agents' },
 }
 
-/** `/team/map`: all of one's agents at a glance, and who worked with whom. */
+/** Page `/team/map`. */
 export function MapPage() {
   const query = useQuery(graphQuery)
   return (

@@ -3,9 +3,8 @@ import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
 import { CheckField, TextField } from '../ui/field.tsx'
 
-/** As many as a swarm has. */
 const MAX_MEMBERS = 10
-/** More are found by their name: nobody looks through hundreds of boxes. */
+/** Further agents are found by search. */
 const MAX_SHOWN = 30
 
 export type ChosenMember = { id: string; role: string; prompt: string }
@@ -16,7 +15,7 @@ type MemberChoiceProps = {
   onChange: (members: ChosenMember[]) => void
 }
 
-/** Which agents are in a swarm, and as what. Those that are chosen stay in sight whatever is looked for. */
+/** Selected agents stay visible whatever is searched. */
 export function MemberChoice({ agents, members, onChange }: MemberChoiceProps) {
   const [words, setWords] = useState('')
   const isChosen = (id: string) => members.some((member) => member.id === id)

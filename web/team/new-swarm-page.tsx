@@ -5,7 +5,7 @@ import { SwarmForm } from './swarm-form.tsx'
 import { createSwarm } from './team-api.ts'
 import { TeamFrame } from './team-frame.tsx'
 
-/** `/team/swarms/new` */
+/** Page `/team/swarms/new`. */
 export function NewSwarmPage() {
   const client = useQueryClient()
   const navigate = useNavigate()

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { placeInRings } from './places-of-nodes.ts'
 
-test('placeInRings: alone in the middle, otherwise from the top around, and never out of the space or on each other', () => {
+test('placeInRings centers a single node and places others on rings without overlap', () => {
   expect(placeInRings(0)).toEqual([])
   expect(placeInRings(1)).toEqual([{ x: 50, y: 50 }])
   expect(placeInRings(2).map(({ x, y }) => [Math.round(x), Math.round(y)])).toEqual([

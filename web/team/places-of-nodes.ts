@@ -1,9 +1,8 @@
-/** So many stand in one ring. */
 const RING = 12
-/** Of the width and the height that there is, in percent: marks and names need the rest. */
+/** In percent of width and height; marks and names need the rest. */
 const RADIUS = 35
 
-/** Where each of `count` things stands, in percent of the space: alone in the middle, else in rings that begin at the top. */
+/** Returns positions in percent: alone in the center, otherwise on rings that start at the top. */
 export function placeInRings(count: number): { x: number; y: number }[] {
   if (count === 1) return [{ x: 50, y: 50 }]
   const rings = Math.ceil(count / RING)

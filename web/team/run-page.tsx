@@ -17,7 +17,7 @@ import { TeamFrame } from './team-frame.tsx'
 
 const route = getRouteApi('/signed-in/team/swarms/$swarmId/runs/$runId')
 
-/** `/team/swarms/$swarmId/runs/$runId`: what each agent makes of the task, as it comes. */
+/** Page `/team/swarms/$swarmId/runs/$runId`. */
 export function RunPage() {
   const { swarmId, runId } = route.useParams()
   const query = useQuery(runQuery(swarmId, runId))

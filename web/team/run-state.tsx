@@ -10,7 +10,6 @@ const LOOKS = {
   cancelled: { tone: 'plain', word: 'Stopped' },
 } as const
 
-/** How a run, or one agent's part of it, stands. */
 export function RunStateBadge({ state }: { state: RunLine['state'] | RunAnswer['state'] }) {
   const { tone, word } = LOOKS[state]
   return <Badge tone={tone}>{word}</Badge>

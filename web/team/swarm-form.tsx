@@ -18,7 +18,6 @@ type SwarmFormProps = {
   save: (wish: Wish) => Promise<unknown>
 }
 
-/** What a swarm is called, who is in it, and who sums up what all have answered. */
 export function SwarmForm({ swarm, save }: SwarmFormProps) {
   const [name, setName] = useState(swarm?.name ?? '')
   const [description, setDescription] = useState(swarm?.description ?? '')
@@ -133,7 +132,7 @@ function toChosen(member: Member): ChosenMember {
   return { id: member.id, role: member.role ?? '', prompt: member.prompt ?? '' }
 }
 
-/** What was said by the API alone, the words for one agent, stays. */
+/** Keeps the prompt of a member, which only the API can set. */
 function toMember({ id, role, prompt }: ChosenMember): Member {
   if (!role.trim() && !prompt) return id
   return { id, ...(role.trim() && { role: role.trim() }), ...(prompt && { prompt }) }

@@ -19,7 +19,7 @@ import { changeSwarm, deleteSwarm, runsQuery, startRun } from './team-api.ts'
 
 const route = getRouteApi('/signed-in/team/swarms/$swarmId')
 
-/** `/team/swarms/$swarmId`: a task for all of its agents, what became of those before, and who they are. */
+/** Page `/team/swarms/$swarmId`. */
 export function SwarmPage() {
   const { swarmId } = route.useParams()
   return (

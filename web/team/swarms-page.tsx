@@ -11,7 +11,7 @@ import { Empty } from '../ui/empty.tsx'
 import { swarmsQuery } from './team-api.ts'
 import { TeamFrame } from './team-frame.tsx'
 
-/** `/team/swarms`: agents that are given tasks together. */
+/** Page `/team/swarms`. */
 export function SwarmsPage() {
   const query = useInfiniteQuery(swarmsQuery)
   const create = (

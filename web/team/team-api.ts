@@ -15,7 +15,6 @@ import { api, inPath, request } from '../api/request.ts'
 const SWARMS_KEY = ['swarms']
 const PAGE = 30
 
-/** The caller's swarms, newest first, page by page. */
 export const swarmsQuery = infiniteQueryOptions({
   queryKey: [...SWARMS_KEY, 'list'],
   queryFn: ({ signal, pageParam }) =>
@@ -39,14 +38,14 @@ export function changeSwarm(client: QueryClient, id: string, body: z.input<typeo
   return readAnew(client, request(Swarm, api.PATCH('/api/swarms/{id}', { ...inPath({ id }), body })))
 }
 
-/** What was read of it is forgotten, so that nobody asks for it again. */
+/** Removes its queries, so that it is not requested again. */
 export async function deleteSwarm(client: QueryClient, id: string): Promise<void> {
   await request(z.object({ success: z.literal(true) }), api.DELETE('/api/swarms/{id}', inPath({ id })))
   client.removeQueries({ queryKey: swarmQuery(id).queryKey })
   await client.invalidateQueries({ queryKey: swarmsQuery.queryKey })
 }
 
-/** A swarm's runs, newest first, page by page; asked for often while one goes on. */
+/** Polls while a run is in progress. */
 export function runsQuery(swarmId: string) {
   return infiniteQueryOptions({
     queryKey: [...SWARMS_KEY, swarmId, 'runs'],
@@ -61,7 +60,7 @@ export function runsQuery(swarmId: string) {
   })
 }
 
-/** One run with what its agents have said so far; it is final once it is not under way. */
+/** Final once it is not running. */
 export function runQuery(swarmId: string, runId: string) {
   return queryOptions({
     queryKey: [...SWARMS_KEY, swarmId, 'runs', runId],
@@ -82,20 +81,18 @@ export function startRun(client: QueryClient, swarmId: string, task: string) {
   )
 }
 
-/** Who waits is not asked any more, who answers is interrupted. */
+/** Cancels queued answers and interrupts running ones. */
 export async function cancelRun(client: QueryClient, swarmId: string, runId: string): Promise<void> {
   const run = await request(Run, api.POST('/api/swarms/{id}/runs/{runId}/cancel', inPath({ id: swarmId, runId })))
   client.setQueryData(runQuery(swarmId, runId).queryKey, run)
 }
 
-/** The caller's agents and who worked with whom, as a drawing has them. */
 export const graphQuery = queryOptions({
   queryKey: ['fleet-graph'],
   queryFn: ({ signal }) => request(FleetGraph, api.GET('/api/mission-control/fleet/graph', { signal })),
   refetchInterval: 10_000,
 })
 
-/** The mail of one's agents, or of one of them, newest first, page by page. */
 export function inboxQuery(agentId: string | undefined) {
   return infiniteQueryOptions({
     queryKey: ['inbox', agentId ?? ''],

@@ -10,7 +10,6 @@ const places = [
 
 type TeamFrameProps = { title: string; lead: ReactNode; actions?: ReactNode; children: ReactNode }
 
-/** The frame of a page about what agents do together: its title, one line about it, and the way to the others. */
 export function TeamFrame({ title, lead, actions, children }: TeamFrameProps) {
   return (
     <Page title={title} lead={lead} actions={actions}>

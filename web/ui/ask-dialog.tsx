@@ -6,28 +6,24 @@ import { Notice } from './notice.tsx'
 
 type AskDialogProps = {
   title: string
-  /** What will happen, in one or two sentences. */
   lead: ReactNode
-  /** The word on the button that does it. */
   verb: string
   look?: 'danger' | 'primary'
-  /** Fields that belong to the question. */
   children?: ReactNode
   isPending: boolean
   error: unknown
   onConfirm: () => void
   onClose: () => void
-  /** Where the focus goes afterwards, when what was focused before may be gone. */
+  /** Moves the focus when the previously focused element may be gone. */
   onCloseFocus?: (event: Event) => void
 }
 
-/** For `onCloseFocus`, when what was focused before has gone with its row: the title of the page gets the focus. */
+/** For `onCloseFocus`: focuses the page title when the previously focused row is gone. */
 export function focusHeading(event: Event): void {
   event.preventDefault()
   document.querySelector('h1')?.focus()
 }
 
-/** Asks before something that cannot be undone. */
 export function AskDialog({ title, lead, verb, look = 'danger', children, isPending, error, ...on }: AskDialogProps) {
   const id = useId()
   return (

@@ -7,14 +7,12 @@ const tones = {
   problem: 'bg-bad-soft text-bad',
 }
 
-/** One word about a thing, beside its name. */
 export function Badge({ tone = 'plain', children }: { tone?: keyof typeof tones; children: ReactNode }) {
   return (
     <span className={`rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}>{children}</span>
   )
 }
 
-/** How much waits for somebody, nothing where nothing does. */
 export function Waiting({ count, className }: { count: number; className: string }) {
   if (count === 0) return null
   return (

@@ -11,14 +11,13 @@ const looks: Record<ButtonLook, string> = {
   danger: 'bg-bad text-surface border-transparent hover:bg-bad-hover',
 }
 
-/** Classes of a button, for links that look like one. */
 export function buttonClass(look: ButtonLook): string {
   return `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md border px-3 text-sm font-medium whitespace-nowrap no-underline transition-colors select-none disabled:cursor-not-allowed disabled:opacity-55 ${looks[look]}`
 }
 
 type ButtonProps = ComponentProps<'button'> & { look?: ButtonLook; isPending?: boolean }
 
-/** A button that does nothing twice: while `isPending` it keeps its focus and ignores presses. */
+/** While `isPending`, it keeps its focus and ignores presses. */
 export function Button({ look = 'plain', isPending = false, className = '', children, onClick, ...rest }: ButtonProps) {
   return (
     <button
@@ -34,7 +33,6 @@ export function Button({ look = 'plain', isPending = false, className = '', chil
   )
 }
 
-/** A square button with only a picture; `label` is its name. */
 export function IconButton({
   label,
   className = '',
@@ -53,7 +51,6 @@ export function IconButton({
 
 type FormButtonsProps = { verb: string; isPending?: boolean; isDisabled?: boolean; onCancel: () => void }
 
-/** Below a form: what sends it, and the way back. */
 export function FormButtons({ verb, isPending = false, isDisabled = false, onCancel }: FormButtonsProps) {
   return (
     <div className="flex flex-wrap gap-2">

@@ -4,7 +4,6 @@ import { IconButton } from './button.tsx'
 
 type ChoiceProps = { label: string; value: string; onChoose: (value: string) => void; children: ReactNode }
 
-/** A choice among tools, whose label is only heard. */
 export function Choice({ label, value, onChoose, children }: ChoiceProps) {
   const id = useId()
   return (
@@ -25,15 +24,14 @@ export function Choice({ label, value, onChoose, children }: ChoiceProps) {
 }
 
 type SortChoiceProps<Sort extends string> = {
-  /** Each way to sort, with its words, in the order of the list. */
+  /** Labels of the sort fields in list order. */
   words: Readonly<Record<Sort, string>>
   sort: Sort
   order: 'asc' | 'desc'
-  /** Without an order the usual one of the sort holds. */
+  /** Without an order, the field's default applies. */
   onChoose: (chosen: { sort: Sort; order: 'asc' | 'desc' | undefined }) => void
 }
 
-/** By what a list is sorted, and a button that turns it around. */
 export function SortChoice<Sort extends string>({ words, sort, order, onChoose }: SortChoiceProps<Sort>) {
   const sorts = Object.keys(words).filter((each): each is Sort => Object.hasOwn(words, each))
   const Order = order === 'asc' ? ArrowUpNarrowWide : ArrowDownWideNarrow

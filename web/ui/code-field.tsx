@@ -2,7 +2,7 @@ import { TextField } from './field.tsx'
 
 type CodeFieldProps = { label: string; isSixDigits?: boolean; error: string | undefined }
 
-/** A code of the authenticator app; a recovery code too, unless `isSixDigits`. */
+/** Accepts recovery codes too, unless `isSixDigits`. */
 export function CodeField({ label, isSixDigits = false, error }: CodeFieldProps) {
   return (
     <TextField

@@ -6,7 +6,7 @@ type CopyState = 'idle' | 'copied' | 'failed'
 
 const labels: Record<CopyState, string> = { idle: 'Copy', copied: 'Copied', failed: 'Select and copy it' }
 
-/** Copies `text`; `what` names it for screen readers. Where the browser refuses (plain http), it says to do it by hand. */
+/** `what` names the text for screen readers. Asks for a manual copy where the browser refuses (plain HTTP). */
 export function CopyButton({ text, what, look = 'plain' }: { text: string; what: string; look?: ButtonLook }) {
   const [state, setState] = useState<CopyState>('idle')
   const copy = async () => setState((await copyText(text)) ? 'copied' : 'failed')
@@ -24,7 +24,7 @@ export function CopyButton({ text, what, look = 'plain' }: { text: string; what:
   )
 }
 
-/** Puts `text` on the clipboard. @returns false where the browser refuses. */
+/** @returns false where the browser refuses. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 
-/** Stands where a list would be that has nothing in it: says what will be there, and how it gets there. */
 export function Empty({ title, children }: { title?: string; children?: ReactNode }) {
   return (
     <div

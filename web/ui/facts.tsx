@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 
-/** Names and values in one column or two, however much space there is. */
 export function Facts({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-1 gap-3 sm:grid-cols-2">{children}</dl>
 }

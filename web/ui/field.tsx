@@ -5,7 +5,7 @@ const controlClass =
 
 type FieldProps = { label: string; hint?: ReactNode; error?: string | undefined }
 
-/** One labelled line of text; `error` is read out with it and turns its edge red. */
+/** `error` is read out with the field. */
 export function TextField({ label, hint, error, ...input }: FieldProps & ComponentProps<'input'>) {
   const id = useId()
   return (
@@ -15,7 +15,7 @@ export function TextField({ label, hint, error, ...input }: FieldProps & Compone
   )
 }
 
-/** A password that can be made readable. The switch does not say "password", so that the label stays the only one. */
+/** The toggle's label omits "password", so that the field's label stays unique. */
 export function PasswordField({ label, hint, error, ...input }: FieldProps & ComponentProps<'input'>) {
   const id = useId()
   const [isShown, setShown] = useState(false)
@@ -43,7 +43,7 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps & Com
   )
 }
 
-/** A choice from a list, as the browser's own control: it works everywhere and needs no injected styles. */
+/** Uses the native control, which needs no injected styles. */
 export function SelectField({ label, hint, error, children, ...select }: FieldProps & ComponentProps<'select'>) {
   const id = useId()
   return (
@@ -55,7 +55,7 @@ export function SelectField({ label, hint, error, children, ...select }: FieldPr
   )
 }
 
-/** A box to tick. Ticked ones of one `name` are read together with `FormData.getAll`. */
+/** Checked boxes of one `name` are read together with `FormData.getAll`. */
 export function CheckField({ label, hint, ...input }: Omit<FieldProps, 'error'> & ComponentProps<'input'>) {
   const id = useId()
   return (

@@ -2,16 +2,15 @@ import { type SyntheticEvent, useEffect, useRef, useState } from 'react'
 import type { ZodError, ZodType } from 'zod'
 import { messageFor } from '../api/request.ts'
 
-/** What is wrong with a form: sentences by field, or one about the whole; `cause` is what was thrown. */
+/** `fields` has a message per field, `form` one for the whole form; `cause` is the thrown error. */
 export type FormProblem = { fields: Record<string, string>; form: string | null; cause: unknown }
 
-/** What a form tells those around it when what was typed was not taken. */
+/** Event dispatched when a form is rejected. */
 export const FORM_REFUSED = 'form-refused'
 
 /**
- * Checks a form with `schema`, sends it, and says where each problem belongs.
- * `fieldOf` names the field a refusal by the server is about, or null for the whole form. `isDone` holds from a success
- * to the next try.
+ * Validates a form with `schema` and sends it. `fieldOf` names the field that a server error is about, or null for
+ * the whole form. `isDone` holds from a success until the next attempt.
  */
 export function useForm<T>(
   schema: ZodType<T>,
@@ -27,7 +26,7 @@ export function useForm<T>(
     const field = problem && formRef.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
     if (!field) return
     field.focus()
-    // The focus brings the field alone into view; at the lower edge its reason would stay below it.
+    // Focusing scrolls to the field only, so its message could stay below the viewport.
     const reasonId = field.getAttribute('aria-describedby')?.split(' ')[0]
     if (reasonId) document.getElementById(reasonId)?.scrollIntoView({ block: 'nearest' })
   }, [problem])
@@ -38,7 +37,7 @@ export function useForm<T>(
     const values = Object.fromEntries(new FormData(form))
     const parsed = schema.safeParse(values)
     if (!parsed.success) {
-      tellRefusal(form)
+      announceRejection(form)
       return setProblem({ fields: firstIssues(parsed.error, values), form: null, cause: parsed.error })
     }
     setPending(true)
@@ -47,7 +46,7 @@ export function useForm<T>(
       await send(parsed.data)
       setDone(true)
     } catch (cause) {
-      tellRefusal(form)
+      announceRejection(form)
       const field = fieldOf(cause)
       const message = messageFor(cause)
       setProblem({ fields: field ? { [field]: message } : {}, form: field ? null : message, cause })
@@ -63,11 +62,11 @@ export function useForm<T>(
   return { formRef, problem, isPending, isDone, onSubmit }
 }
 
-function tellRefusal(form: HTMLFormElement): void {
+function announceRejection(form: HTMLFormElement): void {
   form.dispatchEvent(new Event(FORM_REFUSED, { bubbles: true }))
 }
 
-/** The first complaint about each field; about an empty one, all that needs saying is that it is empty. */
+/** Returns the first problem of each field. */
 function firstIssues(error: ZodError, values: Record<string, unknown>): Record<string, string> {
   const issues: Record<string, string> = {}
   for (const { path, message } of error.issues) {

@@ -1,16 +1,16 @@
 import type { ReactNode } from 'react'
 
 type LimitBarProps = {
-  /** What is measured, for those who hear the page. */
+  /** Accessible name. */
   label: string
   used: number
   limit: number
-  /** Stands above the bar, on its left and right. */
+  /** Text above the bar at the left; `note` at the right. */
   children: ReactNode
   note?: ReactNode
 }
 
-/** How much of a limit is used, as a bar that warns from 80 per cent on. */
+/** Warns from 80% on. */
 export function LimitBar({ label, used, limit, children, note }: LimitBarProps) {
   const percent = limit > 0 ? Math.min(100, (used / limit) * 100) : 100
   const tone = percent >= 100 ? 'bg-bad' : percent >= 80 ? 'bg-warn' : 'bg-accent'

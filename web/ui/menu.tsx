@@ -5,13 +5,13 @@ import type { ReactElement, ReactNode } from 'react'
 type MenuProps = {
   trigger: ReactElement
   side?: 'top' | 'bottom'
-  /** Open from the beginning: its button was pressed before there was a menu. */
+  /** Opens immediately: its button was pressed before the menu existed. */
   isOpenAtFirst?: boolean
   onCloseFocus?: (event: Event) => void
   children: ReactNode
 }
 
-/** A menu behind a button. Not modal: a modal one would lock scrolling with a style element, which our policy refuses. */
+/** Not modal: a modal menu locks scrolling with a style element, which the content security policy blocks. */
 export function Menu({ trigger, side = 'bottom', isOpenAtFirst = false, onCloseFocus, children }: MenuProps) {
   return (
     <DropdownMenu.Root modal={false} defaultOpen={isOpenAtFirst}>
@@ -40,7 +40,6 @@ type MenuItemProps = {
   children: ReactNode
 }
 
-/** One line of a menu. */
 export function MenuItem({ Icon, tone = 'plain', isDisabled = false, onSelect, children }: MenuItemProps) {
   return (
     <DropdownMenu.Item
@@ -61,7 +60,6 @@ type MenuChoicesProps<Value extends string> = {
   onChoose: (value: Value) => void
 }
 
-/** One of a few things, side by side in a menu that stays open. */
 export function MenuChoices<Value extends string>({ label, value, choices, onChoose }: MenuChoicesProps<Value>) {
   return (
     <DropdownMenu.RadioGroup

@@ -1,4 +1,3 @@
-/** The clock has 24 hours everywhere. */
 const hourCycle = 'h23'
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' })
 const clock = new Intl.DateTimeFormat('en', { timeStyle: 'short', hourCycle })
@@ -15,7 +14,7 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
 
 type MomentProps = { at: string; as?: 'day' | 'minute' | 'clock' | 'distance' }
 
-/** A moment in local time, to the day, to the minute, on the clock or as a distance from now; pointing at it tells it in UTC. */
+/** Local time; the tooltip has UTC. */
 export function Moment({ at, as = 'day' }: MomentProps) {
   const date = new Date(at)
   return (
@@ -25,7 +24,6 @@ export function Moment({ at, as = 'day' }: MomentProps) {
   )
 }
 
-/** A moment to the minute, where a sentence or a name has no place for more. */
 export function formatMinute(at: string): string {
   return short.format(new Date(at))
 }
@@ -36,7 +34,7 @@ function format(date: Date, as: MomentProps['as']): string {
   return as === 'distance' ? distance(date) : day.format(date)
 }
 
-/** Within a month in words, beyond it as a date. */
+/** Relative within a month, beyond it a date. */
 function distance(date: Date): string {
   const ms = date.getTime() - Date.now()
   if (Math.abs(ms) > 30 * 86_400_000) return day.format(date)

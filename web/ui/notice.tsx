@@ -12,7 +12,7 @@ const tones = {
 
 type NoticeProps = { tone: keyof typeof tones; title?: string; role?: 'alert' | 'status'; children?: ReactNode }
 
-/** A coloured remark in the flow of a page. A `problem` interrupts a screen reader, the others do not. */
+/** A `problem` interrupts screen readers; the others do not. */
 export function Notice({ tone, title, role = tone === 'problem' ? 'alert' : 'status', children }: NoticeProps) {
   const { Icon, className } = tones[tone]
   return (
@@ -26,7 +26,6 @@ export function Notice({ tone, title, role = tone === 'problem' ? 'alert' : 'sta
   )
 }
 
-/** Says what could not be loaded and why, and offers to try again. */
 export function LoadProblem({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => unknown }) {
   return (
     <Notice tone="problem" title={`Could not load ${what}`}>
@@ -38,14 +37,14 @@ export function LoadProblem({ what, error, onRetry }: { what: string; error: unk
   )
 }
 
-/** A grey place holder; the region around it should carry `aria-busy`. */
+/** Put `aria-busy` on the region around it. */
 export function Skeleton({ className }: { className: string }) {
   return <div aria-hidden className={`animate-breathe rounded-md bg-sunken ${className}`} />
 }
 
 type LoadingShapesProps = { what: string; className: string; children: ReactNode }
 
-/** Skeletons in the place of `what` while it is loaded: a screen reader is told so. */
+/** Announces the loading to screen readers. */
 export function LoadingShapes({ what, className, children }: LoadingShapesProps) {
   return (
     <div aria-busy="true" className={className}>

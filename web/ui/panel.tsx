@@ -1,6 +1,5 @@
 import { type ReactNode, useId } from 'react'
 
-/** A titled box of the cost page. */
 export function Panel({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   const id = useId()
   return (
@@ -19,11 +18,11 @@ export function Panel({ title, actions, children }: { title: string; actions?: R
 type Kind = 'text' | 'number'
 type TableFrameProps = { label: string; columns: Readonly<Record<string, Kind>>; children: ReactNode }
 
-/** A table of these columns that scrolls sideways by itself where it is too wide; its children are the rows. */
+/** Scrolls sideways when it is too wide. */
 export function TableFrame({ label, columns, children }: TableFrameProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-    // biome-ignore lint/a11y/useSemanticElements: a section per table would only add noise
+    // biome-ignore lint/a11y/useSemanticElements: a section per table would be noise
     <div role="group" aria-label={label} tabIndex={0} className="max-h-96 overflow-auto -outline-offset-2">
       <table className="w-full border-collapse text-sm">
         <TableHead columns={columns} />
@@ -47,12 +46,10 @@ function TableHead({ columns }: Pick<TableFrameProps, 'columns'>) {
   )
 }
 
-/** Numbers stand right. */
 function headClass(kind: Kind): string {
   return `sticky top-0 border-b border-line bg-surface px-4 py-2 font-medium whitespace-nowrap text-muted ${alignClass(kind)}`
 }
 
-/** Classes of a cell; numbers stand right and in equal widths. */
 export function cellClass(kind: Kind): string {
   return `border-b border-line px-4 py-2.5 [tr:last-child>&]:border-b-0 ${alignClass(kind)}`
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 
 const AFTER_MS = 2_000
 
-/** Says that work goes on, once `isPending` has held long enough to make somebody wonder. */
+/** Shown once `isPending` has lasted a while. */
 export function Patience({ isPending, children }: { isPending: boolean; children: string }) {
   const [isLong, setLong] = useState(false)
   useEffect(() => {

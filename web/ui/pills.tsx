@@ -1,15 +1,14 @@
 type PillsProps<Value extends string> = {
   label: string
   value: Value | undefined
-  /** `count` is how many there are of this kind, when somebody knows. */
+  /** `count` is shown when known. */
   choices: readonly { value: Value | undefined; label: string; count?: number }[]
   onChoose: (value: Value | undefined) => void
 }
 
-/** One of a few kinds that a list is narrowed to, each with how many there are; all of them are seen at once. */
 export function Pills<Value extends string>({ label, value, choices, onChoose }: PillsProps<Value>) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: buttons are no fields, and a fieldset is for those
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for form fields
     <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
       {choices.map((choice) => (
         <button

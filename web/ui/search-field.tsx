@@ -1,7 +1,6 @@
 import { Search } from 'lucide-react'
 import { type ChangeEvent, useEffect, useId, useRef } from 'react'
 
-/** After the last letter for so long, it is looked for. */
 const REST_MS = 250
 
 type SearchFieldProps = {
@@ -10,12 +9,12 @@ type SearchFieldProps = {
   value: string
   maxLength: number
   onSearch: (words: string) => void
-  /** A key that leads here from anywhere on the page. */
+  /** Focuses the field from anywhere on the page. */
   shortcut?: string
   className?: string
 }
 
-/** A search that begins while one writes. */
+/** Searches while the user types. */
 export function SearchField({
   label,
   placeholder,

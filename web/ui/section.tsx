@@ -2,7 +2,6 @@ import type { ReactNode } from 'react'
 
 type SectionProps = {
   title: string
-  /** One word beside the title. */
   badge?: ReactNode
   lead?: ReactNode
   actions?: ReactNode
@@ -10,10 +9,7 @@ type SectionProps = {
   children: ReactNode
 }
 
-/**
- * A titled box of a settings page, for forms and lists; what it is about stands beside them where there is space.
- * Its heading names it: a landmark for each would only be noise.
- */
+/** Its heading names it; a landmark for each section would be noise. */
 export function Section({ title, badge, lead, actions, tone = 'plain', children }: SectionProps) {
   return (
     <section

@@ -4,11 +4,11 @@ import { Button } from './button.tsx'
 const SLOW_MS = 5_000
 const VERY_SLOW_MS = 15_000
 
-/** A place holder that says after 5 s that the server is slow to answer, and after 15 s offers to ask again. */
+/** Adds a notice after 5 s and a retry button after 15 s. */
 export function SlowAnswer({ onRetry, children }: { onRetry: () => unknown; children: ReactNode }) {
   const [slowness, setSlowness] = useState<0 | 1 | 2>(0)
   const [asked, setAsked] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with every asking the waiting begins anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each retry restarts the timers
   useEffect(() => {
     const timers = [setTimeout(() => setSlowness(1), SLOW_MS), setTimeout(() => setSlowness(2), VERY_SLOW_MS)]
     return () => timers.forEach(clearTimeout)

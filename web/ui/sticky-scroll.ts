@@ -3,15 +3,15 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react
 const nearPx = 64
 
 /**
- * Keeps a scrolling box at its end while the reader is there, and leaves it alone when they have scrolled up.
- * What is put in above (`firstKey` changes) does not move what is being read.
+ * Keeps a scrolling box at its end unless the reader has scrolled up. Content inserted above (a new `firstKey`) does
+ * not move what is being read.
  */
 export function useStickyScroll(content: unknown, firstKey: string | undefined) {
   const boxRef = useRef<HTMLDivElement>(null)
   const known = useRef({ isPinned: true, firstKey, height: 0, clientHeight: 0 })
   const [isAway, setAway] = useState(false)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever what the box shows has changed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever the content changes
   useLayoutEffect(() => {
     const box = boxRef.current
     if (!box) return
@@ -21,7 +21,7 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
     known.current = { isPinned, firstKey, height: box.scrollHeight, clientHeight: box.clientHeight }
   }, [content, firstKey])
 
-  // What is drawn later, such as code in its colours, changes the height without any new content.
+  // Late rendering, such as highlighted code, changes the height without new content.
   useEffect(() => {
     const box = boxRef.current
     const inner = box?.firstElementChild
@@ -42,7 +42,7 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
     if (!box) return
     const { height, clientHeight } = known.current
     const isPinned = isAtEnd(box)
-    // Another size moves the end away from the reader, not the reader from the end.
+    // Resizing the box must not count as scrolling.
     if (!isPinned && (box.scrollHeight !== height || box.clientHeight !== clientHeight)) return
     known.current.isPinned = isPinned
     setAway(!isPinned)
@@ -54,7 +54,7 @@ export function useStickyScroll(content: unknown, firstKey: string | undefined) 
     boxRef.current?.scrollTo({ top: boxRef.current.scrollHeight })
   }, [])
 
-  /** From now on the reader is elsewhere, such as at a message that was looked for. */
+  /** The reader moves elsewhere, such as to a found message. */
   const leaveEnd = useCallback(() => {
     known.current.isPinned = false
   }, [])

@@ -1,12 +1,11 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 
-/** Pages that belong together, as a row of links; the one that is open stands out. */
 export function Tabs({
   label,
   places,
 }: {
   label: string
-  /** One with `hasInner` stands out for the pages below it too. */
+  /** With `hasInner`, stays active on the pages below it. */
   places: readonly { to: NonNullable<LinkProps['to']>; label: string; hasInner?: boolean }[]
 }) {
   return (

@@ -3,11 +3,10 @@ import { type ComponentProps, useId } from 'react'
 type TextAreaProps = ComponentProps<'textarea'> & {
   label: string
   error?: string | undefined
-  /** Prose is written in letters of the page, code in those of one width. */
+  /** Prose uses the page's font, code a monospaced one. */
   look?: 'code' | 'prose'
 }
 
-/** Several labelled lines of text. */
 export function TextArea({ label, error, look = 'code', ...area }: TextAreaProps) {
   const id = useId()
   return (

@@ -18,7 +18,6 @@ const states: Readonly<Record<Payment['status'], readonly ['good' | 'plain' | 'w
   denied: ['plain', 'Denied'],
 }
 
-/** The latest payments, those that wait for the owner first. */
 export function PaymentTable() {
   const { data: payments, error, refetch } = useQuery(paymentsQuery)
   if (error && !payments) return <LoadProblem what="payments" error={error} onRetry={refetch} />
@@ -100,7 +99,7 @@ function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { pa
   )
 }
 
-/** Where the gateway cannot tell, its owner may know. */
+/** Lets the owner resolve a payment whose outcome the gateway does not know. */
 function Outcome({ payment: { id, amount, currency } }: { payment: Payment }) {
   const client = useQueryClient()
   const outcome = useMutation({ mutationFn: (status: 'succeeded' | 'failed') => resolve(client, id, status) })

@@ -35,7 +35,6 @@ const PolicyFields = z.object({
 
 type OfWallet = { wallet: Wallet; name: string }
 
-/** One wallet: its address, what it holds, what it may pay, and the switch that stops it. */
 export function WalletSection({ wallet, name }: OfWallet) {
   return (
     <Section

@@ -9,14 +9,13 @@ import {
 } from '../../src/features/payments/wallets/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
-/** The caller's own wallet, and those of their agents. */
 export const walletsQuery = queryOptions({
   queryKey: ['wallets'],
   queryFn: async ({ signal }) => (await request(WalletList, api.GET('/api/wallet/list', { signal }))).wallets,
   refetchInterval: 15_000,
 })
 
-/** What a wallet holds, as the chains say; one of an agent that is gone cannot be asked for. */
+/** Read from the chains. The wallet of a deleted agent has no balance. */
 export function holdingsQuery({ agentId, id }: Pick<Wallet, 'agentId' | 'id'>) {
   return queryOptions({
     queryKey: ['wallets', id, 'holdings'],
@@ -26,7 +25,6 @@ export function holdingsQuery({ agentId, id }: Pick<Wallet, 'agentId' | 'id'>) {
   })
 }
 
-/** The latest payments of all wallets. */
 export const paymentsQuery = queryOptions({
   queryKey: ['payments'],
   queryFn: async ({ signal }) =>
@@ -44,7 +42,7 @@ export async function createWallet(client: QueryClient, agentId: string | null):
   await client.invalidateQueries({ queryKey: ['wallets'] })
 }
 
-/** Dollars as text; empty ones take a limit away. */
+/** Amounts in dollars as text; empty removes a limit. */
 export type PolicyForm = {
   perPayment?: string | null
   perDay?: string | null
@@ -68,7 +66,7 @@ export async function decide(client: QueryClient, id: string, verb: 'approve' | 
   ])
 }
 
-/** How a payment ended of which the other gateway cannot tell. */
+/** Resolves a payment whose outcome the gateway does not know. */
 export async function resolve(client: QueryClient, id: string, status: 'succeeded' | 'failed'): Promise<void> {
   await request(OnePayment, api.POST('/api/wallet/payments/{id}/resolve', { ...inPath({ id }), body: { status } }))
   await client.invalidateQueries({ queryKey: paymentsQuery.queryKey })

@@ -10,7 +10,7 @@ import { PaymentTable } from './payment-table.tsx'
 import { WalletSection } from './wallet-section.tsx'
 import { createWallet, walletsQuery } from './wallets-api.ts'
 
-/** `/settings/wallets`: what the owner's wallets hold, may pay, and have paid. */
+/** Page `/settings/wallets`. */
 export function WalletsPage() {
   return (
     <SettingsFrame title="Wallets" lead="Wallets for you and your agents, with spending limits.">

@@ -19,14 +19,13 @@ const PlanWish = z.object({
     .pipe(AccountChange.shape.credits.unwrap()),
 })
 
-/** Changes what an account may use; stands below its row. */
 export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => void }) {
   const client = useQueryClient()
   const isLoaded = useQuery(plansQuery).isSuccess
   const { formRef, problem, isPending, onSubmit } = useForm(
     PlanWish,
     async ({ plan, credits }) => {
-      // A plan that is sent counts as paid for, so one that stays is left out.
+      // Sending a plan marks it as paid, so an unchanged plan is omitted.
       await changeUser(client, user.id, { credits, ...(plan !== user.plan && { plan }) })
       onClose()
     },
@@ -39,7 +38,7 @@ export function PlanForm({ user, onClose }: { user: AdminUser; onClose: () => vo
         <SelectField
           label="Plan"
           name="plan"
-          // The options may load after the form is open.
+          // Remounts when the options load after the form opened.
           key={String(isLoaded)}
           defaultValue={user.plan}
           autoFocus

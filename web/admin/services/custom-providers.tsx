@@ -20,7 +20,6 @@ const ProviderForm = CustomProviderRequest.extend({
   apiKey: z.preprocess((key) => (key === '' ? undefined : key), CustomProviderRequest.shape.apiKey),
 })
 
-/** Providers in OpenAI's form at addresses of their own, Ollama included. */
 export function CustomProviders({ providers, ollama }: Pick<Services, 'providers' | 'ollama'>) {
   const [isAdding, setAdding] = useState(false)
   return (
@@ -177,7 +176,7 @@ function CustomProviderForm({ provider, onClose }: { provider?: Provider; onClos
   )
 }
 
-/** Tries what stands in the form, without saving it. */
+/** Tests the values in the form without saving them. */
 function TestButton({ formRef }: { formRef: ReturnType<typeof useRef<HTMLFormElement | null>> }) {
   const test = useMutation({
     mutationFn: async () => {

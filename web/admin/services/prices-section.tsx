@@ -23,7 +23,6 @@ const PriceForm = z.object({
   cachedInputUsdPerMillion: z.preprocess(toNumber, PriceRequest.shape.cachedInputUsdPerMillion),
 })
 
-/** Prices that administrators set, and the models whose price is unknown. */
 export function PricesSection() {
   const query = useQuery(pricesQuery)
   return (

@@ -8,7 +8,6 @@ import { PasswordField, TextField } from '../../ui/field.tsx'
 import { type FormProblem, useForm } from '../../ui/form.ts'
 import { setMail, setProvider } from './services-api.ts'
 
-/** Asks for the key of a provider, which is tried before it is kept. */
 export function ProviderKeyForm({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
   const client = useQueryClient()
   const form = useForm(
@@ -32,7 +31,6 @@ export function ProviderKeyForm({ id, name, onClose }: { id: string; name: strin
   )
 }
 
-/** Asks for a mail server, which is tried before it is kept. */
 export function MailForm({ from, onClose }: { from: string | null; onClose: () => void }) {
   const client = useQueryClient()
   const form = useForm(

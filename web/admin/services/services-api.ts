@@ -8,21 +8,18 @@ import {
 import { DeletedPrice, ModelPrice, ModelPriceList, type PriceRequest } from '../../../src/features/ai/prices/schemas.ts'
 import { api, inPath, request, within } from '../../api/request.ts'
 
-/** A service is tried before its credentials are kept. */
+/** Credentials are tested before they are saved, which can take long. */
 const fetch = within(60_000)
 
-/** Which services the house has credentials for, and who gave them. */
 export const servicesQuery = queryOptions({
   queryKey: ['admin', 'services'],
   queryFn: ({ signal }) => request(Services, api.GET('/api/admin/services', { signal })),
 })
 
-/** Saves a provider after it was tried. */
 export function setProvider(client: QueryClient, id: string, body: ProviderRequest): Promise<void> {
   return change(client, api.PUT('/api/admin/services/providers/{id}', { ...inPath({ id }), body, fetch }))
 }
 
-/** Tries a provider without saving it. */
 export function testProvider(id: string, body: ProviderRequest): Promise<ProviderTest> {
   return request(ProviderTest, api.POST('/api/admin/services/providers/{id}/test', { ...inPath({ id }), body, fetch }))
 }
@@ -39,14 +36,13 @@ export function forgetMail(client: QueryClient): Promise<void> {
   return change(client, api.DELETE('/api/admin/services/mail', { fetch }))
 }
 
-/** Models that can be asked for are other ones afterwards, so everything is read anew. */
+/** Reloads everything, because the list of available models changes. */
 async function change(client: QueryClient, answer: Parameters<typeof request>[1]): Promise<void> {
   const services = await request(Services, answer)
   client.setQueryData(servicesQuery.queryKey, services)
   await client.invalidateQueries()
 }
 
-/** The prices that administrators set, and the models whose price is unknown. */
 export const pricesQuery = queryOptions({
   queryKey: ['admin', 'prices'],
   queryFn: ({ signal }) => request(ModelPriceList, api.GET('/api/admin/prices', { signal })),

@@ -27,7 +27,7 @@ function isBuiltIn({ id }: Provider): boolean {
   return Object.hasOwn(NAMES, id)
 }
 
-/** `/admin/services`: providers of models, their prices, and mail, without a restart. */
+/** Page `/admin/services`. */
 export function ServicesPage() {
   const query = useQuery(servicesQuery)
   return (

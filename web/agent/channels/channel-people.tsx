@@ -10,7 +10,6 @@ import { decidePairing, removePerson } from './channels-api.ts'
 
 type ChannelPeopleProps = { agentId: string; channel: AgentChannel; title: string }
 
-/** The pairing requests of a channel, and the people who may write to the agent there. */
 export function ChannelPeople({ agentId, channel: { name, people, pairings }, title }: ChannelPeopleProps) {
   return (
     <>

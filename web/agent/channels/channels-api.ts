@@ -4,7 +4,7 @@ import { ConversationList, ConversationMessages } from '../../../src/features/co
 import { agentQuery } from '../../agents/agents-api.ts'
 import { api, inPath, request } from '../../api/request.ts'
 
-/** The messengers of an agent; looked at often, for somebody may wait. */
+/** Polls often, because a sender may be waiting for pairing. */
 export function channelsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'channels'],
@@ -14,7 +14,6 @@ export function channelsQuery(agentId: string) {
   })
 }
 
-/** What is said with an agent by messengers. */
 export function conversationsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'conversations'],
@@ -26,7 +25,6 @@ export function conversationsQuery(agentId: string) {
   })
 }
 
-/** One of them, as it is when it is looked at. */
 export function conversationQuery(agentId: string, session: string) {
   const params = { path: { id: agentId, session } }
   return queryOptions({
@@ -62,7 +60,7 @@ async function change(client: QueryClient, agentId: string, send: () => Promise<
   try {
     await send()
   } finally {
-    // Also when somebody else was faster: then the list says how.
+    // On failure too: another session may have decided first.
     await client.invalidateQueries({ queryKey: channelsQuery(agentId).queryKey })
   }
 }

@@ -11,7 +11,7 @@ import { fieldOfConfig, useChangeConfig } from '../use-config.ts'
 
 type ChannelsSectionProps = { agent: WebAgent; config: ShownConfig }
 
-/** The allowed senders; an empty field removes the setting. */
+/** An empty field removes the setting. */
 const PeopleForm = z.object({
   telegramUserId: z
     .string()
@@ -24,7 +24,6 @@ const PeopleForm = z.object({
     .pipe(ConfigRequest.shape.ownerIds),
 })
 
-/** WhatsApp, the webhook for messages of other agents, and the people every channel allows. */
 export function ChannelsSection({ agent, config }: ChannelsSectionProps) {
   const { secrets, webhookUrl } = config
   return (

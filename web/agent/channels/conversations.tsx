@@ -10,7 +10,6 @@ import { conversationQuery, conversationsQuery } from './channels-api.ts'
 
 type ConversationsProps = { agentId: string; channel: string; people: readonly ChannelPerson[] }
 
-/** What is said with the agent by one messenger, to be read. Nothing while nobody has said anything. */
 export function Conversations({ agentId, channel, people }: ConversationsProps) {
   return (
     <Loaded query={useQuery(conversationsQuery(agentId))} what="conversations" placeholder={null}>
@@ -37,7 +36,7 @@ export function Conversations({ agentId, channel, people }: ConversationsProps) 
   )
 }
 
-/** A chat with one person has the id of that person; others have what their messenger calls them by. */
+/** Private chats use the person's ID; other chats use the messenger's own name. */
 function nameOf({ session, channel }: ChannelConversation, people: readonly ChannelPerson[]): string {
   const chat = session.slice(channel.length + 1)
   const [id] = chat.split(':')
@@ -77,7 +76,7 @@ function Messages({ agentId, session, name }: { agentId: string; session: string
       {(messages) => (
         <ol aria-label={`Conversation with ${name}`} className="grid max-h-96 grid-cols-1 gap-3 overflow-y-auto">
           {messages.map(({ role, content, at }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: messages have no ids, and only come at the end.
+            // biome-ignore lint/suspicious/noArrayIndexKey: messages have no ids and are only appended
             <li key={index} className="text-sm">
               <p className="text-muted">
                 {authors[role]}, <Moment at={at} as="minute" />

@@ -20,7 +20,6 @@ function mailChannelQuery(agentId: string) {
   })
 }
 
-/** Turns answers by mail on and off, and shows the address and the people who may write. */
 export function MailChannelSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(mailChannelQuery(agent.id))
   const people = useQuery(channelsQuery(agent.id)).data?.channels.find(({ name }) => name === 'mail')

@@ -56,7 +56,6 @@ const MESSENGERS: readonly Messenger[] = [
 
 type MessengerSectionsProps = { agent: WebAgent; config: ShownConfig }
 
-/** One section per messenger: its token, the bot it belongs to, the next step, pairing requests and allowed people. */
 export function MessengerSections({ agent, config }: MessengerSectionsProps) {
   const { data, error, refetch } = useQuery(channelsQuery(agent.id))
   return (
@@ -98,7 +97,6 @@ function toState({ connected, lastError }: AgentChannel): string {
   return lastError ? 'Not connected' : 'Connecting'
 }
 
-/** What a saved token still waits for. */
 function toWaiting(agent: WebAgent, list: ChannelList | undefined): ReactNode {
   if (list?.untold === 'openclaw') {
     return <Notice tone="note">OpenClaw runs this bot. Manage pairing in OpenClaw’s own interface.</Notice>

@@ -17,12 +17,10 @@ const NAMES: Readonly<Record<PlatformName, string>> = {
   imessage: 'iMessage',
 }
 
-/** The name of the platform on which a conversation is held. */
 export function platformName(platform: PlatformName): string {
   return NAMES[platform]
 }
 
-/** Marks a conversation that is held on another platform than the dashboard. */
 export function PlatformBadge({ platform }: { platform: PlatformName }) {
   if (platform === 'web') return null
   return <Badge>{NAMES[platform]}</Badge>

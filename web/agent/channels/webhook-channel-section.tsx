@@ -31,7 +31,6 @@ function webhookChannelQuery(agentId: string) {
   })
 }
 
-/** How a program of the owner's speaks to the agent, and what became of what it said. */
 export function WebhookChannelSection({ agent }: { agent: WebAgent }) {
   const query = useQuery(webhookChannelQuery(agent.id))
   return (

@@ -3,7 +3,7 @@ import { closeInline, splitBlocks } from './blocks.ts'
 
 const texts = (text: string) => splitBlocks(text).map((block) => (block.kind === 'text' ? block.text.trimEnd() : block))
 
-test('Markdown is cut at blank lines, and lists stay whole', () => {
+test('splitBlocks splits at blank lines and keeps lists whole', () => {
   expect(texts('# One\n\nTwo\nlines\n\n- a\n\n  more of a\n\n- b\n\nEnd')).toEqual([
     '# One',
     'Two\nlines',
@@ -12,12 +12,12 @@ test('Markdown is cut at blank lines, and lists stay whole', () => {
   ])
 })
 
-test('a list stays whole while the marker of its next item comes', () => {
+test('splitBlocks keeps a list whole while its next marker is incomplete', () => {
   expect(texts('1. a\n\n2')).toEqual(['1. a\n\n2'])
   expect(texts('- a\n\n-')).toEqual(['- a\n\n-'])
 })
 
-test('code is a block of its own, open until its fence ends, whatever stands in it', () => {
+test('splitBlocks keeps a code block open until its fence ends', () => {
   expect(texts('See:\n```ts\na\n\n# no heading\n```\nDone')).toEqual([
     'See:',
     { kind: 'code', code: 'a\n\n# no heading', language: 'ts', isOpen: false },
@@ -28,7 +28,7 @@ test('code is a block of its own, open until its fence ends, whatever stands in 
   ])
 })
 
-test('addresses that stand at the end of a text reach the blocks that use them', () => {
+test('splitBlocks appends link definitions to the blocks that may use them', () => {
   expect(texts('See [the page][1].\n\nNothing.\n\n[1]: https://example.com')).toEqual([
     'See [the page][1].\n\n\n[1]: https://example.com',
     'Nothing.',
@@ -36,7 +36,7 @@ test('addresses that stand at the end of a text reach the blocks that use them',
   ])
 })
 
-test('a block that is complete stays the same while the text grows', () => {
+test('splitBlocks keeps complete blocks unchanged while the text grows', () => {
   const text =
     '# Title\n\nA *first* paragraph.\n\n- one\n- two\n\n```js\nlet a\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\nEnd.'
   const whole = splitBlocks(text)
@@ -51,7 +51,7 @@ test('a block that is complete stays the same while the text grows', () => {
   }
 })
 
-test('what is bold, code or a link keeps its look while its end has not come', () => {
+test('closeInline closes unfinished bold, code and links', () => {
   expect(closeInline('This is **bol')).toBe('This is **bol**')
   expect(closeInline('This is **')).toBe('This is ')
   expect(closeInline('This is **bold*')).toBe('This is **bold**')

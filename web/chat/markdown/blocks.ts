@@ -1,14 +1,14 @@
-/** A piece of Markdown that stands for itself: a fenced code block, or what lies between two blank lines. */
+/** A fenced code block, or the text between two blank lines. */
 export type Block = { kind: 'text'; text: string } | { kind: 'code'; code: string; language: string; isOpen: boolean }
 
 const FENCE = /^(?:`{3,}|~{3,})/
-/** The first characters of a list item, the last of which may not have come yet. */
+/** The start of a list item, possibly incomplete. */
 const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)]?)(?:\s|$)/
 const DEFINITION = /^\[[^\]]+\]:\s*\S/
 
 /**
- * Cuts Markdown where parsing can begin anew, so that a growing text is parsed again in its last block only. What a block
- * needs of the others are the addresses of its links: where it may use them, they stand at its end.
+ * Splits Markdown into blocks that parse independently, so that a growing text reparses only its last block. Link
+ * reference definitions are appended to each block that may use them.
  */
 export function splitBlocks(text: string): Block[] {
   const cut = cutLines(text.split('\n'))
@@ -59,12 +59,12 @@ function isClosing(line: string, fence: string): boolean {
   return end.length >= fence.length && end === (fence[0] ?? '').repeat(end.length)
 }
 
-/** What is indented belongs to what stands before, and a list goes on over blank lines. */
+/** Indented lines continue a block, and lists continue across blank lines. */
 function goesOn(before: readonly string[], line: string): boolean {
   return /^\s/.test(line) || (LIST_ITEM.test(line) && LIST_ITEM.test(before[0] ?? ''))
 }
 
-/** Ends what is bold, code or a link at the end of a text that is still growing, so that it does not change its look. */
+/** Closes unfinished bold, code and links of a growing text, so that its look does not flicker. */
 export function closeInline(text: string): string {
   const withoutLink = withoutOpenLink(text)
   const line = withoutLink.slice(withoutLink.lastIndexOf('\n\n') + 1)
@@ -73,7 +73,7 @@ export function closeInline(text: string): string {
   return withoutLink.endsWith('**') ? withoutLink.slice(0, -2) : `${withoutLink.trimEnd().replace(/\*$/, '')}**`
 }
 
-/** Replaces a link or an image at the end whose address is still growing by its label. */
+/** Replaces an unfinished link or image at the end by its label. */
 function withoutOpenLink(text: string): string {
   const closed = Math.max(text.lastIndexOf(')'), text.lastIndexOf('\n'))
   const end = text.indexOf('](', closed + 1)

@@ -1,12 +1,11 @@
 import { memo, type ReactNode, startTransition, useEffect, useMemo, useState } from 'react'
 import { CopyButton } from '../../ui/copy-button.tsx'
 
-/** Colouring more than this would hold the page up. */
+/** Highlighting longer code would block the page. */
 const MAX_COLOURED = 50_000
 
 type CodeBlockProps = { code: string; language: string; isOpen: boolean }
 
-/** Code with its language, a way to copy it, and, once it is whole, its colours. */
 export const CodeBlock = memo(function CodeBlock({ code, language, isOpen }: CodeBlockProps) {
   const coloured = useColours(code, isOpen ? '' : language)
   return (
@@ -16,7 +15,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language, isOpen }: Cod
         <CopyButton text={code} what="code" look="ghost" />
       </figcaption>
       <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="overflow-x-auto px-3 py-2.5 font-mono text-[0.8125rem] leading-relaxed -outline-offset-2"
       >
@@ -28,10 +27,9 @@ export const CodeBlock = memo(function CodeBlock({ code, language, isOpen }: Cod
 
 type ColourCode = (code: string, language: string) => ReactNode
 
-/** Once it is there, code is coloured as it is drawn. */
 let colourCode: ColourCode | null = null
 
-/** The colours come with a chunk of their own; until then, and for languages it does not know, the code stands as it is. */
+/** Highlighting is loaded lazily; unknown languages stay plain. */
 function useColours(code: string, language: string): ReactNode {
   const [isLoaded, setLoaded] = useState(colourCode !== null)
   const isWanted = language !== '' && code.length <= MAX_COLOURED

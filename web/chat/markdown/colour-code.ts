@@ -52,7 +52,7 @@ const lowlight = createLowlight({
   yaml,
 })
 
-/** Code in the colours of its language, by classes alone; null for a language that is not known. */
+/** Returns null for an unknown language. */
 export function colourCode(code: string, language: string): ReactNode {
   const name = language.toLowerCase()
   if (!lowlight.registered(name)) return null

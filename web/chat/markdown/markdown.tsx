@@ -11,8 +11,8 @@ const LINKED = /^(?:https?:|mailto:)/i
 type MarkdownProps = { text: string; isGrowing?: boolean }
 
 /**
- * What an agent says, as the Markdown that it is. HTML in it is shown as text, pictures of elsewhere are links: nothing is
- * loaded and nothing of it runs. While it grows only its last block is parsed again.
+ * Renders an agent's Markdown. HTML is shown as text and remote images become links, so nothing is loaded or
+ * executed.
  */
 export function Markdown({ text, isGrowing = false }: MarkdownProps) {
   const blocks = splitBlocks(text)
@@ -20,7 +20,7 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps) {
     <div className="reply">
       {blocks.map((block, index) => {
         const isLast = isGrowing && index === blocks.length - 1
-        // biome-ignore lint/suspicious/noArrayIndexKey: a growing text only ever gets more blocks
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only appended
         if (block.kind === 'code') return <CodeBlock key={index} {...block} />
         // biome-ignore lint/suspicious/noArrayIndexKey: as above
         return <TextBlock key={index} text={isLast ? closeInline(block.text) : block.text} />
@@ -31,7 +31,7 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps) {
 
 const TextBlock = memo(({ text }: { text: string }) => parse(text))
 
-/** So many blocks are remembered: what was parsed while an answer grew is not parsed again when it has become a message. */
+/** Keeps parsed blocks, so that a finished reply is not parsed again. */
 const MAX_PARSED = 1000
 const parsed = new Map<string, ReactElement>()
 
@@ -45,7 +45,7 @@ function parse(text: string): ReactElement {
   return made
 }
 
-/** Only the web and mail are linked to; whatever else an address may set off is shown as its words. */
+/** Allows web and mail links only. */
 function toSafeUrl(url: string): string {
   return LINKED.test(url) ? url : ''
 }
@@ -59,7 +59,7 @@ const components: Components = {
     ) : (
       <span>{children}</span>
     ),
-  // The policy of the dashboard loads nothing from elsewhere.
+  // The content security policy blocks remote images.
   img: ({ src, alt }) =>
     typeof src === 'string' && src ? (
       <a href={src} target="_blank" rel="noopener noreferrer">
@@ -72,13 +72,13 @@ const components: Components = {
   pre: ({ children }) => children,
   code: ({ className, children }) => {
     const code = String(children ?? '')
-    // Code that stands by itself ends with a line break, code in a line has none.
+    // Only a code block ends with a line break.
     if (!code.endsWith('\n')) return <code>{children}</code>
     return <CodeBlock code={code.slice(0, -1)} language={className?.replace('language-', '') ?? ''} isOpen={false} />
   },
   table: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by keyboard
-    // biome-ignore lint/a11y/useSemanticElements: no field set, and no landmark: an answer may have many
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    // biome-ignore lint/a11y/useSemanticElements: not a fieldset, and a landmark per table would be noise
     <div role="group" aria-label="Table" tabIndex={0} className="overflow-x-auto">
       <table>{children}</table>
     </div>
