@@ -74,7 +74,7 @@ test.skipIf(!hasBrowser())(
     await page.getByText('Run a server from a command').click()
     await page.getByLabel('Server name').fill('notes')
     await page.getByLabel('Program').fill('bun')
-    await page.getByLabel('Environment, NAME=value a line').fill('no equals sign')
+    await page.getByLabel('Environment variables, one NAME=value per line').fill('no equals sign')
     await page.getByRole('button', { name: 'Add command' }).click()
     await page.getByText('Enter one NAME=value per line').waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width)

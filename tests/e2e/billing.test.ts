@@ -37,7 +37,7 @@ test.skipIf(!hasBrowser())(
     for (const path of ['/', '/agents', '/agents/new']) {
       await page.goto(`${web}${path}`)
       await seePlans.first().waitFor()
-      await page.getByText('Agents run on a plan').first().waitFor()
+      await page.getByText('Agents require a plan').first().waitFor()
       expect(await page.getByRole('link', { name: /^Create (your first )?agent/ }).count()).toBe(0)
     }
     expect(await page.getByRole('button', { name: 'Create agent' }).isDisabled()).toBe(true)
@@ -45,7 +45,7 @@ test.skipIf(!hasBrowser())(
     await page.waitForURL(/billing$/)
     for (const path of ['/billing', '/pricing?error=stripe_not_configured', '/checkout/success?session_id=cs_1']) {
       await page.goto(`${web}${path}`)
-      await page.getByText(/they set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET/).waitFor()
+      await page.getByText(/Card payments require STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET/).waitFor()
       await page.getByText('No payments yet').waitFor()
       await page.getByText('No transactions yet').waitFor()
       expect(await page.getByRole('button', { name: /^Choose|for \$|Manage billing/ }).count()).toBe(0)

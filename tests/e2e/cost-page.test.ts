@@ -49,7 +49,7 @@ async function chooseAgent(page: Page, agentId: string): Promise<void> {
   expect(await colours.getByRole('listitem').allTextContents()).toEqual(['openai/gpt-4o-mini'])
   await page.reload()
   await until('the same after a reload', async () => (await requestCount(page)) === 2)
-  await page.getByRole('button', { name: /^Lovelace.*look at all again$/ }).click()
+  await page.getByRole('button', { name: /^Lovelace.*show all$/ }).click()
   await until('all requests', async () => (await requestCount(page)) === 3)
 }
 
@@ -57,7 +57,7 @@ async function chooseAgent(page: Page, agentId: string): Promise<void> {
 async function seeCap(page: Page, ada: Person, agentId: string): Promise<void> {
   const capped = json('PUT', { costUsdPerDay: 0.25 }, ada.cookie)
   expect((await fetch(`${ada.web}/api/agents/${agentId}/breaker`, capped)).status).toBe(200)
-  const line = page.getByRole('list', { name: 'Legend' }).getByText('The agent’s limit of a day: $0.25')
+  const line = page.getByRole('list', { name: 'Legend' }).getByText('Daily limit of the agent: $0.25')
   const address = new URL(page.url())
   expect(await line.count()).toBe(0)
   address.searchParams.set('agent', agentId)
@@ -73,7 +73,7 @@ async function seeRequest(page: Page): Promise<void> {
   await page.getByRole('group', { name: 'Requests' }).getByRole('button').first().click()
   const sheet = page.getByRole('dialog', { name: 'Request' })
   await sheet.getByText('openai/gpt-4o at openrouter').waitFor()
-  await sheet.getByText('1,000 read, 500 written').waitFor()
+  await sheet.getByText('1,000 input, 500 output').waitFor()
   await sheet.getByText('Tokens were reported by the provider.').waitFor()
   await sheet.getByText('1').waitFor()
   await page.keyboard.press('Escape')

@@ -74,7 +74,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('combobox', { name: 'Label', exact: true }).selectOption('shop')
     await page.waitForURL(/label=shop/)
 
-    await list.getByRole('checkbox', { name: 'Choose Lovelace' }).check()
+    await list.getByRole('checkbox', { name: 'Select Lovelace' }).check()
     const chosen = page.getByRole('region', { name: 'Selected agents' })
     await chosen.getByRole('button', { name: 'Start', exact: true }).click()
     await chosen.getByText('1 of 1 started').waitFor()
@@ -99,10 +99,10 @@ test.skipIf(!hasBrowser())(
     const agentId = await createAgent(ada, { name: 'Lovelace' })
     addAgents(join(installation.dataDir, 'stead.db'), agentId, 15)
     await page.goto(`${web}/agents?search=agent+00`)
-    await page.getByRole('checkbox', { name: 'Choose Agent 0000' }).check()
+    await page.getByRole('checkbox', { name: 'Select Agent 0000' }).check()
     const chosen = page.getByRole('region', { name: 'Selected agents' })
     await chosen.getByRole('button', { name: 'All 15' }).click()
-    await chosen.getByText('15 chosen').waitFor()
+    await chosen.getByText('15 selected').waitFor()
     let asked = 0
     await page.route('**/api/fleet/changes', (route) => (asked++ === 0 ? route.continue() : undefined))
     await chosen.getByRole('button', { name: 'Delete' }).click()

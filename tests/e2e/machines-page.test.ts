@@ -37,7 +37,7 @@ test.skipIf(!hasBrowser())(
     const machine = { userId: session.user.id, name: 'attic' }
     const registered = await fetch(`${backend}/api/register-home`, json('POST', machine, bearer(key)))
     expect(registered.status).toBe(200)
-    await page.getByText('attic is here').waitFor()
+    await page.getByText('attic connected').waitFor()
 
     await page.goto(`${web}/settings/keys`)
     await page.getByLabel('Name').first().fill('script')

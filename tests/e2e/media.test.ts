@@ -69,12 +69,12 @@ test.skipIf(!hasBrowser())(
     await using dashboard = await openDashboard({ environment })
     const { web, page, complaints } = dashboard
     await page.goto(`${web}/media/feeds`)
-    await page.getByRole('link', { name: 'Read gas' }).click()
+    await page.getByRole('link', { name: 'Preview gas' }).click()
     await page.getByText('"price": 7').waitFor()
     await page.getByText('From Gas Station').waitFor()
     expect(page.url()).toEndWith('?feed=gas')
     isFailing = true
-    await page.getByRole('link', { name: 'Read tvl' }).click()
+    await page.getByRole('link', { name: 'Preview tvl' }).click()
     await page.getByText('Could not load the feed').waitFor()
     await page.getByText('Feed unavailable').waitFor()
     expect(unexpected(complaints)).toEqual([])
@@ -86,7 +86,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Retry' }).waitFor()
     isHeld = false
     await page.getByRole('button', { name: 'Retry' }).click()
-    await page.getByRole('link', { name: 'Read gas' }).waitFor()
+    await page.getByRole('link', { name: 'Preview gas' }).waitFor()
   },
   LIMIT_MS,
 )
@@ -195,9 +195,9 @@ test.skipIf(!hasBrowser())(
     await page.getByLabel('Agent name').fill('Ada')
     await page.getByLabel('Description').fill('Plans my day')
     await page.getByRole('button', { name: 'Create video' }).click()
-    await page.getByText('It is ordered').waitFor()
+    await page.getByText('Video requested').waitFor()
     const videos = page.getByRole('list', { name: 'Videos' }).getByRole('listitem')
-    await videos.getByText(/^(Waits|Being made)$/).waitFor()
+    await videos.getByText(/^(Queued|Generating)$/).waitFor()
     provider.set({ status: 'completed' })
     await videos.getByText('Done').waitFor()
     expect(await page.locator('video').getAttribute('src')).toMatch(/^\/api\/videos\/vid_/)

@@ -52,7 +52,7 @@ test.skipIf(!hasBrowser())(
     await page.getByText('The disk of the mail server is full').waitFor()
     mail.refuse(null)
     await page.getByRole('button', { name: 'Send test email' }).click()
-    await page.getByText('look into your inbox').waitFor()
+    await page.getByText('Check your inbox').waitFor()
     expect(mail.received.at(-1)?.subject).toBe('Notices arrive here')
 
     await page.getByLabel('From').fill('22:00')

@@ -65,7 +65,7 @@ test.skipIf(!hasBrowser())(
     await using browser = await openBrowser(web)
     const { page, complaints } = browser
     await signInBrowser(page, web)
-    const steps = page.getByRole('region', { name: /^First steps/ })
+    const steps = page.getByRole('region', { name: /^Get started/ })
     await steps.getByText('1 of 6').waitFor()
     await steps.getByLabel('API key').fill('sk-or-of-ada')
     await steps.getByRole('button', { name: 'Save key' }).click()

@@ -22,14 +22,14 @@ test.skipIf(!hasBrowser())(
     await signInBrowser(page, web)
     await page.goto(`${web}/settings`)
     await page.getByText(/ of [\d.]+ [MG]B used/).waitFor()
-    expect(await page.getByText('nothing new is stored until').count()).toBe(0)
+    expect(await page.getByText('nothing new is saved until').count()).toBe(0)
 
     const sqlite = new Database(join(installation.dataDir, 'stead.db'))
     sqlite.pragma('busy_timeout = 5000')
     sqlite.exec('UPDATE agent_storage SET message_bytes = message_bytes + 200000000000')
     sqlite.close()
     await page.reload()
-    await page.getByText('nothing new is stored until').waitFor()
+    await page.getByText('nothing new is saved until').waitFor()
     expect(browser.complaints).toEqual([])
   },
   LIMIT_MS,

@@ -57,7 +57,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('list', { name: 'Runs' }).getByText('Done').waitFor()
     expect(await page.getByLabel('Role of Babbage').inputValue()).toBe('critic')
     await page.getByRole('button', { name: 'Disable' }).click()
-    await page.getByText('This swarm is off.').waitFor()
+    await page.getByText('This swarm is disabled.').waitFor()
     expect(await page.getByRole('button', { name: 'Run task' }).isDisabled()).toBe(true)
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
 
@@ -65,7 +65,7 @@ test.skipIf(!hasBrowser())(
     const drawn = page.getByRole('list', { name: 'Map of your agents' }).getByRole('link')
     await drawn.nth(1).waitFor()
     expect(await page.locator('svg line').count()).toBe(1)
-    await page.getByRole('row', { name: /Lovelace.*Sums up.*Babbage/ }).waitFor()
+    await page.getByRole('row', { name: /Lovelace.*Summarizer.*Babbage/ }).waitFor()
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width)
     expect(complaints).toEqual([])
 
@@ -82,7 +82,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No swarms yet').waitFor()
     await page.goBack()
-    await page.getByRole('heading', { name: 'No such swarm' }).waitFor()
+    await page.getByRole('heading', { name: 'Swarm not found' }).waitFor()
   },
   LIMIT_MS,
 )

@@ -38,7 +38,7 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
     await page.getByRole('button', { name: 'Save limits' }).click()
     await page.getByText('Enter an amount in dollars with up to six decimals, or leave empty').waitFor()
     await page.getByLabel('Limit per payment, in dollars').fill('5')
-    await page.getByLabel('Ask me above, in dollars').fill('1')
+    await page.getByLabel('Ask for approval above, in dollars').fill('1')
     await page.getByRole('button', { name: 'Save limits' }).click()
     const isLimited = async () => (await ada.post('/api/wallet/send', { recipient: PAYEE, amount: 6 })).status === 403
     await until('the limit', isLimited)

@@ -46,7 +46,7 @@ function ProviderState({ isUp }: { isUp: boolean | undefined }) {
   return (
     <span className="inline-flex items-center gap-1.5">
       <span aria-hidden className={`size-2 rounded-full ${isUp ? 'bg-accent' : 'bg-bad'}`} />
-      {isUp ? 'answers' : 'not responding'}
+      {isUp ? 'responding' : 'not responding'}
     </span>
   )
 }

@@ -31,7 +31,7 @@ export function isMissing(error: unknown): boolean {
 
 export function Missing({ what }: { what: 'swarm' | 'run' }) {
   return (
-    <TeamFrame title={`${what} not found`} lead="">
+    <TeamFrame title={what === 'swarm' ? 'Swarm not found' : 'Run not found'} lead="">
       <Empty>
         <p>It was deleted, or you do not have access.</p>
         <Link to="/team/swarms" className={buttonClass('plain')}>

@@ -55,7 +55,7 @@ async function createAgent(page: Page, web: string): Promise<string> {
 }
 
 function openTab(page: Page, tab: string): Promise<void> {
-  return page.getByRole('navigation', { name: 'Pages of Lovelace' }).getByRole('link', { name: tab }).click()
+  return page.getByRole('navigation', { name: 'Lovelace pages' }).getByRole('link', { name: tab }).click()
 }
 
 function statusOf(page: Page, status: string): Promise<void> {
@@ -105,7 +105,7 @@ async function searchLog(page: Page): Promise<void> {
   await hasAnswers(log, 3)
   expect(await log.getByRole('time').count()).toBe(3)
   await search.fill('never written')
-  await log.getByText('No line is like that.').waitFor()
+  await log.getByText('No log lines match your filters.').waitFor()
 }
 
 /** The pages say what the API says. */
@@ -150,7 +150,7 @@ async function seeMemory(page: Page, agentId: string): Promise<void> {
   await page.getByRole('button', { name: 'Add fact', exact: true }).click()
   await facts.getByText('Green, no sugar').waitFor()
   expect(await memory()).toEqual({ pets: { cat: 'Bo' }, 'favourite-tea': 'Green, no sugar' })
-  await page.getByRole('button', { name: 'Forget pets' }).click()
+  await page.getByRole('button', { name: 'Delete pets' }).click()
   await facts.getByText('pets').waitFor({ state: 'detached' })
   expect(await memory()).toEqual({ 'favourite-tea': 'Green, no sugar' })
 }
@@ -176,8 +176,8 @@ async function resetMemory(page: Page): Promise<void> {
 async function goBack(page: Page): Promise<void> {
   const snapshots = page.getByRole('list', { name: 'Snapshots' }).getByRole('listitem')
   await snapshots.getByText('before: Memory reset').waitFor()
-  await snapshots.getByRole('button', { name: /^Go back to it/ }).click()
-  const dialog = page.getByRole('alertdialog', { name: /^Go back to / })
+  await snapshots.getByRole('button', { name: /^Restore…/ }).click()
+  const dialog = page.getByRole('alertdialog', { name: /^Restore the snapshot from / })
   expect(await dialog.textContent()).toContain('What it has stored now is kept as a snapshot first')
   await dialog.getByRole('button', { name: 'Restore', exact: true }).click()
   await page.getByText('Last: Snapshot restore succeeded').waitFor()

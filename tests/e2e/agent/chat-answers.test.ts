@@ -123,7 +123,7 @@ test.skipIf(!hasBrowser())(
 
     provider.answerWith({ fault: 'hang' })
     await say(page, 'And now?')
-    await page.getByText('is slow to answer.').waitFor()
+    await page.getByText('is taking longer than usual.').waitFor()
     const asked = provider.chats.length
     provider.answerWith({ text: 'Here I am.' })
     await page.getByRole('button', { name: 'Retry', exact: true }).click()

@@ -49,7 +49,7 @@ test.skipIf(!hasBrowser() || !engine)(
       await page.getByLabel('Server name').fill('notes')
       await page.getByLabel('Program').fill('bun')
       await page.getByLabel('Arguments, one per line').fill(`-e\n${SERVER}`)
-      await page.getByLabel('Environment, NAME=value a line').fill('KEY=hello=there')
+      await page.getByLabel('Environment variables, one NAME=value per line').fill('KEY=hello=there')
       await page.getByRole('button', { name: 'Add command' }).click()
       await page.getByRole('button', { name: 'Show tools' }).click()
       await page.getByLabel('tell').waitFor()

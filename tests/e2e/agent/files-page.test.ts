@@ -26,7 +26,7 @@ test.skipIf(!hasBrowser())(
     const agentId = await createAgent(ada, { model: 'openai/gpt-4o-mini' })
     const world = { page, ada, agentId }
     await page.goto(`${web}/agents/${agentId}/files`)
-    await page.getByText('No version history yet').waitFor()
+    await page.getByText('No Git repository yet').waitFor()
     await createFile(world)
     await bringFiles(world)
     await replaceAndTakeBack(world)
@@ -93,11 +93,11 @@ async function replaceAndTakeBack(world: World): Promise<void> {
     return transfer
   })()`)
   await page.getByRole('list', { name: 'Files', exact: true }).dispatchEvent('drop', { dataTransfer: both })
-  await page.getByText('large.bin is too large: a file that is uploaded has at most 1 MB.').waitFor()
-  await page.getByText('dropped.txt was there before and was replaced.').waitFor()
+  await page.getByText('large.bin is too large. Uploads are limited to 1 MB.').waitFor()
+  await page.getByText('dropped.txt replaced.').waitFor()
   expect(await contentOf(world, 'dropped.txt')).toBe('another')
   await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('dropped.txt was there before and was replaced.').waitFor({ state: 'detached' })
+  await page.getByText('dropped.txt replaced.').waitFor({ state: 'detached' })
   expect(await contentOf(world, 'dropped.txt')).toBe('let go')
 }
 
@@ -108,10 +108,10 @@ async function deleteAndTakeBack(world: World): Promise<void> {
   await page.getByRole('button', { name: 'Actions for dropped.txt' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
-  await page.getByText('dropped.txt was deleted.').waitFor()
+  await page.getByText('dropped.txt deleted.').waitFor()
   expect(await contentOf(world, 'dropped.txt')).toBeNull()
   await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('dropped.txt was deleted.').waitFor({ state: 'detached' })
+  await page.getByText('dropped.txt deleted.').waitFor({ state: 'detached' })
   expect(await contentOf(world, 'dropped.txt')).toBe('let go')
 }
 

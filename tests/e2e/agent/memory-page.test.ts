@@ -44,7 +44,7 @@ async function search(page: Page): Promise<void> {
   await field.fill('lighthouse')
   const found = page.getByRole('list', { name: 'Search results' })
   await found.getByText('favourite-building').waitFor()
-  await found.getByText('Said by the agent').waitFor()
+  await found.getByText('Message from the agent').waitFor()
   expect(await found.locator('mark').allTextContents()).toEqual(['lighthouse', 'lighthouse'])
   await field.fill('lighthouse submarine')
   await page.getByText('No results contain all of these words.').waitFor()
@@ -71,7 +71,7 @@ function writeWorkspace(folder: string): string {
 async function importWorkspace(page: Page, folder: string): Promise<void> {
   const input = page.locator('input[aria-label="Choose workspace folder"]')
   await input.setInputFiles(folder)
-  await page.getByText('2 files belong in the workspace; 1 other is left out.').waitFor()
+  await page.getByText('2 files found in the workspace; 1 other file skipped.').waitFor()
   await page.getByRole('list', { name: 'Search results' }).getByText('USER.md').waitFor()
   await page.route('**/api/memory/import', (route) =>
     route.fulfill({ status: 500, body: '{"error":"The disk is full"}' }),
@@ -81,7 +81,7 @@ async function importWorkspace(page: Page, folder: string): Promise<void> {
   await page.getByText('The disk is full').waitFor()
   await page.unroute('**/api/memory/import')
   await page.getByRole('button', { name: 'Import 2 files' }).click()
-  await page.getByText('Now facts: USER.md, memory/2026-11-02.md').waitFor()
+  await page.getByText('Added facts: USER.md, memory/2026-11-02.md').waitFor()
   await input.setInputFiles(folder)
   await page.getByRole('button', { name: 'Import 2 files' }).click()
   await page.getByText('Nothing new to import').waitFor()

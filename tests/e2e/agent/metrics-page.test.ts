@@ -79,7 +79,7 @@ async function deleteByName(page: Page, ada: Person, agentId: string): Promise<v
   const confirm = dialog.getByRole('button', { name: 'Delete agent' })
   await dialog.getByLabel('Type Lovelace to confirm').fill('lovelace')
   await confirm.click()
-  await dialog.getByText('Type the name exactly: Lovelace').waitFor()
+  await dialog.getByText('Enter the exact name: Lovelace').waitFor()
   await page.route(`**/api/agents/${agentId}`, (route) =>
     route.request().method() === 'DELETE' ? route.abort() : route.continue(),
   )

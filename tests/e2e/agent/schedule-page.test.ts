@@ -38,7 +38,7 @@ test.skipIf(!hasBrowser())(
 const tasksOf = async (ada: Person) => (await read(TaskList, ada.get('/api/scheduled-tasks'))).tasks
 
 async function createTask(page: Page, ada: Person): Promise<void> {
-  await page.getByText('It does nothing by the clock yet.').waitFor()
+  await page.getByText('No scheduled tasks yet.').waitFor()
   await page.getByRole('button', { name: 'New task' }).click()
   await page.getByRole('button', { name: 'Create task' }).click()
   await page.getByText('This field is required.').first().waitFor()
@@ -56,10 +56,10 @@ async function createTask(page: Page, ada: Person): Promise<void> {
 }
 
 async function changeAsCron(page: Page, ada: Person): Promise<void> {
-  await page.getByRole('button', { name: 'Change Morning news' }).click()
+  await page.getByRole('button', { name: 'Edit Morning news' }).click()
   const cron = page.getByLabel('Cron expression')
   await cron.fill('61 7 * * *')
-  await page.getByText(/This is no schedule/).waitFor()
+  await page.getByText(/Invalid schedule/).waitFor()
   await page.getByRole('button', { name: 'Save task' }).click()
   await page.getByRole('alert').getByText('Invalid cron schedule').waitFor()
   await cron.fill('0 8 * * *')
@@ -102,6 +102,6 @@ async function failAndComeBack(page: Page): Promise<void> {
 async function removeTask(page: Page, ada: Person): Promise<void> {
   await page.getByRole('button', { name: 'Delete Morning news' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete task' }).click()
-  await page.getByText('It does nothing by the clock yet.').waitFor()
+  await page.getByText('No scheduled tasks yet.').waitFor()
   expect(await tasksOf(ada)).toEqual([])
 }

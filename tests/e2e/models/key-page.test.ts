@@ -56,7 +56,7 @@ async function useKeyAndAgent(ada: Person, backend: string): Promise<string> {
 
 async function seeUse(page: Page, backend: string): Promise<void> {
   await page.getByRole('heading', { name: 'Deploy script', level: 1 }).waitFor()
-  await page.getByText('Money: $0.0009 of $0.02').waitFor()
+  await page.getByText('Cost: $0.0009 of $0.02').waitFor()
   await page.getByText('Tokens: 3K of 10K').waitFor()
   const meter = page.getByRole('meter', { name: 'Tokens used this month' })
   expect([await meter.getAttribute('value'), await meter.getAttribute('max')]).toEqual(['3000', '10000'])
@@ -101,7 +101,7 @@ async function divideByKey(page: Page, keyId: string): Promise<void> {
   await page.getByRole('group', { name: 'Cost by key' }).getByRole('button', { name: 'Deploy script' }).click()
   await page.waitForURL((url) => url.searchParams.get('key') === keyId)
   await until('its calls alone', async () => (await requestCount(page)) === 2)
-  await colours.getByText('A day’s part of the key’s $0.02 a month').waitFor()
+  await colours.getByText('Daily share of the key’s $0.02 monthly budget').waitFor()
   await page.reload()
   await until('the same after a reload', async () => (await requestCount(page)) === 2)
 }

@@ -30,7 +30,7 @@ test.skipIf(!hasBrowser())(
 async function findModels(page: Page): Promise<void> {
   const rows = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /^Try / }) })
   await rows.filter({ hasText: MINI }).waitFor()
-  await page.getByRole('button', { name: /^openrouter \d+ answers$/ }).waitFor()
+  await page.getByRole('button', { name: /^openrouter \d+ responding$/ }).waitFor()
   const priced = rows.filter({ hasText: MINI })
   expect(await priced.getByRole('definition').allTextContents()).toEqual(['$0.15', '$0.60', '128K'])
   await page.getByRole('searchbox', { name: 'Search models' }).fill('gpt-4o')
@@ -52,13 +52,13 @@ async function tryTwo(page: Page): Promise<void> {
   await page.waitForURL((url) => url.searchParams.get('against') === MINI)
   await dialog.getByRole('textbox', { name: 'Question' }).fill('Who are you?')
   await dialog.getByRole('button', { name: 'Send to both' }).click()
-  const large = dialog.getByRole('region', { name: 'Answer of openai/gpt-4o', exact: true })
+  const large = dialog.getByRole('region', { name: 'Answer from openai/gpt-4o', exact: true })
   const small = dialog.getByRole('region', { name: `Answer of ${MINI}`, exact: true })
   await large.getByText('I am openai/gpt-4o.').waitFor()
   await small.getByText(`I am ${MINI}.`).waitFor()
   // 1000 tokens in and 500 out, at 2.5 and 10 dollars a million, and at 0.15 and 0.60.
   for (const [answer, cost] of [[large, '$0.0075'] as const, [small, '$0.00045'] as const]) {
-    await answer.getByText('1,000 read, 500 written').waitFor()
+    await answer.getByText('1,000 input, 500 output').waitFor()
     await answer.getByText(cost, { exact: true }).waitFor()
     expect(await answer.getByText(/^\d+\.\d+ s$/).count()).toBe(2)
   }
