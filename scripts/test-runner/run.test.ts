@@ -98,12 +98,16 @@ test.each([
 )
 
 test(
-  'runTests ends a file that hangs at its limit',
+  'runTests fails and names the file when one hangs beyond the limit of the run',
   async () => {
     const hangs = "import { test } from 'bun:test'\ntest('hangs', () => { for (;;) {} })"
     const limits = { testMs: 60_000, fileMs: 2000, runMs: 4000 }
-    const { exitCode, counts } = await run({ 'src/hangs.test.ts': hangs, 'src/sound.test.ts': PASSES }, { limits })
+    const { exitCode, output, counts } = await run(
+      { 'src/hangs.test.ts': hangs, 'src/sound.test.ts': PASSES },
+      { limits },
+    )
     expect({ exitCode, counts }).toEqual({ exitCode: 1, counts: '1 passed, 1 failed, 0 flaky files, 0 skipped' })
+    expect(output).toMatch(/did not end within [\s\S]*Failed:\nsrc\/hangs\.test\.ts\n/)
   },
   LIMIT_MS,
 )

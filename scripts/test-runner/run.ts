@@ -44,14 +44,18 @@ export async function runTests({
   await mkdir(dirname(timings), { recursive: true })
   const inParallel = [`--parallel=${parallel}`, `--timings=${timings}`, '--update-timings']
   const first = await runBunTest(root, paths, inParallel, limits.testMs, limits.runMs)
-  const failed = first.reports.filter((report) => report.failed > 0)
+  if (first.isLate) {
+    print(`The tests did not end within ${limits.runMs / MINUTE_MS} minutes`)
+    print(summarize(first.reports, [], first.reports.filter(hasFailed), (performance.now() - startedAt) / 1000))
+    return false
+  }
+  const failed = first.reports.filter(hasFailed)
   const flaky: FileReport[] = []
   const broken: FileReport[] = []
   for (const report of failed) {
     print(`\nRunning ${report.path} again, alone`)
     const again = await runBunTest(root, [report.path], [], limits.testMs, limits.fileMs)
-    const hasPassed = again.exitCode === 0 && again.reports.every((each) => each.failed === 0)
-    if (hasPassed) flaky.push(report)
+    if (again.exitCode === 0 && !again.reports.some(hasFailed)) flaky.push(report)
     else broken.push(...again.reports)
   }
   // Bun reports an error between tests in no file's results, only by its exit code.
@@ -78,6 +82,7 @@ async function runBunTest(root: string, paths: string[], flags: string[], testMs
   const folder = await mkdtemp(join(tmpdir(), 'stead-junit-'))
   const report = join(folder, 'report.xml')
   const command = [process.execPath, 'test', '--no-orphans', '--only-failures', `--timeout=${testMs}`, ...flags]
+  const startedAt = performance.now()
   const child = Bun.spawn(
     [...command, '--reporter=junit', `--reporter-outfile=${report}`, ...paths.map((path) => `./${path}`)],
     // On SIGTERM Bun writes its report before it ends.
@@ -88,7 +93,11 @@ async function runBunTest(root: string, paths: string[], flags: string[], testMs
     .text()
     .catch(() => '')
   await rm(folder, { recursive: true })
-  return { exitCode, reports: readJUnit(xml, paths) }
+  return { exitCode, isLate: performance.now() - startedAt >= limitMs, reports: readJUnit(xml, paths) }
+}
+
+function hasFailed({ failed }: FileReport): boolean {
+  return failed > 0
 }
 
 function summarize(
