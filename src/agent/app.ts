@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { type Context, Hono, type Next } from 'hono'
+import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { AppError } from '../core/errors.ts'
 import { inRequest, REQUEST_ID_HEADER, toRequestId } from '../core/request-id.ts'
 import { isSameSecret } from '../core/secrets.ts'
@@ -9,29 +9,27 @@ import { createBodies } from '../http/bodies/unfinished.ts'
 import { readBearer } from '../http/internal-key.ts'
 import { validate } from '../http/validate.ts'
 import type { Channels } from './channels/channels.ts'
-import { channelRoutes } from './channels/routes.ts'
 import type { McpServers } from './commands/mcp-servers.ts'
-import { type CompletionsDeps, complete, joinTurn } from './completions.ts'
-import type { AgentEnv } from './env.ts'
+import { type AgentEnv, type CompletionsDeps, complete, joinTurn } from './completions.ts'
 import { openAiErrorHandler } from './errors.ts'
-import { ChatRequest, HistoryQuery, InstructionsRequest, McpUseRequest } from './schemas.ts'
+import { ChatRequest, HistoryQuery, InstructionsRequest, McpUseRequest, PairingDecision } from './schemas.ts'
 import type { Instructions } from './state/instructions.ts'
 
-export type AgentAppDeps = CompletionsDeps & {
+type AgentAppDeps = CompletionsDeps & {
   channels: Channels
   agentId: string
   model: string
   version: string
   gatewayToken: string
   instructions: Instructions
-  /** Null where nothing confines what such servers do. */
+  /** Null where no sandbox confines these servers. */
   mcpServers: McpServers | null
-  /** Where state is kept: it must be there and writable for the agent to be ready. */
+  /** State folders that must exist and be writable for readiness. */
   folders: readonly string[]
   isStopping: () => boolean
 }
 
-/** The gateway of one agent. Probes are open; everything else takes its gateway token. */
+/** Creates the agent's HTTP API. Probes are public; every other route requires the gateway token. */
 export function createAgentApp(deps: AgentAppDeps) {
   const app = new Hono<AgentEnv>()
   const startedAt = deps.clock.now().getTime()
@@ -110,7 +108,7 @@ export function createAgentApp(deps: AgentAppDeps) {
   return app
 }
 
-/** What the owner sees of the MCP servers that this agent starts, and how they try them. */
+/** Routes through which the owner lists and tries the MCP servers that this agent starts. */
 function mcpRoutes(servers: McpServers | null) {
   const app = new Hono<AgentEnv>()
   const requireServers = () => {
@@ -139,7 +137,7 @@ function instructionRoutes(instructions: Instructions) {
   return app
 }
 
-/** Only what is wrong here: an agent whose platform is away is still ready. */
+/** Lists failing local checks. An unreachable platform does not make the agent unready. */
 async function listFailing(deps: AgentAppDeps): Promise<string[]> {
   const isUsable = async (check: Promise<unknown>) =>
     check.then(
@@ -152,4 +150,20 @@ async function listFailing(deps: AgentAppDeps): Promise<string[]> {
     ...((await isUsable(deps.memory.check())) ? [] : ['memory']),
     ...(deps.isStopping() ? ['stopping'] : []),
   ]
+}
+
+/** Routes through which the platform reads the channels and decides who may write. */
+function channelRoutes(channels: Channels, requireToken: MiddlewareHandler<AgentEnv>) {
+  const app = new Hono<AgentEnv>()
+  app.get('/channels', requireToken, (c) => c.json({ channels: channels.list() }))
+  app.post('/channels/:name/pairings/:code', requireToken, validate('json', PairingDecision), async (c) => {
+    const { name, code } = c.req.param()
+    return c.json(await channels.decide(name, code, c.req.valid('json').approve))
+  })
+  app.delete('/channels/:name/people/:id', requireToken, async (c) => {
+    const { name, id } = c.req.param()
+    await channels.remove(name, id)
+    return c.json({ ok: true })
+  })
+  return app
 }

@@ -10,7 +10,7 @@ const events = (text: string) =>
     .filter((line) => line.startsWith('data: '))
     .map((line) => line.slice('data: '.length))
 
-test('POST /v1/chat/completions: 401 without the token or with a wrong one, and the platform is not asked', async () => {
+test('POST /v1/chat/completions: 401 without the token or with a wrong one, without a model call', async () => {
   await using agent = await startTestAgent()
   for (const authorization of ['', 'Bearer ', 'Bearer wrong', `Basic ${agent.token}`]) {
     const response = await agent.call('/v1/chat/completions', { method: 'POST', body: '{', headers: { authorization } })
@@ -20,7 +20,7 @@ test('POST /v1/chat/completions: 401 without the token or with a wrong one, and 
   expect(agent.platform.asked).toHaveLength(0)
 })
 
-test('POST /v1/chat/completions: 200 in the OpenAI form, with the model and usage the platform reported', async () => {
+test('POST /v1/chat/completions: 200 in the OpenAI format, with the reported model and usage', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(says('Hel', 'lo'))
   const response = await agent.chat('Hi')
@@ -37,7 +37,7 @@ test('POST /v1/chat/completions: 200 in the OpenAI form, with the model and usag
   expect(agent.platform.asked[0]?.model).toBe('solo')
 })
 
-test('POST /v1/chat/completions stream: chunks, then usage when asked for, then [DONE]', async () => {
+test('POST /v1/chat/completions stream: chunks, then the requested usage, then [DONE]', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(says('Hel', 'lo'))
   const response = await agent.chat('Hi', undefined, { stream: true, stream_options: { include_usage: true } })
@@ -52,7 +52,7 @@ test('POST /v1/chat/completions stream: chunks, then usage when asked for, then 
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 15 } })
 })
 
-test('POST /v1/chat/completions stream: no usage chunk unless asked for', async () => {
+test('POST /v1/chat/completions stream: no usage chunk unless requested', async () => {
   await using agent = await startTestAgent()
   expect(await (await agent.chat('Hi', undefined, { stream: true })).text()).not.toContain('"usage"')
 })
@@ -75,7 +75,7 @@ const badBodies: [string, string, string][] = [
   ['no JSON', '{', 'Malformed JSON'],
   ['no messages', '{}', 'messages must be a list'],
   ['empty messages', '{"messages":[]}', 'messages is empty'],
-  ['an assistant has the last word', '{"messages":[{"role":"assistant","content":"x"}]}', 'The last message must be'],
+  ['an assistant message at the end', '{"messages":[{"role":"assistant","content":"x"}]}', 'The last message must be'],
   ['an empty user message', '{"messages":[{"role":"user","content":" "}]}', 'The last message must be'],
   ['a tool message', '{"messages":[{"role":"tool","content":"x"}]}', 'Message role must be'],
   [
@@ -85,7 +85,7 @@ const badBodies: [string, string, string][] = [
   ],
   ['two answers', '{"n":2,"messages":[{"role":"user","content":"x"}]}', 'n must be 1'],
 ]
-test.each(badBodies)('POST /v1/chat/completions: 400 in the OpenAI form for %s', async (_name, body, message) => {
+test.each(badBodies)('POST /v1/chat/completions: 400 in the OpenAI format for %s', async (_name, body, message) => {
   await using agent = await startTestAgent()
   const headers = { 'content-type': 'application/json' }
   const response = await agent.call('/v1/chat/completions', { method: 'POST', headers, body })
@@ -108,7 +108,7 @@ test('POST /v1/chat/completions: 400 for a session key of 257 characters', async
 })
 
 const refusals: [string, ReturnType<typeof says>, number, string, string][] = [
-  ['a used-up quota', fails(429, 'Token quota exceeded'), 429, 'Token quota exceeded', 'rate_limit_error'],
+  ['an exhausted quota', fails(429, 'Token quota exceeded'), 429, 'Token quota exceeded', 'rate_limit_error'],
   ['a failing platform', fails(500, 'boom'), 502, 'boom', 'upstream_error'],
   ['a platform that timed out', fails(504, 'slow'), 504, 'slow', 'upstream_timeout'],
   ['a refused platform token', fails(401, 'no'), 502, 'refused the token', 'upstream_error'],
@@ -117,7 +117,7 @@ const refusals: [string, ReturnType<typeof says>, number, string, string][] = [
   ['an empty answer', says(), 502, 'empty answer', 'upstream_error'],
   ['a stream without [DONE]', sends(chunk({ content: 'x' }) + chunk({}, 'stop')), 502, 'cut off', 'upstream_error'],
   ['a stream without a finish reason', sends(chunk({ content: 'x' }) + DONE), 502, 'cut off', 'upstream_error'],
-  ['nonsense in the stream', sends(`data: {]\n\n${DONE}`), 502, 'cut off', 'upstream_error'],
+  ['invalid data in the stream', sends(`data: {]\n\n${DONE}`), 502, 'cut off', 'upstream_error'],
   [
     'an error in the stream',
     sends(`${chunk({ content: 'x' })}data: {"error":{"message":"overloaded","type":"x"}}\n\n${DONE}`),
@@ -133,7 +133,7 @@ const refusals: [string, ReturnType<typeof says>, number, string, string][] = [
     'rate_limit_error',
   ],
 ]
-test.each(refusals)('POST /v1/chat/completions: %s is an error and leaves the session as it was', async (...row) => {
+test.each(refusals)('POST /v1/chat/completions: %s is an error and leaves the session unchanged', async (...row) => {
   const [, answer, status, message, type] = row
   await using agent = await startTestAgent()
   await agent.chat('before', 's')
@@ -157,7 +157,7 @@ test('POST /v1/chat/completions: 502 when the platform cannot be reached', async
   expect((await agent.call('/sessions/s/history')).status).toBe(404)
 })
 
-test('POST /v1/chat/completions: 504 when the platform falls silent, before or amid the answer', async () => {
+test('POST /v1/chat/completions: 504 when the platform stays silent, before or during the answer', async () => {
   await using agent = await startTestAgent({ idleMs: 100 })
   for (const parts of [[], ['begun']]) {
     const silent = hangs(...parts)
@@ -169,7 +169,7 @@ test('POST /v1/chat/completions: 504 when the platform falls silent, before or a
   }
 })
 
-test('POST /v1/chat/completions: 504 when a turn takes longer than it may', async () => {
+test('POST /v1/chat/completions: 504 when a turn exceeds its time limit', async () => {
   await using agent = await startTestAgent({ maxTurnMs: 100 })
   agent.platform.next(hangs('begun').answerer)
   const response = await agent.chat('Hi')
@@ -185,7 +185,7 @@ test('POST /v1/chat/completions stream: 429 is a status, not an event', async ()
   expect(await response.json()).toMatchObject({ error: { message: 'Token quota exceeded' } })
 })
 
-test('POST /v1/chat/completions stream: a break amid the answer ends with an error event and without [DONE]', async () => {
+test('POST /v1/chat/completions stream: a break during the answer ends with an error event and without [DONE]', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(sends(chunk({ content: 'half' })))
   const data = events(await (await agent.chat('Hi', 's', { stream: true })).text())
@@ -195,7 +195,7 @@ test('POST /v1/chat/completions stream: a break amid the answer ends with an err
 })
 
 test.each([false, true])(
-  'POST /v1/chat/completions stream %p: a caller that hangs up ends the model call within a second',
+  'POST /v1/chat/completions stream %p: a disconnected caller ends the model call within a second',
   async (stream) => {
     await using agent = await startTestAgent()
     const slow = hangs('begun')
@@ -215,17 +215,17 @@ test.each([false, true])(
   },
 )
 
-test('POST /v1/chat/completions: a model that refuses tools is asked again without, once, and never with them again', async () => {
+test('POST /v1/chat/completions: a model that rejects tools is called again without them, and from then on', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(fails(400, 'model does not support tools'), says('fine'), says('fine again'))
   expect((await agent.chat('Hi')).status).toBe(200)
   expect((await agent.chat('Hi')).status).toBe(200)
-  // What runs commands is for containers alone.
+  // Command tools need a container.
   const offered = TOOL_NAMES.filter((name) => !needsConfinement(name)).length
   expect(agent.platform.asked.map((each) => each.tools?.length ?? 0)).toEqual([offered, 0, 0])
 })
 
-test('POST /v1/chat/completions: a model that says nothing but tool calls is made to answer at the eighth step', async () => {
+test('POST /v1/chat/completions: a model that only calls tools must answer at the eighth step', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(
     ...Array.from({ length: 7 }, (_, nth) => callsTool('search_files', { text: `${nth}` })),
@@ -239,7 +239,7 @@ test('POST /v1/chat/completions: a model that says nothing but tool calls is mad
   expect(agent.platform.asked.at(-1)?.tool_choice).toBe('none')
 })
 
-test('POST /v1/chat/completions: what is said before and after a tool call are two paragraphs', async () => {
+test('POST /v1/chat/completions: text before and after a tool call forms two paragraphs', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(callsTool('list_files', {}, 'Let me look.'), says('It is empty.'))
   expect(await (await agent.chat('Hi')).json()).toMatchObject({

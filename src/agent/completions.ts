@@ -1,24 +1,23 @@
 import type { Context } from 'hono'
 import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
-import type { AgentEnv } from './env.ts'
 import { logFailure, toAppError, toErrorBody } from './errors.ts'
 import { type ChatRequest, SessionKey, TurnId } from './schemas.ts'
+import type { ModelEvent } from './state/turn-marks.ts'
 import type { KeptTurns } from './turns/kept-turns.ts'
-import type { ModelEvent } from './turns/model-event.ts'
 import { runLoggedTurn, type TurnDeps, type TurnResult } from './turns/turn.ts'
 
-/** Fills silence, such as a long tool call, so that nobody on the way closes the connection. */
+/** Keeps proxies from closing a silent connection, for example during a long tool call. */
 const HEARTBEAT_MS = 5000
 
 export type CompletionsDeps = TurnDeps & { keptTurns: KeptTurns }
 
-/** Tells what a turn does, and then how it ended; who listens leaves with `signal`. */
+/** Reports the events of a turn and resolves with its result. `signal` detaches the listener. */
 type Listen = (onEvent: (event: ModelEvent) => void, signal: AbortSignal) => Promise<TurnResult>
 
 /**
- * Answers one completion, whole or as a stream; either way the turn is on disk before the end is sent. With `x-turn-id` the
- * turn is run once, whoever leaves and however often it is asked for; without one it ends when the caller leaves.
+ * Answers one completion, whole or streamed, after the turn is on disk. With `x-turn-id` the turn runs once, however
+ * often it is requested, and continues when callers leave; without it, the turn ends when the caller disconnects.
  */
 export async function complete(deps: CompletionsDeps, c: Context<AgentEnv>, body: ChatRequest): Promise<Response> {
   c.env.keepOpen(c.req.raw)
@@ -36,8 +35,9 @@ export async function complete(deps: CompletionsDeps, c: Context<AgentEnv>, body
 }
 
 /**
- * The stream of a turn that has an id, from its beginning.
- * @throws AppError `not_found` TURN_NOT_FOUND for one that never came here, `conflict` TURN_INTERRUPTED for one cut short.
+ * Streams a turn that has an id, from its first event.
+ * @throws AppError `not_found` TURN_NOT_FOUND for an unknown id, `conflict` TURN_INTERRUPTED for a turn that was cut
+ * short.
  */
 export async function joinTurn(deps: CompletionsDeps, c: Context<AgentEnv>, id: string): Promise<Response> {
   c.env.keepOpen(c.req.raw)
@@ -46,7 +46,7 @@ export async function joinTurn(deps: CompletionsDeps, c: Context<AgentEnv>, id: 
   return streamTurn(deps, c, kept.follow, toFrame(deps), { includeUsage: true, includeSteps: true })
 }
 
-/** `includeSteps` tells uses of tools and calls of the model, in chunks that have no choices. */
+/** `includeSteps` adds chunks without choices for tool calls and model calls. */
 type Included = { includeUsage: boolean; includeSteps: boolean }
 type Frame = { id: string; created: number }
 
@@ -54,7 +54,7 @@ function toFrame({ clock }: Pick<CompletionsDeps, 'clock'>): Frame {
   return { id: `chatcmpl-${randomText(22)}`, created: Math.floor(clock.now().getTime() / 1000) }
 }
 
-/** Headers go out with the model's first sign of life, so that what fails before it still has its status. */
+/** Sends the response headers with the first model event, so earlier failures still get an HTTP status. */
 async function streamTurn(
   deps: CompletionsDeps,
   c: Context<AgentEnv>,
@@ -101,7 +101,7 @@ async function streamTurn(
   return c.body(output.body)
 }
 
-/** A body that is written as the turn goes on; `signal` aborts when its reader has gone. */
+/** Creates a response body that is written while the turn runs; `signal` aborts when the reader disconnects. */
 function createOutput() {
   const reader = new AbortController()
   const encoder = new TextEncoder()
@@ -150,4 +150,11 @@ function toUsage(usage: TurnResult['usage']) {
   if (!usage) return null
   const { inputTokens, outputTokens } = usage
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens }
+}
+
+/** Bindings that the listener passes to the app with each request. */
+export type AgentEnv = {
+  Bindings: {
+    keepOpen: (request: Request) => void
+  }
 }

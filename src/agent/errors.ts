@@ -24,30 +24,30 @@ const FORMS: Readonly<Record<ErrorKind, { status: ContentfulStatusCode; type: st
   upstream_timeout: { status: 504, type: 'upstream_timeout' },
 }
 
-/** Answers every error in the OpenAI form, `{error: {message, type, …}}`, and logs what the owner should know of. */
+/** Returns every error in the OpenAI shape `{error: {message, type, …}}` and logs server failures. */
 export function openAiErrorHandler(log: Log) {
   return (error: Error, c: Context) => {
     const known = toAppError(error)
     const { status } = FORMS[known.kind]
-    // Whatever fails because the caller hung up is no failure of ours.
+    // A disconnected caller causes errors that are not failures of the agent.
     if (!c.req.raw.signal.aborted) logFailure(log, c.req.path, known)
     return c.json(toErrorBody(known), status)
   }
 }
 
-/** The body of an error, also sent as the last event of a stream that fails. */
+/** Builds the body of an error, which is also the last event of a failed stream. */
 export function toErrorBody(error: AppError) {
   return { error: { message: error.message, type: FORMS[error.kind].type, ...error.extra } }
 }
 
-/** What we did not throw ourselves becomes `Internal error`; its cause is kept for the log. */
+/** Converts unexpected errors to `Internal error` and keeps their cause for the log. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof HTTPException && error.status === 400) return new AppError('invalid', error.message)
   return new AppError('internal', 'Internal error', {}, { cause: error })
 }
 
-/** Failures as errors, a used-up quota as a warning, mistakes of callers not at all. */
+/** Logs failures as errors and an exhausted quota as a warning. Mistakes of callers are not logged. */
 export function logFailure(log: Log, path: string, error: AppError): void {
   const requestId = currentRequestId()
   if (error.kind === 'limited') log.warn({ requestId, path }, error.message)

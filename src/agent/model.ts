@@ -3,23 +3,23 @@ import { type ModelMessage, StreamProviderError, streamText } from 'ai'
 import { z } from 'zod'
 import type { EarlyEnd } from '../core/agents/turn-limits.ts'
 import { AppError, errorMessage } from '../core/errors.ts'
-import { createPlatformFetch, toAnswerError } from './platform-fetch.ts'
+import { createPlatformFetch, toAnswerError } from './platform.ts'
+import type { ModelEvent } from './state/turn-marks.ts'
+import { toToolUse } from './tools/define.ts'
 import type { EarlyEndReporter, ToolReporter } from './tools/reports.ts'
 import { createTools, type ToolDeps, type TurnTools } from './tools/tools.ts'
-import { toToolUse } from './tools/uses.ts'
 import { describeEarlyEnd, toLoop } from './turns/limits.ts'
-import type { ModelEvent } from './turns/model-event.ts'
 import { type PlainMessage, withPictures } from './turns/pictures.ts'
 import { type TurnRecord, textOf } from './turns/turn-record.ts'
 
-/** How providers say that a model takes no pictures. */
+/** Matches provider errors that say the model does not accept images. */
 const ABOUT_PICTURES = /\b(images?|image_url|vision|multi-?modal|modalit(y|ies))\b/i
 const ABOUT_TOOLS = /\b(tools?|tool[ _-]?(use|calls?|calling|choice)|function[ _-]?(calls?|calling))\b/i
 
 export type ModelSettings = { platformUrl: string; platformToken: string; model: string; idleMs: number }
 export type ModelDeps = ToolDeps & { fetch: typeof fetch; reportTool: ToolReporter; reportEarlyEnd: EarlyEndReporter }
 
-/** `model` is the one the platform said it used. Token counts are those it reported, absent when it did not. */
+/** `model` is the model that the platform used. `usage` is null when the platform reported no token counts. */
 export type Answer = {
   model: string
   finishReason: 'stop' | 'length' | 'content_filter'
@@ -27,31 +27,31 @@ export type Answer = {
 }
 export type ModelRequest = {
   toInstructions: (turn: { canUseTools: boolean; timeZone: string | null }) => string
-  /** Null for a conversation that nobody keeps. */
+  /** Null for a conversation that is not stored. */
   sessionKey: string | null
   messages: PlainMessage[]
   signal: AbortSignal
-  /** Called before the turn waits for the owner's approval. */
   onWaitForOwner: () => void
-  /** Of a turn that is kept: the model goes on after the steps that it has. */
+  /** Set for a turn that has an id: the model continues after the recorded steps. */
   record: TurnRecord | null
 }
 
-/** A question without tools. */
 export type PlainRequest = Pick<ModelRequest, 'messages' | 'signal'> & { instructions: string }
 
-/** Asks the platform's model, runs the tools it calls, and returns when it has answered. */
+/** The platform's model together with the tools it may call. */
 export type Model = {
-  /** @throws AppError `limited`, `upstream_failed`, `upstream_timeout`; the signal's reason when it aborts. */
+  /**
+   * Runs tools until the model has answered.
+   * @throws AppError `limited`, `upstream_failed`, `upstream_timeout`; the signal's reason when it aborts.
+   */
   answer(request: ModelRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
-  /** One call, whatever the model may use otherwise. @throws as `answer`. */
+  /** Makes one call without tools. @throws as `answer`. */
   answerPlainly(request: PlainRequest, onEvent: (event: ModelEvent) => void): Promise<Answer>
 }
 
-/** A turn without a session and without tools. */
 const PLAIN_TURN = { sessionKey: null, record: null, onWaitForOwner: () => undefined }
 
-/** Loads the AI SDK, so import this module when there is something to answer. */
+/** Creates the model client. Loads the AI SDK, so import this module only when a turn needs it. */
 export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
   const platformFetch = createPlatformFetch(deps.fetch, settings.idleMs)
   const openModel = (onEvent: (event: ModelEvent) => void) =>
@@ -60,7 +60,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       baseURL: `${settings.platformUrl}/v1`,
       apiKey: settings.platformToken,
       includeUsage: true,
-      fetch: tellGenerations(platformFetch, onEvent),
+      fetch: withGenerationEvents(platformFetch, onEvent),
     })(settings.model)
   const openTools = createTools(deps)
   let canUseTools = true
@@ -78,7 +78,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       abortSignal: request.signal,
       maxRetries: 0,
       include: { rawChunks: true },
-      // The default prints to the console; the same error arrives as a part of the stream and is thrown there.
+      // The default handler prints to the console; the stream also delivers the error, and `readAnswer` throws it.
       onError: () => undefined,
       onToolExecutionEnd: (ended) => noteTool(ended, { reportTool: deps.reportTool, onEvent, record }),
       ...loop?.settings,
@@ -87,7 +87,7 @@ export function createModel(settings: ModelSettings, deps: ModelDeps): Model {
       return await readAnswer(result.stream, {
         onEvent,
         onStep: () => record?.beginStep(),
-        told: textOf(record?.events ?? []).length,
+        emittedChars: textOf(record?.events ?? []).length,
         endEarly: () => reportEarlyEnd(deps, loop?.earlyEnd()),
       })
     } catch (error) {
@@ -135,7 +135,7 @@ function reportEarlyEnd(deps: Pick<ModelDeps, 'reportEarlyEnd'>, reached: EarlyE
 }
 
 type EndedTool = Parameters<NonNullable<Parameters<typeof streamText>[0]['onToolExecutionEnd']>>[0]
-type ToldOfTools = {
+type ToolListeners = {
   reportTool: ToolReporter
   onEvent: (event: ModelEvent) => void
   record: TurnRecord | null
@@ -143,18 +143,18 @@ type ToldOfTools = {
 
 function noteTool(
   { toolCall, toolOutput, toolExecutionMs }: EndedTool,
-  { reportTool, onEvent, record }: ToldOfTools,
+  { reportTool, onEvent, record }: ToolListeners,
 ): void {
   const success = toolOutput.type === 'tool-result'
   const durationMs = Math.round(toolExecutionMs)
   reportTool({ toolName: toolCall.toolName, success, durationMs })
-  // The record tells it, once it is on disk.
+  // A recorded turn emits this event itself, after the tool's result is on disk.
   if (record) return
   const result = toolOutput.type === 'tool-result' ? toolOutput.output : errorMessage(toolOutput.error)
   onEvent({ type: 'tool', ...toToolUse(toolCall.toolName, toolCall.input, result), success, durationMs })
 }
 
-/** Once something was said or done, a turn cannot begin anew. */
+/** Detects the first text or tool event: after it, a turn cannot be retried from the start. */
 function noteBeginning(onEvent: (event: ModelEvent) => void) {
   let hasBegun = false
   return {
@@ -171,12 +171,12 @@ type Parts = ReturnType<typeof streamText>['stream']
 type Reading = {
   onEvent: (event: ModelEvent) => void
   onStep: () => void
-  /** Characters that were told before, of a turn that was taken up again. */
-  told: number
+  /** Number of characters emitted before the turn was resumed. */
+  emittedChars: number
   endEarly: () => EarlyEnd
 }
 
-/** The steps of a turn that is taken up again, in the model's protocol: its calls of tools, and what each came to. */
+/** Returns the recorded tool calls and results as messages, so a resumed turn continues after them. */
 function toStepMessages(record: TurnRecord | null): ModelMessage[] {
   return (record?.steps ?? []).flatMap(({ text, calls }): ModelMessage[] => [
     {
@@ -200,9 +200,9 @@ function toStepMessages(record: TurnRecord | null): ModelMessage[] {
   ])
 }
 
-async function readAnswer(parts: Parts, { onEvent, onStep, told, endEarly }: Reading): Promise<Answer> {
+async function readAnswer(parts: Parts, { onEvent, onStep, emittedChars, endEarly }: Reading): Promise<Answer> {
   let model: string | null = null
-  let length = told
+  let length = emittedChars
   let isNewStep = false
   for await (const part of parts) {
     if (part.type === 'raw') {
@@ -213,7 +213,7 @@ async function readAnswer(parts: Parts, { onEvent, onStep, told, endEarly }: Rea
       isNewStep = true
       onStep()
     } else if (part.type === 'text-delta' && part.text !== '') {
-      // What a model says before and after using a tool are two paragraphs, not one word.
+      // Text before and after a tool call forms two paragraphs.
       onEvent({ type: 'text', text: isNewStep && length > 0 ? `\n\n${part.text}` : part.text })
       length += part.text.length
       isNewStep = false
@@ -238,7 +238,7 @@ async function readAnswer(parts: Parts, { onEvent, onStep, told, endEarly }: Rea
 
 const Chunk = z.object({ model: z.string().min(1) })
 
-/** The SDK wraps what our `fetch` threw, and has a form of its own for error events of the stream. */
+/** Unwraps the error of our `fetch`, and converts error events of the stream. */
 function toModelError(error: unknown): AppError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof AppError) return cause
   if (StreamProviderError.isInstance(error)) return toAnswerError(error, 200)
@@ -259,13 +259,13 @@ function toUsage(usage: { inputTokens: number | undefined; outputTokens: number 
   return inputTokens === undefined || outputTokens === undefined ? null : { inputTokens, outputTokens }
 }
 
-/** The platform names each call in the headers of its answer, before the first word of it. */
-function tellGenerations(plainFetch: typeof fetch, onEvent: (event: ModelEvent) => void): typeof fetch {
-  const telling = async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
+/** Emits the `x-generation-id` header of each model call as an event before the first chunk. */
+function withGenerationEvents(plainFetch: typeof fetch, onEvent: (event: ModelEvent) => void): typeof fetch {
+  const reporting = async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
     const response = await plainFetch(input, init)
     const id = response.headers.get('x-generation-id')
     if (id) onEvent({ type: 'generation', id })
     return response
   }
-  return Object.assign(telling, { preconnect: plainFetch.preconnect })
+  return Object.assign(reporting, { preconnect: plainFetch.preconnect })
 }

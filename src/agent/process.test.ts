@@ -9,7 +9,7 @@ import { readLines } from '../../tests/harness/wires/lines.ts'
 
 const CLI = join(import.meta.dir, '../cli/agent.ts')
 const ERRORS = join(import.meta.dir, '../core/errors.ts')
-/** What `main.ts` does for this command, and nothing else. */
+/** The part of `main.ts` that this command uses. */
 const PROGRAM = `
   import { Command } from ${JSON.stringify(require.resolve('commander'))}
   import { agentCommand } from ${JSON.stringify(CLI)}
@@ -24,7 +24,7 @@ const PROGRAM = `
 
 const LogLine = z.object({ url: z.string() })
 
-/** `stead agent` as the platform starts it: a child process that knows only its environment. */
+/** Starts `stead agent` as the platform does: a child process that gets only its environment. */
 async function spawnAgent(environment: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
   const child = Bun.spawn([process.execPath, '-e', PROGRAM], {
@@ -53,7 +53,7 @@ async function spawnAgent(environment: Record<string, string>) {
 
 const TOKENS = { AGENT_MODEL: 'solo', GATEWAY_TOKEN: 'gw_1', PLATFORM_TOKEN: 'agt_1' }
 
-test('stead agent: serves, finishes the running turn on a doubled SIGTERM, refuses new ones, exits 0', async () => {
+test('stead agent: serves, finishes the running turn on a repeated SIGTERM, refuses new ones, exits 0', async () => {
   const platform = startPlatformDouble()
   await using agent = await spawnAgent({ ...TOKENS, PLATFORM_URL: `${platform.url}/` })
   const url = await agent.url()
@@ -80,7 +80,7 @@ test('stead agent: serves, finishes the running turn on a doubled SIGTERM, refus
   await platform.stop()
 })
 
-test('stead agent: takes its tokens from files', async () => {
+test('stead agent: reads its tokens from files', async () => {
   const platform = startPlatformDouble()
   const folder = await mkdtemp(join(tmpdir(), 'stead-secrets-'))
   await writeFile(join(folder, 'gateway'), 'gw_file\n')
@@ -117,11 +117,11 @@ test.each(bad)('stead agent: one line and exit 78: %s', async (line, environment
 })
 
 const MISSING: [string, string[]][] = [
-  ['nothing at all', []],
+  ['no settings', []],
   ['all but the model', ['GATEWAY_TOKEN', 'PLATFORM_TOKEN', 'PLATFORM_URL']],
   ['all but the gateway token', ['AGENT_MODEL', 'PLATFORM_TOKEN', 'PLATFORM_URL']],
 ]
-test.each(MISSING)('stead agent with %s: live, never ready, and it names what it waits for', async (_what, given) => {
+test.each(MISSING)('stead agent with %s: live, never ready, and names the missing settings', async (_what, given) => {
   const all: Record<string, string> = { ...TOKENS, PLATFORM_URL: 'http://127.0.0.1:1' }
   const missing = Object.keys(all).filter((name) => !given.includes(name))
   await using agent = await spawnAgent(Object.fromEntries(given.map((name) => [name, all[name] ?? ''])))

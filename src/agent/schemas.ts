@@ -16,7 +16,7 @@ const Message = z.object({
     error: 'Message role must be system, developer, user or assistant: an agent runs its own tools',
   }),
   content: Content.nullish().transform((text) => text ?? ''),
-  /** Pictures that came with the message, as paths in the workspace. */
+  /** Workspace paths of images sent with the message. */
   images: z.array(z.string().max(512)).max(8).optional(),
 })
 
@@ -25,10 +25,13 @@ export const SessionKey = z
   .min(1, 'The session key is empty')
   .max(MAX_SESSION_KEY_CHARS, `A session key has at most ${MAX_SESSION_KEY_CHARS} characters`)
 
-/** Whoever asks for a turn may give it an id; then it is run once. */
+/** A caller-chosen id, with which the turn runs only once. */
 export const TurnId = z.string().regex(/^[\w-]{1,64}$/, 'A turn id is 1 to 64 letters, digits, - and _')
 
-/** The OpenAI form. `model`, `tools` and sampling settings are the agent's own business and stripped. */
+/**
+ * Chat completion request in the OpenAI format. `model`, `tools` and sampling settings are ignored: the agent chooses
+ * them.
+ */
 export const ChatRequest = z.object({
   messages: z
     .array(Message, { error: 'messages must be a list' })
@@ -48,13 +51,13 @@ export const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max
 
 export const PairingDecision = z.object({ approve: z.boolean() })
 
-/** System messages may follow it: they instruct, the user message is what is answered. */
+/** Requires the last message other than instructions to be a user message with text. */
 function endsWithUser(messages: ChatMessage[]): boolean {
   const last = messages.findLast((message) => message.role === 'user' || message.role === 'assistant')
   return last?.role === 'user' && last.content.trim() !== ''
 }
 
-/** `POST /mcp-servers/:name/call`: the owner tries a tool. */
+/** Body of `POST /mcp-servers/:name/call`. */
 export const McpUseRequest = z.object({
   tool: z.string().min(1).max(1000),
   arguments: z.record(z.string(), z.unknown()).default({}),

@@ -25,7 +25,7 @@ test('GET /healthz, /readyz, /health, /startupz: 200 without a token', async () 
   })
 })
 
-test('GET /startupz: tells version and uptime to the holder of the token only', async () => {
+test('GET /startupz: version and uptime only with the token', async () => {
   await using agent = await startTestAgent()
   const full = { ok: true, status: 'started', version: '9.9.9', uptimeMs: expect.any(Number) }
   expect(await (await agent.call('/startupz')).json()).toEqual(full)
@@ -33,7 +33,7 @@ test('GET /startupz: tells version and uptime to the holder of the token only', 
   expect(await (await agent.call('/startupz', { headers })).json()).toEqual({ ok: true, status: 'started' })
 })
 
-test('GET /readyz: 503 while the state folder is missing or its own memory is damaged; resetting repairs it', async () => {
+test('GET /readyz: 503 while the state folder is missing or its local memory is damaged; a reset repairs it', async () => {
   await using agent = await startTestAgent({ platformToken: OWNER_KEY })
   await rename(join(agent.folder, 'sessions'), join(agent.folder, 'gone'))
   const missing = await agent.call('/readyz')
@@ -49,20 +49,20 @@ test('GET /readyz: 503 while the state folder is missing or its own memory is da
   expect((await agent.chat('hi')).status).toBe(200)
 })
 
-test('GET /readyz: 200 while the platform is away', async () => {
+test('GET /readyz: 200 while the platform is unreachable', async () => {
   await using agent = await startTestAgent()
   await agent.platform.stop()
   expect((await agent.call('/readyz')).status).toBe(200)
 })
 
-test('unknown paths: 404 in the OpenAI form', async () => {
+test('unknown paths: 404 in the OpenAI format', async () => {
   await using agent = await startTestAgent()
   const response = await agent.call('/nowhere')
   expect(response.status).toBe(404)
   expect(await response.json()).toEqual({ error: { message: 'Not found', type: 'not_found' } })
 })
 
-test.each([false, true])('stop: a running turn is finished and kept, stream %p', async (stream) => {
+test.each([false, true])('stop: a running turn finishes and is stored, stream %p', async (stream) => {
   await using agent = await startTestAgent()
   const slow = hangs('begun')
   agent.platform.next(slow.answerer)
@@ -79,7 +79,7 @@ test.each([false, true])('stop: a running turn is finished and kept, stream %p',
   expect((await agent.call('/sessions/s/history')).status).toBe(200)
 })
 
-test('stop: a turn that does not end in time is interrupted with 503', async () => {
+test('stop: a turn that exceeds the grace period is interrupted with 503', async () => {
   await using agent = await startTestAgent()
   const slow = hangs('begun')
   agent.platform.next(slow.answerer)
@@ -91,7 +91,7 @@ test('stop: a turn that does not end in time is interrupted with 503', async () 
   await slow.aborted
 })
 
-test('stop: a connection that asks nothing does not hold it up', async () => {
+test('stop: an idle connection does not delay it', async () => {
   await using agent = await startTestAgent()
   const { hostname, port } = new URL(agent.url)
   const closed = Promise.withResolvers<void>()
@@ -106,7 +106,7 @@ test('stop: a connection that asks nothing does not hold it up', async () => {
   await closed.promise
 })
 
-test('start: a StartupError for a taken port and for a folder that cannot be used', async () => {
+test('start: StartupError for a taken port and for an unusable folder', async () => {
   await using agent = await startTestAgent()
   const settings = {
     host: '127.0.0.1',

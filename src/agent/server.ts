@@ -9,14 +9,13 @@ import type { Log } from '../core/log.ts'
 import { createAgentApp } from './app.ts'
 import type { Outbox } from './channels/channel.ts'
 import { type ChannelSettings, type Channels, openChannels } from './channels/channels.ts'
-import { handOverSessions } from './channels/hand-over.ts'
-import { NO_HISTORY, openChannelHistory } from './channels/history.ts'
+import { handOverSessions, NO_HISTORY, openChannelHistory } from './channels/history.ts'
 import { createQuestions } from './channels/questions.ts'
-import type { CommandPlaces, StraysLoader } from './commands/command-tools.ts'
+import type { CommandPlaces, LoadOrphanReaper } from './commands/command-tools.ts'
 import { createMcpServers } from './commands/mcp-servers.ts'
-import type { Strays } from './commands/strays.ts'
+import type { OrphanReaper } from './commands/orphans.ts'
 import type { Model } from './model.ts'
-import { createPlatformCall, type PlatformCall } from './platform-call.ts'
+import { createPlatformCall, type PlatformCall } from './platform.ts'
 import { createInstructions } from './state/instructions.ts'
 import { createLocalMemory, type Memory } from './state/memory.ts'
 import { createPlatformMemory } from './state/platform-memory.ts'
@@ -34,7 +33,7 @@ import { AGENT_STOPPING } from './turns/turn.ts'
 
 export type AgentSettings = {
   host: string
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number
   agentId: string
   name: string
@@ -42,21 +41,20 @@ export type AgentSettings = {
   version: string
   folder: string
   gatewayToken: string
-  /** Without `/v1`. */
   platformUrl: string
   platformToken: string
-  /** How long the platform may be silent. */
+  /** Longest silence of the platform. */
   idleMs: number
   maxTurnMs: number
-  /** How long a turn waits for the owner's answer; without one, four fifths of the turn. */
+  /** Time a turn waits for the owner's approval; by default 80 % of `maxTurnMs`. */
   approvalWaitMs?: number
-  /** Does its runtime keep what it does away from everything else? Only then it runs commands. */
+  /** The runtime isolates the agent; without isolation it runs no commands. */
   isConfined?: boolean
-  /** Is this process the agent's alone? Then it is made the parent of all that commands leave behind, to end it. */
-  adoptsStrays?: boolean
+  /** The process runs only this agent, so it can become the subreaper of orphaned command processes. */
+  isSubreaper?: boolean
   channels?: ChannelSettings
 }
-/** How much of a turn may be spent waiting for the owner: the rest is for saying so. */
+/** Leaves time to report an approval that did not arrive. */
 const APPROVAL_SHARE = 0.8
 
 export type AgentDeps = { clock: Clock; fetch: typeof fetch; log: Log }
@@ -64,11 +62,11 @@ export type AgentDeps = { clock: Clock; fetch: typeof fetch; log: Log }
 export type RunningAgent = {
   url: string
   port: number
-  /** Refuses new work, waits at most `graceMs` for running turns, then interrupts them. */
+  /** Rejects new work, waits at most `graceMs` for running turns, then interrupts them. */
   stop(graceMs: number): Promise<void>
 }
 
-/** Opens the state folder and listens. @throws StartupError when either is impossible. */
+/** Opens the state folder and starts listening. @throws StartupError when either fails. */
 export async function startAgent(settings: AgentSettings, deps: AgentDeps): Promise<RunningAgent> {
   const folders = {
     sessions: join(settings.folder, 'sessions'),
@@ -143,19 +141,18 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
     async stop(graceMs) {
       stopping.abort()
       await using _servers = { [Symbol.asyncDispose]: async () => mcpServers?.close() }
-      // Turns that have an id go on without anybody who listens.
+      // Turns with an id continue without a listener.
       const idle = [server.stop(), keptTurns.idle(), opened.idle().then(history.settle)]
       await interruptAfter(graceMs, Promise.all(idle), { ending, queue, server })
     },
   }
 }
 
-/** Limits the wait for interrupted turns and for messages that are being sent. */
 const INTERRUPT_MS = 3000
 
 type Interrupted = { ending: AbortController; queue: TurnQueue; server: Bun.Server<undefined> }
 
-/** Waits for what goes on, and interrupts it when that takes too long. */
+/** Waits for `idle`, and interrupts running work after `graceMs`. */
 async function interruptAfter(graceMs: number, idle: Promise<unknown>, { ending, queue, server }: Interrupted) {
   const finished = idle.then(() => true)
   if (await orLate(finished, graceMs, false)) return
@@ -166,7 +163,9 @@ async function interruptAfter(graceMs: number, idle: Promise<unknown>, { ending,
 
 type HistoryParts = { call: PlatformCall; log: Log; sessions: Sessions; stopping: AbortSignal }
 
-/** An agent that runs elsewhere with its owner's key is not known to the platform, which keeps no history of it. */
+/**
+ * The platform keeps channel history only for agents with an agent token, not for one that uses its owner's API key.
+ */
 async function openHistory({ folder, platformToken, channels }: AgentSettings, { sessions, ...deps }: HistoryParts) {
   if (!platformToken.startsWith(AGENT_TOKEN_PREFIX)) return NO_HISTORY
   const history = await openChannelHistory(join(folder, 'channels/history'), deps)
@@ -175,7 +174,7 @@ async function openHistory({ folder, platformToken, channels }: AgentSettings, {
   return history
 }
 
-/** Messages go out by channels that are opened later. */
+/** Sends through channels that are opened after the outbox is created. */
 function createOutbox(find: () => Channels | null): Outbox {
   const opened = () => {
     const channels = find()
@@ -190,40 +189,48 @@ function createOutbox(find: () => Channels | null): Outbox {
 }
 
 function toCommandPlaces(
-  { isConfined, adoptsStrays, folder }: AgentSettings,
+  { isConfined, isSubreaper, folder }: AgentSettings,
   workspace: string,
   log: Log,
 ): CommandPlaces | null {
   if (!isConfined) return null
-  return { workspace, home: join(folder, 'home'), loadStrays: createStraysLoader(adoptsStrays, log) }
+  return { workspace, home: join(folder, 'home'), loadOrphanReaper: createOrphanReaperLoader(isSubreaper, log) }
 }
 
-/** Adopts them once, before the first command. A system that does not do that leaves what hides, and the log says so. */
-function createStraysLoader(adoptsStrays: boolean | undefined, log: Log): StraysLoader {
-  let strays: Promise<Strays | null> | undefined
+/**
+ * Becomes a subreaper before the first command. Without subreaper support, processes that escape their group keep
+ * running; this is logged.
+ */
+function createOrphanReaperLoader(isSubreaper: boolean | undefined, log: Log): LoadOrphanReaper {
+  let orphanReaper: Promise<OrphanReaper | null> | undefined
   const load = async () => {
-    if (!adoptsStrays) return null
+    if (!isSubreaper) return null
     try {
-      return (await import('./commands/strays.ts')).adoptStrays()
+      return (await import('./commands/orphans.ts')).becomeSubreaper()
     } catch (error) {
-      log.warn({ error: errorMessage(error) }, 'what a command hides from its end will run on')
+      log.warn(
+        { error: errorMessage(error) },
+        'cannot become a subreaper: processes that escape their command keep running',
+      )
       return null
     }
   }
   return () => {
-    strays ??= load()
-    return strays
+    orphanReaper ??= load()
+    return orphanReaper
   }
 }
 
-/** The platform remembers for its own agents. One that runs elsewhere with its owner's key keeps its memory itself. */
+/**
+ * The platform stores the memory of its own agents. An agent that uses its owner's API key stores its memory locally.
+ */
 function createMemory(settings: AgentSettings, deps: AgentDeps, stopping: AbortSignal): Memory {
   if (settings.platformToken.startsWith(AGENT_TOKEN_PREFIX))
     return createPlatformMemory(settings, { ...deps, stopping })
   return createLocalMemory(join(settings.folder, 'memory.json'), deps.clock)
 }
 
-/** The AI SDK takes memory that an agent nobody talks to need not have. */
+/** Loads the AI SDK with the first turn, so an idle agent needs less memory. */
 function createModelLoader(settings: AgentSettings, deps: Parameters<typeof import('./model.ts').createModel>[1]) {
   let model: Promise<Model> | undefined
   return () => {
@@ -245,19 +252,19 @@ function serve(settings: AgentSettings, app: ReturnType<typeof createAgentApp>) 
   return listen(settings, (request, self) => app.fetch(request, { keepOpen: keepOpenBy(self) }))
 }
 
-/** The app answers 413 by itself; this bound is for what never reaches it. */
+/** Backstop for connections that the app's own limit (413) does not reach. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 
 export type Handler = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>
 
-/** @throws StartupError when the port is taken or the address is not this machine’s. */
+/** @throws StartupError when the port is taken or the address is not local. */
 export function listen(settings: Pick<AgentSettings, 'host' | 'port'>, fetch: Handler) {
   try {
     return Bun.serve({
       hostname: settings.host,
       port: settings.port,
       maxRequestBodySize: MAX_BODY_BYTES,
-      // Otherwise the server shows stacks, in its own error page and on stderr.
+      // Development mode prints stack traces on an error page and on stderr.
       development: false,
       reusePort: false,
       fetch,

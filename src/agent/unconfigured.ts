@@ -3,8 +3,9 @@ import type { Clock } from '../core/clock.ts'
 import { listen, type RunningAgent } from './server.ts'
 
 /**
- * A gateway that lacks settings: live, so that nobody starts it again and again, and never ready. Its probes name the
- * variables in `missing`; every other call is 503. @throws StartupError as `listen`.
+ * Starts an agent whose required settings are missing: alive, so that it is not restarted in a loop, but never ready.
+ * Probes name the `missing` variables; every other route answers 503.
+ * @throws StartupError as `listen`.
  */
 export function startUnconfigured(
   place: { host: string; port: number },

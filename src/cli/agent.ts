@@ -167,7 +167,7 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
       maxTurnMs: MAX_TURN_MS,
       channels: toChannels(env),
       isConfined: env.AGENT_CONFINED === 'true',
-      adoptsStrays: true,
+      isSubreaper: true,
     },
     { clock: systemClock, fetch, log },
   )

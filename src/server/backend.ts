@@ -14,7 +14,7 @@ import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
 import { aiBackend } from '../features/ai/gateway/backend.ts'
 import { openAiBackend } from '../features/ai/gateway/openai-backend.ts'
 import { usageBackend } from '../features/ai/usage/backend.ts'
-import { agentTalkBackend } from '../features/conversations/agent-messages/backend.ts'
+import { agentMessagesBackend } from '../features/conversations/agent-messages/backend.ts'
 import { agentToolsBackend } from '../features/conversations/agent-tools/backend.ts'
 import { requireToolOn, runsCommands } from '../features/conversations/agent-tools/settings.ts'
 import { approvalsBackend } from '../features/conversations/approvals/backend.ts'
@@ -103,7 +103,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   )
   app.route('/', agentToolsBackend(conversations))
   app.route('/', channelReportsBackend(conversations))
-  app.route('/', agentTalkBackend(conversations))
+  app.route('/', agentMessagesBackend(conversations))
   app.route('/', mcpServersBackend(conversations))
   app.route('/', scheduledTasksBackend(conversations))
   app.route('/', agentWebBackend(webTools))

@@ -25,13 +25,12 @@ import { endAgentJob, watchdogHistoryJob, watchdogJob } from '../features/agents
 import { capAlertsJob } from '../features/ai/breakers/alerts.ts'
 import { catalogueJob } from '../features/ai/gateway/jobs.ts'
 import { underWayJob, usageAlertsJob, usageSpoolJob } from '../features/ai/usage/jobs.ts'
-import { expireApprovalsJob } from '../features/conversations/approvals/decide.ts'
-import { resumeJob } from '../features/conversations/approvals/resume.ts'
-import { heartbeatJob } from '../features/conversations/heartbeat/due.ts'
+import { expireApprovalsJob, resumeJob } from '../features/conversations/approvals/decide.ts'
+import { heartbeatJob } from '../features/conversations/heartbeat/heartbeat.ts'
 import { answerMailJob, codeMailJob, welcomeMailJob } from '../features/conversations/inbox/answer.ts'
 import { deliverMailJob } from '../features/conversations/inbox/jobs.ts'
 import { scheduledRunJob, scheduledTasksJob } from '../features/conversations/scheduled-tasks/jobs.ts'
-import { askJob, summarizeJob } from '../features/conversations/swarms/jobs.ts'
+import { askJob, summarizeJob } from '../features/conversations/swarms/ask.ts'
 import {
   answerByWebhookJob,
   askByWebhookJob,

@@ -41,7 +41,7 @@ import { demoWeb } from '../features/ai/demo/web.ts'
 import { aiWeb } from '../features/ai/gateway/web.ts'
 import { pricesWeb } from '../features/ai/prices/web.ts'
 import { usageWeb } from '../features/ai/usage/web.ts'
-import { agentTalkWeb } from '../features/conversations/agent-messages/web.ts'
+import { agentApiWeb } from '../features/conversations/agent-messages/web.ts'
 import { agentToolsWeb } from '../features/conversations/agent-tools/web.ts'
 import { approvalsWeb } from '../features/conversations/approvals/web.ts'
 import { agentMessagesRoutes } from '../features/conversations/chat/agent-messages-routes.ts'
@@ -148,7 +148,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', logRoutes(agents, owner))
   app.route('/', metricsWeb(monitoring))
   app.route('/', fleetWeb(monitoring))
-  app.route('/', agentTalkWeb(conversations))
+  app.route('/', agentApiWeb(conversations))
   app.route('/', memoryWeb(conversations))
   app.route('/', inboxWeb(conversations))
   app.route('/', webhookChannelWeb(conversations))

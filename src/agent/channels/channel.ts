@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import type { Clock } from '../../core/clock.ts'
 
-/** What the built-in agent can be spoken to by, besides its gateway. */
 export type ChannelName = 'telegram' | 'discord' | 'slack'
 
-/** `account` is the name of the agent there; `since` and `at` are ISO 8601. The error stays to be seen after it has passed. */
+/**
+ * `account` is the bot's name at the service; `since` and `at` are ISO 8601. `lastError` remains after a successful
+ * reconnect.
+ */
 export type ConnectionState = {
   connected: boolean
   since: string | null
@@ -11,15 +14,15 @@ export type ConnectionState = {
   lastError: { message: string; at: string } | null
 }
 
-/** A file somebody sent: `id` is the service's own, by which it can be had. */
+/** A received file; `id` is the service's own id or URL. */
 const SentFile = z.object({ id: z.string(), name: z.string() })
 export type SentFile = z.infer<typeof SentFile>
 
-/** A chat, as its service names it. `threadId` is a topic in it; `isDirect` is a chat with one person alone. */
+/** A chat at its service. `threadId` is a topic in it; `isDirect` marks a chat with one person. */
 export const Place = z.object({ chatId: z.string(), threadId: z.string().nullable(), isDirect: z.boolean() })
 export type Place = z.infer<typeof Place>
 
-/** A message from somebody. `id` is the same whenever the service delivers it, and good as the id of a turn. */
+/** A received message. `id` is the same for every delivery and valid as a turn id. */
 export const Incoming = z.object({
   id: z.string(),
   messageId: z.string(),
@@ -30,58 +33,88 @@ export const Incoming = z.object({
 })
 export type Incoming = z.infer<typeof Incoming>
 
-/** A button: `value` comes back when somebody presses it. At most 64 characters. */
+/** A button; pressing it returns `value`. At most 64 characters. */
 export type Choice = { label: string; value: string }
 
-/** Somebody has pressed a button below the message that says `text`. */
+/** A pressed button, and the `text` of its message. */
 export type Pressed = { personId: string; value: string; place: Place; messageId: string; text: string }
-/** Returns what they are told. */
+/** Handles a pressed button and returns the sentence shown to the person. */
 export type Press = (pressed: Pressed) => Promise<string>
 
-/** What a conversation needs of a service. Each call @throws what the service or the way to it answers. */
+/** Operations that a conversation needs of a messenger. Each one throws the service's error or the network's. */
 export type Service = {
-  /** Longest text of one message, in UTF-16 units. */
+  /** Longest message, in UTF-16 code units. */
   maxChars: number
-  /** How far apart edits in this chat are. */
+  /** Shortest time between two edits in this chat. */
   editEveryMs(place: Place): number
-  /** Writes a message, as an answer to one where there is one to answer, and returns its id. */
+  /** Sends a message, as a reply to `answerTo` if set. @returns its id. */
   write(place: Place, text: string, answerTo: string | null): Promise<string>
-  /** Buttons that the message had are gone then. */
+  /** Replaces the text and removes buttons. */
   edit(place: Place, messageId: string, text: string): Promise<void>
-  /** The text as it is written, without any letter that the service takes for a mark; at most twice as long. */
+  /** Escapes the service's markup; the result is at most twice as long. */
   toLiteral(text: string): string
-  /** Writes a message with buttons; services without buttons have none of it. */
+  /** Sends a message with buttons; undefined for services without buttons. */
   writeChoices?(place: Place, text: string, choices: readonly Choice[]): Promise<string>
-  /** Returns the direct chat with a person, created if necessary. @throws when the person does not exist or cannot be reached. */
+  /**
+   * Returns the direct chat with a person, created if necessary.
+   * @throws when the person does not exist or cannot be reached.
+   */
   findDirect(personId: string): Promise<Place>
-  /** Shows for some seconds that the agent is busy. */
+  /** Shows a typing indicator for a few seconds. */
   showTyping(place: Place): Promise<void>
   /** @throws AppError `too_large`, `not_found`. */
   fetchFile(file: SentFile): Promise<Uint8Array>
-  /** Will it fail however often it is tried, such as for a chat that has shut the agent out? */
+  /** Returns whether a retry cannot succeed, for example because the chat has blocked the bot. */
   isFinal(error: unknown): boolean
 }
 
-/** The way to one service: it listens, keeps trying, and hands on what comes. */
+/** A connection to one messenger, which reconnects by itself. */
 export type Connection = {
   state(): ConnectionState
   service: Service
-  /** Listens until `signal` aborts. A message is confirmed to the service once `receive` has returned. */
+  /** Listens until `signal` aborts. A message is acknowledged to the service after `receive` has returned. */
   run(receive: Receive, signal: AbortSignal, press: Press): Promise<void>
 }
 
-/** `isAddressed`: a message in a group that speaks to the agent. Returns once the message is on disk, or will not be answered. */
+/** `isAddressed`: a group message that addresses the agent. Resolves when the message is on disk or is ignored. */
 export type Receive = (message: Incoming, isAddressed: boolean) => Promise<void>
 
-/** `to` is `<channel>:<id>`, by which `send` finds them; a topic or a thread follows the id of a group. */
+/** `to` is `<channel>:<id>`, followed by the topic or thread for a group. */
 export type Recipient = { to: string; name: string | null; isGroup: boolean }
 
-/** How the agent writes to people by itself. */
+/** Sends messages that the agent starts itself. */
 export type Outbox = {
-  /** Whom the agent knows: people who may write to it, and groups in which it was spoken to. */
+  /** Lists people who may write to the agent, and groups that have addressed it. */
   listRecipients(): Recipient[]
-  /** @throws AppError `not_found` for a channel or a recipient that does not exist, or has never written to a bot. */
+  /** @throws AppError `not_found` for an unknown channel, or a recipient that the bot cannot write to. */
   requireRecipient(to: string): Promise<void>
-  /** Writes to a person or a group, whoever that is. @throws AppError `not_found`, `upstream_failed`. */
+  /** Sends to any person or group. @throws AppError `not_found`, `upstream_failed`. */
   send(to: string, text: string): Promise<void>
+}
+
+/** Tracks the state of one connection. */
+type StateKeeper = {
+  read(): ConnectionState
+  /** Keeps `since` if already connected. */
+  setConnected(account: string): void
+  setFailed(message: string): void
+  /** Marks an intended disconnect, without an error. */
+  setDisconnected(): void
+}
+
+export function createStateKeeper(clock: Clock): StateKeeper {
+  let state: ConnectionState = { connected: false, since: null, account: null, lastError: null }
+  return {
+    read: () => state,
+    setConnected(account) {
+      if (!state.connected) state = { ...state, connected: true, since: clock.now().toISOString(), account }
+    },
+    setFailed(message) {
+      const lastError = { message, at: clock.now().toISOString() }
+      state = { ...state, connected: false, since: null, lastError }
+    },
+    setDisconnected() {
+      state = { ...state, connected: false, since: null }
+    },
+  }
 }

@@ -11,24 +11,24 @@ import { type Guests, type ListedPerson, openGuests } from './guests.ts'
 import type { ChannelHistory } from './history.ts'
 import { type Inbox, openInbox, toChat } from './inbox.ts'
 import type { OwnerChannel, Questions } from './questions.ts'
+import { splitText } from './reply.ts'
 import { createSavedFiles } from './saved-files.ts'
-import { splitText } from './split.ts'
 
-/** A bot and where it is; `people` are the ids whom the settings let in. */
+/** Settings of a bot; `people` are the ids that the settings allow. */
 type ServiceSettings = { token: string; apiUrl: string; people: readonly string[] }
 
-/** Those that are set are opened. */
+/** Only configured channels are opened. */
 export type ChannelSettings = {
   telegram?: ServiceSettings | undefined
   discord?: ServiceSettings | undefined
   slack?: (ServiceSettings & { appToken: string }) | undefined
-  /** Between two tries to connect, and at least between two edits of an answer. */
+  /** Pause before reconnecting; `editEveryMs` is the shortest time between two edits of an answer. */
   retryMs: number
   editEveryMs: number
 }
 
 export type ChannelDeps = {
-  /** Of the agent, for state and for files that come. */
+  /** Folder for state; `workspace` receives files. */
   folder: string
   workspace: string
   keptTurns: KeptTurns
@@ -36,34 +36,32 @@ export type ChannelDeps = {
   clock: Clock
   fetch: typeof fetch
   log: Log
-  /** What a button means. */
   press: Questions['press']
-  /** Nothing more is begun after the one; nothing goes on after the other. */
+  /** `stopping` prevents new work; `ending` aborts running work. */
   stopping: AbortSignal
   ending: AbortSignal
 }
 
-/** A code that waits, with whom it was told to. Times are ISO 8601. */
+/** A pairing code that waits for the owner's decision. Times are ISO 8601. */
 export type ListedPairing = { code: string; id: string; name: string; expiresAt: string }
 export type ListedChannel = ConnectionState & { name: ChannelName; people: ListedPerson[]; pairings: ListedPairing[] }
 
-/** The channels that this agent has. */
 export type Channels = Outbox & {
   list(): ListedChannel[]
-  /** Lets a stranger in or not, who is told. @throws AppError `not_found`. */
+  /** Admits or refuses a person, who is notified when admitted. @throws AppError `not_found`. */
   decide(name: string, code: string, approve: boolean): Promise<{ id: string; name: string }>
-  /** @throws AppError `not_found`, `conflict` for somebody whom the settings name. */
+  /** @throws AppError `not_found`, `conflict` for a person that the settings name. */
   remove(name: string, personId: string): Promise<void>
-  /** Where owners can be asked. */
+  /** Lists channels on which the owner can be asked for approval. */
   listOwnerChannels(): OwnerChannel[]
-  /** Once no channel listens and nothing is being answered. */
+  /** Resolves when no channel listens and no message is being answered. */
   idle(): Promise<void>
 }
 
 type Open = {
   name: ChannelName
   connection: Connection
-  /** Whom the settings name. */
+  /** Ids of the people that the settings name. */
   owners: readonly string[]
   guests: Guests
   inbox: Inbox
@@ -71,7 +69,7 @@ type Open = {
   end: Promise<void>
 }
 
-/** Opens what is configured, and loads nothing else. */
+/** Opens the configured channels; the libraries of other messengers are not loaded. */
 export async function openChannels(settings: ChannelSettings | undefined, deps: ChannelDeps): Promise<Channels> {
   const opened: Open[] = []
   if (settings?.telegram) {
@@ -103,7 +101,7 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
       if (approve) {
         const place = { chatId, threadId: null, isDirect: true }
         connection.service.write(place, 'You can write to me now.', null).catch((error: unknown) => {
-          deps.log.warn({ channel: name, error: errorMessage(error) }, 'a new guest could not be told')
+          deps.log.warn({ channel: name, error: errorMessage(error) }, 'failed to notify a newly admitted person')
         })
       }
       return { id, name: person }
@@ -136,7 +134,7 @@ export async function openChannels(settings: ChannelSettings | undefined, deps: 
   }
 }
 
-/** @throws AppError `not_found` naming the channels that the agent has. */
+/** @throws AppError `not_found` naming the agent's channels. */
 function findChannel(opened: readonly Open[], to: string): Open {
   const name = to.slice(0, Math.max(to.indexOf(':'), 0))
   const found = opened.find((channel) => channel.name === name)
@@ -145,7 +143,7 @@ function findChannel(opened: readonly Open[], to: string): Open {
   throw new AppError('not_found', `There is no channel for "${to}". Channels of this agent: ${names}`)
 }
 
-/** Returns what the history has of a message that the agent sends by itself. */
+/** Returns the history entry of a message that the agent starts itself. */
 function toSentLine({ name, guests, inbox }: Open, place: Place, to: string) {
   const person = guests.listPeople().find(({ id }) => `${name}:${id}` === to)
   return {
@@ -160,7 +158,7 @@ function toSentLine({ name, guests, inbox }: Open, place: Place, to: string) {
   }
 }
 
-/** Returns the chat of a recipient. @throws AppError `not_found`; what the service answers for a person it cannot reach. */
+/** Returns the chat of a recipient. @throws AppError `not_found`; the service's error for a person it cannot reach. */
 async function findPlace(opened: readonly Open[], to: string): Promise<Place> {
   const { name, connection, inbox } = findChannel(opened, to)
   const group = inbox.listGroups().find((place) => toChat(name, place) === to)
@@ -188,15 +186,15 @@ async function openChannel(
   return { name, connection, owners: people, guests, inbox, conversation, end }
 }
 
-/** What of a token stays when its service gives the same bot another one. */
+/** The part of a token that identifies the bot and survives a token rotation. */
 const BOT_OF_TOKEN = { telegram: /^\d+(?=:)/, discord: /^[^.]+(?=\.)/, slack: /^xoxb-\d+-\d+(?=-)/ } as const
 
-/** Tells one bot from another, without its token; a token of unusual form is a bot of its own. */
+/** Identifies a bot without storing its token. A token of unknown format identifies a separate bot. */
 function toAccount(name: ChannelName, token: string): string {
   return sha256(BOT_OF_TOKEN[name].exec(token)?.[0] ?? token)
 }
 
-/** Where channels keep what must outlive the agent's process. */
+/** Folder of state that survives the agent's process. */
 function toFolder({ folder }: ChannelDeps): string {
   return join(folder, 'channels')
 }

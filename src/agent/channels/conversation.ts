@@ -1,3 +1,4 @@
+import { collectTurn } from '../../core/agents/collect-turn.ts'
 import type { Clock } from '../../core/clock.ts'
 import { KeyedQueue } from '../../core/concurrency/keyed-queue.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
@@ -7,14 +8,13 @@ import type { KeptTurn, KeptTurns } from '../turns/kept-turns.ts'
 import { STOPPED } from '../turns/turn.ts'
 import type { Incoming, Place, Service } from './channel.ts'
 import type { Guests } from './guests.ts'
-import type { ChannelHistory } from './history.ts'
+import { type ChannelHistory, type TurnEnd, toAnswerEntry } from './history.ts'
 import { type Inbox, toChat, type Waiting } from './inbox.ts'
 import { createReply, type Reply } from './reply.ts'
 import type { SavedFiles } from './saved-files.ts'
-import { collectTurn, type TurnEnd } from './told-turn.ts'
 
 const TYPING_EVERY_MS = 4500
-/** `/stop`, in a group `/stop@name`, and `!stop` where a messenger takes what begins with a slash for its own. */
+/** Matches `/stop`, `/stop@name` in groups, and `!stop` for messengers that reserve the slash. */
 const COMMAND = /^[/!](start|stop|new)(?:@\w+)?\s*$/i
 
 export type ConversationDeps = {
@@ -27,18 +27,18 @@ export type ConversationDeps = {
   history: ChannelHistory
   clock: Clock
   log: Log
-  /** Of the agent: nothing more is begun. */
+  /** Aborts when the agent stops: no new turn begins. */
   stopping: AbortSignal
-  /** Of the agent's patience: what is under way then is told when it starts again. */
+  /** Aborts when the grace period ends: the next run of the agent continues running answers. */
   ending: AbortSignal
 }
 
-/** What every channel does with a message, from admission to the end of its answer. */
+/** Handles messages of one channel, from admission to the end of the answer. */
 export type Conversation = {
-  /** Goes on with what an earlier run of the agent has left. */
+  /** Continues messages that an earlier run of the agent left. */
   resume(): Promise<void>
   receive(message: Incoming, isAddressed: boolean): Promise<void>
-  /** Once nothing is being answered. */
+  /** Resolves when no message is being answered. */
   idle(): Promise<void>
 }
 
@@ -46,7 +46,10 @@ export function createConversation(deps: ConversationDeps): Conversation {
   const { channel, inbox, guests, log } = deps
   const chats = new KeyedQueue()
   const answering = new Set<Promise<void>>()
-  /** The next turn of the chat begins once this one has ended, or waits for the owner. Null when the agent is stopping. */
+  /**
+   * Starts the turn of a message. The chat's next turn starts after this one ends or waits for the owner. Null when the
+   * agent is stopping.
+   */
   const openTurn = (message: Waiting): Promise<KeptTurn | null> =>
     new Promise((resolve, reject) => {
       const task = async () => {
@@ -61,21 +64,21 @@ export function createConversation(deps: ConversationDeps): Conversation {
     const work = answer(deps, message, openTurn)
       .catch((error: unknown) => {
         if (deps.ending.aborted) return
-        log.error({ channel, error: errorMessage(error) }, 'a message of a channel was not answered')
+        log.error({ channel, error: errorMessage(error) }, 'failed to answer a message of a channel')
       })
       .finally(() => answering.delete(work))
     answering.add(work)
   }
   const say = (place: Place, text: string, answerTo: string | null) => {
     deps.service.write(place, text, answerTo).catch((error: unknown) => {
-      log.warn({ channel, error: errorMessage(error) }, 'a sentence to a channel could not be delivered')
+      log.warn({ channel, error: errorMessage(error) }, 'failed to send a notice to a channel')
     })
   }
 
   return {
     async resume() {
       for (const message of inbox.list()) {
-        // The agent may have ended between taking the message and noting it.
+        // The agent may have ended between storing the message and recording it in the history.
         await noteQuestion(deps, message)
         begin(message)
       }
@@ -83,7 +86,7 @@ export function createConversation(deps: ConversationDeps): Conversation {
     async receive(message, isAddressed) {
       const { place, person, messageId } = message
       if (!guests.isAllowed(person.id)) {
-        // Whoever may read a group sees its messages: no code is told there.
+        // Pairing codes go only to direct chats: every member of a group could read one.
         const code = place.isDirect ? await guests.askFor(person, place.chatId) : null
         if (code) say(place, toPairingText(code), null)
         return
@@ -112,7 +115,7 @@ function toPairingText(code: string): string {
   return `I do not know you yet. My owner can let you in with this code, which is good for an hour: ${code}`
 }
 
-/** Does what a command says, and returns what to say to that. */
+/** Runs a command and returns the reply. */
 async function obey(deps: ConversationDeps, command: string, { place, messageId }: Incoming): Promise<string> {
   if (command === 'start') return 'You can write to me now. /new begins a new conversation, /stop ends an answer.'
   if (command === 'new') {
@@ -122,7 +125,7 @@ async function obey(deps: ConversationDeps, command: string, { place, messageId 
   const chat = toChat(deps.channel, place)
   const messages = deps.inbox.list().filter((message) => toChat(deps.channel, message.place) === chat)
   if (messages.length === 0) return 'There is nothing to stop.'
-  // All are taken away before the first ends, so that none of them begins then.
+  // Remove all messages first, so that none of them starts when the first turn ends.
   for (const { id } of messages) await deps.inbox.finish(id)
   for (const { id } of messages) await deps.keptTurns.stop(id)
   return 'Stopped.'
@@ -140,22 +143,22 @@ async function answer(deps: ConversationDeps, message: Waiting, openTurn: OpenTu
     if (ending.aborted || !service.isFinal(error)) throw error
     log.warn({ channel, error: errorMessage(error) }, 'an answer cannot be delivered')
   } finally {
-    // A message whose id is not recorded would stay beside the answer of the next run.
+    // Wait for the message id: the next run would send the answer a second time.
     await reply.settle()
   }
   await inbox.finish(message.id)
 }
 
-/** @returns false when the turn was not begun: the message stays for the next run of the agent. */
+/** @returns false when the turn was not started: the next run of the agent answers the message. */
 async function deliver(
   deps: ConversationDeps,
   message: Waiting,
   { reply, openTurn }: { reply: Reply; openTurn: OpenTurn },
 ): Promise<boolean> {
   const typing = showTyping(deps, message)
-  const told = collectTurn()
+  const collected = collectTurn()
   const noteEnd = (end: Omit<TurnEnd, 'at'>) =>
-    note(deps, told.toEntry(message.id, { ...end, at: deps.clock.now().toISOString() }))
+    note(deps, toAnswerEntry(message.id, collected, { ...end, at: deps.clock.now().toISOString() }))
   let failure: string | null = null
   try {
     const turn = await openTurn(message)
@@ -164,13 +167,13 @@ async function deliver(
       return false
     }
     const result = await turn.follow((event) => {
-      told.add(event)
+      collected.add(event)
       if (event.type === 'restart') reply.clear()
       if (event.type === 'text') reply.add(event.text)
     }, deps.ending)
     await noteEnd({ result, status: 'sent', error: null })
   } catch (error) {
-    // The turn is on disk: the next run of the agent goes on with it.
+    // The turn is on disk, and the next run of the agent continues it.
     deps.ending.throwIfAborted()
     const { kind, message: words, extra } = toAppError(error)
     const isStopped = extra.code === STOPPED
@@ -181,16 +184,16 @@ async function deliver(
     clearInterval(typing)
   }
   await reply.finish()
-  if (failure !== null) await reply.tell(failure)
+  if (failure !== null) await reply.send(failure)
   return true
 }
 
-/** Begins the turn of a message, or joins the one that an earlier run of the agent began. @throws AppError TURN_STOPPED. */
+/** Starts the turn of a message, or joins the one that an earlier run started. @throws AppError TURN_STOPPED. */
 async function beginTurn({ inbox, keptTurns, savedFiles }: ConversationDeps, message: Waiting): Promise<KeptTurn> {
   const known = await keptTurns.find(message.id)
   if (known) return known
   const { notes, images } = await savedFiles.save(message)
-  // /stop may have arrived while the files were fetched.
+  // The person may have sent /stop while the files were fetched.
   if (!isWaiting(inbox, message)) throw new AppError('conflict', 'The turn was stopped', { code: STOPPED })
   return keptTurns.beginOrJoin(message.id, {
     sessionKey: message.sessionKey,
@@ -198,10 +201,10 @@ async function beginTurn({ inbox, keptTurns, savedFiles }: ConversationDeps, mes
   })
 }
 
-/** A disk that is full must not keep anybody from an answer. */
+/** Logs a failure, because a full disk must not prevent an answer. */
 async function note({ history, log, channel }: ConversationDeps, entry: Parameters<ChannelHistory['add']>[0]) {
   await history.add(entry).catch((error: unknown) => {
-    log.error({ channel, error: errorMessage(error) }, 'a message could not be kept for the history')
+    log.error({ channel, error: errorMessage(error) }, 'failed to store a message for the history')
   })
 }
 
@@ -231,13 +234,13 @@ function toContent({ place, person, text }: Waiting, notes: readonly string[]): 
 }
 
 function showTyping({ service }: ConversationDeps, { place }: Waiting) {
-  // Whether it is seen changes nothing.
+  // The indicator is optional, so a failure is ignored.
   const show = () => void service.showTyping(place).catch(() => undefined)
   show()
   return setInterval(show, TYPING_EVERY_MS)
 }
 
-/** Null for what somebody stopped on purpose. */
+/** Returns the sentence that reports a failure, or null for a turn that was stopped on purpose. */
 function describeFailure(error: unknown): string | null {
   const known: AppError = toAppError(error)
   const { code } = known.extra

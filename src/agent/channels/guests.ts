@@ -3,36 +3,39 @@ import { z } from 'zod'
 import { MAX_PAIRINGS, newPairingCode, PAIRING_LASTS_MS } from '../../core/agents/pairing-code.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { openStateFile } from './state-file.ts'
+import { openStateFile } from '../state/files.ts'
 
 const Guest = z.object({ id: z.string(), name: z.string() })
 const Person = Guest.extend({ since: z.string() })
-/** `chatId` is where the code was told, and where the answer will be. A denied one gets no other code until it expires. */
+/** `chatId` is the direct chat that received the code. A refused person gets no new code until it expires. */
 const Pairing = Guest.extend({ code: z.string(), chatId: z.string(), expiresAt: z.string(), isDenied: z.boolean() })
-/** `account` is the bot by which they were let in; files of earlier versions do not tell. */
+/** `account` is the bot that admitted these people; missing in files of earlier versions. */
 const GuestState = z.object({ people: z.array(Person), pairings: z.array(Pairing), account: z.string().optional() })
 
 export type Pairing = z.infer<typeof Pairing>
-/** `isConfigured`: one whom the agent's settings name. They stay until those change, and nobody knows since when. */
+/** `isConfigured`: the agent's settings name the person, who cannot be removed here; `since` is then null. */
 export type ListedPerson = { id: string; name: string | null; since: string | null; isConfigured: boolean }
 
-/** Who may speak to the agent by one channel. */
+/** People who may write to the agent on one channel. */
 export type Guests = {
   isAllowed(personId: string): boolean
-  /** The code for a stranger, the same within its hour; null for one who was denied, and when too many wait. */
+  /**
+   * Returns a pairing code, the same one until it expires; null for a refused person and when too many codes are
+   * pending.
+   */
   askFor(person: { id: string; name: string }, chatId: string): Promise<string | null>
   listPeople(): ListedPerson[]
-  /** Codes that wait for the owner. */
+  /** Lists codes that wait for the owner's decision. */
   listPairings(): Pairing[]
-  /** Lets the stranger in or not, and says who that was. @throws AppError `not_found`. */
+  /** Admits or refuses the person and returns the pairing. @throws AppError `not_found`. */
   decide(code: string, approve: boolean): Promise<Pairing>
-  /** @throws AppError `not_found`, `conflict` for one whom the settings name. */
+  /** @throws AppError `not_found`, `conflict` for a person that the settings name. */
   remove(personId: string): Promise<void>
 }
 
 /**
- * `configuredIds` are those whom the agent's settings let in. Whoever was let in by another `account` is forgotten: that was
- * somebody else's bot, or its owner has begun anew.
+ * Opens the list of admitted people; `configuredIds` come from the agent's settings. A changed `account` clears the
+ * list, because another bot admitted those people.
  */
 export async function openGuests(
   folder: string,

@@ -1,13 +1,17 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import type { CollectedTurn, TurnFigures } from '../../core/agents/collect-turn.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { PlatformCall } from '../platform-call.ts'
+import { sha256 } from '../../core/secrets.ts'
+import type { PlatformCall } from '../platform.ts'
 import { syncFolder, systemCode, writeAtomically } from '../state/files.ts'
+import type { Sessions } from '../state/sessions.ts'
+import type { TurnResult } from '../turns/turn.ts'
 
-/** A line of a conversation on a messenger, or the end of the turn that answered one, as the platform takes them. */
-export type HistoryEntry =
+/** A message of a channel, or the outcome of the turn that answered one, in the platform's format. */
+type HistoryEntry =
   | {
       type: 'message'
       id: string
@@ -20,34 +24,20 @@ export type HistoryEntry =
       status: 'sent' | 'stopped' | 'failed'
       at: string
     }
-  | {
+  | (TurnFigures & {
       type: 'answer'
       question: string
       text: string
       status: 'sent' | 'stopped' | 'failed'
       error: { kind: string; message: string } | null
-      model: string | null
-      inputTokens: number | null
-      outputTokens: number | null
-      generationIds: string[]
-      endedBy: 'loop' | 'cost' | 'steps' | null
-      restarts: number
-      toolCalls: {
-        name: string
-        arguments: string
-        result: string
-        success: boolean
-        durationMs: number
-        offset: number
-      }[]
       at: string
-    }
+    })
 
-/** The way of what is said on messengers into the history that the platform keeps. */
+/** Reports channel conversations to the platform's history. */
 export type ChannelHistory = {
-  /** Keeps an entry on disk until the platform has it. */
+  /** Stores an entry on disk until the platform has acknowledged it. */
   add(entry: HistoryEntry): Promise<void>
-  /** Resolves when the platform has everything, or cannot be reached now. */
+  /** Resolves when the platform has all entries or is unreachable. */
   settle(): Promise<void>
 }
 
@@ -55,15 +45,18 @@ const Stored = z.object({ stored: z.number() })
 
 const MAX_BATCH = 50
 const MAX_BATCH_BYTES = 1024 * 1024
-/** The platform takes no longer text. */
+/** The platform rejects longer texts. */
 const MAX_TEXT_CHARS = 400_000
-/** A platform that is away for longer than that many entries loses the oldest of them. */
+/** The oldest entries are dropped when the platform is away for longer. */
 const MAX_KEPT = 10_000
 const PAUSES_MS = { first: 1000, longest: 60_000 }
 
 type HistoryDeps = { call: PlatformCall; log: Log; stopping: AbortSignal }
 
-/** One file for each entry in `folder`, removed when the platform has acknowledged it; the platform ignores repetitions. */
+/**
+ * Opens the outbox: one file per entry in `folder`, removed after the platform's acknowledgement. The platform ignores
+ * duplicates.
+ */
 export async function openChannelHistory(folder: string, deps: HistoryDeps): Promise<ChannelHistory> {
   const found = await readdir(folder).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return []
@@ -78,7 +71,7 @@ export async function openChannelHistory(folder: string, deps: HistoryDeps): Pro
 class HistoryOutbox {
   readonly #folder: string
   readonly #deps: HistoryDeps
-  /** Files that wait, the oldest first. */
+  /** Pending files, oldest first. */
   readonly #names: string[]
   #last: number
   #sending: Promise<void> | null = null
@@ -103,7 +96,7 @@ class HistoryOutbox {
     if (this.#names.length > MAX_KEPT) {
       this.#deps.log.warn(
         { kept: MAX_KEPT },
-        'the platform has been away for too long: the oldest message is left out of the history',
+        'the platform has been unreachable for too long: dropped the oldest entry of the channel history',
       )
       await this.#remove(this.#names.slice(0, 1))
     }
@@ -118,7 +111,7 @@ class HistoryOutbox {
     }
   }
 
-  /** Sends what waits, one attempt at a time. Never rejects: what could not be sent is tried again later. */
+  /** Sends pending entries, one attempt at a time. Never rejects: failed entries are retried later. */
   send(): Promise<void> {
     clearTimeout(this.#timer)
     this.#sending ??= this.#sendAll().finally(() => {
@@ -135,7 +128,7 @@ class HistoryOutbox {
     } catch (error) {
       log.warn(
         { error: errorMessage(error), waiting: this.#names.length },
-        'what was said on channels is reported later',
+        'failed to report channel history; retrying later',
       )
       if (stopping.aborted) return
       this.#timer = setTimeout(() => void this.send(), this.#pauseMs)
@@ -160,7 +153,7 @@ class HistoryOutbox {
       }
       this.#deps.log.error(
         { error: error.message },
-        'the platform refuses a message of a channel; it is left out of the history',
+        'the platform rejected an entry of the channel history; it is left out',
       )
       await this.#remove(sent)
     }
@@ -176,7 +169,7 @@ class HistoryOutbox {
   }
 }
 
-/** The entries of these files, as many as fit into a request. */
+/** Returns the entries of these files, as many as fit into one request. */
 async function readBatch(folder: string, names: readonly string[]): Promise<unknown[]> {
   const entries: unknown[] = []
   let sizeBytes = 0
@@ -189,5 +182,69 @@ async function readBatch(folder: string, names: readonly string[]): Promise<unkn
   return entries
 }
 
-/** For an agent that runs elsewhere with its owner's key: no platform keeps a history of it. */
+/** For an agent that uses its owner's API key: the platform keeps no history of it. */
 export const NO_HISTORY: ChannelHistory = { add: async () => undefined, settle: async () => undefined }
+
+/** `result` is null for a turn without a complete answer; `at` is ISO 8601. */
+export type TurnEnd = { result: TurnResult | null; at: string } & Pick<AnswerEntry, 'status' | 'error'>
+type AnswerEntry = Extract<HistoryEntry, { type: 'answer' }>
+
+/** Returns the entry of the turn that answered the message `question`. */
+export function toAnswerEntry(question: string, collected: CollectedTurn, { result, ...end }: TurnEnd): AnswerEntry {
+  return {
+    type: 'answer',
+    question,
+    text: collected.text(),
+    ...collected.figures(),
+    model: result?.model ?? null,
+    inputTokens: result?.usage?.inputTokens ?? null,
+    outputTokens: result?.usage?.outputTokens ?? null,
+    ...end,
+  }
+}
+
+const CHANNEL = /^(telegram|discord|slack):/
+
+/**
+ * Reports existing channel sessions to the platform's history, once; the file `mark` records that. Agents that never
+ * had a messenger have no folder for it.
+ */
+export async function handOverSessions(
+  { mark, hasChannels }: { mark: string; hasChannels: boolean },
+  sessions: Sessions,
+  history: ChannelHistory,
+): Promise<void> {
+  if (!hasChannels && !(await exists(dirname(mark)))) return
+  if (await exists(mark)) return
+  for (const { key } of (await sessions.list()).toReversed()) {
+    const platform = CHANNEL.exec(key)?.[1]
+    const items = platform === undefined ? null : await sessions.readLast(key, () => false)
+    for (const [index, item] of (items ?? []).entries()) {
+      if (platform === undefined || item.role === 'summary') continue
+      await history.add({
+        type: 'message',
+        id: `${sha256(key).slice(0, 24)}-${index}`,
+        platform,
+        session: key,
+        title: null,
+        sender: item.role === 'user' ? 'user' : 'agent',
+        author: null,
+        text: item.content,
+        status: 'sent',
+        at: item.timestamp,
+      })
+    }
+  }
+  await mkdir(dirname(mark), { recursive: true, mode: 0o700 })
+  await writeAtomically(mark, '')
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    throw error
+  }
+}

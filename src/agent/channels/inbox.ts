@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { openStateFile } from '../state/files.ts'
 import { Incoming, Place } from './channel.ts'
-import { openStateFile } from './state-file.ts'
 
-/** A message that waits for its answer; `sentIds` are the messages in which that has begun to stand. */
+/** A message that waits for its answer; `sentIds` are the messages that contain the answer so far. */
 const Waiting = Incoming.extend({
   sessionKey: z.string(),
   sentIds: z.array(z.string()),
@@ -14,32 +14,32 @@ export type Waiting = z.infer<typeof Waiting>
 
 const InboxState = z.object({
   waiting: z.array(Waiting),
-  /** Ids of the newest messages that were answered. */
+  /** Ids of the most recently answered messages. */
   answered: z.array(z.string()),
-  /** Where a chat began anew: its sessions have that behind their names. */
+  /** Suffix of the current session by chat, set by `/new`. */
   beginnings: z.record(z.string(), z.string()),
-  /** Groups in which the agent was spoken to, the newest last. */
+  /** Groups that have addressed the agent, newest last. */
   groups: z.array(Place).default([]),
 })
 
-/** Null for a message that is known already; `full` when too many wait. */
+/** Null for a known message; `full` when too many wait. */
 type Added = Waiting | 'full' | null
 
 const MAX_WAITING = 100
 const MAX_GROUPS = 200
-/** A service delivers again what was not confirmed to it, and never more than about a hundred of those at once. */
+/** Services redeliver unacknowledged messages, about a hundred at most. */
 const KEPT_ANSWERED = 500
 
-/** Messages between their arrival and the end of their answer, on disk. */
+/** Messages on disk from their arrival to the end of the answer. */
 export type Inbox = {
   add(message: Incoming, receivedAt: string): Promise<Added>
   list(): readonly Waiting[]
   listGroups(): readonly Place[]
   keepSent(id: string, sentIds: readonly string[]): Promise<void>
   finish(id: string): Promise<void>
-  /** The session in which a chat goes on. */
+  /** Returns the chat's current session. */
   sessionOf(place: Place): string
-  /** What is said in this chat from now on is a new session. */
+  /** Starts a new session for the chat. */
   beginAnew(place: Place, messageId: string): Promise<void>
 }
 
@@ -90,7 +90,7 @@ function withGroup(channel: string, groups: Place[], place: Place): Place[] {
   return [...others, place].slice(-MAX_GROUPS)
 }
 
-/** The name of a chat's first session. */
+/** Returns the key of a chat's first session. */
 export function toChat(channel: string, { chatId, threadId }: Place): string {
   return threadId === null ? `${channel}:${chatId}` : `${channel}:${chatId}:${threadId}`
 }

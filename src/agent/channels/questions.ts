@@ -1,36 +1,37 @@
 import { z } from 'zod'
+import { isToolName, type ToolName } from '../../core/agents/agent-tools.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { PlatformCall } from '../platform-call.ts'
+import { toVisible } from '../../core/text/visible-text.ts'
+import type { PlatformCall } from '../platform.ts'
 import type { ChannelName, Choice, Place, Pressed, Service } from './channel.ts'
-import { toArgumentLines, toSentence } from './question-text.ts'
-import { splitText } from './split.ts'
+import { splitText } from './reply.ts'
 
 const Asked = z.object({ status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']) })
-export type QuestionStatus = z.infer<typeof Asked>['status']
+type QuestionStatus = z.infer<typeof Asked>['status']
 
 const PRESSED = /^(approve|deny):(apr_\w+)$/
-/** Left of a message for the words around the arguments, and for what became of the question. */
-const ROOM_FOR_WORDS_CHARS = 300
+/** Characters of a message reserved for the text around the arguments and for the outcome. */
+const RESERVED_CHARS = 300
 const MAX_PAGE_CHARS = 300
 const MAX_KEPT = 100
-/** What is paid for is decided on the dashboard alone, in a session of the owner. */
+/** Payments are approved only on the dashboard, in a session of the owner. */
 const NEVER_ASKED: ReadonlySet<string> = new Set(['paid_request'])
 
 /** A channel with the people whom the settings name as owners. */
 export type OwnerChannel = { name: ChannelName; service: Service; owners: readonly string[] }
 
-/** What is asked for; `page` is where the owner decides it, and alone approves it where that is `dashboardOnly`. */
+/** An approval request; `page` is its dashboard URL. `dashboardOnly` requests cannot be approved by a button. */
 type Shown = { tool: string; json: string; page?: string | undefined; dashboardOnly: boolean }
 type Sent = { service: Service; place: Place; messageId: string; text: string }
 
-/** Questions to the owner, put to them with buttons wherever they can be reached. */
+/** Approval requests, sent with buttons to the owner's messengers. */
 export type Questions = {
-  /** Nobody waits for this: the dashboard has the question, too. */
+  /** Returns at once; the dashboard shows the question too. */
   put(question: Shown & { id: string }): void
-  /** What became of it, wherever it was decided. */
+  /** Shows the outcome, wherever the owner decided. */
   settle(id: string, status: QuestionStatus): void
-  /** Somebody has pressed a button. Returns what they are told. */
+  /** Handles a pressed button. @returns the sentence shown to the person. */
   press(channel: OwnerChannel, pressed: Pressed): Promise<string>
 }
 
@@ -48,7 +49,7 @@ export function createQuestions(deps: {
   }
   const show = async ({ service, place, messageId, text }: Sent, sentence: string) => {
     await service.edit(place, messageId, `${text}\n\n${sentence}`).catch((error: unknown) => {
-      deps.log.warn({ error: errorMessage(error) }, 'the end of a question could not be shown')
+      deps.log.warn({ error: errorMessage(error) }, 'failed to show the outcome of an approval request')
     })
   }
   return {
@@ -57,8 +58,8 @@ export function createQuestions(deps: {
       const puts = deps.listChannels().flatMap((channel) =>
         channel.owners.map((owner) =>
           putTo(channel, owner, id, question).catch((error: unknown) => {
-            // The ids of owners belong to several messengers, and nobody knows which to which.
-            deps.log.info({ channel: channel.name, error: errorMessage(error) }, 'an owner was not asked here')
+            // Owner ids of several messengers are mixed in one setting, so most channels cannot resolve some of them.
+            deps.log.info({ channel: channel.name, error: errorMessage(error) }, 'an owner is unknown to this channel')
             return []
           }),
         ),
@@ -77,7 +78,7 @@ export function createQuestions(deps: {
     },
     async press(channel, { personId, value, place, messageId, text }) {
       const [, verb, id] = PRESSED.exec(value) ?? []
-      if (!id || !verb) return 'This button is none of mine.'
+      if (!id || !verb) return 'This button does not belong to me.'
       if (!channel.owners.includes(personId)) return 'Only my owner decides that.'
       const sentence = await decide(deps.call, id, { decision: verb, channel: channel.name, personId })
       if (sentence === null) return 'I cannot reach the platform now. Please press again later.'
@@ -91,7 +92,7 @@ export function createQuestions(deps: {
   }
 }
 
-/** What to say of it; null when the platform could not be asked. */
+/** Returns the sentence for the outcome; null when the platform is unreachable. */
 async function decide(call: PlatformCall, id: string, decision: object): Promise<string | null> {
   try {
     const body = decision
@@ -100,11 +101,11 @@ async function decide(call: PlatformCall, id: string, decision: object): Promise
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     if (error.kind === 'forbidden') return error.message
-    if (error.kind === 'not_found') return 'Nobody knows this question any more.'
+    if (error.kind === 'not_found') return 'This request no longer exists.'
     if (error.kind !== 'conflict') return null
   }
   const { status } = await call(Asked, { path: `/v1/approvals/${id}` }).catch(() => ({ status: null }))
-  return status === null ? null : `Decided elsewhere before: ${describe(status)}`
+  return status === null ? null : `Already decided: ${describe(status)}`
 }
 
 function toChoices(id: string, isApprovable: boolean): Choice[] {
@@ -113,8 +114,8 @@ function toChoices(id: string, isApprovable: boolean): Choice[] {
 }
 
 /**
- * Nothing in it is hidden, or taken for a mark of the service: what an agent asks for may be somebody else's words. Nobody
- * approves by a button what the message above it does not show, nor what the platform would refuse there.
+ * Builds the message. All arguments are visible and escaped, because they may come from untrusted text. A request that
+ * is cut off, or that the platform would refuse here, cannot be approved by a button.
  */
 function toText(
   { maxChars, toLiteral }: Service,
@@ -124,9 +125,9 @@ function toText(
   const visible = toArgumentLines(json)
   const shown = toLiteral(visible)
   const where = page && page.length <= MAX_PAGE_CHARS ? `: ${page}` : '.'
-  const room = maxChars - ROOM_FOR_WORDS_CHARS - question.length - where.length
-  if (shown.length > room) {
-    const start = toLiteral(splitText(visible, Math.floor(room / 2))[0] ?? '')
+  const availableChars = maxChars - RESERVED_CHARS - question.length - where.length
+  if (shown.length > availableChars) {
+    const start = toLiteral(splitText(visible, Math.floor(availableChars / 2))[0] ?? '')
     const rest = `This is not all of it, and can be approved on the dashboard alone${where}`
     return { text: `${question}\n${start}…\n${rest}`, isApprovable: false }
   }
@@ -142,8 +143,61 @@ function describe(status: QuestionStatus): string {
     case 'denied':
       return 'Denied.'
     case 'expired':
-      return 'Nobody answered in time: denied.'
+      return 'Not answered in time: denied.'
     case 'waiting':
-      return 'It still waits.'
+      return 'It is still waiting.'
   }
+}
+
+/** Questions for tools that can require approval; an MCP tool is `server/tool`. */
+const SENTENCES: Partial<Record<ToolName, string>> = {
+  write_file: 'May I write this file?',
+  patch_file: 'May I change this file?',
+  move_file: 'May I move this file?',
+  delete_file: 'May I delete this file?',
+  send_message: 'May I send this message?',
+  http_request: 'May I send this HTTP request?',
+  paid_request: 'May I pay for this request?',
+  run_shell: 'May I run this command?',
+  run_python: 'May I run this Python program?',
+}
+const MAX_TOOL_CHARS = 100
+const INDENT = '  '
+
+/** Returns the question as a sentence, such as `May I delete this file?`. */
+export function toSentence(tool: string): string {
+  const known = isToolName(tool) ? SENTENCES[tool] : undefined
+  if (known) return known
+  const name = toVisible(tool).slice(0, MAX_TOOL_CHARS)
+  const [server, ...rest] = name.split('/')
+  return rest.length > 0 ? `May I use ${rest.join('/')} of the MCP server ${server}?` : `May I use ${name}?`
+}
+
+/**
+ * Returns every argument of the call as lines of `name: value`, complete and in order. Further lines of a value are
+ * indented, so that no value can pass for another argument; invisible characters are escaped.
+ */
+export function toArgumentLines(json: string): string {
+  const input: unknown = JSON.parse(json)
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return toVisible(json)
+  const entries = Object.entries(input)
+  if (entries.length === 0) return 'No arguments.'
+  return entries.map(([name, value]) => toLine(toKey(name), value)).join('\n')
+}
+
+/** Quotes names that could be misread. */
+function toKey(name: string): string {
+  return /^\w+$/.test(name) ? name : toVisible(JSON.stringify(name))
+}
+
+function toLine(name: string, value: unknown): string {
+  if (typeof value !== 'string') return `${name}: ${toVisible(JSON.stringify(value))}`
+  const lines = value.split('\n').map(toVisible)
+  // Quotes show spaces at the ends, and mark text that looks like another JSON value.
+  if (lines.length === 1) return `${name}: ${isPlain(value) ? lines[0] : toVisible(JSON.stringify(value))}`
+  return [`${name}:`, ...lines.map((line) => `${INDENT}${line}`)].join('\n')
+}
+
+function isPlain(value: string): boolean {
+  return value !== '' && value.trim() === value && !/^(?:["[{]|(?:true|false|null)$|-?\d+(?:\.\d+)?$)/.test(value)
 }

@@ -1,29 +1,28 @@
 import pRetry from 'p-retry'
 import type { Service } from './channel.ts'
 import type { Waiting } from './inbox.ts'
-import { splitText } from './split.ts'
 
-/** The words of a message that the answer does not need any more. */
+/** Text of a message that the final answer no longer needs. */
 const LEFT_OVER = '…'
 const RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 1000, maxTimeout: 60_000, randomize: true }
 
-/** An answer that grows in a chat: it is written with its first words, and edited until it is whole. */
+/** An answer that is sent with its first words and edited until it is complete. */
 export type Reply = {
   add(text: string): void
-  /** Drops the added text: the answer starts again from its beginning. */
+  /** Drops the text so far: the answer starts again. */
   clear(): void
-  /** Once all of it stands there. @throws what the service refuses for good, and the signal's reason. */
+  /** Resolves when the whole answer is delivered. @throws the service's final error, and the signal's reason. */
   finish(): Promise<void>
-  /** Says something after it. @throws as `finish`. */
-  tell(text: string): Promise<void>
-  /** Starts no further write and resolves when the one under way has ended and its message id is on disk. */
+  /** Sends a sentence after the answer. @throws as `finish`. */
+  send(text: string): Promise<void>
+  /** Starts no further write and resolves when the current one has ended and its message id is on disk. */
   settle(): Promise<void>
 }
 
 type Needs = {
   service: Service
   message: Waiting
-  /** Keeps which messages the answer stands in, so that whoever goes on with it edits those. */
+  /** Stores the ids of sent messages, so that a resumed answer edits them. */
   keepSent: (ids: readonly string[]) => Promise<void>
   signal: AbortSignal
 }
@@ -39,7 +38,7 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
 
   const sync = async () => {
     const parts = splitText(text, service.maxChars)
-    // An answer that was begun anew may be shorter than what stands in the chat.
+    // A restarted answer may need fewer messages than were sent.
     if (isFinished && parts.length > 0) while (parts.length < sent.length) parts.push(LEFT_OVER)
     for (const [index, part] of parts.entries()) {
       const known = sent[index]
@@ -63,7 +62,7 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
     timer = undefined
     if (signal.aborted) return
     shown = text
-    // What does not get through now is written at the end.
+    // `finish` writes the text that failed here.
     running = sync()
       .catch(() => undefined)
       .finally(() => {
@@ -89,7 +88,7 @@ export function createReply({ service, message, keepSent, signal }: Needs): Repl
       await running
       await untilDelivered(sync)
     },
-    async tell(sentence) {
+    async send(sentence) {
       const write = async () => void (await service.write(message.place, sentence, message.messageId))
       await untilDelivered(write)
     },
@@ -113,4 +112,29 @@ async function deliver(work: () => Promise<void>, service: Service, signal: Abor
     // pRetry also rejects when the signal aborted during a successful attempt; sending again would duplicate the message.
     if (!isDelivered) throw error
   }
+}
+
+/** Shortest part that a break may leave, as a share of the limit. */
+const SHORTEST_SHARE = 0.5
+
+/** Splits a text into messages of at most `maxChars` UTF-16 units, at a line or word break if it is not too early. */
+export function splitText(text: string, maxChars: number): string[] {
+  const parts: string[] = []
+  let rest = text.trim()
+  while (rest.length > maxChars) {
+    const end = findBreak(rest, maxChars)
+    parts.push(rest.slice(0, end).trimEnd())
+    rest = rest.slice(end).trimStart()
+  }
+  return rest === '' ? parts : [...parts, rest]
+}
+
+function findBreak(text: string, maxChars: number): number {
+  const shortest = maxChars * SHORTEST_SHARE
+  const line = text.lastIndexOf('\n', maxChars)
+  if (line > shortest) return line
+  const word = text.lastIndexOf(' ', maxChars)
+  if (word > shortest) return word
+  // Do not split a surrogate pair.
+  return /[\uD800-\uDBFF]/.test(text[maxChars - 1] ?? '') ? maxChars - 1 : maxChars
 }

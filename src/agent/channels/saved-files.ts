@@ -6,24 +6,24 @@ import { makeFolders } from '../state/paths.ts'
 import type { SentFile, Service } from './channel.ts'
 import type { Waiting } from './inbox.ts'
 
-/** Below the workspace. */
+/** Relative to the workspace. */
 const FOLDER = 'inbox'
 const MAX_NAME_CHARS = 80
 const PICTURE = /\.(png|jpe?g|gif|webp)$/i
-/** What one message may show a model. */
+/** Most images in one message. */
 const MAX_IMAGES = 8
 
-/** What the model is told of files, and the paths of the pictures that it is shown. */
-export type Saved = { notes: string[]; images: string[] }
+/** Notes for the model, and paths of the images that it is shown. */
+type Saved = { notes: string[]; images: string[] }
 
-/** Files that came by a channel, kept where the tools of the agent find them. */
+/** Files of received messages, stored in the workspace. */
 export type SavedFiles = {
-  /** A file that is here already is not fetched again. @throws what the disk says. */
+  /** Downloads the files that are not stored yet. @throws NodeJS.ErrnoException */
   save(message: Waiting): Promise<Saved>
 }
 
 export function createSavedFiles(workspace: string, service: Service): SavedFiles {
-  /** The path in the workspace. */
+  /** Returns the path in the workspace. */
   const saveOne = async (message: Waiting, file: SentFile, index: number): Promise<string> => {
     const name = `${message.id}-${index + 1}-${toSafeName(file.name)}`
     const folder = await makeFolders(await realpath(workspace), [FOLDER])
@@ -50,7 +50,7 @@ export function createSavedFiles(workspace: string, service: Service): SavedFile
   }
 }
 
-/** A name of one part, without what systems or models might misread. */
+/** Returns a name without path separators and unusual characters. */
 function toSafeName(name: string): string {
   const safe = name
     .normalize('NFC')
@@ -64,4 +64,31 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+const TIMEOUT_MS = 120_000
+const MEGABYTE = 1024 * 1024
+
+/** A file to download; `service` is its name in messages. */
+type Download = { service: string; url: string; maxBytes: number; headers?: Record<string, string> }
+
+/**
+ * Downloads a file from a messenger. Network errors are not passed on, because the URL may hold a secret.
+ * @throws AppError `upstream_failed`, `too_large`.
+ */
+export async function downloadFile(
+  { service, url, maxBytes, headers = {} }: Download,
+  plainFetch: typeof fetch,
+): Promise<Uint8Array> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const response = await plainFetch(url, { headers, redirect: 'error', signal }).catch(() => null)
+  if (!response?.ok) throw new AppError('upstream_failed', `${service} did not hand it out`)
+  const chunks: Uint8Array[] = []
+  let sizeBytes = 0
+  for await (const chunk of response.body ?? []) {
+    sizeBytes += chunk.byteLength
+    if (sizeBytes > maxBytes) throw new AppError('too_large', `It is larger than ${maxBytes / MEGABYTE} MB`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }

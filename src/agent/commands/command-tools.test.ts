@@ -5,7 +5,7 @@ import { callsTool } from '../../../tests/harness/doubles/platform.ts'
 import { startOwnedAgent } from '../../../tests/harness/owned-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
 
-/** An agent whose row says that it runs in a container, and whose owner has switched both tools on. */
+/** Starts an agent that counts as confined, with both command tools enabled. */
 async function openAgent(settings: { maxTurnMs?: number } = {}) {
   const started = await startOwnedAgent({}, { ...settings, runtime: 'docker', isConfined: true })
   const switches = { run_shell: true, run_python: true }
@@ -14,7 +14,7 @@ async function openAgent(settings: { maxTurnMs?: number } = {}) {
   return {
     ...started,
     workspace: join(started.running.folder, 'workspace'),
-    /** Has the owner approve what is asked, and gives what the model is then shown. */
+    /** Approves the tool call and returns the result that the model sees. */
     async run(name: 'run_shell' | 'run_python', input: object): Promise<string> {
       const result = started.running.runTool(name, input)
       await started.decide((await started.question()).id, 'approve')
@@ -23,7 +23,7 @@ async function openAgent(settings: { maxTurnMs?: number } = {}) {
   }
 }
 
-/** Is a process alive whose number stands in this file, which may still be empty? One that was killed and not yet fetched is not. */
+/** Returns whether the process in this file is alive; the file may still be empty. A zombie is not alive. */
 async function isAlive(file: string): Promise<boolean> {
   const [pid] = /^\d+(?=\n)/.exec(await readFile(file, 'utf8')) ?? []
   if (pid === undefined) return false
@@ -31,7 +31,7 @@ async function isAlive(file: string): Promise<boolean> {
   return stat !== null && !/\) Z /.test(stat)
 }
 
-test('run_shell: the owner sees the whole command before it runs, in the workspace, without what the agent was given', async () => {
+test('run_shell: the owner sees the whole command first; it runs in the workspace without secrets of the agent', async () => {
   await using agent = await openAgent()
   const command = 'pwd; env; echo "to stderr" >&2; echo made > made.txt; exit 3'
   const running = agent.running.runTool('run_shell', { command })
@@ -48,7 +48,7 @@ test('run_shell: the owner sees the whole command before it runs, in the workspa
   expect(await readFile(join(agent.workspace, 'made.txt'), 'utf8')).toBe('made\n')
 })
 
-test('run_shell: denied, nothing runs; an approval is good for that command alone', async () => {
+test('run_shell: a denied command does not run; an approval covers only its command', async () => {
   await using agent = await openAgent()
   const denied = agent.running.runTool('run_shell', { command: 'touch denied' })
   await agent.decide((await agent.question()).id, 'deny')
@@ -60,7 +60,7 @@ test('run_shell: denied, nothing runs; an approval is good for that command alon
   expect(await readdir(agent.workspace)).toEqual(['one'])
 })
 
-test('run_shell: of endless output the beginning and the end are kept, and its time ends it', async () => {
+test('run_shell: endless output keeps its beginning and end, and the timeout ends the command', async () => {
   await using agent = await openAgent()
   const shown = await agent.run('run_shell', { command: 'echo first; yes', timeoutSeconds: 1 })
   const { stdout, exitCode, note } = JSON.parse(shown)
@@ -70,7 +70,7 @@ test('run_shell: of endless output the beginning and the end are kept, and its t
   expect(shown.length).toBeLessThan(20_000)
 })
 
-test('run_shell: whatever a command leaves running ends with it, what left its group included', async () => {
+test('run_shell: processes that a command leaves end with it, also outside of its group', async () => {
   await using agent = await openAgent()
   const leave = (file: string, by = '') => `${by} sh -c 'echo $$ > ${file}; exec sleep 600' >/dev/null 2>&1 & `
   const command = `${leave('child')}${leave('daemon', 'setsid')}until [ -s child ] && [ -s daemon ]; do sleep 0.05; done`
@@ -80,7 +80,7 @@ test('run_shell: whatever a command leaves running ends with it, what left its g
   }
 })
 
-test('run_shell: a turn that is stopped ends its command', async () => {
+test('run_shell: a stopped turn ends its command', async () => {
   await using agent = await openAgent({ maxTurnMs: 60_000 })
   const stop = new AbortController()
   agent.model.next(callsTool('run_shell', { command: 'echo $$ > pid; sleep 600' }))
@@ -93,7 +93,7 @@ test('run_shell: a turn that is stopped ends its command', async () => {
   await until('the end of the command', async () => !(await isAlive(pid)))
 })
 
-test('run_python: runs the code that was shown, and no file of the workspace in its place', async () => {
+test('run_python: runs the approved code and no workspace file instead', async () => {
   await using agent = await openAgent()
   await writeFile(join(agent.workspace, 'json.py'), 'print("planted")')
   const code = 'import json\nprint(json.dumps([6 * 7]))'
@@ -104,7 +104,7 @@ test('run_python: runs the code that was shown, and no file of the workspace in 
   }
 })
 
-test('run_shell: an agent that nothing confines has no such tool, whatever it is told that it may use', async () => {
+test('run_shell: an unconfined agent does not offer the tool, even if its settings allow it', async () => {
   await using agent = await startOwnedAgent({}, { runtime: 'docker' })
   await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { switches: { run_shell: true } })
   expect(await agent.running.runTool('run_shell', { command: 'id' })).toContain('run_shell')

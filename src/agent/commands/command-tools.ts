@@ -2,11 +2,11 @@ import { mkdir } from 'node:fs/promises'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { defineTool } from '../tools/define.ts'
+import type { OrphanReaper } from './orphans.ts'
 import { runCommand } from './run.ts'
-import type { Strays } from './strays.ts'
 
 const SHELL = '/bin/sh'
-/** None of them can be written to by the agent: what the owner has approved is what runs. */
+/** The agent cannot write to any of these folders, so the approved program is the one that runs. */
 export const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const MAX_SECONDS = 300
 
@@ -18,20 +18,22 @@ const timeoutSeconds = z
   .default(60)
   .describe('When the command is ended by force')
 
-/** `home` is what commands take for their own: nothing that file tools reach, so that no file there adds to a command. */
-export type CommandPlaces = { workspace: string; home: string; loadStrays: StraysLoader }
-/** Gives null where the process that asks is not the agent's alone. */
-export type StraysLoader = () => Promise<Strays | null>
+/**
+ * `home` is the commands' home folder. File tools cannot reach it, so no file of the agent changes what a command does.
+ */
+export type CommandPlaces = { workspace: string; home: string; loadOrphanReaper: LoadOrphanReaper }
+/** Resolves with null where the process runs more than this agent. */
+export type LoadOrphanReaper = () => Promise<OrphanReaper | null>
 
 /**
- * Commands in the agent's own container, as its user. The owner is asked before each and sees all of it. Nothing of what
- * the agent was given is in their environment; what it can read itself, they can.
+ * Creates tools that run commands in the agent's container. The owner sees and approves each command. Its environment
+ * has no secrets of the agent, but it can read the files that the agent can read.
  */
-export function createCommandTools({ workspace, home, loadStrays }: CommandPlaces) {
+export function createCommandTools({ workspace, home, loadOrphanReaper }: CommandPlaces) {
   const run = async (cmd: string[], seconds: number, signal: AbortSignal) => {
     await mkdir(home, { recursive: true, mode: 0o700 })
     const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8' }
-    const program = { cmd, folder: workspace, environment, strays: await loadStrays() }
+    const program = { cmd, folder: workspace, environment, orphanReaper: await loadOrphanReaper() }
     const result = await runCommand({ ...program, timeoutMs: seconds * 1000, signal })
     signal.throwIfAborted()
     const { endedBy, ...shown } = result
@@ -56,7 +58,7 @@ export function createCommandTools({ workspace, home, loadStrays }: CommandPlace
       execute: (input, { signal }) => {
         const python = Bun.which('python3', { PATH: SEARCH_PATH })
         if (python === null) throw missing('Python', 'python3')
-        // Isolated: a file of the workspace named like a module would run without having been shown to the owner.
+        // Isolated mode: without it, a workspace file named like a module would run without the owner's approval.
         return run([python, '-I', '-c', input.code], input.timeoutSeconds, signal)
       },
     }),

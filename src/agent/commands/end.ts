@@ -4,14 +4,14 @@ import { systemCode } from '../state/files.ts'
 /** A process may start another one while the list is read. */
 const MAX_SWEEPS = 20
 
-/** Ends a process group by force. Fine when there is none any more. */
+/** Kills a process group; a group that has already ended is fine. */
 export function endGroup(leader: number): void {
   endProcess(-leader)
 }
 
 /**
- * Ends what has `name=value` in its environment and did not stay in its group, such as a daemon. Linux tells the
- * environment of a process; elsewhere nothing is found.
+ * Kills processes that left their group but still have `name=value` in their environment, such as daemons. Finds
+ * nothing on systems without /proc.
  */
 export async function sweepMarked(name: string, value: string): Promise<void> {
   for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {
@@ -32,12 +32,12 @@ async function listMarked(entry: string): Promise<number[]> {
   return found.filter((pid) => pid !== null)
 }
 
-/** As `NAME=value`. One that has ended meanwhile, or is another user's, cannot be read; one that was killed has none. */
+/** Returns entries of the form `NAME=value`; none for a process that has ended or belongs to another user. */
 export async function readEnvironmentOf(pid: number): Promise<string[]> {
   return (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).split('\0')
 }
 
-/** Ends one by force. Fine when it has ended. */
+/** Kills a process; one that has already ended is fine. */
 export function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

@@ -12,7 +12,7 @@ const PROGRAM = join(import.meta.dir, '../../../tests/harness/programs/stdio-mcp
 const TOOLS = ['echo', 'count', 'secret', 'pid', 'die']
 const Tools = z.object({ tools: z.array(z.object({ name: z.string(), isTrusted: z.boolean() })) })
 
-/** An agent in what its row calls a container, with a server `notes` of which it may use all tools. */
+/** Starts an agent that counts as confined, with a server `notes` and all of its tools allowed. */
 async function openAgent(server: object = {}, settings: { maxTurnMs?: number } = {}) {
   const reached = { runtime: 'docker', isConfined: true, isReached: true } as const
   const started = await startOwnedAgent({ runtime: createEmptyEngine() }, { ...settings, ...reached })
@@ -29,7 +29,7 @@ async function openAgent(server: object = {}, settings: { maxTurnMs?: number } =
   }
 }
 
-test('a server by its command: started by the agent with its sealed environment and nothing else of the agent, and kept while it is used', async () => {
+test('MCP command server: started with its sealed environment only, and kept while it is used', async () => {
   await using agent = await openAgent({ environment: { NOTES_KEY: 'very-secret' } })
   expect(agent.shown).toMatchObject({ url: null, command: 'bun', environmentNames: ['NOTES_KEY'], headerNames: [] })
   expect(JSON.stringify(agent.shown)).not.toContain('very-secret')
@@ -40,7 +40,7 @@ test('a server by its command: started by the agent with its sealed environment 
   expect(await agent.use('count')).toContain('2')
 })
 
-test('a tool that is not trusted waits for the owner, once for each use', async () => {
+test('MCP command server: a tool that is not trusted waits for approval of each call', async () => {
   await using agent = await openAgent({ trustedTools: [] })
   const used = agent.use('echo', 'hello')
   const question = await agent.question()
@@ -52,14 +52,14 @@ test('a tool that is not trusted waits for the owner, once for each use', async 
   expect(await again).toContain('denied')
 })
 
-test('a server that dies costs its own call: the next begins anew', async () => {
+test('MCP command server: a crash fails its own call, and the next call restarts it', async () => {
   await using agent = await openAgent()
   expect(await agent.use('count')).toContain('1')
   expect(await agent.use('die')).toContain('The MCP server notes failed')
   expect(await agent.use('count')).toContain('1')
 })
 
-test('a server that hangs costs its own call, and ends with the agent', async () => {
+test('MCP command server: a hanging call fails alone, and the server ends with the agent', async () => {
   await using agent = await openAgent({ trustedTools: [...TOOLS, 'hang'] }, { maxTurnMs: 4000 })
   const pid = JSON.parse(await agent.use('pid')).content
   agent.model.next(callsTool('mcp_notes_hang', { text: '' }))
@@ -69,7 +69,7 @@ test('a server that hangs costs its own call, and ends with the agent', async ()
   await until('its end', async () => (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)) === null)
 })
 
-test('a server that its owner has switched off or removed ends with the next turn, the last of them too', async () => {
+test('MCP command server: a disabled or removed server ends with the next turn', async () => {
   await using agent = await openAgent()
   const isGone = async (pid: string) => (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)) === null
   for (const [method, body] of [['PATCH', { enabled: false }] as const, ['DELETE'] as const]) {
@@ -81,7 +81,7 @@ test('a server that its owner has switched off or removed ends with the next tur
   }
 })
 
-test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: asked by way of the agent; one that cannot be started says why', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: forwarded to the agent; a server that cannot start reports why', async () => {
   await using agent = await openAgent()
   const { tools } = await read(Tools, agent.asOwner(`${agent.one}/tools`))
   expect(tools.map(({ name }) => name)).toEqual(['echo', 'count', 'secret', 'pid', 'hang', 'die'])
@@ -100,7 +100,7 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools and POST …/try: asked by
   expect(agent.model.asked.at(-1)?.tools?.map(({ function: { name } }) => name)).not.toContain('mcp_notes_echo')
 })
 
-test('an agent that nothing confines starts none, whatever the platform tells it', async () => {
+test('MCP command server: an unconfined agent starts none, even if its settings list one', async () => {
   await using agent = await startOwnedAgent({}, { runtime: 'docker', isReached: true })
   const path = `/api/agents/${agent.agent.id}/mcp-servers`
   const wanted = { name: 'notes', command: 'bun', args: [PROGRAM], trustedTools: TOOLS }

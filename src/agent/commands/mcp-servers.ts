@@ -13,34 +13,33 @@ import { orLate } from '../../core/concurrency/or-late.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { VERSION } from '../../core/version.ts'
-import type { PlatformCall } from '../platform-call.ts'
+import type { PlatformCall } from '../platform.ts'
 import { type CommandPlaces, SEARCH_PATH } from './command-tools.ts'
 import { createMcpTransport } from './mcp-transport.ts'
 
-/** A server may first have to be fetched by what starts it. */
+/** A server's launcher may have to download it first. */
 const START_TIMEOUT_MS = 60_000
 const CALL_TIMEOUT_MS = 60_000
-/** A turn does not wait longer for what a server has; it is there at a later one. */
+/** Slower servers are available in a later turn. */
 const TURN_WAIT_MS = 5000
 const IDLE_MS = 5 * 60_000
-/** One that could not be started is not tried again at every turn. */
+/** Keeps a server that failed to start from being retried in every turn. */
 const FAILED_FOR_MS = 60_000
 
-/** The MCP servers that this agent starts itself, each while it is used and some minutes longer. */
+/** MCP servers that this agent starts. Each runs while it is used and for some idle minutes. */
 export type McpServers = {
-  /** What may be used in the turn that begins; a server that cannot say what it has is left out. */
+  /** Lists the tools for a new turn; servers that do not answer are left out. */
   listForTurn(signal: AbortSignal): Promise<{ server: McpCommand; tools: McpTool[] }[]>
   /** @throws AppError `not_found`, `upstream_failed`, `upstream_timeout`. */
   listTools(name: string, signal: AbortSignal): Promise<McpTool[]>
   callTool(server: McpCommand | string, use: ToolUse, signal: AbortSignal): Promise<McpResult>
-  /** Ends those that are none of these any more, each with its last call. */
+  /** Stops all other servers, each after its last call. */
   keepOnly(servers: readonly McpCommand[]): void
-  /** Ends all of them. */
   close(): Promise<void>
 }
 type ToolUse = { tool: string; input: Record<string, unknown> }
 
-/** `uses` are calls under way. One that failed takes no new ones, and ends with the last. */
+/** `uses` counts running calls. A server that is `isLeft` takes no new calls and stops after the last one. */
 type Conversation = { client: Client; tools: McpTool[]; uses: number; isLeft: boolean; idle?: Timer }
 
 export function createMcpServers(places: CommandPlaces, call: PlatformCall): McpServers {
@@ -73,7 +72,7 @@ export function createMcpServers(places: CommandPlaces, call: PlatformCall): Mcp
           return toMcpResult(await client.callTool({ name: tool, arguments: input }, options))
         } catch (cause) {
           signal.throwIfAborted()
-          // It hangs: the next call begins anew, and those under way are not cut off.
+          // The server hangs: the next call starts another one, and running calls are not cut off.
           if (bounded.aborted) leave()
           throw toServerError(server.name, cause, bounded.aborted)
         }
@@ -84,16 +83,16 @@ export function createMcpServers(places: CommandPlaces, call: PlatformCall): Mcp
   }
 }
 
-/** Settings of servers that failed to start. */
+/** Most remembered failures. */
 const MAX_FAILED = 100
 
-/** The programs that run now. Whoever begins one of the same settings joins it. */
+/** Keeps the running servers; calls with the same settings share one. */
 function createConversations(places: CommandPlaces) {
   const begun = new Map<string, Promise<Conversation>>()
   const failedUntil = new QuickLRU<string, number>({ maxSize: MAX_FAILED })
 
   const leave = async (key: string, conversation: Conversation) => {
-    // Its end is told later, when another one may have its key.
+    // `onclose` may arrive late, when another server already has this key.
     if (conversation.isLeft) return
     conversation.isLeft = true
     clearTimeout(conversation.idle)
@@ -109,7 +108,7 @@ function createConversations(places: CommandPlaces) {
     const key = toKey(server)
     const known = begun.get(key)
     if (known) return known
-    // Of one whose settings were changed the former one is not needed any more.
+    // Changed settings replace the server that runs with the former ones.
     for (const [other, former] of begun) {
       if (other.startsWith(`${server.name} `)) void leaveWhenBegun(other, former)
     }
@@ -118,7 +117,7 @@ function createConversations(places: CommandPlaces) {
     starting.then(
       (conversation) => {
         conversation.client.onclose = () => void leave(key, conversation)
-        // It may have been asked only what it has.
+        // Listing tools alone counts as no use.
         if (conversation.uses === 0 && !conversation.isLeft) rest(key, conversation)
       },
       () => {
@@ -131,7 +130,7 @@ function createConversations(places: CommandPlaces) {
   return {
     begin,
     hasFailed: (server: McpCommand) => (failedUntil.get(toKey(server)) ?? 0) > performance.now(),
-    /** Keeps it meanwhile, and some minutes longer; `leave` has it end with its last call. */
+    /** Runs `work` with the server, which then stays for some idle minutes; `leave` stops it after its last call. */
     async use<Answer>(server: McpCommand, work: (conversation: Conversation, leave: () => void) => Promise<Answer>) {
       const key = toKey(server)
       const conversation = await begin(server)
@@ -156,19 +155,23 @@ function createConversations(places: CommandPlaces) {
   }
 }
 
-/** A server whose settings were changed is another one. */
+/** Changed settings make a different server. */
 function toKey({ name, command, args, environment }: McpCommand): string {
   return `${name} ${sha256(JSON.stringify([command, args, environment]))}`
 }
 
-/** @throws AppError `upstream_failed` with what the program wrote last, `upstream_timeout`. */
-async function start({ home, loadStrays }: CommandPlaces, server: McpCommand): Promise<Conversation> {
+/** @throws AppError `upstream_failed` with the last error output of the program, `upstream_timeout`. */
+async function start({ home, loadOrphanReaper }: CommandPlaces, server: McpCommand): Promise<Conversation> {
   await mkdir(home, { recursive: true, mode: 0o700 })
   const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8', ...server.environment }
   const { Client } = await import('@modelcontextprotocol/client')
   const client = new Client({ name: 'stead', version: VERSION })
-  // Not in the workspace: some programs take settings from where they are started.
-  const transport = createMcpTransport({ ...toProgram(server, environment), folder: home, strays: await loadStrays() })
+  // Not in the workspace: some programs read settings from their working directory.
+  const transport = createMcpTransport({
+    ...toProgram(server, environment),
+    folder: home,
+    orphanReaper: await loadOrphanReaper(),
+  })
   const time = AbortSignal.timeout(START_TIMEOUT_MS)
   try {
     await client.connect(transport, { signal: time, timeout: START_TIMEOUT_MS })
@@ -181,7 +184,7 @@ async function start({ home, loadStrays }: CommandPlaces, server: McpCommand): P
   }
 }
 
-/** `bun` is always there: this program is one. */
+/** This executable contains Bun, so `bun` needs no installation. */
 function toProgram({ command, args }: McpCommand, environment: Record<string, string>) {
   if (command !== 'bun') return { cmd: [command, ...args], environment }
   return { cmd: [process.execPath, ...args], environment: { ...environment, BUN_BE_BUN: '1' } }

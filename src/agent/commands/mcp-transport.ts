@@ -1,32 +1,36 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { endGroup, sweepMarked } from './end.ts'
-import { collectEnds } from './output.ts'
-import { MARK } from './run.ts'
-import type { Strays } from './strays.ts'
+import type { OrphanReaper } from './orphans.ts'
+import { collectEnds, MARK } from './run.ts'
 
-/** A server that writes more than that in one message is ended. */
+/** A longer message stops the server. */
 const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024
 const MAX_LAST_WORDS_BYTES = 2000
 const LAST_WORDS_MS = 500
 
 const Message = z.looseObject({ jsonrpc: z.literal('2.0') })
 
-export type Program = { cmd: string[]; folder: string; environment: Record<string, string>; strays: Strays | null }
+export type Program = {
+  cmd: string[]
+  folder: string
+  environment: Record<string, string>
+  orphanReaper: OrphanReaper | null
+}
 
 /**
- * Speaks to a program over its standard input and output, a message a line. It has a process group of its own, all of which
- * ends by force when the conversation does. `lastWords` is what it wrote to its standard error.
+ * Exchanges messages with a program over its standard input and output, one per line. The program runs in its own
+ * process group, which is killed with the conversation. `lastWords` returns its error output.
  */
 export function createMcpTransport({
   cmd,
   folder,
   environment,
-  strays,
+  orphanReaper,
 }: Program): Transport & { lastWords(): Promise<string> } {
   const mark = crypto.randomUUID()
   let child: Bun.Subprocess<'pipe', 'pipe', 'pipe'> | undefined
-  let own: ReturnType<Strays['own']> | undefined
+  let own: ReturnType<OrphanReaper['own']> | undefined
   let errors: ReturnType<typeof collectEnds> | undefined
   let said: Promise<string> | undefined
 
@@ -36,14 +40,14 @@ export function createMcpTransport({
     await child.exited
     await sweepMarked(MARK, mark)
     own?.release()
-    await strays?.end()
+    await orphanReaper?.end()
   }
   const listen = async (output: ReadableStream<Uint8Array>) => {
     try {
       for await (const line of toLines(output)) {
         const message = toMessage(line)
         if (message) transport.onmessage?.(message)
-        else transport.onerror?.(new Error('The program wrote something that is no message'))
+        else transport.onerror?.(new Error('The program wrote a line that is not a message'))
       }
     } catch (error) {
       transport.onerror?.(error instanceof Error ? error : new Error(String(error)))
@@ -55,7 +59,7 @@ export function createMcpTransport({
     async start() {
       const options = { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', detached: true } as const
       child = Bun.spawn({ cmd, cwd: folder, env: { ...environment, [MARK]: mark }, ...options })
-      own = strays?.own(child.pid, `${MARK}=${mark}`)
+      own = orphanReaper?.own(child.pid, `${MARK}=${mark}`)
       errors = collectEnds(child.stderr, MAX_LAST_WORDS_BYTES)
       void listen(child.stdout)
     },
@@ -73,7 +77,7 @@ export function createMcpTransport({
   return transport
 }
 
-/** @throws Error for a line without end. */
+/** @throws Error for a line that is too long. */
 async function* toLines(output: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder()
   let rest = ''
@@ -95,7 +99,7 @@ function toMessage(line: string): JSONRPCMessage | null {
   }
 }
 
-/** The client looks at the rest of it. */
+/** The client validates the rest. */
 function isMessage(value: unknown): value is JSONRPCMessage {
   return Message.safeParse(value).success
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { z } from 'zod'
+import { TaskQueue } from '../../core/concurrency/keyed-queue.ts'
 
 const FIRST_READ_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
-/** Writes the whole file or nothing: a temporary neighbour, synced, then renamed, and the folder synced. */
+/** Writes a file atomically: a synced temporary file, a rename, and a sync of the folder. */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
@@ -28,7 +30,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Adds one line and syncs it. A torn line that an earlier crash left at the end is cut off first. */
+/** Appends one line and syncs it. Removes a partial last line that a crash has left. */
 export async function appendLine(path: string, line: string): Promise<void> {
   const handle = await open(path, 'r+')
   try {
@@ -42,8 +44,8 @@ export async function appendLine(path: string, line: string): Promise<void> {
 }
 
 /**
- * The last complete lines, oldest first: reads backwards in growing steps until `isEnough` or the file ends.
- * @returns null when there is no such file.
+ * Returns the last complete lines, oldest first, reading backwards until `isEnough` or the file ends.
+ * @returns null without the file.
  */
 export async function readLastLines(path: string, isEnough: (lines: string[]) => boolean): Promise<string[] | null> {
   const handle = await openOrNull(path)
@@ -60,7 +62,7 @@ export async function readLastLines(path: string, isEnough: (lines: string[]) =>
   }
 }
 
-/** The first complete line, or null without one in the first 64 KB or without the file. */
+/** Returns the first complete line; null if the first 64 KB have none or the file does not exist. */
 export async function readFirstLine(path: string): Promise<string | null> {
   const handle = await openOrNull(path)
   if (!handle) return null
@@ -73,7 +75,7 @@ export async function readFirstLine(path: string): Promise<string | null> {
   }
 }
 
-/** The error code of the operating system, such as `ENOENT`. */
+/** Returns the system's error code, such as `ENOENT`. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
@@ -122,10 +124,42 @@ async function findEndOfLastLine(handle: Handle): Promise<number> {
   return 0
 }
 
-/** Cut at bytes, not characters: a range may begin in the middle of one. */
+/** Works on bytes, because a range may begin inside a character. */
 function toCompleteLines(bytes: Buffer, beginsInsideLine: boolean): string[] {
   const start = beginsInsideLine ? bytes.indexOf(NEWLINE) + 1 : 0
   const end = bytes.lastIndexOf(NEWLINE)
   if (end < start || (beginsInsideLine && start === 0)) return []
   return bytes.toString('utf8', start, end).split('\n')
+}
+
+/** A small state, written to disk before readers see a change. */
+type StateFile<State> = {
+  read(): State
+  /** Applies changes in order; a change that cannot be written has no effect. */
+  change<Result>(change: (state: State) => { state: State; result: Result }): Promise<Result>
+}
+
+/** Starts with `initial` without a file. @throws NodeJS.ErrnoException, ZodError for an invalid file. */
+export async function openStateFile<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+  initial: z.infer<Schema>,
+): Promise<StateFile<z.infer<Schema>>> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return null
+    throw error
+  })
+  if (text === null) await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  let current = text === null ? initial : schema.parse(JSON.parse(text))
+  const queue = new TaskQueue()
+  return {
+    read: () => current,
+    change: (change) =>
+      queue.run(async () => {
+        const { state, result } = change(current)
+        if (state !== current) await writeAtomically(path, JSON.stringify(state))
+        current = state
+        return result
+      }),
+  }
 }

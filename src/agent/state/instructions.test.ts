@@ -14,7 +14,7 @@ const put = (agent: Agent, text: unknown) =>
     body: JSON.stringify({ text }),
   })
 
-test('AGENT.md is told to the model at each turn of every session, as it is then', async () => {
+test('AGENT.md is in the system prompt of each turn, in its current form', async () => {
   await using agent = await startTestAgent()
   await agent.chat('hi', 'a')
   expect(agent.prompt()).not.toContain('AGENT.md')
@@ -29,7 +29,7 @@ test('AGENT.md is told to the model at each turn of every session, as it is then
   expect(agent.prompt()).not.toContain('AGENT.md')
 })
 
-test('AGENT.md that is huge, no text or a folder fails no turn, and the model is told', async () => {
+test('AGENT.md that is too long, binary or a folder fails no turn and is reported to the model', async () => {
   await using agent = await startTestAgent()
   await writeFile(fileOf(agent), `first ${'x'.repeat(30_000)}`)
   expect((await agent.chat('hi')).status).toBe(200)
@@ -46,7 +46,7 @@ test('AGENT.md that is huge, no text or a folder fails no turn, and the model is
   expect(agent.prompt()).toContain('instructions in AGENT.md, which cannot be read (')
 })
 
-test('GET and PUT /instructions: the owner’s door; 401 without the token, 400 for no text, 413 for too much', async () => {
+test('GET and PUT /instructions: 200 with the token; 401 without it, 400 without text, 413 for a long text', async () => {
   await using agent = await startTestAgent()
   expect(await (await agent.call('/instructions')).json()).toEqual({ text: null })
   expect((await put(agent, 'Speak Latin.')).status).toBe(200)

@@ -3,18 +3,21 @@ import type { Log } from '../../core/log.ts'
 import { toParts } from './paths.ts'
 import type { Workspace } from './workspace.ts'
 
-/** The file of the workspace in which the owner says how the agent is to be. */
+/** Workspace file with the owner's instructions. */
 const FILE = 'AGENT.md'
-/** A model is sent them with every call. */
+/** Every model call contains the instructions. */
 const MAX_CHARS = 20_000
 
-/** What the owner of an agent wants of it in every session. */
+/** The owner's instructions for every session. */
 export type Instructions = {
-  /** The whole file, null without one. @throws AppError `invalid`, `too_large` for what is no text file. */
+  /** Returns the whole file, or null without one. @throws AppError `invalid`, `too_large` if it is not a text file. */
   read(): Promise<string | null>
-  /** Replaces it; an empty text counts as none. @throws AppError `too_large`, `invalid`. */
+  /** Replaces the file; an empty text counts as none. @throws AppError `too_large`, `invalid`. */
   write(text: string): Promise<void>
-  /** As the model is told, null without any. What cannot be used is told there and in the log, and fails no turn. */
+  /**
+   * Returns the instructions for the system prompt, or null. An unusable file is reported there and in the log, and
+   * does not fail the turn.
+   */
   toPrompt(): Promise<string | null>
 }
 
@@ -41,20 +44,20 @@ export function createInstructions(workspace: Workspace, log: Log): Instructions
         if (text.length <= MAX_CHARS) return `What your owner wants of you (${FILE}):\n${text.trim()}`
         log.warn(
           { chars: text.length, maxChars: MAX_CHARS },
-          'the instructions of the agent are too long; their end is left out',
+          'the instructions of the agent are too long and are truncated',
         )
         const shown = text.slice(0, MAX_CHARS).toWellFormed()
         return `What your owner wants of you (${FILE}; only the first ${MAX_CHARS} of its ${text.length} characters are read, say so when it matters):\n${shown} […]`
       } catch (error) {
         const reason = errorMessage(error)
-        log.warn({ reason }, 'the instructions of the agent cannot be read')
+        log.warn({ reason }, 'failed to read the instructions of the agent')
         return `Your owner left you instructions in ${FILE}, which cannot be read (${reason}). Say so when you are asked about them.`
       }
     },
   }
 }
 
-/** Does this path of the workspace name the instructions? Some systems take no notice of case. */
+/** Returns whether a workspace path names the instructions file. Some file systems ignore case. */
 export function isInstructions(path: string): boolean {
   return toParts(path).join('/').toLowerCase() === FILE.toLowerCase()
 }

@@ -6,12 +6,12 @@ import { OWNER_KEY, startTestAgent } from '../../../tests/harness/test-agent.ts'
 import { until } from '../../../tests/harness/until.ts'
 
 const KEEPERS: [string, object][] = [
-  ['the platform’s agent', {}],
-  ['an agent elsewhere', { platformToken: OWNER_KEY }],
+  ['platform memory', {}],
+  ['local memory', { platformToken: OWNER_KEY }],
 ]
 
 for (const [who, settings] of KEEPERS) {
-  test(`${who}: what was remembered is in the prompt of every session, also after a restart, until it is forgotten`, async () => {
+  test(`${who}: a remembered fact is in every prompt, also after a restart, until it is forgotten`, async () => {
     await using agent = await startTestAgent(settings)
     await agent.runTool('remember', { fact: 'The user likes\n tea', name: 'drinks' })
     await agent.restart()
@@ -28,7 +28,7 @@ for (const [who, settings] of KEEPERS) {
     expect(agent.prompt()).not.toContain('likes coffee')
   })
 
-  test(`${who}: a fact without a name gets one of its own`, async () => {
+  test(`${who}: a fact without a name gets a generated one`, async () => {
     await using agent = await startTestAgent(settings)
     const names = [
       JSON.parse(await agent.runTool('remember', { fact: 'one' })).name,
@@ -39,14 +39,14 @@ for (const [who, settings] of KEEPERS) {
     for (const name of names) expect(agent.prompt()).toContain(`[${name}] `)
   })
 
-  test(`${who}: a fact has at most 500 characters, and the model is told`, async () => {
+  test(`${who}: a fact has at most 500 characters, which the model is informed of`, async () => {
     await using agent = await startTestAgent(settings)
     expect(await agent.runTool('remember', { fact: 'x'.repeat(501) })).toContain('at most 500 characters')
     expect(await agent.runTool('remember', { fact: ' ' })).toContain('nothing to remember')
     expect(await agent.runTool('remember', { fact: 'x', name: 'n'.repeat(201) })).toContain('at most 200 characters')
   })
 
-  test(`${who}: sessions that remember at the same time lose nothing`, async () => {
+  test(`${who}: concurrent sessions lose no fact`, async () => {
     await using agent = await startTestAgent(settings)
     const calls = Array.from({ length: 10 }, (_, index) => callsTool('remember', { fact: `fact ${index}` }))
     agent.platform.next(...calls)
@@ -55,7 +55,7 @@ for (const [who, settings] of KEEPERS) {
     for (const index of calls.keys()) expect(agent.prompt()).toContain(`fact ${index}`)
   })
 
-  test(`${who}: DELETE /memory takes away memory and all sessions, files stay`, async () => {
+  test(`${who}: DELETE /memory removes facts and sessions, but no files`, async () => {
     await using agent = await startTestAgent(settings)
     await agent.runTool('write_file', { path: 'a', content: 'x' })
     await agent.runTool('remember', { fact: 'The user likes tea' })
@@ -69,7 +69,7 @@ for (const [who, settings] of KEEPERS) {
     expect(await readdir(join(agent.folder, 'workspace'))).toEqual(['a'])
   })
 
-  test(`${who}: a full memory is told to the model`, async () => {
+  test(`${who}: a full memory is reported to the model`, async () => {
     await using agent = await startTestAgent(settings)
     const facts = Array.from({ length: 100 }, (_, index) => ({
       id: index + 1,
@@ -81,7 +81,7 @@ for (const [who, settings] of KEEPERS) {
   })
 }
 
-test('what is stored at the platform while the agent runs is known to its next turn, and what is forgotten there is not', async () => {
+test('platform memory: facts that the owner adds or removes change the next turn', async () => {
   await using agent = await startTestAgent()
   const { kept } = agent.platform.memory
   kept.set('drinks', 'tea')
@@ -92,7 +92,7 @@ test('what is stored at the platform while the agent runs is known to its next t
   expect(agent.prompt()).not.toContain('drinks')
 })
 
-test('a long value stands in the prompt by its beginning, and recall shows all of it in parts', async () => {
+test('a long fact is in the prompt with its beginning, and recall shows all of it in parts', async () => {
   await using agent = await startTestAgent()
   agent.platform.memory.kept.set('plan', `${'a'.repeat(24_000)}rest`)
   await agent.chat('hi')
@@ -102,7 +102,7 @@ test('a long value stands in the prompt by its beginning, and recall shows all o
   expect(await agent.runTool('recall', { name: 'other' })).toContain('There is no fact')
 })
 
-test('a memory too large for the prompt is shown newest first; of the rest the names', async () => {
+test('a memory too large for the prompt is shown newest first, and the rest by name', async () => {
   await using agent = await startTestAgent()
   for (let index = 0; index < 150; index++) agent.platform.memory.kept.set(`k${index}`, `${index}`.padStart(500, '.'))
   await agent.chat('hi')
@@ -111,7 +111,7 @@ test('a memory too large for the prompt is shown newest first; of the rest the n
   expect(agent.prompt().length).toBeLessThan(60_000)
 })
 
-test('a platform that is away for a moment costs the turn nothing; one that stays away fails it with its reason', async () => {
+test('platform memory: a short outage does not fail a turn; a long one fails it with its reason', async () => {
   await using agent = await startTestAgent()
   agent.platform.memory.kept.set('drinks', 'tea')
   agent.platform.memory.down = 3
@@ -125,7 +125,7 @@ test('a platform that is away for a moment costs the turn nothing; one that stay
   expect([alone.status, await alone.text()]).toEqual([502, expect.stringContaining('The platform cannot be reached')])
 })
 
-/** Facts as the agent kept them before the platform did. */
+/** A memory file of an earlier version. */
 const OLD_FILE = JSON.stringify({
   nextId: 8,
   facts: [
@@ -134,7 +134,7 @@ const OLD_FILE = JSON.stringify({
   ],
 })
 
-test('a memory file of before is handed over once, at the start and without a turn; nothing of it comes back', async () => {
+test('platform memory: an older local file is imported once, at the start and without a turn', async () => {
   await using agent = await startTestAgent()
   const { kept } = agent.platform.memory
   await agent.restart(() => writeFile(join(agent.folder, 'memory.json'), OLD_FILE))
@@ -151,7 +151,7 @@ test('a memory file of before is handed over once, at the start and without a tu
   expect((await readdir(agent.folder)).sort()).toEqual(['sessions', 'workspace'])
 })
 
-test('a memory file waits for a platform that is away', async () => {
+test('platform memory: an older local file is kept while the platform is unreachable', async () => {
   await using agent = await startTestAgent()
   const { memory } = agent.platform
   memory.down = 6
@@ -159,7 +159,7 @@ test('a memory file waits for a platform that is away', async () => {
   await until('both facts at the platform', () => memory.kept.size === 2)
 })
 
-test('a memory file that nobody can read is set aside, and the agent goes on', async () => {
+test('platform memory: an unreadable local file is renamed, and the agent continues', async () => {
   await using agent = await startTestAgent()
   await agent.restart(() => writeFile(join(agent.folder, 'memory.json'), '{"facts":'))
   expect((await agent.chat('hi')).status).toBe(200)
@@ -167,7 +167,7 @@ test('a memory file that nobody can read is set aside, and the agent goes on', a
   expect(await readFile(join(agent.folder, 'memory.unreadable.json'), 'utf8')).toBe('{"facts":')
 })
 
-test('an agent elsewhere knows the facts of its older file by their numbers', async () => {
+test('local memory: facts of an older file are named by their numbers', async () => {
   await using agent = await startTestAgent({ platformToken: OWNER_KEY })
   await writeFile(join(agent.folder, 'memory.json'), OLD_FILE)
   await agent.chat('hi')
@@ -177,7 +177,7 @@ test('an agent elsewhere knows the facts of its older file by their numbers', as
   expect(agent.platform.memory.calls).toBe(0)
 })
 
-test('the prompt ends with the time on the clock of the owner, and says when the zone is unknown', async () => {
+test('the prompt ends with the time in the owner’s time zone, and says when the zone is unknown', async () => {
   await using agent = await startTestAgent()
   await agent.chat('hi')
   expect(agent.prompt()).toMatch(

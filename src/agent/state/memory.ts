@@ -11,21 +11,27 @@ const MAX_FACT_CHARS = 500
 const MAX_KEY_CHARS = 200
 const NEW_KEY_CHARS = 8
 
-/** The name of a fact, and where it was learned. */
+/** Name of a fact, and its origin. */
 export type About = { name?: string | undefined; session?: string | undefined; page?: string | undefined }
 
-/** What the agent knows in every session. Changes hold when they return; whoever else stores there is seen at once. */
+/**
+ * Facts that the agent knows in every session. A change is stored when it resolves; changes by others are visible at
+ * once.
+ */
 export type Memory = {
-  /** The newest last. @throws AppError when the store cannot be read. */
+  /** Lists facts, newest last. @throws AppError when the store cannot be read. */
   list(): Promise<Fact[]>
-  /** The whole of one fact. @throws AppError `not_found`. */
+  /** Returns the full text of a fact. @throws AppError `not_found`. */
   recall(key: string, signal?: AbortSignal): Promise<string>
-  /** Keeps `text` under its name, in place of what was there, or under a new one. @throws AppError `invalid` when it is too long or memory is full. */
+  /**
+   * Stores `text` under its name, replacing an earlier fact, or under a new name.
+   * @throws AppError `invalid` when it is too long or memory is full.
+   */
   remember(text: string, about?: About, signal?: AbortSignal): Promise<{ key: string }>
   /** @throws AppError `not_found`. */
   forget(key: string, signal?: AbortSignal): Promise<void>
   clear(): Promise<void>
-  /** Throws while something on this machine keeps memory from working. */
+  /** @throws an error while a local fault prevents memory from working. */
   check(): Promise<void>
 }
 
@@ -40,13 +46,13 @@ const StoredFact = z.object({
 const MemoryFile = z.object({ nextId: z.number().int(), facts: z.array(StoredFact) })
 type MemoryFile = z.infer<typeof MemoryFile>
 
-/** A fact as it stands in the file of an agent that keeps its memory itself; `at` is ISO 8601, absent when nobody can read it. */
+/** A fact of a local memory file; `at` is ISO 8601, missing if it is not readable. */
 export type KeptFact = { key: string; text: string; at?: string }
 
-/** A file of at most 100 facts, for an agent that no platform keeps a memory for. */
+/** Keeps at most 100 facts in a file, for an agent without platform memory. */
 export function createLocalMemory(path: string, clock: Clock): Memory {
   let last: Promise<unknown> = Promise.resolve()
-  /** One change after another: sessions run side by side and share the file. */
+  /** Serializes changes, because concurrent sessions share the file. */
   const change = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const result = last.then(work)
     last = result.catch(() => undefined)
@@ -83,7 +89,7 @@ export function createLocalMemory(path: string, clock: Clock): Memory {
   }
 }
 
-/** What the file holds; none without it. @throws AppError `internal` when it is damaged. */
+/** Returns the facts of the file; none if it does not exist. @throws AppError `internal` when it is damaged. */
 export async function readKeptFacts(path: string): Promise<KeptFact[]> {
   return (await load(path)).facts.map((fact) => {
     const time = Date.parse(fact.at)
@@ -91,7 +97,7 @@ export async function readKeptFacts(path: string): Promise<KeptFact[]> {
   })
 }
 
-/** One line: a fact is shown to the model as an item of a list. @throws AppError `invalid`. */
+/** Returns the text as one line, because the prompt lists facts. @throws AppError `invalid`. */
 export function toFactText(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   if (line === '') throw new AppError('invalid', 'There is nothing to remember')
@@ -99,7 +105,7 @@ export function toFactText(text: string): string {
   return line
 }
 
-/** The name that was chosen, else one that was never given before. @throws AppError `invalid`. */
+/** Returns the given name, or a new random one. @throws AppError `invalid`. */
 export function toKey(name: string | undefined): string {
   const key = name?.trim() || `fact-${randomText(NEW_KEY_CHARS).toLowerCase()}`
   if (key.length > MAX_KEY_CHARS) throw new AppError('invalid', `A name has at most ${MAX_KEY_CHARS} characters`)
@@ -110,7 +116,7 @@ export function noSuchFact(key: string): AppError {
   return new AppError('not_found', `There is no fact ${JSON.stringify(key)}`)
 }
 
-/** Files of earlier versions know their facts by number. */
+/** Files of earlier versions number their facts. */
 function keyOf(fact: z.infer<typeof StoredFact>): string {
   return fact.key ?? `fact-${fact.id}`
 }

@@ -6,7 +6,7 @@ import { systemCode } from './files.ts'
 
 const MAX_PATH_CHARS = 512
 
-/** The rules that need no disk: relative, no `..`, no NUL, no backslash that another system takes for a separator. */
+/** Splits a relative path. Rejects `..`, NUL and backslashes, which other systems treat as separators. */
 export function toParts(path: string): string[] {
   const isBad =
     path.length > MAX_PATH_CHARS || path.startsWith('/') || /[\0\\]/.test(path) || path.split('/').includes('..')
@@ -15,8 +15,8 @@ export function toParts(path: string): string[] {
 }
 
 /**
- * Returns the parts of a path to write to. Files of `.git` are refused: Git runs with their settings on the platform.
- * @throws AppError `invalid` as `toParts`, and for the files of Git.
+ * Returns the parts of a path to write to. Rejects files of `.git`, because the platform runs Git with their settings.
+ * @throws AppError `invalid`
  */
 export function toWritableParts(path: string): string[] {
   const parts = toParts(path)
@@ -28,14 +28,14 @@ function requireNoGit(parts: readonly string[]): void {
   if (parts.some(isGitName)) throw new AppError('invalid', 'The files of Git cannot be changed by this tool')
 }
 
-/** `toRealPath` for a file that is moved away. @throws AppError as `toRealPath`, and `invalid` for the files of Git. */
+/** Resolves the path of a file to move. @throws AppError as `toRealPath`, and `invalid` for files of Git. */
 export async function toMovablePath(root: string, path: string): Promise<string> {
   const source = await toRealPath(root, path)
   requireNoGit(relative(await realpath(root), source).split(sep))
   return source
 }
 
-/** Follows links and then looks where they led. @throws AppError `invalid`, `not_found`. */
+/** Resolves links and requires the target to be inside the workspace. @throws AppError `invalid`, `not_found`. */
 export async function toRealPath(root: string, path: string): Promise<string> {
   const wanted = join(root, ...toParts(path))
   try {
@@ -46,8 +46,8 @@ export async function toRealPath(root: string, path: string): Promise<string> {
 }
 
 /**
- * Makes one folder at a time, each checked before the next is made inside it.
- * @throws AppError `invalid` for a link that leads out or to the files of Git.
+ * Creates folders one by one and checks each before the next.
+ * @throws AppError `invalid` for a link that leads outside or to files of Git.
  */
 export async function makeFolders(root: string, parts: string[]): Promise<string> {
   const realRoot = await realpath(root)
@@ -78,7 +78,7 @@ async function requireInside(root: string, realTarget: string, path: string): Pr
   throw new AppError('invalid', `Not a path inside the workspace: ${JSON.stringify(path)}`)
 }
 
-/** A rename would replace a link by a file, silently: links and folders are refused. */
+/** Rejects links and folders, which a rename would replace silently. */
 export async function requireReplaceable(target: string, path: string): Promise<void> {
   try {
     if (!(await lstat(target)).isFile()) throw new AppError('invalid', `Not a regular file: ${path}`)
@@ -88,7 +88,7 @@ export async function requireReplaceable(target: string, path: string): Promise<
   }
 }
 
-/** What the system says of a path, in words for the model. */
+/** Converts a system error to a message for the model. */
 export function toPathError(error: unknown, path: string): unknown {
   const code = systemCode(error)
   if (code === 'ENOENT') return new AppError('not_found', `There is no ${path || dirname(path)}`)

@@ -4,13 +4,13 @@ import pRetry from 'p-retry'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { createPlatformCall, type PlatformCall } from '../platform-call.ts'
+import { createPlatformCall, type PlatformCall } from '../platform.ts'
 import { syncFolder } from './files.ts'
 import { type Memory, noSuchFact, readKeptFacts, toFactText, toKey } from './memory.ts'
 
 const IMPORT_RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 1000, maxTimeout: 60_000, unref: true }
 
-/** Every call may be made twice: it says what is to be, not what is to change. */
+/** Calls are idempotent, so they can be retried. */
 const PATH = '/v1/memory'
 
 const Facts = z.object({ facts: z.array(z.object({ key: z.string(), text: z.string(), isWhole: z.boolean() })) })
@@ -21,9 +21,9 @@ const Done = z.unknown()
 export type PlatformMemorySettings = { platformUrl: string; platformToken: string; folder: string }
 
 /**
- * The memory that the platform keeps for this agent: nothing of it is kept here, so that what anybody stores or forgets
- * there counts at once. A file of facts from before is handed over once, and then set aside until memory is cleared.
- * `stopping` ends the attempts to hand it over.
+ * Memory that the platform stores for this agent. It caches nothing, so changes by the owner are visible at once. Facts
+ * of an older local file are imported once; the file is then renamed, and deleted when memory is cleared. `stopping`
+ * ends the import attempts.
  */
 export function createPlatformMemory(
   settings: PlatformMemorySettings,
@@ -32,9 +32,9 @@ export function createPlatformMemory(
   const call = createPlatformCall(settings, deps.fetch)
   const handOver = createHandOver(settings.folder, call, deps.log)
   const onFailedAttempt = ({ error }: { error: Error }) =>
-    deps.log.warn({ error: errorMessage(error) }, 'the memory file could not be handed over yet')
+    deps.log.warn({ error: errorMessage(error) }, 'failed to import the memory file; retrying later')
   pRetry(handOver, { ...IMPORT_RETRY, onFailedAttempt, signal: deps.stopping }).catch(() => undefined)
-  // Whether it worked is the business of the attempts above: what the platform knows already is known in any case.
+  // The import's own retries handle a failure; facts that the platform already has can be used.
   const settled = () => handOver().catch(() => undefined)
 
   return {
@@ -65,10 +65,10 @@ export function createPlatformMemory(
   }
 }
 
-/** What was kept here before, what was handed over, and what nobody can read. */
+/** Names of the local file: before the import, after it, and if it cannot be read. */
 const FILES = { kept: 'memory.json', imported: 'memory.imported.json', unreadable: 'memory.unreadable.json' }
 
-/** Hands the file over to the platform, and does nothing once there is none; one attempt at a time. */
+/** Creates a function that imports the local file, one attempt at a time, and does nothing without the file. */
 function createHandOver(folder: string, call: PlatformCall, log: Log): () => Promise<void> {
   const path = join(folder, FILES.kept)
   const setAside = async (name: string) => {
@@ -78,14 +78,14 @@ function createHandOver(folder: string, call: PlatformCall, log: Log): () => Pro
   const attempt = async () => {
     if (!(await Bun.file(path).exists())) return
     const facts = await readKeptFacts(path).catch(async (error) => {
-      log.error({ path, error: errorMessage(error) }, 'the memory file cannot be read; it is set aside')
+      log.error({ path, error: errorMessage(error) }, 'the memory file cannot be read and is renamed')
       await setAside(FILES.unreadable)
       return null
     })
     if (facts === null) return
     const { imported } = await call(Imported, { method: 'POST', path: `${PATH}/import`, body: { facts } })
     await setAside(FILES.imported)
-    log.info({ facts: facts.length, imported }, 'facts of the memory file are the platform’s now')
+    log.info({ facts: facts.length, imported }, 'imported the facts of the memory file into the platform')
   }
   let under: Promise<void> | null = null
   let isDone = false
@@ -102,7 +102,7 @@ function createHandOver(folder: string, call: PlatformCall, log: Log): () => Pro
   }
 }
 
-/** The platform does not repeat the name. */
+/** Names the fact in the error, because the platform's message does not. */
 async function named<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

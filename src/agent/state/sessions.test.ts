@@ -24,7 +24,7 @@ const sessionFile = async (agent: Agent) => {
   return join(agent.folder, 'sessions', name ?? '')
 }
 
-test('a session goes on where it was after a restart of the agent', async () => {
+test('a session continues after a restart of the agent', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 'conv:1')
   await agent.restart()
@@ -32,7 +32,7 @@ test('a session goes on where it was after a restart of the agent', async () => 
   expect(contentsAsked(agent)).toEqual(['one', 'You said: one', 'two'])
 })
 
-test('two sessions do not see each other, and calls without one see nothing and are not kept', async () => {
+test('sessions are separate, and calls without a session are not stored', async () => {
   await using agent = await startTestAgent()
   await agent.chat('secret of a', 'a')
   await agent.chat('hi', 'b')
@@ -42,7 +42,7 @@ test('two sessions do not see each other, and calls without one see nothing and 
   expect(await (await agent.call('/health')).json()).toMatchObject({ sessions: 2 })
 })
 
-test('the session is named by x-session-key, else x-openclaw-session-key, else user', async () => {
+test('the session key comes from x-session-key, else x-openclaw-session-key, else user', async () => {
   await using agent = await startTestAgent()
   const headers = { 'content-type': 'application/json', 'x-openclaw-session-key': 'b' }
   const body = JSON.stringify({ user: 'c', messages: [{ role: 'user', content: 'x' }] })
@@ -53,7 +53,7 @@ test('the session is named by x-session-key, else x-openclaw-session-key, else u
   expect(sessions.map((session) => session.key).sort()).toEqual(['a', 'b', 'c'])
 })
 
-test('in a session only the last user message is new; without one the messages are used whole', async () => {
+test('in a session only the last user message is new; without one all messages are used', async () => {
   await using agent = await startTestAgent()
   const messages = [
     { role: 'system', content: 'Speak Latin.' },
@@ -69,7 +69,7 @@ test('in a session only the last user message is new; without one the messages a
   expect(contentsAsked(agent)).toEqual(['one', 'You said: one', 'last'])
 })
 
-test('turns of one session wait for each other, those of another do not', async () => {
+test('turns of one session run in order, those of different sessions concurrently', async () => {
   await using agent = await startTestAgent()
   const slow = hangs('slow')
   agent.platform.next(slow.answerer)
@@ -85,7 +85,7 @@ test('turns of one session wait for each other, those of another do not', async 
   expect(contentsAsked(agent)).toEqual(['one', 'slowlate', 'two'])
 })
 
-test('what a model is sent of a long session is bounded, and begins with a user message', async () => {
+test('the history in a model request is limited and starts with a user message', async () => {
   await using agent = await startTestAgent()
   const long = 'x'.repeat(15_000)
   for (let turn = 0; turn < 5; turn++) await agent.chat(`${turn} ${long}`, 's')
@@ -95,7 +95,7 @@ test('what a model is sent of a long session is bounded, and begins with a user 
   expect(String(contents.at(-1))).toStartWith('4 ')
 })
 
-test('GET /sessions: keys, counts and times, the latest first', async () => {
+test('GET /sessions: 200 with keys, counts and times, the latest first', async () => {
   await using agent = await startTestAgent()
   await agent.chat('x', 'a')
   await agent.chat('x', 'b')
@@ -109,7 +109,7 @@ test('GET /sessions: keys, counts and times, the latest first', async () => {
   expect(Date.parse(latest?.lastActivity ?? '')).toBeGreaterThanOrEqual(Date.parse(latest?.createdAt ?? ''))
 })
 
-test('GET /sessions/:key/history: the last messages, oldest first; 400 for a bad limit, 404 for no session', async () => {
+test('GET /sessions/:key/history: the last messages, oldest first; 400 for a bad limit, 404 for an unknown session', async () => {
   await using agent = await startTestAgent()
   const path = `/sessions/${encodeURIComponent('a/b ä')}/history`
   expect((await agent.call(path)).status).toBe(404)
@@ -122,7 +122,7 @@ test('GET /sessions/:key/history: the last messages, oldest first; 400 for a bad
   expect((await agent.call('/sessions/none/history')).status).toBe(404)
 })
 
-test('a line torn by a crash is dropped, and the session goes on', async () => {
+test('a partial line after a crash is dropped, and the session continues', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 's')
   await agent.chat('two', 's')
@@ -135,7 +135,7 @@ test('a line torn by a crash is dropped, and the session goes on', async () => {
   expect(await (await agent.call('/sessions')).json()).toMatchObject({ sessions: [{ messageCount: 6 }] })
 })
 
-test('a damaged line amid a session is skipped, the rest is kept', async () => {
+test('a damaged line inside a session is skipped, the rest is kept', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 's')
   await appendFile(await sessionFile(agent), '\0\0garbage\n')
@@ -143,7 +143,7 @@ test('a damaged line amid a session is skipped, the rest is kept', async () => {
   expect(contentsAsked(agent)).toEqual(['one', 'You said: one', 'two'])
 })
 
-test('DELETE /sessions/:key: ends the running turn with 409, forgets the session, 404 when there is none', async () => {
+test('DELETE /sessions/:key: ends the running turn with 409 and deletes the session; 404 for an unknown one', async () => {
   await using agent = await startTestAgent()
   await agent.chat('one', 's')
   const slow = hangs('slow')

@@ -9,16 +9,16 @@ const StoredMessage = z.object({
   role: z.enum(['user', 'assistant']),
   content: z.string(),
   timestamp: z.string(),
-  /** Pictures that came with it, as paths in the workspace. */
+  /** Workspace paths of images sent with the message. */
   images: z.array(z.string()).optional(),
 })
 const HeaderLine = z.object({ key: z.string(), createdAt: z.string() })
-/** `messageCount` counts the whole session, so that the last line alone tells its length. */
+/** `messageCount` counts the whole session, so that the last line gives its length. */
 const TurnLine = z.object({ messageCount: z.number(), messages: z.array(StoredMessage) })
 
 /**
- * A line of its own behind the turn before which it was made. Of the first `coveredCount` messages it is the summary; the
- * oldest `leftOutCount` of them are not part of it.
+ * A line after the turn that preceded the summary. It covers the first `coveredCount` messages, except the oldest
+ * `leftOutCount`.
  */
 const Summary = z.object({
   summary: z.string(),
@@ -27,12 +27,12 @@ const Summary = z.object({
   timestamp: z.string(),
 })
 
-/** One message of a session; `timestamp` is ISO 8601. */
+/** `timestamp` is ISO 8601. */
 export type StoredMessage = z.infer<typeof StoredMessage>
 export type Summary = z.infer<typeof Summary>
-/** A summary stands in the history as what it is, behind the message after which it was made. */
+/** A summary follows the message after which it was made. */
 export type HistoryItem = StoredMessage | { role: 'summary'; content: string; coveredCount: number; timestamp: string }
-/** The latest summary and the messages behind those that it covers; `messageCount` is that of the whole session. */
+/** The latest summary and the messages after those it covers; `messageCount` is that of the whole session. */
 export type RecentPast = {
   summary: Summary | null
   messages: Pick<StoredMessage, 'role' | 'content' | 'images'>[]
@@ -40,24 +40,27 @@ export type RecentPast = {
 }
 export type SessionInfo = { key: string; messageCount: number; createdAt: string; lastActivity: string }
 
-/** The conversations of an agent. Calls on one key must not overlap: `turn-queue.ts` sees to that. */
+/** Stored conversations of an agent. Calls for one key must not overlap; `TurnQueue` serializes them. */
 export type Sessions = {
   list(): Promise<SessionInfo[]>
   count(): Promise<number>
-  /** The last messages, and summaries among them, until `isEnough`, oldest first; null when there is no such session. */
+  /** Returns the last messages and summaries until `isEnough`, oldest first; null without the session. */
   readLast(key: string, isEnough: (messages: StoredMessage[]) => boolean): Promise<HistoryItem[] | null>
-  /** What is to be shown to a model, until `isEnough`; null when there is no such session. */
+  /** Returns the messages for a model request until `isEnough`; null without the session. */
   readRecent(key: string, isEnough: (messages: StoredMessage[]) => boolean): Promise<RecentPast | null>
-  /** Keeps what the beginning of a session came down to, on disk when it returns. */
+  /** Stores a summary, on disk when it resolves. */
   appendSummary(key: string, summary: Summary): Promise<void>
-  /** Adds a whole turn, on disk when it returns; creates the session with its first. */
+  /** Stores a whole turn, on disk when it resolves; creates the session with its first turn. */
   append(key: string, messages: StoredMessage[]): Promise<void>
-  /** @returns whether there was one. */
+  /** @returns whether the session existed. */
   remove(key: string): Promise<boolean>
   removeAll(): Promise<void>
 }
 
-/** One file a session in `folder`: a line that names it, then a line a turn, so a turn is kept whole or not at all. */
+/**
+ * Keeps one file per session in `folder`: a header line, then one line per turn, so that a turn is stored completely or
+ * not at all.
+ */
 export function createSessions(folder: string, log: Log): Sessions {
   const fileOf = (key: string) => join(folder, `${sha256(key)}.jsonl`)
   const readEntries = async (path: string, isEnough: (entries: Entry[]) => boolean) => {
@@ -66,8 +69,7 @@ export function createSessions(folder: string, log: Log): Sessions {
     if (!lines) return null
     const entries = toEntries(lines)
     const strangeCount = lines.length - entries.length - lines.filter((line) => parseLine(HeaderLine, line)).length
-    if (strangeCount > 0)
-      log.warn({ path, strangeCount }, 'session file has lines that cannot be read; they are skipped')
+    if (strangeCount > 0) log.warn({ path, strangeCount }, 'skipped damaged lines of a session file')
     return entries
   }
   const readLastTurn = async (path: string) =>
@@ -149,7 +151,7 @@ function toRecentPast(entries: Entry[]): RecentPast {
   const summary = findSummary(entries)
   const messageCount = turnsOf(entries).at(-1)?.messageCount ?? 0
   const behind = messageCount - (summary?.coveredCount ?? 0)
-  // A damaged line takes its messages out of the count: what is left is then all behind the summary.
+  // A damaged line makes fewer messages available; all of those after the summary are returned.
   const messages = behind > 0 ? messagesOf(entries).slice(-behind) : []
   return { summary, messages, messageCount }
 }
@@ -158,7 +160,7 @@ function toHistoryItem({ summary, coveredCount, timestamp }: Summary): HistoryIt
   return { role: 'summary', content: summary, coveredCount, timestamp }
 }
 
-/** Null for a line that a crash or a disk has damaged, and for one of the other kind. */
+/** Returns null for a damaged line and for another kind of line. */
 function parseLine<Schema extends z.ZodType>(schema: Schema, line: string | null): z.infer<Schema> | null {
   if (line === null) return null
   try {

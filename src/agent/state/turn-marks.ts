@@ -6,7 +6,11 @@ import type { ErrorKind } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
 import { systemCode, writeAtomically } from './files.ts'
 
-const Event = z.discriminatedUnion('type', [
+/**
+ * `generation` is the platform's id of one model call; `early_end` means a limit ended the turn; `restart` means the
+ * turn was resumed after a crash, and the following events replace all earlier ones.
+ */
+const ModelEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('restart'), restarts: z.number() }),
   z.object({ type: z.literal('answering'), model: z.string() }),
   z.object({ type: z.literal('text'), text: z.string() }),
@@ -21,9 +25,9 @@ const Event = z.discriminatedUnion('type', [
     durationMs: z.number(),
   }),
 ])
-export type TurnEvent = z.infer<typeof Event>
+export type ModelEvent = z.infer<typeof ModelEvent>
 
-/** A tool that was used, with what the model is shown of it; `output` is null until it has ended. */
+/** A tool call; `output` is its result for the model, null while it runs. */
 const ToolCall = z.object({
   id: z.string(),
   name: z.string(),
@@ -36,7 +40,7 @@ const ToolCall = z.object({
     ])
     .nullable(),
 })
-/** One call of the model in which it used tools, and what it said before. */
+/** A model call with tool calls, and the text before them. */
 const Step = z.object({ text: z.string(), calls: z.array(ToolCall) })
 export type TurnStep = z.infer<typeof Step>
 
@@ -52,7 +56,7 @@ const SavedTurn = z.object({
   ),
   restarts: z.number(),
   steps: z.array(Step),
-  events: z.array(Event),
+  events: z.array(ModelEvent),
 })
 export type SavedTurn = z.infer<typeof SavedTurn>
 
@@ -68,29 +72,29 @@ const Failure = z.object({
 })
 const TurnMark = z.object({
   id: z.string(),
-  end: z.object({ events: z.array(Event), answer: Answer.nullable(), failure: Failure.nullable() }).nullable(),
-  /** Null once it has ended, and in files of earlier versions. */
+  end: z.object({ events: z.array(ModelEvent), answer: Answer.nullable(), failure: Failure.nullable() }).nullable(),
+  /** Null after the end of the turn, and in files of earlier versions. */
   saved: SavedTurn.nullable().default(null),
 })
 
-/** What a turn has come to: everything it told, and its answer or why there is none. */
+/** Events of a finished turn, with its answer or failure. */
 export type TurnOutcome = NonNullable<z.infer<typeof TurnMark>['end']>
 
-/** The turns that were begun, how far each has come, and how it ended: a caller who asks again gets the same answer. */
+/** State and outcome of turns with an id, so that repeated requests get the same answer. */
 export type TurnMarks = {
-  /** Null for a turn that was never begun; without an `end` it was begun and not ended. */
+  /** Returns null for an unknown turn; a running turn has no `end`. */
   find(id: string): Promise<z.infer<typeof TurnMark> | null>
-  /** Keeps how far a turn has come, before anything is done that must not be done twice. */
+  /** Saves the progress of a turn before an effect that must not be repeated. */
   save(id: string, saved: SavedTurn): Promise<void>
   end(id: string, end: TurnOutcome): Promise<void>
 }
 
-/** Marks that are kept, the newest; whoever asks again does so within minutes. */
+/** Number of recent turns that are kept; repeated requests arrive within minutes. */
 const KEPT = 200
-/** Looked over after so many. */
+/** Writes between two clean-ups. */
 const PRUNE_EVERY = 50
 
-/** One file a turn in `folder`, on disk when a call returns. */
+/** Keeps one file per turn in `folder`, on disk when a call resolves. */
 export function createTurnMarks(folder: string): TurnMarks {
   let writes = 0
   const fileOf = (id: string) => join(folder, `${sha256(id)}.json`)

@@ -1,38 +1,45 @@
 import { constants, type Dirent } from 'node:fs'
-import { lstat, open, readdir, realpath } from 'node:fs/promises'
+import { link, lstat, open, readdir, realpath, rm, unlink, utimes } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
-import { writeAtomically } from './files.ts'
-import { makeFolders, requireReplaceable, toPathError, toRealPath, toWritableParts } from './paths.ts'
-import { discardFile, moveFile, TRASH } from './trash.ts'
+import { syncFolder, systemCode, writeAtomically } from './files.ts'
+import {
+  makeFolders,
+  requireReplaceable,
+  toMovablePath,
+  toParts,
+  toPathError,
+  toRealPath,
+  toWritableParts,
+} from './paths.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
 const MAX_PICTURE_BYTES = 4 * 1024 * 1024
 const MAX_LISTED = 500
 
-/** Text files an agent may keep, at most 1 MB each. Paths are relative, with `/`; what leaves the folder is `invalid`. */
+/** Text files of an agent, at most 1 MB each. Paths are relative, with `/`; a path outside the folder is `invalid`. */
 export type Workspace = {
-  /** Files below `folder`, at most 500; links are not followed, and the trash is shown only when it is asked for. `isComplete` tells whether that was all. */
+  /** Lists files below `folder`, at most 500. Does not follow links, and shows the trash only if it is requested. */
   list(folder: string): Promise<{ files: { path: string; sizeBytes: number }[]; isComplete: boolean }>
-  /** @throws AppError `not_found`, `invalid` for a bad path or binary, `too_large`. */
+  /** @throws AppError `not_found`, `invalid` for a bad path or a binary file, `too_large`. */
   read(path: string): Promise<string>
-  /** A picture of at most 4 MB. @throws AppError as `read`. */
+  /** Reads an image of at most 4 MB. @throws AppError as `read`. */
   readPicture(path: string): Promise<Uint8Array>
-  /** Replaces the file as a whole; makes the folders it needs. @throws AppError `invalid`, `too_large`. */
+  /** Replaces the whole file and creates its folders. @throws AppError `invalid`, `too_large`. */
   write(path: string, text: string): Promise<{ sizeBytes: number }>
-  /** Replaces `oldText`, which must stand in the file exactly once. @throws AppError as `read` and `write`. */
+  /** Replaces `oldText`, which the file must contain exactly once. @throws AppError as `read` and `write`. */
   patch(path: string, oldText: string, newText: string): Promise<{ sizeBytes: number }>
-  /** Lines with `text`, whatever its case, at most 100. `isComplete` tells whether that was all. */
+  /** Returns at most 100 lines that contain `text`, ignoring case. */
   search(text: string, folder: string): Promise<{ lines: FoundLine[]; isComplete: boolean }>
-  /** Replaces nothing. @throws AppError `not_found`, `invalid`, `conflict` when there is a file at `to`. */
+  /** Moves a file without replacing another. @throws AppError `not_found`, `invalid`, `conflict` if `to` exists. */
   move(from: string, to: string): Promise<{ path: string }>
-  /** Moves a file into the trash, where it lies for 30 days. @throws AppError `not_found`, `invalid`. */
+  /** Moves a file to the trash, which keeps it for 30 days. @throws AppError `not_found`, `invalid`. */
   discard(path: string): Promise<{ movedTo: string }>
 }
 
-/** `number` counts from 1; a long line is cut. */
-export type FoundLine = { path: string; number: number; text: string }
+/** `number` counts from 1; long lines are truncated. */
+type FoundLine = { path: string; number: number; text: string }
 
 const MAX_FOUND = 100
 const MAX_LINE_CHARS = 300
@@ -63,9 +70,12 @@ export function createWorkspace(root: string, clock: Clock): Workspace {
     async patch(path, oldText, newText) {
       const text = await workspace.read(path)
       const at = text.indexOf(oldText)
-      if (at === -1) throw new AppError('invalid', 'The old text does not stand in the file')
+      if (at === -1) throw new AppError('invalid', 'The file does not contain the old text')
       if (text.indexOf(oldText, at + 1) !== -1) {
-        throw new AppError('invalid', 'The old text stands in the file more than once: give more of what is around it')
+        throw new AppError(
+          'invalid',
+          'The file contains the old text more than once: include more of the text around it',
+        )
       }
       return workspace.write(path, text.slice(0, at) + newText + text.slice(at + oldText.length))
     },
@@ -73,7 +83,7 @@ export function createWorkspace(root: string, clock: Clock): Workspace {
       const { files, isComplete } = await workspace.list(folder)
       const lines: FoundLine[] = []
       for (const file of files) {
-        // What is no text or too large holds no lines.
+        // Binary and large files have no matching lines.
         const content = await workspace.read(file.path).catch(() => '')
         for (const line of findLines(file.path, content, text.toLowerCase())) {
           if (lines.length === MAX_FOUND) return { lines, isComplete: false }
@@ -98,7 +108,7 @@ function* findLines(path: string, content: string, lowerText: string): Generator
 }
 
 async function readWhole(realTarget: string, path: string, maxBytes: number): Promise<Uint8Array> {
-  // Without O_NONBLOCK opening a pipe would wait for a writer for ever.
+  // Without O_NONBLOCK, opening a pipe would block until a writer appears.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const handle = await open(realTarget, flags).catch((error: unknown) => {
     throw toPathError(error, path)
@@ -142,5 +152,53 @@ async function readFolder(folder: string): Promise<Dirent[]> {
     return entries.sort((a, b) => a.name.localeCompare(b.name))
   } catch (error) {
     throw toPathError(error, basename(folder))
+  }
+}
+
+/** A workspace folder, so that the owner sees deleted files and they count as storage. */
+const TRASH = '.trash'
+const KEPT_MS = 30 * 86_400_000
+
+/**
+ * Moves a file within the workspace without replacing another one.
+ * @throws AppError `not_found`, `invalid`, `conflict`.
+ */
+async function moveFile(root: string, from: string, to: string): Promise<{ path: string }> {
+  const source = await toMovablePath(root, from)
+  if (!(await lstat(source)).isFile()) throw new AppError('invalid', `Not a regular file: ${from}`)
+  const parts = toWritableParts(to)
+  const name = parts.pop()
+  if (name === undefined) throw new AppError('invalid', 'The path names no file')
+  const folder = await makeFolders(root, parts)
+  const target = join(folder, name)
+  await requireReplaceable(target, to)
+  // Unlike a rename, a link fails if the target exists.
+  await link(source, target).catch((error: unknown) => {
+    if (systemCode(error) === 'EEXIST') throw new AppError('conflict', `There is a file already: ${to}`)
+    throw toPathError(error, to)
+  })
+  await unlink(source)
+  await syncFolder(folder)
+  return { path: to }
+}
+
+/** Moves a file to the trash under a unique name. @throws AppError `not_found`, `invalid` for a file in the trash. */
+async function discardFile(root: string, path: string, now: Date): Promise<{ movedTo: string }> {
+  if (toParts(path)[0] === TRASH) throw new AppError('invalid', 'That lies in the trash already')
+  const source = await toMovablePath(root, path)
+  const movedTo = `${TRASH}/${now.toISOString().replace(/[:.]/g, '-')}-${basename(source)}`
+  await moveFile(root, path, movedTo)
+  // The retention period starts with the deletion, not with the last write.
+  await utimes(join(root, movedTo), now, now)
+  await emptyTrash(root, now)
+  return { movedTo }
+}
+
+async function emptyTrash(root: string, now: Date): Promise<void> {
+  const folder = await makeFolders(root, [TRASH])
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (!entry.isFile() || now.getTime() - (await lstat(path)).mtimeMs <= KEPT_MS) continue
+    await rm(path, { force: true })
   }
 }

@@ -20,7 +20,7 @@ async function openAgent(settings: { approvalWaitMs?: number } = {}) {
   }
 }
 
-test('delete_file waits for the owner, who sees exactly what is asked; approved, the file lies in the trash', async () => {
+test('delete_file waits for the owner, who sees the exact call; approved, the file moves to the trash', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   const question = await agent.question()
@@ -37,7 +37,7 @@ test('delete_file waits for the owner, who sees exactly what is asked; approved,
   expect(await agent.isThere()).toBe(true)
 })
 
-test('denied, nothing is deleted and the model is told so', async () => {
+test('delete_file: denied, nothing is deleted and the model gets the decision', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   await agent.decide((await agent.question()).id, 'deny')
@@ -45,7 +45,7 @@ test('denied, nothing is deleted and the model is told so', async () => {
   expect(await agent.isThere()).toBe(true)
 })
 
-test('an approval is good for one use: the same deletion again asks again', async () => {
+test('an approval covers one use: the same deletion asks again', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   await agent.decide((await agent.question()).id, 'approve')
@@ -57,7 +57,7 @@ test('an approval is good for one use: the same deletion again asks again', asyn
   expect(await agent.isThere()).toBe(true)
 })
 
-test('a turn that ends before the owner has answered says so; approved later, the same call does it without asking again', async () => {
+test('a turn that ends before the owner answers reports it; approved later, the same call runs without asking', async () => {
   await using agent = await openAgent({ approvalWaitMs: 500 })
   const early = await agent.remove()
   expect(early).toContain('has not answered yet')
@@ -67,7 +67,7 @@ test('a turn that ends before the owner has answered says so; approved later, th
   expect(await agent.list()).toHaveLength(1)
 })
 
-test('an agent that is stopped while it waits finds its question again, decided meanwhile', async () => {
+test('an agent restarted while it waits finds its request, decided in the meantime', async () => {
   await using agent = await openAgent()
   const cut = agent.remove().catch((error: Error) => error.message)
   const question = await agent.question()
@@ -75,14 +75,14 @@ test('an agent that is stopped while it waits finds its question again, decided 
   await cut
   await agent.decide(question.id, 'approve')
   await agent.running.restart()
-  // The answer that the model never came to give.
+  // The answer of the interrupted turn.
   await agent.running.chat('hello')
   expect(await agent.isThere()).toBe(true)
   expect(await agent.remove()).toContain('movedTo')
   expect(await agent.list()).toMatchObject([{ id: question.id, status: 'used' }])
 })
 
-test('a platform that is started again while an agent waits loses neither the question nor the answer', async () => {
+test('a platform restart while an agent waits loses neither the request nor the decision', async () => {
   await using agent = await openAgent()
   const removal = agent.remove()
   const question = await agent.question()
@@ -92,7 +92,7 @@ test('a platform that is started again while an agent waits loses neither the qu
   expect(await removal).toContain('movedTo')
 })
 
-test('two calls of one turn are two questions, and one answer is none for the other', async () => {
+test('two calls of one turn are two requests with separate decisions', async () => {
   await using agent = await openAgent()
   await writeFile(join(agent.workspace, 'b.md'), 'kept')
   const first = agent.remove('a.md')
@@ -106,7 +106,7 @@ test('two calls of one turn are two questions, and one answer is none for the ot
   expect(await readdir(agent.workspace)).toContain('b.md')
 })
 
-test('a tool that the owner switches off is gone from the next turn on', async () => {
+test('a tool that the owner disables is missing from the next turn on', async () => {
   await using agent = await openAgent()
   await agent.asOwner(`/api/agents/${agent.agent.id}/tools`, 'PUT', { switches: { delete_file: false } })
   expect(await agent.remove()).toContain('delete_file')
@@ -114,7 +114,7 @@ test('a tool that the owner switches off is gone from the next turn on', async (
   expect(agent.model.asked.at(-1)?.tools?.map(({ function: { name } }) => name)).not.toContain('delete_file')
 })
 
-test('a file in a folder that only looks like the trash is deleted like any other', async () => {
+test('a file in a folder with a similar name to the trash is deleted like any other', async () => {
   await using agent = await openAgent()
   await mkdir(join(agent.workspace, 'x'))
   await writeFile(join(agent.workspace, 'x/a.md'), 'kept')

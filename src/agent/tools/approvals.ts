@@ -1,36 +1,40 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import type { Questions } from '../channels/questions.ts'
-import type { PlatformCall } from '../platform-call.ts'
+import type { PlatformCall } from '../platform.ts'
 
-/** How long the platform holds one look at a question that waits. */
+/** Long-polling timeout while an approval is pending. */
 const LOOK_SECONDS = 25
 const SLACK_MS = 10_000
 
 const Asked = z.object({
   id: z.string(),
   status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']),
-  // A platform that is older than this agent does not tell.
+  // Missing in answers of older platforms.
   page: z.string().optional(),
   dashboardOnly: z.boolean().default(false),
 })
 type Asked = z.infer<typeof Asked>
 
-/** What is asked for: `json` is what the owner is shown, and what alone is then done. */
+/** A request for approval: `json` is shown to the owner, and only exactly this input is executed. */
 export type Question = { tool: string; json: string; sessionKey: string | null }
 
 export type Approvals = {
-  /** The id of the owner's approval. @throws AppError `forbidden` when it was denied or nobody answered in time. */
+  /**
+   * Waits for the owner.
+   * @returns the approval's id.
+   * @throws AppError `forbidden` when it was denied or not answered in time.
+   */
   ask(question: Question, signal: AbortSignal): Promise<string>
-  /** Uses an approval up, before what it allows is done here. @throws AppError `conflict` when it is not good any more. */
+  /** Uses up an approval before its action runs. @throws AppError `conflict` when it is no longer valid. */
   claim(id: string, question: Question, signal: AbortSignal): Promise<void>
-  /** Returns the tools that turns of a session wait for approval of. */
+  /** Lists tools for which turns of a session wait for approval. */
   listWaiting(sessionKey: string): string[]
 }
 
 /**
- * Asks the owner through the platform, which keeps the question: an agent that is started again finds the same one when it
- * asks the same. Within a turn it waits for `waitMs`.
+ * Asks the owner through the platform, which stores the request: a restarted agent finds it again. A turn waits for at
+ * most `waitMs`.
  */
 export function createApprovals(
   call: PlatformCall,
@@ -49,7 +53,7 @@ export function createApprovals(
       return await call(Asked, { path, query: { wait: String(seconds) }, timeoutMs, signal })
     } catch (error) {
       signal.throwIfAborted()
-      // A platform that is being started again for longer than a call waits loses no question.
+      // The request survives a platform restart that outlasts one call.
       if (error instanceof AppError && error.kind.startsWith('upstream_')) return asked
       throw error
     }

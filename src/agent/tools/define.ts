@@ -2,37 +2,40 @@ import { type FlexibleSchema, type ToolSet, tool } from 'ai'
 import type { z } from 'zod'
 
 /**
- * What a use of a tool is done with. `json` is its input as an owner would be shown it; `approvalId` is that of the owner's
- * approval, null where none is needed; `sessionKey` null is a conversation that nobody keeps.
+ * Context of a tool call. `json` is the input as the owner sees it; `approvalId` is null without an approval;
+ * `sessionKey` is null for a conversation that is not stored.
  */
-export type ToolUse = { signal: AbortSignal; json: string; approvalId: string | null; sessionKey: string | null }
+type ToolContext = { signal: AbortSignal; json: string; approvalId: string | null; sessionKey: string | null }
 
 /**
- * One thing that a model may do. What `execute` throws goes back to the model as its result, so that it can try otherwise.
- * `needsOwner` says of an input whether the owner must approve it first.
+ * A tool that a model may call. An error of `execute` goes back to the model as the result. `needsOwner` decides by the
+ * input whether the owner must approve the call.
  */
 export type AgentTool = {
   description: string
   inputSchema: FlexibleSchema<unknown>
   needsOwner(input: unknown): boolean
-  /** Runs before the owner is asked. @throws AppError for a use that cannot succeed, so no one approves it in vain. */
+  /**
+   * Runs before the owner is asked.
+   * @throws AppError for a call that cannot succeed, so the owner is not asked in vain.
+   */
   check?(input: unknown): Promise<void>
-  /** What the owner is told is asked for; its own name where that is left out. */
+  /** Tool name in the approval request, if it differs. */
   askedAs?: string
-  /** The platform carries it out, and uses the approval up itself. */
+  /** The platform executes the tool and uses up the approval. */
   isDoneByPlatform: boolean
-  execute(input: unknown, use: ToolUse): Promise<unknown>
+  execute(input: unknown, use: ToolContext): Promise<unknown>
 }
 
-/** A tool whose input is parsed by `inputSchema`: what is approved, shown and done is what came out of that. */
+/** Defines a tool whose input is parsed with `inputSchema` before it is shown, approved or executed. */
 export function defineTool<Schema extends z.ZodType>(definition: {
   description: string
   inputSchema: Schema
-  /** No use of it by default. */
+  /** By default no call needs approval. */
   needsOwner?: (input: z.infer<Schema>) => boolean
   isDoneByPlatform?: boolean
   check?: (input: z.infer<Schema>) => Promise<void>
-  execute: (input: z.infer<Schema>, use: ToolUse) => Promise<unknown>
+  execute: (input: z.infer<Schema>, use: ToolContext) => Promise<unknown>
 }): AgentTool {
   const { description, inputSchema, needsOwner = () => false, isDoneByPlatform = false, check, execute } = definition
   return {
@@ -45,13 +48,13 @@ export function defineTool<Schema extends z.ZodType>(definition: {
   }
 }
 
-/** One call of a tool by the model; `id` is the model's own. */
-export type ToolCallOfModel = { id: string; name: string; input: unknown; signal: AbortSignal }
+/** A tool call of the model; `id` is the model's own. */
+type ToolCallOfModel = { id: string; name: string; input: unknown; signal: AbortSignal }
 
-/** Runs a tool: counts the use, asks the owner when needed, and executes it with the approval. */
+/** Runs a tool: counts the call, asks the owner if necessary, and executes it with the approval. */
 export type Guard = (agentTool: AgentTool, call: ToolCallOfModel) => Promise<unknown>
 
-/** The tools as the AI SDK takes them, each behind `guard`. */
+/** Converts tools to the AI SDK's format; every call passes `guard`. */
 export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: Guard): ToolSet {
   const never = new AbortController().signal
   return Object.fromEntries(
@@ -65,4 +68,32 @@ export function toToolSet(tools: Readonly<Record<string, AgentTool>>, guard: Gua
       }),
     ]),
   )
+}
+
+/** Most characters of one tool result: a file of 1 MB exceeds the context window. */
+const MAX_SHOWN_CHARS = 24_000
+
+/** Returns one part of a long text; `nextOffset` is the start of the next. */
+export function toPart(text: string, offset: number) {
+  const end = offset + MAX_SHOWN_CHARS
+  return { content: text.slice(offset, end), ...(end < text.length && { nextOffset: end, totalChars: text.length }) }
+}
+
+/** Longest argument or result in an event; the model sees all of it. */
+const MAX_EVENT_CHARACTERS = 4000
+
+/** A tool call in the events of a turn; `arguments` and `result` are JSON or text, truncated if long. */
+type ToolCallEvent = { name: string; arguments: string; result: string; success: boolean; durationMs: number }
+
+export function toToolUse(
+  name: string,
+  input: unknown,
+  output: unknown,
+): Pick<ToolCallEvent, 'name' | 'arguments' | 'result'> {
+  return { name, arguments: truncate(input), result: truncate(output) }
+}
+
+function truncate(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return text.length <= MAX_EVENT_CHARACTERS ? text : `${text.slice(0, MAX_EVENT_CHARACTERS)} […]`
 }

@@ -1,15 +1,14 @@
 import { z } from 'zod'
 import { isInstructions } from '../state/instructions.ts'
 import type { Workspace } from '../state/workspace.ts'
-import { defineTool } from './define.ts'
-import { isOfSkill } from './own-skills.ts'
-import { toPart } from './parts.ts'
+import { defineTool, toPart } from './define.ts'
+import { isOfSkill } from './skills.ts'
 
 const path = z.string().describe('Path relative to the workspace, such as notes/today.md')
 
 /**
- * What a model does with the files of its workspace. Its skills are written with the owner's approval alone: otherwise a page
- * that it reads could have it keep orders that every later turn takes for the owner's.
+ * Creates tools for workspace files. Writing skills and instructions needs the owner's approval: a prompt injection
+ * could otherwise store instructions for all later turns.
  */
 export function createFileTools(workspace: Workspace) {
   return {
@@ -31,7 +30,7 @@ export function createFileTools(workspace: Workspace) {
     }),
     patch_file: defineTool({
       description:
-        'Replaces one passage of a text file. The old text must stand in the file exactly once: give enough around it.',
+        'Replaces one passage of a text file. The file must contain the old text exactly once: include enough of the text around it.',
       inputSchema: z.object({ path, oldText: z.string().min(1), newText: z.string() }),
       needsOwner: (input) => isGuarded(input.path),
       execute: (input) => workspace.patch(input.path, input.oldText, input.newText),
@@ -57,7 +56,7 @@ export function createFileTools(workspace: Workspace) {
   }
 }
 
-/** What the model is told at every turn is its owner's to change. */
+/** Files that become part of later system prompts. */
 function isGuarded(path: string): boolean {
   return isInstructions(path) || isOfSkill(path)
 }

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import type { PlatformCall } from '../platform-call.ts'
+import type { PlatformCall } from '../platform.ts'
 import type { Memory } from '../state/memory.ts'
-import { defineTool } from './define.ts'
-import { toPart } from './parts.ts'
+import { defineTool, toPart } from './define.ts'
 
-const name = z.string().describe('The name that stands in brackets before the fact')
+const name = z.string().describe('The name in brackets before the fact')
 
 const Snippet = z.array(z.object({ text: z.string() })).transform((pieces) => pieces.map(({ text }) => text).join(''))
 const Found = z.object({
@@ -43,7 +42,7 @@ const Found = z.object({
   next: z.string().nullable(),
 })
 
-/** What a model keeps and finds again in all conversations. */
+/** Creates tools for the memory shared by all conversations. */
 export function createMemoryTools(memory: Memory, call: PlatformCall) {
   return {
     remember: defineTool({

@@ -4,18 +4,17 @@ import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
 
-/** One use of a tool. */
-export type ToolUse = { toolName: string; success: boolean; durationMs: number }
+export type ToolReport = { toolName: string; success: boolean; durationMs: number }
 
-export type ToolReporter = (use: ToolUse) => void
-/** Tells the platform that a limit has ended a turn, so that the owner hears of it. */
+export type ToolReporter = (use: ToolReport) => void
+/** Reports to the platform that a limit ended a turn, so that it notifies the owner. */
 export type EarlyEndReporter = (end: EarlyEnd) => void
 
 const TIMEOUT_MS = 10_000
 
 /**
- * Tells the platform of each use of a tool and of turns that a limit has ended, behind the turn's back: a report that does not
- * arrive is logged and given up.
+ * Reports tool calls and turns ended by a limit to the platform, in the background: a failed report is logged and
+ * dropped.
  */
 export function createReporters(
   settings: { platformUrl: string; platformToken: string },
@@ -23,7 +22,7 @@ export function createReporters(
 ): { reportTool: ToolReporter; reportEarlyEnd: EarlyEndReporter } {
   const report = (path: string, body: object) => {
     send(settings, deps.fetch, path, body).catch((error) =>
-      deps.log.warn({ path, error: errorMessage(error) }, 'what happened in a turn could not be reported'),
+      deps.log.warn({ path, error: errorMessage(error) }, 'failed to report an event of a turn'),
     )
   }
   return {
@@ -32,7 +31,7 @@ export function createReporters(
         events: [{ tool_name: toolName, success, duration_ms: Math.round(durationMs) }],
       }),
     reportEarlyEnd(end) {
-      // An agent that runs elsewhere with its owner's key is not known there.
+      // The platform does not know an agent that uses its owner's API key.
       if (settings.platformToken.startsWith(AGENT_TOKEN_PREFIX)) report('/v1/turn-limits', end)
     },
   }

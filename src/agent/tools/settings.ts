@@ -1,23 +1,23 @@
 import { AGENT_TOOLS, LIMITS, TOOL_NAMES, ToolSettings } from '../../core/agents/agent-tools.ts'
 import { AppError } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
-import type { PlatformCall } from '../platform-call.ts'
+import type { PlatformCall } from '../platform.ts'
 
-/** What may be used in the turn that begins. */
+/** Loads the settings for a new turn. */
 export type LoadToolSettings = (signal: AbortSignal) => Promise<ToolSettings>
 
-/** What needs no platform that does it; of these some uses need an owner who can be asked, and fail without. */
+/** Tools that work without the platform and never need approval for every call. */
 const ALONE: readonly string[] = TOOL_NAMES.filter(
   (name) => AGENT_TOOLS[name].approval !== 'always' && AGENT_TOOLS[name].where === 'agent',
 )
-/** An agent on its owner's machine keeps that machine's time. */
+/** An agent on its owner's machine uses that machine's time zone. */
 const LOCAL_TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 const USUAL_LIMITS = { modelTurns: LIMITS.modelTurns.usual, toolCalls: LIMITS.toolCalls.usual, maxUsd: null }
 
 /**
- * Asks the platform at every turn, so that what the owner switches off is off at once; a turn whose tools nobody knows
- * fails. An agent that runs elsewhere with its owner's key, or at a platform that knows no such settings, has what it can
- * do alone.
+ * Loads settings from the platform for every turn, so that a change applies at once; a turn fails if they cannot be
+ * loaded. An agent that uses its owner's API key, or a platform without tool settings, gets the tools that need no
+ * platform.
  */
 export function createToolSettingsLoader(platformToken: string, call: PlatformCall): LoadToolSettings {
   const alone: ToolSettings = {

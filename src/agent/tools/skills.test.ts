@@ -7,7 +7,7 @@ import { startTestAgent } from '../../../tests/harness/test-agent.ts'
 
 const SKILL = { name: 'tour-planner', description: 'Plans a tour.', instructions: '# Tour planner\n\nRest days first.' }
 
-test('a skill that its owner installs is known at the next turn, is read by a tool, and is gone when it is removed', async () => {
+test('an installed skill is available from the next turn until it is removed', async () => {
   await using agent = await startTestAgent()
   await agent.chat('Hi')
   expect(agent.prompt()).not.toContain('use_skill')
@@ -23,7 +23,7 @@ test('a skill that its owner installs is known at the next turn, is read by a to
   expect(agent.prompt()).not.toContain('tour-planner')
 })
 
-test('a model without tools is told the instructions themselves', async () => {
+test('a model without tools gets the instructions of all skills', async () => {
   await using agent = await startTestAgent()
   agent.platform.skills.push(SKILL)
   agent.platform.next(fails(400, 'This model does not support tools'))
@@ -34,7 +34,7 @@ test('a model without tools is told the instructions themselves', async () => {
 const OWN =
   '---\nname: packing\ndescription: Packs\n  a suitcase.\n---\n# Packing\n\nSocks first. See lists/socks.md.\n'
 
-test('a folder with SKILL.md in the workspace is a skill: shown by its description, whole when it is used', async () => {
+test('a workspace folder with SKILL.md is a skill: listed by its description, complete when it is used', async () => {
   await using agent = await startTestAgent()
   const folder = join(agent.folder, 'workspace/skills/packing')
   await mkdir(join(folder, 'lists'), { recursive: true })
@@ -52,7 +52,7 @@ test('a folder with SKILL.md in the workspace is a skill: shown by its descripti
   expect(await agent.runTool('read_file', { path: 'skills/packing/lists/socks.md' })).toContain('wool')
 })
 
-test('a skill that the owner has installed is not replaced by a file of its name', async () => {
+test('an installed skill is not replaced by a workspace file of the same name', async () => {
   await using agent = await startTestAgent()
   agent.platform.skills.push({ ...SKILL, name: 'packing' })
   await mkdir(join(agent.folder, 'workspace/skills/packing'), { recursive: true })
@@ -60,7 +60,7 @@ test('a skill that the owner has installed is not replaced by a file of its name
   expect(await agent.runTool('use_skill', { name: 'packing' })).toContain('Rest days first.')
 })
 
-test('an agent writes no skill for itself without its owner, however the path is spelt', async () => {
+test('writing a skill needs the owner’s approval, however the path is spelt', async () => {
   await using agent = await startOwnedAgent({}, { approvalWaitMs: 500 })
   await writeFile(join(agent.running.folder, 'workspace/a.md'), OWN)
   const paths = ['skills/evil/SKILL.md', './skills//evil/SKILL.md', 'Skills/evil/SKILL.md']
@@ -72,7 +72,7 @@ test('an agent writes no skill for itself without its owner, however the path is
   expect(await agent.list('?status=waiting')).toHaveLength(6)
 })
 
-test('use_skill: scripts of a skill run where the runtime confines them, and elsewhere it says why they do not', async () => {
+test('use_skill: scripts run in a confined runtime; elsewhere the result explains why not', async () => {
   const addSkill = async (agent: { folder: string }) => {
     const folder = join(agent.folder, 'workspace/skills/packing')
     await mkdir(folder, { recursive: true })

@@ -4,8 +4,6 @@ import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
 import type { Workspace } from '../state/workspace.ts'
-import { listOwnSkills } from './own-skills.ts'
-import type { Skill } from './skill.ts'
 
 export type LoadSkills = () => Promise<Skill[]>
 
@@ -15,8 +13,8 @@ const Skills = z.object({
 })
 
 /**
- * Asks the platform for the skills of this agent at every turn, so that what its owner installs counts at once. A turn goes
- * on without them when they cannot be had; one with its owner's key has those of its workspace alone.
+ * Loads the installed skills from the platform for every turn, so that a change applies at once, and adds those of the
+ * workspace. A failed request leaves out the installed skills.
  */
 export function createSkillLoader(
   settings: { platformUrl: string; platformToken: string },
@@ -25,19 +23,22 @@ export function createSkillLoader(
   const loadInstalled = async () => {
     if (!settings.platformToken.startsWith(AGENT_TOKEN_PREFIX)) return []
     return load(settings, deps.fetch).catch((error) => {
-      deps.log.warn({ error: errorMessage(error) }, 'the skills of this agent could not be loaded')
+      deps.log.warn({ error: errorMessage(error) }, 'failed to load the installed skills of this agent')
       return []
     })
   }
   return async () => {
     const [installed, own] = await Promise.all([loadInstalled(), listOwnSkills(deps.workspace)])
-    // What the owner has installed is not taken by a file of the same name.
+    // A workspace file cannot replace an installed skill of the same name.
     const names = new Set(installed.map(({ name }) => name))
     return [...installed, ...own.filter(({ name }) => !names.has(name))]
   }
 }
 
-/** `howToRun` is said of a skill with programs in it. @throws AppError `not_found` when there is none of this name. */
+/**
+ * Returns the instructions of a skill; `howToRun` is added if it has scripts.
+ * @throws AppError `not_found` for an unknown name.
+ */
 export async function readSkill(loadSkills: LoadSkills, name: string, howToRun: string) {
   const skill = (await loadSkills()).find((one) => one.name === name)
   if (!skill) throw new AppError('not_found', `There is no skill ${name}`)
@@ -60,7 +61,72 @@ async function load(
   })
   if (response.ok) return Skills.parse(await response.json()).skills
   await response.body?.cancel()
-  // A platform from before there were skills.
+  // An older platform without skills.
   if (response.status === 404) return []
   throw new Error(`the platform answered ${response.status}`)
+}
+
+/**
+ * Instructions for a task: `description` says when the skill applies. A workspace skill has a `folder`, and `scripts`
+ * in it.
+ */
+export type Skill = { name: string; description: string; instructions: string; folder?: string; scripts?: string[] }
+
+const MAX_SKILLS = 50
+/** Skills are in `skills/<name>/SKILL.md` of the workspace; the model reads other files there with the file tools. */
+const SKILLS_FOLDER = 'skills'
+const SKILL_FILE = /^skills\/([^/]+)\/SKILL\.md$/
+
+/** Extensions of scripts; workspace files have no executable bit. */
+const SCRIPT_FILE = /\.(?:sh|bash|py|js|mjs|ts|rb|pl|php)$/i
+const MAX_SCRIPTS = 20
+
+const FrontMatter = z.object({ name: z.string().min(1).max(64), description: z.string().trim().min(1).max(1024) })
+
+/** Returns whether a file belongs to a skill, which the model treats as the owner's instructions. */
+export function isOfSkill(path: string): boolean {
+  return (
+    path
+      .split('/')
+      .find((part) => part !== '' && part !== '.')
+      ?.toLowerCase() === SKILLS_FOLDER
+  )
+}
+
+/** Lists workspace skills; files without a valid name and description in their front matter are left out. */
+async function listOwnSkills(workspace: Pick<Workspace, 'list' | 'read'>): Promise<Skill[]> {
+  // The folder may not exist.
+  const { files } = await workspace.list(SKILLS_FOLDER).catch(() => ({ files: [] }))
+  const paths = files.map(({ path }) => path).filter((path) => SKILL_FILE.test(path))
+  const skills = await Promise.all(
+    paths.slice(0, MAX_SKILLS).map(async (path) => {
+      const parsed = parse(await workspace.read(path).catch(() => ''))
+      const folder = path.slice(0, -'/SKILL.md'.length)
+      return parsed && { ...parsed, folder, scripts: listScripts(files, folder) }
+    }),
+  )
+  return skills.filter((skill) => skill !== null)
+}
+
+function listScripts(files: readonly { path: string }[], folder: string): string[] {
+  const inFolder = files.map(({ path }) => path).filter((path) => path.startsWith(`${folder}/`))
+  return inFolder.filter((path) => SCRIPT_FILE.test(path)).slice(0, MAX_SCRIPTS)
+}
+
+function parse(content: string): Skill | null {
+  const match = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content)
+  const parsed = FrontMatter.safeParse(readYaml(match?.[1] ?? ''))
+  const instructions = match?.[2]?.trim() ?? ''
+  // The prompt shows each value on one line.
+  const toLine = (text: string) => text.replace(/\s+/g, ' ')
+  if (!parsed.success || instructions === '') return null
+  return { name: toLine(parsed.data.name), description: toLine(parsed.data.description), instructions }
+}
+
+function readYaml(text: string): unknown {
+  try {
+    return Bun.YAML.parse(text)
+  } catch {
+    return null
+  }
 }

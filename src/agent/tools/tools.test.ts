@@ -23,7 +23,7 @@ test('write_file, list_files and read_file work on real files of the workspace',
   expect(await readdir(join(agent.folder, 'workspace/notes'))).toEqual(['a.md'])
 })
 
-test('each use of a tool is told to the platform: its name, whether it went well, how long it took', async () => {
+test('each tool call is reported to the platform with name, success and duration', async () => {
   await using agent = await startTestAgent()
   await agent.runTool('write_file', { path: 'a', content: 'x' })
   await agent.runTool('read_file', { path: '../outside' })
@@ -93,7 +93,7 @@ test.each(gitPaths)(
   },
 )
 
-test('links that leave the workspace are neither read, written, listed nor replaced', async () => {
+test('links to the outside are neither read, written, listed nor replaced', async () => {
   await using agent = await startTestAgent()
   const workspace = join(agent.folder, 'workspace')
   const outside = join(agent.folder, 'outside')
@@ -114,7 +114,7 @@ test('links that leave the workspace are neither read, written, listed nor repla
   expect(await readdir(outside)).toEqual(['secret'])
 })
 
-test('what is no text file of at most 1 MB is refused, and a pipe does not hang the agent', async () => {
+test('binary files and files over 1 MB are refused, and a pipe does not block the agent', async () => {
   await using agent = await startTestAgent()
   const workspace = join(agent.folder, 'workspace')
   await writeFile(join(workspace, 'big'), 'x'.repeat(1024 * 1024 + 1))
@@ -130,17 +130,19 @@ test('what is no text file of at most 1 MB is refused, and a pipe does not hang 
   expect(await agent.runTool('write_file', tooMuch)).toContain('at most 1 MB')
 })
 
-test('patch_file replaces one passage, and refuses one that is missing or not the only one', async () => {
+test('patch_file replaces one passage, and refuses a missing or repeated one', async () => {
   await using agent = await startTestAgent()
   const file = join(agent.folder, 'workspace/a.md')
   await writeFile(file, 'one two two three')
   expect(await agent.runTool('patch_file', { path: 'a.md', oldText: 'two', newText: '2' })).toContain('more than once')
-  expect(await agent.runTool('patch_file', { path: 'a.md', oldText: 'four', newText: '4' })).toContain('does not stand')
+  expect(await agent.runTool('patch_file', { path: 'a.md', oldText: 'four', newText: '4' })).toContain(
+    'does not contain',
+  )
   await agent.runTool('patch_file', { path: 'a.md', oldText: 'two three', newText: '$& 3' })
   expect(await readFile(file, 'utf8')).toBe('one two $& 3')
 })
 
-test('search_files finds lines whatever their case, with a bound, and skips what is no text', async () => {
+test('search_files ignores case, limits its results and skips binary files', async () => {
   await using agent = await startTestAgent()
   const workspace = join(agent.folder, 'workspace')
   await mkdir(join(workspace, 'notes'))
@@ -155,7 +157,7 @@ test('search_files finds lines whatever their case, with a bound, and skips what
   expect([many.lines.length, many.isComplete]).toEqual([100, false])
 })
 
-test('move_file makes folders, keeps what stands at the new place, and does not leave the workspace', async () => {
+test('move_file creates folders, replaces no file, and stays in the workspace', async () => {
   await using agent = await startTestAgent()
   const workspace = join(agent.folder, 'workspace')
   await writeFile(join(workspace, 'a'), 'a')
@@ -168,7 +170,7 @@ test('move_file makes folders, keeps what stands at the new place, and does not 
   expect((await readdir(workspace, { recursive: true })).sort()).toEqual(['b', 'new', 'new/c'])
 })
 
-test('a turn that may use no more tools is told to answer, and ends within its model turns', async () => {
+test('a turn over its tool limit has to answer, and ends within its model steps', async () => {
   await using agent = await startTestAgent()
   agent.platform.toolSettings.limits.toolCalls = 1
   agent.platform.next(callsTool('list_files', {}), callsTool('list_files', {}), says('done'))
@@ -183,9 +185,9 @@ test('a turn that may use no more tools is told to answer, and ends within its m
   expect(agent.platform.asked.at(-1)?.tool_choice).toBe('none')
 })
 
-test('a turn that has cost what it may asks the model no more, and says why it stopped', async () => {
+test('a turn over its cost limit ends and reports why', async () => {
   await using agent = await startTestAgent()
-  // The double counts 10 tokens in and 5 out for each answer.
+  // The fake model reports 10 input and 5 output tokens for each answer.
   agent.platform.toolSettings.price = { inputUsdPerMillion: 1000, outputUsdPerMillion: 2000 }
   agent.platform.toolSettings.limits.maxUsd = 0.03
   agent.platform.next(callsTool('list_files', {}), callsTool('list_files', {}), says('never asked'))
@@ -203,7 +205,7 @@ test('a turn that has cost what it may asks the model no more, and says why it s
   expect(agent.platform.earlyEnds).toEqual([{ reason: 'cost', tool: null }])
 })
 
-test('the same call of a tool is refused the third time, whatever the order of its arguments, and ends the turn when it comes again', async () => {
+test('the third identical tool call is refused, whatever the order of its arguments, and the fourth ends the turn', async () => {
   await using agent = await startTestAgent()
   const call = (words: object) => callsTool('write_file', words)
   agent.platform.next(
@@ -217,8 +219,8 @@ test('the same call of a tool is refused the third time, whatever the order of i
   const { choices } = JSON.parse(await (await agent.chat('go', 's')).text())
   const sentence = 'I stopped here: I was going in circles, with the same call of write_file again and again.'
   expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: `I am writing.\n\n${sentence}` } })
-  const told = agent.platform.asked.at(-1)?.messages.filter(({ role }) => role === 'tool')
-  expect(told?.map(({ content }) => String(content).includes('with the same arguments 3 times'))).toEqual([
+  const report = agent.platform.asked.at(-1)?.messages.filter(({ role }) => role === 'tool')
+  expect(report?.map(({ content }) => String(content).includes('with the same arguments 3 times'))).toEqual([
     false,
     false,
     false,
@@ -230,7 +232,7 @@ test('the same call of a tool is refused the third time, whatever the order of i
   expect(await (await agent.call('/sessions/s/history')).text()).toContain(sentence)
 })
 
-test('calls that do not fit their tool are counted, too', async () => {
+test('tool calls with invalid input count, too', async () => {
   await using agent = await startTestAgent()
   const wrong = () => callsTool('read_file', { file: 'a.md' })
   agent.platform.next(wrong(), wrong(), wrong(), wrong(), says('never asked'))
@@ -238,7 +240,7 @@ test('calls that do not fit their tool are counted, too', async () => {
   expect(agent.platform.asked).toHaveLength(4)
 })
 
-test('a model that heeds the refusal of a repeated call answers, and the next turn counts anew', async () => {
+test('a model that heeds the refusal of a repeated call answers, and the next turn counts from zero', async () => {
   await using agent = await startTestAgent()
   const same = () => callsTool('list_files', {})
   for (let turn = 0; turn < 2; turn++) {
@@ -250,7 +252,7 @@ test('a model that heeds the refusal of a repeated call answers, and the next tu
   expect(agent.platform.earlyEnds).toEqual([])
 })
 
-test('an agent elsewhere, which can ask no owner, has no tool that needs one', async () => {
+test('an agent with its owner’s API key has no tool that needs approval', async () => {
   await using agent = await startTestAgent({ platformToken: OWNER_KEY })
   await agent.chat('hi')
   const tools = agent.platform.asked.at(-1)?.tools?.map(({ function: { name } }) => name)
@@ -266,13 +268,13 @@ test('read_file shows a long file in parts', async () => {
   expect(JSON.parse(await agent.runTool('read_file', { path: 'long', offset: 24_000 }))).toEqual({ content: 'rest' })
 })
 
-test('an input that does not fit a tool goes back to the model, which can go on', async () => {
+test('invalid tool input goes back to the model, which can continue', async () => {
   await using agent = await startTestAgent()
   expect(await agent.runTool('write_file', { path: 7 })).toContain('Invalid input')
   expect(await agent.runTool('no_such_tool', {})).toContain('no_such_tool')
 })
 
-test('a model without tools is told that it has none', async () => {
+test('a model without tools is informed of it', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(fails(404, 'No endpoints found that support tool use'))
   await agent.chat('hi')

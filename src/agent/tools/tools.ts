@@ -5,23 +5,24 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Outbox } from '../channels/channel.ts'
 import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
-import type { PlatformCall } from '../platform-call.ts'
+import type { PlatformCall } from '../platform.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Workspace } from '../state/workspace.ts'
 import type { ToolOutput, TurnRecord } from '../turns/turn-record.ts'
-import { createAgentTools } from './agents.ts'
 import type { Approvals, Question } from './approvals.ts'
 import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
 import { createFileTools } from './files.ts'
 import { loadMcpTools } from './mcp.ts'
 import { createMemoryTools } from './memory.ts'
-import { createMessageTool } from './messages.ts'
-import { createPayTool } from './pay.ts'
-import { createRepeats, type Repeats } from './repeats.ts'
-import { createScheduleTool } from './schedule.ts'
+import {
+  createAgentTools,
+  createMessageTool,
+  createPayTool,
+  createScheduleTool,
+  createWebTools,
+} from './platform-tools.ts'
 import type { LoadToolSettings } from './settings.ts'
 import { type LoadSkills, readSkill } from './skills.ts'
-import { createWebTools } from './web.ts'
 
 export type ToolDeps = {
   workspace: Workspace
@@ -31,19 +32,22 @@ export type ToolDeps = {
   approvals: Approvals
   call: PlatformCall
   outbox: Outbox
-  /** Null where nothing confines what a command does: then there are no tools for that. */
+  /** Null where no sandbox confines commands: there are no command tools then. */
   commands: CommandPlaces | null
   mcpServers: McpServers | null
 }
 
-/** What a model may use in one turn, and how much. */
+/** Tools and limits of one turn. */
 export type TurnTools = Pick<ToolSettings, 'limits' | 'price' | 'timeZone'> & { tools: ToolSet; repeats: Repeats }
 
-/** Makes the tools of each turn as the owner has them set then. */
-export type OpenTools = (turn: ToolTurn) => Promise<TurnTools>
+/** Creates the tools of a turn from the owner's current settings. */
+type OpenTools = (turn: ToolTurn) => Promise<TurnTools>
 
-/** The turn that uses tools. `sessionKey` is null for a conversation that is not kept, and so is `record`. */
-export type ToolTurn = {
+/**
+ * The turn that uses the tools. `sessionKey` is null for a conversation that is not stored, and `record` for a turn
+ * without an id.
+ */
+type ToolTurn = {
   sessionKey: string | null
   signal: AbortSignal
   onWaitForOwner: () => void
@@ -83,7 +87,9 @@ export function createTools(deps: ToolDeps): OpenTools {
   }
 }
 
-/** Counts the uses of one turn, refuses to go in circles, and does what is risky only with the owner's approval of exactly that. */
+/**
+ * Limits the calls of one turn, refuses loops, and requires the owner's approval of exactly the input of a risky call.
+ */
 function createGuard(
   { approvals, repeats, onWaitForOwner }: { approvals: Approvals; repeats: Repeats; onWaitForOwner: () => void },
   { sessionKey, maxCalls, record }: { sessionKey: string | null; maxCalls: number; record: TurnRecord | null },
@@ -105,14 +111,14 @@ function createGuard(
     onWaitForOwner()
     const question: Question = { tool: agentTool.askedAs ?? name, json, sessionKey }
     const approvalId = await approvals.ask(question, signal)
-    // Whoever carries it out uses the approval up: what the platform does, the platform checks.
+    // The platform uses up approvals of the tools that it executes.
     if (!agentTool.isDoneByPlatform) await approvals.claim(approvalId, question, signal)
     return execute(approvalId)
   }
   return record === null ? use : recording(use, record)
 }
 
-/** Keeps what each use came to, before the model is shown it. */
+/** Saves each result before the model sees it. */
 function recording(use: Guard, record: TurnRecord): Guard {
   return async (agentTool, call) => {
     try {
@@ -127,13 +133,13 @@ function recording(use: Guard, record: TurnRecord): Guard {
   }
 }
 
-/** As the AI SDK shows results to models. */
+/** Converts a result as the AI SDK does for models. */
 function toOutput(result: unknown): ToolOutput {
   if (typeof result === 'string') return { type: 'text', value: result }
   return { type: 'json', value: JSON.parse(JSON.stringify(result ?? null)) }
 }
 
-/** What becomes of the programs in a skill: they are commands like any other. */
+/** Explains whether and how the scripts of a skill can be run. */
 function describeScripts(isConfined: boolean, tools: readonly string[]): string {
   if (!isConfined) {
     return 'These scripts cannot be run: this agent runs where nothing confines them; that takes a container. Do what you can without, and say so.'
@@ -151,4 +157,44 @@ function createSkillTool(loadSkills: LoadSkills, howToRun: string): AgentTool {
     inputSchema: z.object({ name: z.string() }),
     execute: (input) => readSkill(loadSkills, input.name, howToRun),
   })
+}
+
+/** Refuses this repetition of a tool call; the next one ends the turn. */
+const MAX_EQUAL_USES = 3
+
+/** Detects loops of identical tool calls in a turn. */
+type Repeats = {
+  /** Counts a call. @returns the message that replaces a repeated call, null for other calls. */
+  note(tool: string, input: unknown): string | null
+  /** Returns the tool that the model repeated after the refusal, or null. */
+  loopingTool(): string | null
+}
+
+/** Creates the counter of one turn. The order of arguments does not matter. */
+function createRepeats(): Repeats {
+  const counts = new Map<string, number>()
+  let looping: string | null = null
+  return {
+    note(tool, input) {
+      const use = `${tool} ${toCanonicalJson(input)}`
+      const count = (counts.get(use) ?? 0) + 1
+      counts.set(use, count)
+      if (count < MAX_EQUAL_USES) return null
+      if (count > MAX_EQUAL_USES) looping = tool
+      return `You have called ${tool} with the same arguments ${count} times in this turn, so it was not done again. Do not call it like that any more: answer with what you know, and say what is missing.`
+    },
+    loopingTool: () => looping,
+  }
+}
+
+function toCanonicalJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, part: unknown) =>
+      isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1))) : part,
+    ) ?? ''
+  )
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

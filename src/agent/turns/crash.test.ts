@@ -28,7 +28,7 @@ async function findFreePort(): Promise<number> {
   return address.port
 }
 
-/** `stead agent` on a port that it keeps, to be killed and started again in the same folder. */
+/** Starts `stead agent` on a fixed port, to be killed and restarted in the same folder. */
 async function startKillableAgent() {
   const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
   const platform = startPlatformDouble()
@@ -65,7 +65,7 @@ async function startKillableAgent() {
         headers: { ...AUTHORIZED, 'content-type': 'application/json', 'x-session-key': 's', 'x-turn-id': 'turn_1' },
       }),
     joinRaw: () => fetch(`${url}/turns/turn_1`, { headers: AUTHORIZED }),
-    join: async () => toTold(await (await fetch(`${url}/turns/turn_1`, { headers: AUTHORIZED })).text()),
+    join: async () => readStream(await (await fetch(`${url}/turns/turn_1`, { headers: AUTHORIZED })).text()),
     history: async () =>
       (await read(History, fetch(`${url}/sessions/s/history`, { headers: AUTHORIZED }))).items.map(
         ({ content }) => content,
@@ -79,7 +79,7 @@ async function startKillableAgent() {
   }
 }
 
-function toTold(body: string) {
+function readStream(body: string) {
   const chunks = body
     .split('\n\n')
     .filter((line) => line.startsWith('data: {'))
@@ -92,7 +92,7 @@ function toTold(body: string) {
 }
 
 test(
-  'GET /turns/:id: the model is asked again when the agent was killed before it answered, and in the middle of it',
+  'GET /turns/:id: the model is called again after a kill before or during its answer',
   async () => {
     const { platform, ask, join: joinTurn, history, killAndStart } = await startKillableAgent()
     platform.next(hangs().answerer, hangs('Half an ').answerer)
@@ -104,8 +104,8 @@ test(
     await killAndStart()
     await second
     platform.next(says('Whole.'))
-    const told = await joinTurn()
-    expect(told).toMatchObject({ text: 'Whole.', steps: [{ type: 'restart', restarts: 2 }], error: null })
+    const stream = await joinTurn()
+    expect(stream).toMatchObject({ text: 'Whole.', steps: [{ type: 'restart', restarts: 2 }], error: null })
     expect(await joinTurn()).toMatchObject({ text: 'Whole.' })
     expect(await history()).toEqual(['Hi', 'Whole.'])
     expect(platform.asked).toHaveLength(3)
@@ -114,7 +114,7 @@ test(
 )
 
 test(
-  'GET /turns/:id: a turn goes on after its last finished tool, which is not used again',
+  'GET /turns/:id: a turn resumes after its last finished tool, which does not run again',
   async () => {
     const { platform, ask, join: joinTurn, history, killAndStart } = await startKillableAgent()
     const remembered: unknown[] = []
@@ -127,9 +127,9 @@ test(
     await until('the call after the tool', () => platform.asked.length === 2)
     await killAndStart()
     platform.next(says('Noted.'))
-    const told = await joinTurn()
-    expect(told).toMatchObject({ text: 'I note that.\n\nNoted.', error: null })
-    expect(told.steps).toMatchObject([
+    const stream = await joinTurn()
+    expect(stream).toMatchObject({ text: 'I note that.\n\nNoted.', error: null })
+    expect(stream.steps).toMatchObject([
       { type: 'restart', restarts: 1 },
       { type: 'tool', name: 'remember', success: true },
     ])
@@ -142,7 +142,7 @@ test(
 )
 
 test(
-  'GET /turns/:id: a tool that was running when the agent was killed is not used again, and the model is told so',
+  'GET /turns/:id: a tool interrupted by a kill does not run again, and the model gets a note',
   async () => {
     const { platform, ask, join: joinTurn, killAndStart } = await startKillableAgent()
     const remembered: unknown[] = []
@@ -156,9 +156,9 @@ test(
     await until('the tool', () => remembered.length === 1)
     await killAndStart()
     platform.next(says('It may be noted.'))
-    const told = await joinTurn()
-    expect(told).toMatchObject({ text: 'It may be noted.', error: null })
-    expect(told.steps).toMatchObject([{ type: 'restart' }, { type: 'tool', name: 'remember', success: false }])
+    const stream = await joinTurn()
+    expect(stream).toMatchObject({ text: 'It may be noted.', error: null })
+    expect(stream.steps).toMatchObject([{ type: 'restart' }, { type: 'tool', name: 'remember', success: false }])
     expect(remembered).toHaveLength(1)
     const result = platform.asked[1]?.messages.at(-1)
     expect(result).toMatchObject({ role: 'tool', tool_call_id: 'call_remember' })
@@ -168,7 +168,7 @@ test(
 )
 
 test(
-  'GET /turns/:id: 409 TURN_INTERRUPTED naming the step after three restarts, and the session has what was done',
+  'GET /turns/:id: 409 TURN_INTERRUPTED naming the step after three restarts, and the session has the finished steps',
   async () => {
     const { platform, ask, join: joinTurn, joinRaw, history, killAndStart } = await startKillableAgent()
     platform.answerAt('/v1/memory', () => Response.json({ facts: [] }))
@@ -181,8 +181,8 @@ test(
       joinTurn().catch(() => undefined)
     }
     await until('the end', async () => (await history()).length > 0)
-    const told = await joinRaw()
-    expect([told.status, await told.json()]).toMatchObject([
+    const stream = await joinRaw()
+    expect([stream.status, await stream.json()]).toMatchObject([
       409,
       { error: { code: 'TURN_INTERRUPTED', message: expect.stringContaining('remember') } },
     ])
@@ -193,7 +193,7 @@ test(
 )
 
 test(
-  'POST /v1/chat/completions with x-turn-id: the model is asked again when the platform ended in the middle of its answer',
+  'POST /v1/chat/completions with x-turn-id: the model is called again when the platform ends during its answer',
   async () => {
     const first = startPlatformDouble()
     await using agent = await startTestAgent({ maxTurnMs: 60_000 }, first)
@@ -210,10 +210,10 @@ test(
     const second = startPlatformDouble(undefined, first.port)
     onTestFinished(async () => void (await second.stop()))
     second.next(says('Written.'))
-    const told = toTold(await body)
-    expect(told.error).toBeNull()
-    expect(told.text).toEndWith('Written.')
-    expect(told.steps.map(({ type }) => type)).toEqual(['tool', 'restart', 'tool'])
+    const stream = readStream(await body)
+    expect(stream.error).toBeNull()
+    expect(stream.text).toEndWith('Written.')
+    expect(stream.steps.map(({ type }) => type)).toEqual(['tool', 'restart', 'tool'])
     expect(second.asked).toHaveLength(1)
     expect(second.asked[0]?.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'call_write_file' })
   },

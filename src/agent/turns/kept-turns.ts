@@ -1,29 +1,30 @@
 import { AppError } from '../../core/errors.ts'
-import type { TurnMarks, TurnOutcome } from '../state/turn-marks.ts'
-import type { ModelEvent } from './model-event.ts'
+import type { ModelEvent, TurnMarks, TurnOutcome } from '../state/turn-marks.ts'
 import { runLoggedTurn, STOPPED, type TurnDeps, type TurnRequest, type TurnResult } from './turn.ts'
 import { TurnRecord, textOf, toInterrupted } from './turn-record.ts'
 
-/** A turn that goes on whoever listens. `follow` tells all of it from its beginning, and then how it ended. */
+/** A turn that runs independently of its listeners. */
 export type KeptTurn = {
-  /** Resolves once the turn has ended, or waits for its owner and others may run. */
+  /** Resolves when the turn ends or waits for the owner, so the next turn may start. */
   idle: Promise<unknown>
-  /** Tells nothing more once `signal` has aborted. @throws AppError of a turn that failed; `conflict` TURN_STOPPED. */
+  /**
+   * Replays all events from the start and resolves with the result. Emits nothing after `signal` aborts.
+   * @throws AppError of a failed turn; `conflict` TURN_STOPPED.
+   */
   follow(onEvent: (event: ModelEvent) => void, signal: AbortSignal): Promise<TurnResult>
 }
 
 /**
- * Turns that were given an id: each is answered once, however often it is asked for, and is on disk with its end. One that a
- * crash cut short is taken up again by the next caller who asks for it.
+ * Turns with an id: each runs once, however often it is requested, and its outcome is on disk. The next request for a
+ * turn that a crash interrupted resumes it.
  */
 export type KeptTurns = {
-  /** The turn of this id, begun unless it is known. @throws as `find`. */
+  /** Returns the turn with this id, and starts it if it is unknown. @throws as `find`. */
   beginOrJoin(id: string, request: KeptTurnRequest): Promise<KeptTurn>
-  /** Null for one that was never begun. @throws AppError `conflict` TURN_INTERRUPTED for one that cannot be taken up again. */
+  /** Returns null for an unknown id. @throws AppError `conflict` TURN_INTERRUPTED for a turn that cannot be resumed. */
   find(id: string): Promise<KeptTurn | null>
-  /** Ends a turn that is running, which keeps what was said, and waits for it. */
+  /** Stops a running turn, keeps the text so far, and waits for its end. */
   stop(id: string): Promise<void>
-  /** Resolves when nothing is running. */
   idle(): Promise<void>
 }
 
@@ -38,8 +39,8 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
     const stopping = new AbortController()
     const waiting = Promise.withResolvers<void>()
     const kept = { ...request, record, signal: stopping.signal, onWaitForOwner: waiting.resolve }
-    const result = runLoggedTurn(deps, kept, (event) => record.tell(event)).finally(() => running.delete(id))
-    // A turn goes on without a listener.
+    const result = runLoggedTurn(deps, kept, (event) => record.emit(event)).finally(() => running.delete(id))
+    // A failure is reported to listeners; without any, it must not be an unhandled rejection.
     const ended = result.catch(() => undefined)
     const turn: Running = {
       result,
@@ -58,7 +59,7 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
     const known = running.get(id)
     if (known) return known
     const mark = await deps.marks.find(id)
-    // It may have been begun while the disk was asked.
+    // Another call may have started it while the disk was read.
     if (!mark || running.has(id)) return running.get(id) ?? null
     if (mark.end) return replay(mark.end)
     if (!mark.saved) throw toInterrupted([])
@@ -74,7 +75,7 @@ export function createKeptTurns(deps: TurnDeps & { marks: TurnMarks }): KeptTurn
       const stopped = new AppError('conflict', 'The turn was stopped', { code: STOPPED })
       turn?.stopping.abort(stopped)
       await turn?.result.catch(() => undefined)
-      // One that a crash cut short must not be taken up again by a caller who comes later.
+      // A later request must not resume an interrupted turn that was stopped.
       const left = turn ? null : await deps.marks.find(id)
       if (!left?.saved || left.end || running.has(id)) return
       const failure = { kind: stopped.kind, message: stopped.message, code: STOPPED }
@@ -93,7 +94,7 @@ function replay({ events, answer, failure }: TurnOutcome): KeptTurn {
       for (const event of events) onEvent(event)
       if (answer) return { ...answer, text: textOf(events) }
       const { kind, message, code } = failure ?? { kind: 'internal', message: 'Internal error', code: undefined }
-      // Whoever asks again is told that asking once more changes nothing.
+      // TURN_FAILED marks the failure as final, so callers do not retry.
       throw new AppError(kind, message, { code: code ?? 'TURN_FAILED' })
     },
   }

@@ -8,8 +8,8 @@ type Step = {
 }
 
 /**
- * As many steps as the owner allows, while they cost no more than that and do not go in circles; `stepsBefore` are those of
- * a turn that is taken up again.
+ * Limits a turn's model calls by the owner's step and cost limits and by loop detection. `stepsBefore` counts the steps
+ * of a resumed turn.
  */
 export function toLoop({ tools, limits, price, repeats }: TurnTools, stepsBefore = 0) {
   const modelTurns = Math.max(1, limits.modelTurns - stepsBefore)
@@ -25,16 +25,16 @@ export function toLoop({ tools, limits, price, repeats }: TurnTools, stepsBefore
         isStepCount(modelTurns),
         ({ steps }: { steps: readonly Step[] }) => isOverspent(steps),
         ({ steps }: { steps: readonly Step[] }) => {
-          // What does not fit its tool never comes as far as being done, where the others are counted.
+          // Invalid calls never reach the tool, where valid ones are counted.
           for (const call of steps.at(-1)?.toolCalls ?? []) if (call.invalid) repeats.note(call.toolName, call.input)
           return repeats.loopingTool() !== null
         },
       ],
-      // The last step must be words: a turn that ends in a tool call says nothing.
+      // Without tools in the last step, the model has to answer with text.
       prepareStep: ({ stepNumber }: { stepNumber: number }) =>
         stepNumber === modelTurns - 1 ? { toolChoice: 'none' as const } : {},
     },
-    /** Why the turn was ended before the model had answered. */
+    /** Returns the limit that ended the turn. */
     earlyEnd(): EarlyEnd {
       const tool = repeats.loopingTool()
       if (tool !== null) return { reason: 'loop', tool }
@@ -43,7 +43,7 @@ export function toLoop({ tools, limits, price, repeats }: TurnTools, stepsBefore
   }
 }
 
-/** What whoever asked is told of it, after whatever was said until then. */
+/** Returns the sentence that ends the answer of a turn stopped by a limit. */
 export function describeEarlyEnd({ reason, tool }: EarlyEnd): string {
   switch (reason) {
     case 'loop':

@@ -10,7 +10,7 @@ type Agent = Awaited<ReturnType<typeof startTestAgent>>
 const LONG = 'x'.repeat(9000)
 const History = z.object({ items: z.array(z.looseObject({ role: z.string(), content: z.string() })) })
 
-/** Turns of 18,000 characters each, of which three fit into what a model is sent. */
+/** Sends turns of 18,000 characters each, of which three fit into a model request. */
 async function talk(agent: Agent, turns: number, from = 0) {
   for (let turn = from; turn < from + turns; turn++) {
     agent.platform.next(says(`${turn} ${LONG}`))
@@ -24,13 +24,13 @@ const summaries = async (agent: Agent) => (await history(agent)).filter(({ role 
 const sentMessages = (agent: Agent) =>
   (agent.platform.asked.at(-1)?.messages ?? []).slice(1).map(({ content }) => String(content))
 
-test('a session that outgrows the window is summarised once; the summary stands before the kept turns, also after a restart', async () => {
+test('a session that exceeds the window is summarised once; the summary precedes the kept turns, also after a restart', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   const calls = agent.platform.asked.length
   agent.platform.next(says('Ada likes tea'), says('answer'))
   const response = await agent.chat('next', 's')
-  // The turn is told what both calls took.
+  // The usage of a turn includes its summary.
   const usage = { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 }
   expect(await response.json()).toMatchObject({ usage })
   expect(agent.platform.asked).toHaveLength(calls + 2)
@@ -48,7 +48,7 @@ test('a session that outgrows the window is summarised once; the summary stands 
   expect(sentMessages(agent).slice(2)).toEqual(['next', 'answer', 'again'])
 })
 
-test('GET /sessions/:key/history: a summary is shown as such, and nothing of what it covers is gone', async () => {
+test('GET /sessions/:key/history: shows a summary as such, and the messages it covers', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   agent.platform.next(says('Ada likes tea'))
@@ -65,7 +65,7 @@ test('GET /sessions/:key/history: a summary is shown as such, and nothing of wha
   expect(await (await agent.call('/sessions')).json()).toMatchObject({ sessions: [{ key: 's', messageCount: 10 }] })
 })
 
-test('the next summary is made of the one before and of what came since', async () => {
+test('the next summary covers the one before and newer messages', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   agent.platform.next(says('first summary'), says('short'))
@@ -81,7 +81,7 @@ test('the next summary is made of the one before and of what came since', async 
   expect((await summaries(agent)).map(({ content }) => content)).toEqual(['first summary', 'second summary'])
 })
 
-test('a summary that fails costs no turn: the model is told what is left out, and it is not tried at every turn', async () => {
+test('a failed summary fails no turn: the model is informed of missing messages, and retries are limited', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 4)
   agent.platform.next(fails(500, 'broken'), says('answer'))
@@ -98,7 +98,7 @@ test('a summary that fails costs no turn: the model is told what is left out, an
   expect(agent.prompt()).toContain('\nAda likes tea\n')
 })
 
-test('a summary that never comes leaves time for the answer; who leaves meanwhile ends the turn', async () => {
+test('a summary that never ends leaves time for the answer; a disconnected caller ends the turn', async () => {
   await using agent = await startTestAgent({ maxTurnMs: 5000 })
   await talk(agent, 4)
   const slow = hangs('slow')
@@ -108,7 +108,7 @@ test('a summary that never comes leaves time for the answer; who leaves meanwhil
   expect(agent.prompt()).toContain('are left out here')
 })
 
-test('a long session of earlier versions is summarised as far as a model reads, and what is not part of it is told', async () => {
+test('a long session of earlier versions is summarised up to a limit, and the prompt counts the rest', async () => {
   await using agent = await startTestAgent()
   await talk(agent, 1)
   const [name = ''] = await readdir(join(agent.folder, 'sessions'))
@@ -123,7 +123,7 @@ test('a long session of earlier versions is summarised as far as a model reads, 
   await appendFile(join(agent.folder, 'sessions', name), turns.join(''))
   agent.platform.next(says('Ada likes tea'))
   await agent.chat('now', 's')
-  // One turn stays, three are read, and eight are not.
+  // One turn is kept, three are summarised, and eight are left out.
   expect(agent.prompt()).toContain('The 22 messages of this conversation')
   expect(agent.prompt()).toContain('The oldest 16 are not part of it.')
   expect(agent.prompt()).toContain('\nAda likes tea\n')

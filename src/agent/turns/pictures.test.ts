@@ -28,7 +28,7 @@ function keepPicture(agent: Agent, name: string) {
 
 const lastCall = (agent: Agent) => JSON.stringify(agent.platform.asked.at(-1)?.messages)
 
-test('POST /v1/chat/completions with images: the model is shown them, and again with the next question of the session', async () => {
+test('POST /v1/chat/completions with images: the model sees them, also in the next turn of the session', async () => {
   await using agent = await startTestAgent()
   const path = keepPicture(agent, 'cat.png')
   agent.platform.next(says('A cat'))
@@ -40,7 +40,7 @@ test('POST /v1/chat/completions with images: the model is shown them, and again 
   expect(lastCall(agent)).toContain(URL_OF_PICTURE)
 })
 
-test('a model that takes no pictures is told that it sees none, in the same turn and in later ones', async () => {
+test('a model without image support is informed of the images, in the same turn and later', async () => {
   await using agent = await startTestAgent()
   const path = keepPicture(agent, 'cat.png')
   agent.platform.next(fails(502, 'No endpoints found that support image input'))
@@ -54,7 +54,7 @@ test('a model that takes no pictures is told that it sees none, in the same turn
   expect(lastCall(agent)).not.toContain('base64')
 })
 
-test('a picture that is gone, and one outside of the workspace, is named and not shown', async () => {
+test('a missing image, and one outside of the workspace, is named and not shown', async () => {
   await using agent = await startTestAgent()
   agent.platform.next(says('Gone'))
   await ask(agent, 'What is it?', ['attachments/none.png', '../turns'])

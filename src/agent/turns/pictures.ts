@@ -2,14 +2,14 @@ import type { ModelMessage } from 'ai'
 import { AppError } from '../../core/errors.ts'
 import type { Workspace } from '../state/workspace.ts'
 
-/** A message as it is kept; `images` are paths in the workspace. */
+/** A stored message; `images` are workspace paths. */
 export type PlainMessage = { role: 'user' | 'assistant'; content: string; images?: string[] | undefined }
 
-/** Of a conversation a model is shown so many pictures, the newest, and so much of them: a call has 8 MB at most. */
+/** The newest images of a conversation within these limits are sent: a model request has at most 8 MB. */
 const MAX_SHOWN = 4
 const MAX_SHOWN_BYTES = 5 * 1024 * 1024
 
-/** The messages of a conversation with the pictures in them; of those that are not shown the model is told why. */
+/** Returns model messages with their images. A note replaces each image that is left out, with the reason. */
 export async function withPictures(
   workspace: Pick<Workspace, 'readPicture'>,
   messages: readonly PlainMessage[],

@@ -1,28 +1,23 @@
 import { type Fact, toMemoryLines } from '../../core/text/memory-lines.ts'
 import { toLocalTime } from '../../core/time-zone.ts'
-import type { Skill } from '../tools/skill.ts'
+import type { Skill } from '../tools/skills.ts'
 
 export type PromptParts = {
   name: string
   now: Date
-  /** The owner's IANA time zone, null when unknown. */
   timeZone: string | null
   facts: Fact[]
   skills: readonly Skill[]
   canUseTools: boolean
-  /** What the owner wants in every session. */
   ownerInstructions: string | null
-  /** What is to be known of the conversation before the messages that are sent. */
+  /** Summary of earlier messages, or a note that they are missing. */
   preface: string | null
   callerInstructions: string[]
-  /** Tools whose approval an earlier turn of the conversation still waits for. */
+  /** Tools for which an earlier turn of the conversation waits for approval. */
   waitingTools: readonly string[]
 }
 
-/**
- * Returns the system prompt. The time comes last: providers cache the unchanged beginning of a prompt, and the time changes
- * every minute.
- */
+/** Returns the system prompt. The time comes last, because providers cache an unchanged prefix. */
 export function toSystemPrompt({
   name,
   now,
@@ -43,7 +38,7 @@ export function toSystemPrompt({
     `You are ${name}, a helpful AI agent. Answer briefly and plainly, in the language of the user.`,
     tools,
     ownerInstructions,
-    memory && `What you remember (the name of each fact stands in brackets):\n${memory}`,
+    memory && `What you remember (each fact begins with its name in brackets):\n${memory}`,
     skills.length > 0 && toSkillLines(skills, canUseTools),
     ...callerInstructions,
     preface,
@@ -55,7 +50,7 @@ export function toSystemPrompt({
     .join('\n\n')
 }
 
-/** With tools a model reads what it needs; without, it gets everything. */
+/** A model with tools loads skills on demand; a model without tools gets their full text. */
 function toSkillLines(skills: readonly Skill[], canUseTools: boolean): string {
   if (!canUseTools) return skills.map(({ instructions }) => `A skill of yours:\n${instructions}`).join('\n\n')
   const lines = skills.map(({ name, description }) => `- ${name}: ${description}`)

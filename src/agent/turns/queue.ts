@@ -1,15 +1,17 @@
 import type { AppError } from '../../core/errors.ts'
 
-/** The work of a queued turn; `letNextBegin` lets the next turn of the session start while this one waits for a person. */
+/**
+ * The work of a queued turn; `letNextBegin` lets the next turn of the session start while this one waits for approval.
+ */
 type Work<Result> = (signal: AbortSignal, letNextBegin: () => void) => Promise<Result>
 
-/** Turns of one session run one after another, those of different sessions side by side. */
+/** Runs turns of one session in order, and turns of different sessions concurrently. */
 export type TurnQueue = {
-  /** Runs `work` when its turn comes; the signal it is handed also aborts by `interrupt`. @throws the abort reason. */
+  /** Runs `work` after earlier turns of `key`; `interrupt` also aborts its signal. @throws the abort reason. */
   run<Result>(key: string, signal: AbortSignal, work: Work<Result>): Promise<Result>
-  /** Aborts what runs or waits under `key`, or everything. */
+  /** Aborts running and waiting turns of `key`, or all turns. */
   interrupt(reason: AppError, key?: string): void
-  /** Aborts everything, waits until it has ended, and runs `work` while nothing else does. */
+  /** Aborts all turns, waits for their end, and runs `work` while no turn runs. */
   runAlone(reason: AppError, work: () => Promise<void>): Promise<void>
 }
 
@@ -52,7 +54,7 @@ export function createTurnQueue(): TurnQueue {
   }
 }
 
-/** Resolves when `promise` ends either way: its failure belongs to the caller that awaits it. */
+/** Resolves when `promise` settles; the caller that awaits it handles a failure. */
 function settled(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch(() => undefined)
 }

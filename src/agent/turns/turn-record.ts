@@ -1,13 +1,11 @@
 import { TaskQueue } from '../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../core/errors.ts'
-import type { SavedTurn, TurnEvent, TurnMarks, TurnOutcome, TurnStep } from '../state/turn-marks.ts'
-import { toToolUse } from '../tools/uses.ts'
-import type { ModelEvent } from './model-event.ts'
+import type { ModelEvent, SavedTurn, TurnMarks, TurnOutcome, TurnStep } from '../state/turn-marks.ts'
+import { toToolUse } from '../tools/define.ts'
 
-/** A turn that kills its agent or its platform each time is not begun without end. */
+/** Keeps a turn that crashes its agent or platform from restarting forever. */
 const MAX_RESTARTS = 3
 
-/** The result that a model gets for a tool that was running when the turn was interrupted. */
 const INTERRUPTED_TOOL =
   'Interrupted: the agent or its platform ended while this tool was running, so it is not known whether it took effect. Do not call it again before you have checked that, or asked.'
 
@@ -19,12 +17,12 @@ type Listener = (event: ModelEvent) => void
 type SavedIn = { marks: TurnMarks; id: string }
 
 /**
- * What a turn has told and done, of which the disk has enough to take it up again: a finished tool is not used again, and
- * one that was running is reported to the model as interrupted. Text since the last tool is dropped, because the model is
- * asked for it again.
+ * The events and steps of a turn. Enough of it is on disk to resume the turn: finished tools do not run again, and an
+ * interrupted tool is reported to the model. Text after the last tool call is dropped, because the model generates it
+ * again.
  */
 export class TurnRecord {
-  /** Steps in which tools were used, in their order: the model goes on after them. */
+  /** Steps with tool calls, in order; a resumed model continues after them. */
   readonly steps: TurnStep[]
   readonly #place: SavedIn
   readonly #request: RecordedRequest
@@ -34,10 +32,10 @@ export class TurnRecord {
   #restarts: number
   #current: TurnStep | null = null
   #events: ModelEvent[]
-  /** The events that are told again after a restart. */
+  /** Events that are replayed after a restart. */
   #kept: ModelEvent[]
 
-  /** The record of a turn of which an earlier process has left `saved`. Nothing is on disk before `begin`. */
+  /** Creates the record of a turn that an earlier process saved. Writes nothing before `begin`. */
   static resume(place: SavedIn, saved: SavedTurn): TurnRecord {
     const record = new TurnRecord(place, saved, saved)
     record.#goBack()
@@ -57,44 +55,43 @@ export class TurnRecord {
     this.steps = structuredClone(steps)
   }
 
-  /** Number of times the turn was taken up again. */
   get restarts(): number {
     return this.#restarts
   }
 
-  /** Everything told since the turn began or was last taken up. */
+  /** Events since the turn began or was last resumed. */
   get events(): readonly ModelEvent[] {
     return this.#events
   }
 
-  /** Tells what was told, and what will be, until `signal` aborts. */
+  /** Replays past events and passes on new ones until `signal` aborts. */
   follow(listener: Listener, signal: AbortSignal): void {
     for (const event of this.#events) listener(event)
     this.#listeners.add(listener)
     signal.addEventListener('abort', () => this.#listeners.delete(listener))
   }
 
-  tell(event: ModelEvent): void {
+  emit(event: ModelEvent): void {
     if (event.type === 'text' && this.#current) this.#current.text += event.text
     this.#spread(event)
     if (event.type !== 'generation') return
-    // Interrupted or not, a call was charged, and its name must not be lost.
+    // An interrupted model call is charged too, so its id must be kept.
     this.#kept.push(event)
     this.#save().catch(() => undefined)
   }
 
-  /** Keeps the request on disk, before a model is asked. @throws as `restart`. */
+  /** Saves the request before the first model call. @throws as `restart`. */
   async begin(): Promise<void> {
     if (this.#restarts > MAX_RESTARTS) throw toInterrupted(this.steps)
     await this.#save()
   }
 
-  /** Notes that the model begins a step of its own. */
+  /** Marks the start of a model step. */
   beginStep(): void {
     this.#current = { text: '', calls: [] }
   }
 
-  /** Keeps that a tool is about to have an effect. */
+  /** Saves that a tool is about to run. */
   async beginTool(tool: ToolStart): Promise<void> {
     this.#running.set(tool.id, { startedAt: performance.now(), ended: Promise.withResolvers() })
     this.#findCall(tool)
@@ -102,7 +99,7 @@ export class TurnRecord {
     await this.#save()
   }
 
-  /** Keeps what a tool came to, and tells it. */
+  /** Saves a tool's result and emits its event. */
   async endTool(tool: ToolStart, output: ToolOutput, result: unknown): Promise<void> {
     const running = this.#running.get(tool.id)
     const durationMs = running ? Math.round(performance.now() - running.startedAt) : 0
@@ -116,7 +113,7 @@ export class TurnRecord {
   }
 
   /**
-   * Goes back to the last finished tool, when running tools have ended.
+   * Waits for running tools, then goes back to the last finished one.
    * @throws AppError `conflict` TURN_INTERRUPTED after the last restart.
    */
   async restart(): Promise<void> {
@@ -171,7 +168,7 @@ export class TurnRecord {
 
 const FRESH = { restarts: 0, steps: [], events: [] }
 
-/** Says which step of a turn was interrupted, where it cannot be taken up again. */
+/** Creates the error for a turn that cannot be resumed, naming its last step. */
 export function toInterrupted(steps: readonly TurnStep[]): AppError {
   const last = steps.at(-1)?.calls.at(-1)
   const where = last ? `after step ${steps.length}, which used ${last.name}` : 'before the model had answered'
@@ -182,8 +179,8 @@ export function textOf(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
 }
 
-/** Pieces of text that follow one another become one. */
-export function joinTexts(events: readonly ModelEvent[]): TurnEvent[] {
+/** Joins consecutive text events. */
+export function joinTexts(events: readonly ModelEvent[]): ModelEvent[] {
   const joined: ModelEvent[] = []
   for (const event of events) {
     const last = joined.at(-1)

@@ -6,23 +6,22 @@ import type { Log } from '../../core/log.ts'
 import { currentRequestId } from '../../core/request-id.ts'
 import { toAppError } from '../errors.ts'
 import type { Answer, Model, ModelRequest } from '../model.ts'
-import { PLATFORM_AWAY } from '../platform-fetch.ts'
+import { PLATFORM_AWAY } from '../platform.ts'
 import type { ChatMessage } from '../schemas.ts'
 import type { Instructions } from '../state/instructions.ts'
 import type { Memory } from '../state/memory.ts'
 import type { Sessions } from '../state/sessions.ts'
-import type { TurnOutcome } from '../state/turn-marks.ts'
+import type { ModelEvent, TurnOutcome } from '../state/turn-marks.ts'
 import type { LoadSkills } from '../tools/skills.ts'
-import type { ModelEvent } from './model-event.ts'
 import type { Past, PastRequest } from './past.ts'
 import { toSystemPrompt } from './prompt.ts'
 import type { TurnQueue } from './queue.ts'
 import { type TurnRecord, textOf, toInterrupted } from './turn-record.ts'
 
-/** A platform that ended is back within that time, or the turn fails. */
+/** A turn fails when the platform stays unreachable for longer. */
 const MAX_AWAY_MS = 120_000
 const RETRY_MS = 500
-const MAX_TOLD_RESULT_CHARS = 500
+const MAX_RESULT_CHARS = 500
 
 export type TurnDeps = {
   name: string
@@ -32,35 +31,35 @@ export type TurnDeps = {
   loadSkills: LoadSkills
   instructions: Pick<Instructions, 'toPrompt'>
   sessions: Sessions
-  /** Null for a session that does not exist. */
+  /** Returns null for a session that does not exist. */
   readPast: (request: PastRequest) => Promise<Past | null>
   queue: TurnQueue
-  /** Names of the tools whose approval earlier turns of the session still wait for. */
+  /** Lists tools for which earlier turns of the session wait for approval. */
   listWaitingTools: (sessionKey: string) => string[]
-  /** Loads the model at the first turn and keeps it. */
+  /** Loads the model with the first turn. */
   loadModel: () => Promise<Model>
   maxTurnMs: number
 }
 
-/** The code of the reason with which somebody stops a turn on purpose: what was said until then is kept. */
+/** Error code of a turn that a user stopped; its text is kept. */
 export const STOPPED = 'TURN_STOPPED'
 
-/** The code of the reason with which an agent that ends cuts its turns short: those that have a record go on at the next start. */
+/** Error code of turns interrupted by a stopping agent; recorded ones resume at the next start. */
 export const AGENT_STOPPING = 'AGENT_STOPPING'
 
-/** `sessionKey` null is a conversation that nobody keeps: its messages are all there is. */
+/** With `sessionKey` null the conversation is not stored: `messages` is all of it. */
 export type TurnRequest = {
   sessionKey: string | null
   messages: ChatMessage[]
   signal: AbortSignal
-  /** Of a turn that is answered once, and taken up again after a crash. */
+  /** Set for a turn that runs once and is resumed after a crash. */
   record?: TurnRecord
-  /** Called before the turn waits for its owner's approval: other turns may run meanwhile. */
+  /** Called before the turn waits for approval: other turns may run meanwhile. */
   onWaitForOwner?: () => void
 }
 export type TurnResult = Answer & { text: string }
 
-/** `runTurn`, with a line in the log for each answer. What was said stays out of it. */
+/** Runs a turn and logs its outcome, without its text. */
 export async function runLoggedTurn(
   deps: TurnDeps,
   request: TurnRequest,
@@ -75,10 +74,10 @@ export async function runLoggedTurn(
 }
 
 /**
- * Answers the last user message. In a session that exists, the stored turns are its past; the new turn is on disk when
- * this returns. A turn that fails leaves the session as it was, one that is stopped keeps what was said.
+ * Answers the last user message. In an existing session the stored messages are its history; the new turn is on disk
+ * when this returns. A failed turn leaves the session unchanged; a stopped one keeps its text.
  * @throws AppError `limited`, `upstream_failed`, `upstream_timeout`, `conflict` when the session is deleted meanwhile,
- * `unavailable` when the caller goes or the agent stops.
+ * `unavailable` when the caller disconnects or the agent stops.
  */
 async function runTurn(
   deps: TurnDeps,
@@ -116,7 +115,7 @@ async function takeTurn(
     const { sessionKey, record, messages } = request
     const question = toConversation(messages).at(-1)
     if (sessionKey !== null && record && question && isInterrupted(error)) {
-      // The next message can then ask to go on from here.
+      // The user can ask to continue in the next message.
       await appendTurn(deps, sessionKey, { startedAt, added: [question], said: describeInterrupted(record) })
     }
     throw error
@@ -125,7 +124,7 @@ async function takeTurn(
 
 type Attempt = { startedAt: Date; onEvent: (event: ModelEvent) => void; onWaitForOwner: () => void }
 
-/** Takes the turn up again as long as the platform is away, where the turn has a record. */
+/** Retries a recorded turn while the platform is unreachable. */
 async function attemptTurns(
   deps: TurnDeps,
   request: TurnRequest,
@@ -148,7 +147,7 @@ async function attemptTurns(
       if (performance.now() - awaySince > MAX_AWAY_MS) throw error
       deps.log.warn(
         { error: error.message, cut: error.extra.wasReached },
-        'the platform is away; the turn waits for it',
+        'the platform is unreachable; the turn waits for it',
       )
       if (error.extra.wasReached) await record.restart()
       await sleep(RETRY_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
@@ -230,13 +229,13 @@ function isInterrupted(error: unknown): boolean {
   return error instanceof AppError && error.extra.code === 'TURN_INTERRUPTED'
 }
 
-/** A model that refuses to go on after the tools of an earlier call leaves the turn interrupted where it was. */
+/** If the model rejects a resumed conversation, reports the turn as interrupted. */
 function toResumeError(record: TurnRecord | undefined, error: unknown): unknown {
   const isRefused = error instanceof AppError && error.kind === 'upstream_failed'
   return record && record.restarts > 0 && record.steps.length > 0 && isRefused ? toInterrupted(record.steps) : error
 }
 
-/** The words of an unfinished turn in its session: what was said, and which tools were used. */
+/** Describes an unfinished turn for its session: its text and the tools it used. */
 function describeInterrupted({ steps, events }: TurnRecord): string {
   const uses = steps.flatMap(({ calls }) => calls).map(({ name, output }) => `${name}: ${toWords(output)}`)
   const done = uses.length > 0 ? ` Tools used until then:\n${uses.join('\n')}` : ''
@@ -246,10 +245,10 @@ function describeInterrupted({ steps, events }: TurnRecord): string {
 function toWords(output: TurnRecord['steps'][number]['calls'][number]['output']): string {
   if (!output) return 'interrupted'
   const words = typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
-  return words.slice(0, MAX_TOLD_RESULT_CHARS)
+  return words.slice(0, MAX_RESULT_CHARS)
 }
 
-/** What a turn took together with the summary that it began with. */
+/** Adds the usage of the turn and of the summary before it. */
 function addUsage(one: Answer['usage'], other: Answer['usage']): Answer['usage'] {
   if (!one || !other) return one
   return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens }
@@ -259,7 +258,7 @@ function isStopped({ reason }: AbortSignal): boolean {
   return reason instanceof AppError && reason.extra.code === STOPPED
 }
 
-/** The reason of whichever aborts first is what comes out. */
+/** Runs `work` with a time limit. @throws the reason of whichever signal aborted first. */
 async function withDeadline<Result>(
   signal: AbortSignal,
   maxMs: number,
@@ -272,20 +271,19 @@ async function withDeadline<Result>(
   try {
     return await work(either)
   } catch (error) {
-    // The runtime reports an abort in several ways; only the signal knows why.
+    // The runtime reports an abort in several ways; the signal has the reason.
     throw either.aborted ? either.reason : error
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** How a failure is kept. */
 function toFailure(error: unknown): TurnOutcome['failure'] {
   const { kind, message, extra } = toAppError(error)
   return { kind, message, ...(typeof extra.code === 'string' && { code: extra.code }) }
 }
 
-/** What was said, without empty messages such as an assistant's bare tool call. */
+/** Returns the messages with text; an assistant message with only tool calls has none. */
 function toConversation(messages: ChatMessage[]) {
   return messages.flatMap(({ role, content, images }) =>
     (role === 'user' || role === 'assistant') && content.trim() !== ''

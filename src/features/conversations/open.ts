@@ -9,7 +9,7 @@ import type { McpListings } from './mcp-servers/use.ts'
 
 type ConversationsSettings = Pick<Config, 'webhooks'>
 
-/** Opens what the rooms of talk share. */
+/** Creates the state shared by the features of this domain. */
 export function openConversations(
   base: Base,
   { webhooks }: ConversationsSettings,

@@ -1,11 +1,17 @@
 /** Runs each list of commands at once, as an agent whose process is its own does, and tells of each how it ended as a line of JSON. */
 import { z } from 'zod'
+import { becomeSubreaper } from '../../../src/agent/commands/orphans.ts'
 import { runCommand } from '../../../src/agent/commands/run.ts'
-import { adoptStrays } from '../../../src/agent/commands/strays.ts'
 
-const strays = adoptStrays()
+const orphanReaper = becomeSubreaper()
 const environment = { PATH: process.env.PATH ?? '' }
-const rest = { folder: process.cwd(), environment, timeoutMs: 60_000, signal: new AbortController().signal, strays }
+const rest = {
+  folder: process.cwd(),
+  environment,
+  timeoutMs: 60_000,
+  signal: new AbortController().signal,
+  orphanReaper,
+}
 
 async function run(command: string): Promise<void> {
   console.log(JSON.stringify(await runCommand({ ...rest, cmd: ['/bin/sh', '-c', command] })))

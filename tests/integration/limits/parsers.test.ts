@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from 'react-dom/server'
 import { toAgentHeaders } from '../../../src/adapters/gateways/proxy.ts'
 import { toTokenText } from '../../../src/adapters/models/token-text.ts'
 import { toHttpUrl } from '../../../src/adapters/pages/read.ts'
-import { splitText } from '../../../src/agent/channels/split.ts'
+import { splitText } from '../../../src/agent/channels/reply.ts'
 import { toFactText, toKey } from '../../../src/agent/state/memory.ts'
 import { newSlug } from '../../../src/core/ids.ts'
 import { listTopLevelKeys } from '../../../src/core/json/json-keys.ts'
@@ -19,7 +19,7 @@ import { toVisible } from '../../../src/core/text/visible-text.ts'
 import { webUrl } from '../../../src/core/text/web-url.ts'
 import { readNonce } from '../../../src/features/accounts/sign-in/wallet-message.ts'
 import { createLineCleaner } from '../../../src/features/agents/logs/follow.ts'
-import { toTitle } from '../../../src/features/conversations/chat/session-titles.ts'
+import { toTitle } from '../../../src/features/conversations/chat/sessions.ts'
 import {
   describeAutomatic,
   findAuthentication,

@@ -12,7 +12,7 @@ const EVE = { id: '6600000000000000066', username: 'eve' }
 const SERVER = { channelId: '5500000000000000055', serverId: '4400000000000000044' }
 const PICTURE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
-/** An agent with a bot that Ada may write to, once it listens. */
+/** Starts an agent with a bot that Ada may write to. */
 async function startBotAgent(token = TOKEN) {
   const discord = startDiscordDouble()
   onTestFinished(() => discord.stop())
@@ -29,7 +29,7 @@ async function startListeningAgent() {
   return started
 }
 
-test('a direct message is answered, as it is written, in one message that is edited', async () => {
+test('discord: a direct message is answered in one message that is edited while the model answers', async () => {
   const { bot, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   const slow = hangs('Good ', 'day, ')
@@ -51,12 +51,12 @@ test('a direct message is answered, as it is written, in one message that is edi
     const { sessions } = JSON.parse(await (await agent.call('/sessions')).text())
     return sessions.map(({ key }: { key: string }) => key)
   }
-  // A turn is kept after its last words were sent.
+  // A turn is stored after its last words were sent.
   await until('the session', async () => (await listKeys()).length > 0)
   expect(await listKeys()).toEqual([`discord:${bot.directChannelOf(ADA)}`])
 })
 
-test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner confirms it', async () => {
+test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner approves', async () => {
   const { bot, agent, channel } = await startListeningAgent()
   await using _ = agent
   const toEve = () => bot.textsIn(bot.directChannelOf(EVE))
@@ -72,7 +72,7 @@ test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer 
   await until('an answer', () => toEve().includes('You said: And now?'))
 })
 
-test('on a server it answers those it knows when they mention it, and neither strangers, nor bots, nor other talk', async () => {
+test('discord: on a server only mentions by admitted people are answered', async () => {
   const { bot, agent, channel } = await startListeningAgent()
   await using _ = agent
   const mentions = [bot.me]
@@ -94,7 +94,7 @@ test('on a server it answers those it knows when they mention it, and neither st
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('files are saved in the workspace and named in the message; pictures are shown to the model', async () => {
+test('discord: files are saved in the workspace and named in the message; images are shown to the model', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   const attachments = [
@@ -112,7 +112,7 @@ test('files are saved in the workspace and named in the message; pictures are sh
   await until('the answer', () => toAda().length === 1)
 })
 
-test('a long answer becomes several messages of at most 2000 characters; a 429 is waited for, a 5xx tried again, nothing twice', async () => {
+test('discord: a long answer becomes several messages of at most 2000 characters; 429 and 5xx are retried without duplicates', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   const words = Array.from({ length: 1000 }, (_, index) => `w${index}`)
@@ -126,7 +126,7 @@ test('a long answer becomes several messages of at most 2000 characters; a 429 i
   expect(performance.now() - startedAt).toBeGreaterThan(1000)
 }, 300_000)
 
-test('a message that somebody deletes and a person who shuts the bot out hold up nothing', async () => {
+test('discord: a deleted message and a person who blocks the bot delay nothing', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   bot.failNext('POST message', 403, { message: 'Cannot send messages to this user', code: 50_007 })
@@ -143,7 +143,7 @@ test('a message that somebody deletes and a person who shuts the bot out hold up
   await until('the answer to the third', () => toAda().includes('You said: three'))
 })
 
-test('GET /channels: a connection that breaks, is ended, or is told to begin anew comes back, and no message is lost or answered twice', async () => {
+test('GET /channels: after a broken, closed or reset connection the bot reconnects and answers each message once', async () => {
   const { bot, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   const identifiedOnce = bot.sessions()
@@ -169,7 +169,7 @@ test('GET /channels: a connection that breaks, is ended, or is told to begin ane
   expect((await channel()).connected).toBeTrue()
 }, 300_000)
 
-test('GET /channels: a token that is refused, or is revoked later, is told and not tried again', async () => {
+test('GET /channels: a refused or revoked token is reported and not retried', async () => {
   const { agent, channel } = await startBotAgent('wrong')
   await using _ = agent
   const wrong = await until('what is wrong', async () => (await channel()).lastError)
@@ -183,7 +183,7 @@ test('GET /channels: a token that is refused, or is revoked later, is told and n
   expect((await second.channel()).connected).toBeFalse()
 })
 
-test('GET /channels: intents that Discord does not allow are told plainly', async () => {
+test('GET /channels: intents that Discord does not allow are reported', async () => {
   const { discord, agent, channel } = await startBotAgent('strict')
   await using _ = agent
   discord.addBot('strict').forbidIntents()
@@ -195,14 +195,14 @@ test('GET /channels: intents that Discord does not allow are told plainly', asyn
   expect(error.message).toContain('allow them in the developer portal')
 })
 
-test('GET /channels: Discord out of reach is told, and tried again', async () => {
+test('GET /channels: an unreachable Discord is reported and retried', async () => {
   const settings = { token: TOKEN, apiUrl: 'http://127.0.0.1:1', people: [ADA.id] }
   await using agent = await startTestAgent({ channels: { discord: settings, retryMs: 20, editEveryMs: 30 } })
   const error = await until('what is wrong', async () => (await channelOf(agent)).lastError)
   expect(error.message).toBe('Discord cannot be reached; trying again')
 })
 
-test('an agent that is stopped in mid-answer answers anew when it starts again, in the same message, and then what was written meanwhile, once', async () => {
+test('discord: after a stop during an answer, the next start answers again in the same message, then newer messages once', async () => {
   const { bot, agent, toAda } = await startListeningAgent()
   await using _ = agent
   agent.platform.next(hangs('Half an ').answerer)

@@ -11,21 +11,18 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { systemCode } from '../../state/files.ts'
-import type { Connection, Press, Receive } from '../channel.ts'
-import { createStateKeeper } from '../connection-state.ts'
-import { describeClose, GatewayRefusal, listenToGateway } from './gateway.ts'
-import { toIncoming } from './messages.ts'
-import { createDiscordService } from './service.ts'
-import { openSessionFile } from './session.ts'
+import { type Connection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { describeClose, GatewayRefusal, listenToGateway, openSessionFile } from './gateway.ts'
+import { createDiscordService, toIncoming } from './service.ts'
 
-/** `apiUrl` is that of the service, without `/api`; `retryMs` lies between two tries to connect. */
+/** `apiUrl` is the service's URL without `/api`; `retryMs` is the pause before reconnecting. */
 export type DiscordSettings = { token: string; apiUrl: string; retryMs: number; editEveryMs: number }
 
 const Me = z.object({ id: z.string(), username: z.string() })
 
 /**
- * One bot by the gateway. `folder` keeps the session. Loads Discord's libraries, so import this module only for a bot that
- * is configured.
+ * Connects one bot to the gateway; `folder` keeps its session. Loads Discord's libraries, so import this module only
+ * for a configured bot.
  */
 export async function createDiscordConnection(
   settings: DiscordSettings,
@@ -75,7 +72,7 @@ export async function createDiscordConnection(
   }
 }
 
-/** Discord waits three seconds for a first word; the message itself then shows what came of it. */
+/** Acknowledges the button at once, because Discord waits only three seconds; editing the message shows the outcome. */
 function answerPress(rest: REST, interaction: APIInteraction, press: Press): void {
   if (interaction.type !== InteractionType.MessageComponent) return
   const { id, token, message, channel, data } = interaction
@@ -106,7 +103,7 @@ function describe(error: unknown): string {
   return isAway ? 'Discord cannot be reached; trying again' : `${errorMessage(error)}; trying again`
 }
 
-/** Discord delivers it again once the agent listens again. */
+/** Ends the connection, so that Discord delivers the message again. */
 function refuseToConfirm(cause: unknown): never {
   throw new AppError('storage_full', `A message could not be kept (${errorMessage(cause)})`, {}, { cause })
 }

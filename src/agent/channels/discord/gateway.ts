@@ -1,20 +1,22 @@
+import { join } from 'node:path'
 import type { REST } from '@discordjs/rest'
 import { type SessionInfo, WebSocketManager, WebSocketShardEvents } from '@discordjs/ws'
 import { GatewayCloseCodes, type GatewayDispatchPayload, GatewayIntentBits } from 'discord-api-types/v10'
+import { z } from 'zod'
 import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
 import { orLate } from '../../../core/concurrency/or-late.ts'
-import type { SessionFile } from './session.ts'
+import { openStateFile } from '../../state/files.ts'
 
 /**
- * Direct messages and those that mention the bot carry their text with these; what else is said on a server is none of the
- * agent's business, so the privileged intent for the text of messages is not asked for.
+ * These intents include the text of direct messages and of mentions, so the privileged message content intent is not
+ * needed.
  */
 const INTENTS = GatewayIntentBits.GuildMessages | GatewayIntentBits.DirectMessages
-/** Any code but 1000 and 1001 lets the session live on, so that the next run is told what it missed. */
+/** Any close code other than 1000 and 1001 keeps the session, so the next run receives missed events. */
 const CLOSE_TO_RESUME = 4200
 const GOODBYE_MS = 2000
 
-/** After these Discord answers nothing else until somebody changes something. */
+/** Close codes that persist until the bot's settings change. */
 const FINAL_CODES: ReadonlySet<number> = new Set([
   GatewayCloseCodes.AuthenticationFailed,
   GatewayCloseCodes.InvalidShard,
@@ -24,7 +26,7 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   GatewayCloseCodes.DisallowedIntents,
 ])
 
-/** Discord has closed the gateway for good. */
+/** Thrown when Discord closes the gateway with a final code. */
 export class GatewayRefusal extends Error {
   readonly code: number
   constructor(code: number) {
@@ -33,7 +35,7 @@ export class GatewayRefusal extends Error {
   }
 }
 
-/** Names the reason in words that say what to do. */
+/** Describes a close code and what the owner can do. */
 export function describeClose(code: number): string {
   switch (code) {
     case GatewayCloseCodes.AuthenticationFailed:
@@ -47,18 +49,18 @@ export function describeClose(code: number): string {
   }
 }
 
-export type GatewayListener = {
-  /** Ready or resumed. */
+type GatewayListener = {
+  /** Called when the session is ready or resumed. */
   connected(): void
-  /** The library connects again by itself. */
+  /** Called when the connection is lost; the library reconnects by itself. */
   disconnected(code: number): void
-  /** One after the other; what it throws ends the listening, and the event is delivered again. */
+  /** Handles events in order. A rejection ends the connection, and Discord delivers the event again. */
   dispatch(payload: GatewayDispatchPayload): Promise<void>
 }
 
 type Needs = { token: string; rest: REST; session: SessionFile; listener: GatewayListener; signal: AbortSignal }
 
-/** Listens until `signal` aborts. @throws GatewayRefusal; what asking for the gateway or the listener throws. */
+/** Listens until `signal` aborts. @throws GatewayRefusal; the errors of the gateway request and of the listener. */
 export async function listenToGateway({ token, rest, session, listener, signal }: Needs): Promise<void> {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
   let isEnded = false
@@ -70,7 +72,7 @@ export async function listenToGateway({ token, rest, session, listener, signal }
     shardCount: 1,
     retrieveSessionInfo: () => current,
     updateSessionInfo(_shardId, changed) {
-      // Whoever goes away on purpose comes back to the same session.
+      // An intended disconnect keeps the session for the next run.
       if (isEnded) return
       current = changed
       if (!changed) session.forget()
@@ -111,9 +113,54 @@ export async function listenToGateway({ token, rest, session, listener, signal }
   }
 }
 
-/** What goes wrong now is of no use to anybody. */
+/** Errors are ignored: the connection is closing anyway. */
 async function sayGoodbye(manager: WebSocketManager): Promise<void> {
   try {
     await manager.destroy({ code: CLOSE_TO_RESUME })
   } catch {}
+}
+
+const Session = z.object({
+  resumeURL: z.string(),
+  sequence: z.number(),
+  sessionId: z.string(),
+  shardCount: z.number(),
+  shardId: z.number(),
+})
+const SessionState = z.object({ session: Session.nullable() })
+
+/** The gateway session and the last handled event, on disk: Discord delivers the events after it again. */
+type SessionFile = {
+  read(): SessionInfo | null
+  /** Marks events up to `sequence` as handled. On a busy server only the newest of several is written. */
+  confirm(session: SessionInfo): void
+  /** Drops a session that Discord has ended. */
+  forget(): void
+  /** Resolves when the latest value is on disk. @throws NodeJS.ErrnoException */
+  settle(): Promise<void>
+}
+
+export async function openSessionFile(folder: string): Promise<SessionFile> {
+  const file = await openStateFile(join(folder, 'discord-session.json'), SessionState, { session: null })
+  let newest = file.read().session
+  let writing: Promise<void> | null = null
+  const writeNewest = async () => {
+    while (file.read().session !== newest) await file.change(() => ({ state: { session: newest }, result: undefined }))
+  }
+  const keep = (session: SessionInfo | null) => {
+    newest = session
+    writing ??= writeNewest().finally(() => {
+      writing = null
+    })
+    // A failed write only causes repeated deliveries; storing the message itself reports a full disk.
+    writing.catch(() => undefined)
+  }
+  return {
+    read: () => newest,
+    confirm: keep,
+    forget: () => keep(null),
+    async settle() {
+      await writing
+    },
+  }
 }

@@ -13,7 +13,7 @@ const EVE = { id: 'U66', name: 'eve' }
 const CHANNEL = 'C1'
 const PICTURE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
-/** An agent with an app that Ada may write to. */
+/** Starts an agent with an app that Ada may write to. */
 async function startSlackAgent({ token = BOT_TOKEN, appToken = APP_TOKEN, isAway = false } = {}) {
   const slack = startSlackDouble()
   onTestFinished(() => slack.stop())
@@ -30,7 +30,7 @@ async function startListeningAgent() {
   return started
 }
 
-test('a direct message is answered, as it is written, in one message that is edited, and its envelope confirmed', async () => {
+test('slack: a direct message is answered in one message that is edited while the model answers, and its envelope is acknowledged', async () => {
   const { app, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   const slow = hangs('Good ', '<day> & ')
@@ -46,7 +46,7 @@ test('a direct message is answered, as it is written, in one message that is edi
   expect({ connected, account, lastError }).toEqual({ connected: true, account: '@ada_bot', lastError: null })
 })
 
-test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner confirms it', async () => {
+test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner approves', async () => {
   const { app, agent, channel } = await startListeningAgent()
   await using _ = agent
   const toEve = () => app.textsIn(app.directChannelOf(EVE))
@@ -61,7 +61,7 @@ test('POST /channels/:name/pairings/:code: a stranger gets a code and no answer 
   await until('an answer', () => toEve().includes('You said: And now?'))
 })
 
-test('in a channel it answers those it knows when they mention it, in the thread, and nobody and nothing else', async () => {
+test('slack: in a channel only mentions by admitted people are answered, in the thread', async () => {
   const { app, agent, channel } = await startListeningAgent()
   await using _ = agent
   app.say(ADA, 'Just between us', CHANNEL)
@@ -84,7 +84,7 @@ test('in a channel it answers those it knows when they mention it, in the thread
   expect((await channel()).pairings).toBeEmpty()
 })
 
-test('files are fetched with the token from Slack alone, saved in the workspace and named in the message', async () => {
+test('slack: files are fetched with the token from Slack only, saved in the workspace and named in the message', async () => {
   const { app, agent } = await startListeningAgent()
   await using _ = agent
   const elsewhere = { ...app.addFile('b.png', PICTURE), url_private_download: 'https://slack.com.evil.example/b.png' }
@@ -100,7 +100,7 @@ test('files are fetched with the token from Slack alone, saved in the workspace 
   expect(shown).toContain('b.png: It is kept elsewhere than at Slack')
 })
 
-test('a long answer becomes several messages; a 429 is waited for, a 5xx tried again, a deleted message is no error', async () => {
+test('slack: a long answer becomes several messages; 429 and 5xx are retried, a deleted message is ignored', async () => {
   const { app, agent, toAda } = await startListeningAgent()
   await using _ = agent
   const words = Array.from({ length: 1000 }, (_, index) => `w${index}`)
@@ -122,7 +122,7 @@ test('a long answer becomes several messages; a 429 is waited for, a 5xx tried a
   await until('the answer to the next', () => toAda().includes('You said: three'))
 }, 300_000)
 
-test('GET /channels: a socket that is refreshed or breaks is replaced, and what comes twice is answered once', async () => {
+test('GET /channels: a refreshed or broken socket is replaced, and a repeated envelope is answered once', async () => {
   const { app, agent, channel, toAda } = await startListeningAgent()
   await using _ = agent
   for (const [index, disturb] of [
@@ -150,9 +150,9 @@ test.each([
     { appToken: BOT_TOKEN },
     'Slack refuses a token (not_allowed_token_type): set another one',
   ],
-  ['a Slack that is away', { isAway: true }, 'Slack cannot be reached; trying again'],
+  ['an unreachable Slack', { isAway: true }, 'Slack cannot be reached; trying again'],
 ])(
-  'GET /channels: %s is told',
+  'GET /channels: %s is reported',
   async (_name, options, message) => {
     const { agent, channel } = await startSlackAgent(options)
     await using _ = agent
@@ -162,7 +162,7 @@ test.each([
   300_000,
 )
 
-test('GET /channels: tokens that are revoked, and Socket Mode switched off, are told', async () => {
+test('GET /channels: revoked tokens and disabled Socket Mode are reported', async () => {
   const { app, agent, channel } = await startListeningAgent()
   await using _ = agent
   app.revoke()
@@ -177,7 +177,7 @@ test('GET /channels: tokens that are revoked, and Socket Mode switched off, are 
   expect(error.message).toContain('Socket Mode is switched off')
 })
 
-test('an agent that is stopped in mid-answer answers anew when it starts again, in the same message, and then what was written meanwhile, once', async () => {
+test('slack: after a stop during an answer, the next start answers again in the same message, then newer messages once', async () => {
   const { app, agent, toAda } = await startListeningAgent()
   await using _ = agent
   agent.platform.next(hangs('Half an ').answerer)

@@ -4,18 +4,24 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import type { Connection, Press, Receive } from '../channel.ts'
-import { createStateKeeper } from '../connection-state.ts'
-import { EventPayload, InteractivePayload, toIncoming, toPressed } from './messages.ts'
-import { codeOf, createSlackService, type SlackServiceSettings } from './service.ts'
+import { type Connection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import {
+  codeOf,
+  createSlackService,
+  EventPayload,
+  InteractivePayload,
+  type SlackServiceSettings,
+  toIncoming,
+  toPressed,
+} from './service.ts'
 import { listenToSocket } from './socket.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRIES = { retries: 3, minTimeout: 500, maxTimeout: 5000 }
-/** Names that are kept, so that not every message asks for its writer's. */
+/** Caches names, so that not every message requests the name of its author. */
 const MAX_NAMES = 1000
 
-/** `token` is the bot's, `appToken` opens the sockets; `retryMs` lies between two tries to connect. */
+/** `token` is the bot's; `appToken` opens sockets; `retryMs` is the pause before reconnecting. */
 export type SlackSettings = SlackServiceSettings & { appToken: string; retryMs: number }
 
 const Me = z.object({ user_id: z.string(), user: z.string() })
@@ -28,7 +34,7 @@ const User = z.object({
   }),
 })
 
-/** What nothing changes but another token or another setting at Slack. */
+/** Errors that persist until the token or the app's settings change. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'invalid_auth',
   'not_authed',
@@ -41,7 +47,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'team_access_not_granted',
 ])
 
-/** One app by Socket Mode. Loads Slack's library, so import this module only for an app that is configured. */
+/** Connects one app with Socket Mode. Loads Slack's libraries, so import this module only for a configured app. */
 export function createSlackConnection(
   settings: SlackSettings,
   deps: { clock: Clock; fetch: typeof fetch; log: Log },
@@ -57,21 +63,19 @@ export function createSlackConnection(
   const app = new WebClient(settings.appToken, { ...options, fetch: deps.fetch })
   const findName = createNameFinder(web)
 
-  /** Slack shows a warning when a button is not confirmed within three seconds, so nobody waits for what is decided. */
+  /** Runs in the background: Slack warns when a button is not acknowledged within three seconds. */
   const answerPress = (payload: unknown, press: Press) => {
     const parsed = InteractivePayload.safeParse(payload).data
     const pressed = parsed ? toPressed(parsed) : null
     if (!pressed) return
-    const tell = async () => {
+    const answer = async () => {
       const text = await press(pressed)
       await web.chat.postEphemeral({ channel: pressed.place.chatId, user: pressed.personId, text })
     }
-    tell().catch((error: unknown) =>
-      deps.log.warn({ error: errorMessage(error) }, 'a button of Slack was not answered'),
-    )
+    answer().catch((error: unknown) => deps.log.warn({ error: errorMessage(error) }, 'failed to answer a button press'))
   }
 
-  /** Until somebody switches Socket Mode off, or what is asked for fails. */
+  /** Listens until the owner disables Socket Mode or a request fails. */
   const listen = async (receive: Receive, signal: AbortSignal, press: Press) => {
     const me = Me.parse(await web.auth.test())
     while (!signal.aborted) {
@@ -88,7 +92,7 @@ export function createSlackConnection(
         },
       })
       if (reason === 'link_disabled') throw new SocketModeOff()
-      // Slack moves its sockets every few hours and says so: that is no error.
+      // Slack replaces its sockets every few hours and announces it: that is no error.
       if (reason === 'broken' && !signal.aborted) throw new SocketBroken()
     }
   }
@@ -133,7 +137,7 @@ function describe(error: unknown): string {
   return `${errorMessage(error)}; trying again`
 }
 
-/** The name that people see; the id where the app may not look at people. */
+/** Returns the display name; the id if the app may not read profiles. */
 function createNameFinder(web: WebClient): (userId: string) => Promise<string> {
   const names = new Map<string, string>()
   return async (userId) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What comes over a socket: that it is ready, that it will end, or something to be confirmed by its id. */
+/** A frame of the socket: ready, about to close, or an envelope to acknowledge. */
 const Frame = z.union([
   z.object({ type: z.literal('hello') }),
   z.object({ type: z.literal('disconnect'), reason: z.string() }),
@@ -8,19 +8,18 @@ const Frame = z.union([
 ])
 export type Envelope = { type: string; payload: unknown }
 
-/** Slack asks every few seconds by itself; whoever has heard nothing for two of these is alone. */
 const PING_EVERY_MS = 15_000
 
 type Needs = {
-  /** Good for one connection. */
+  /** Valid for one connection. */
   url: string
   connected(): void
-  /** What it throws ends the socket unconfirmed, and Slack delivers the envelope again. */
+  /** A rejection closes the socket unacknowledged, and Slack delivers the envelope again. */
   receive(envelope: Envelope): Promise<void>
   signal: AbortSignal
 }
 
-/** Why a socket has ended: Slack's reason, or `broken`. */
+/** Slack's reason for closing, or `broken`. */
 export type SocketEnd = { reason: string }
 
 /**

@@ -1,18 +1,19 @@
 import { type Api, GrammyError, HttpError } from 'grammy'
+import type { Message, MessageEntity, UserFromGetMe } from 'grammy/types'
 import { AppError } from '../../../core/errors.ts'
-import type { Place, Service } from '../channel.ts'
-import { downloadFile } from '../download.ts'
+import type { Incoming, Place, SentFile, Service } from '../channel.ts'
+import { downloadFile } from '../saved-files.ts'
 
-/** What the Bot API takes in one message. */
+/** Longest message of the Bot API. */
 const MAX_CHARS = 4096
-/** Twenty messages a minute are what it takes in a group. */
+/** Groups allow twenty messages a minute. */
 const GROUP_EDIT_EVERY_MS = 3000
-/** What it lets bots fetch. */
+/** Largest file that bots may download. */
 const MAX_FILE_BYTES = 20 * 1024 * 1024
 
 export type TelegramServiceSettings = { token: string; apiUrl: string; editEveryMs: number }
 
-/** What a conversation needs, by the Bot API. */
+/** Implements a messenger with the Bot API. */
 export function createTelegramService(settings: TelegramServiceSettings, api: Api, plainFetch: typeof fetch): Service {
   const toThread = ({ threadId }: Place) => (threadId === null ? {} : { message_thread_id: Number(threadId) })
   return {
@@ -20,7 +21,7 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
     editEveryMs: ({ isDirect }) =>
       isDirect ? settings.editEveryMs : Math.max(settings.editEveryMs, GROUP_EDIT_EVERY_MS),
     async write(place, text, answerTo) {
-      // With one person alone it is plain what is answered.
+      // A direct chat needs no quote.
       const isQuoting = answerTo !== null && !place.isDirect
       const sent = await api.sendMessage(place.chatId, text, {
         ...toThread(place),
@@ -35,11 +36,11 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
           link_preview_options: { is_disabled: true },
         })
       } catch (error) {
-        // It says that already, or somebody has deleted it.
+        // The text is unchanged, or the message was deleted.
         if (!isRefusal(error) || !/not modified|to edit not found/.test(error.description)) throw error
       }
     },
-    // Text without a parse mode has no marks.
+    // Text without a parse mode has no markup.
     toLiteral: (text) => text,
     async writeChoices(place, text, choices) {
       const buttons = choices.map(({ label, value }) => ({ text: label, callback_data: value }))
@@ -50,7 +51,7 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
       return String(sent.message_id)
     },
     async findDirect(personId) {
-      // Bots may write only to people who have started them; this is how Telegram says so without a message.
+      // Bots may write only to people who have started them; `getChat` fails for others without sending a message.
       await api.getChat(personId)
       return { chatId: personId, threadId: null, isDirect: true }
     },
@@ -81,4 +82,64 @@ function toFileError(error: unknown): unknown {
       : new AppError('upstream_failed', error.description)
   }
   return error instanceof HttpError ? new AppError('upstream_failed', 'Telegram could not be reached') : error
+}
+
+const OWN_COMMAND = /^\/(start|stop|new)\s*$/i
+
+/** Converts a Bot API message; null for one that a bot or a channel wrote. */
+export function toIncoming(message: Message, me: UserFromGetMe): { message: Incoming; isAddressed: boolean } | null {
+  const { chat, from, message_id: messageId } = message
+  if (!from || from.is_bot || chat.type === 'channel') return null
+  const threadId = message.is_topic_message && message.message_thread_id ? String(message.message_thread_id) : null
+  return {
+    message: {
+      id: `telegram-${chat.id}-${messageId}`,
+      messageId: String(messageId),
+      place: { chatId: String(chat.id), threadId, isDirect: chat.type === 'private' },
+      person: { id: String(from.id), name: toName(from) },
+      text: withoutMention(toText(message), me.username),
+      files: listFiles(message),
+    },
+    isAddressed: isAddressed(message, me),
+  }
+}
+
+/** Returns whether a message mentions the bot, replies to it or is one of its commands. */
+function isAddressed(message: Message, me: UserFromGetMe): boolean {
+  const text = toText(message)
+  if (message.reply_to_message?.from?.id === me.id || OWN_COMMAND.test(text)) return true
+  const name = `@${me.username}`.toLowerCase()
+  const isMe = (entity: MessageEntity) => {
+    const said = text.slice(entity.offset, entity.offset + entity.length).toLowerCase()
+    if (entity.type === 'text_mention') return entity.user.id === me.id
+    return entity.type === 'mention' ? said === name : entity.type === 'bot_command' && said.endsWith(name)
+  }
+  return (message.entities ?? message.caption_entities ?? []).some(isMe)
+}
+
+function toText({ text, caption }: Message): string {
+  return text ?? caption ?? ''
+}
+
+function withoutMention(text: string, username: string): string {
+  const name = `@${username}`
+  return text.toLowerCase().startsWith(`${name.toLowerCase()} `) ? text.slice(name.length).trim() : text
+}
+
+function toName({ first_name, last_name, username }: NonNullable<Message['from']>): string {
+  const name = [first_name, last_name].filter(Boolean).join(' ')
+  return username ? `${name} (@${username})` : name
+}
+
+function listFiles({ photo, document, voice, audio, video, video_note: videoNote }: Message): SentFile[] {
+  // The last size is the largest.
+  const largest = photo?.at(-1)
+  return [
+    ...(largest ? [{ id: largest.file_id, name: 'photo.jpg' }] : []),
+    ...(document ? [{ id: document.file_id, name: document.file_name ?? 'file' }] : []),
+    ...(voice ? [{ id: voice.file_id, name: 'voice.ogg' }] : []),
+    ...(audio ? [{ id: audio.file_id, name: audio.file_name ?? 'audio.mp3' }] : []),
+    ...(video ? [{ id: video.file_id, name: video.file_name ?? 'video.mp4' }] : []),
+    ...(videoNote ? [{ id: videoNote.file_id, name: 'video-note.mp4' }] : []),
+  ]
 }

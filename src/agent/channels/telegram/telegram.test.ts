@@ -14,7 +14,7 @@ const GROUP = { id: -100, type: 'supergroup' } as const
 
 type Agent = Awaited<ReturnType<typeof startTestAgent>>
 
-/** An agent with a bot that Ada may write to. */
+/** Starts an agent with a bot that Ada may write to. */
 async function startBotAgent(token = TOKEN) {
   const telegram = startTelegramDouble()
   onTestFinished(() => telegram.stop())
@@ -26,7 +26,7 @@ async function startBotAgent(token = TOKEN) {
 
 const decide = (agent: Agent, code: string, approve: boolean) => decidePairing(agent, 'telegram', code, approve)
 
-test('a message is answered, as it is written, in one message that is edited, and its update confirmed', async () => {
+test('telegram: a message is answered in one message that is edited while the model answers, and its update is confirmed', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   const slow = hangs('Good ', 'day, ')
@@ -47,7 +47,7 @@ test('a message is answered, as it is written, in one message that is edited, an
   expect(sessions.map(({ key }: { key: string }) => key)).toEqual(['telegram:7'])
 })
 
-test('GET /channels, POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner confirms it', async () => {
+test('GET /channels, POST /channels/:name/pairings/:code: a stranger gets a code and no answer until the owner approves', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.say(EVE, { text: 'Who are you?' })
@@ -75,7 +75,7 @@ test('GET /channels, POST /channels/:name/pairings/:code: a stranger gets a code
   expect((await channelOf(agent)).people).toEqual([{ id: '7', isConfigured: true }])
 })
 
-test('whoever was let in stays when the bot gets another token, and is a stranger to another bot', async () => {
+test('telegram: admitted people stay when the token of the bot changes, and are strangers to another bot', async () => {
   const { telegram, bot, agent, settings } = await startBotAgent()
   await using _ = agent
   bot.say(EVE, { text: 'Hi' })
@@ -92,7 +92,7 @@ test('whoever was let in stays when the bot gets another token, and is a strange
   expect(await restartWith(TOKEN)).toEqual(['7'])
 })
 
-test('a stranger who was denied gets neither an answer nor another code; of strangers 20 wait at most', async () => {
+test('telegram: a denied stranger gets neither an answer nor another code; at most 20 strangers wait', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.say(EVE, { text: 'Hi' })
@@ -104,11 +104,11 @@ test('a stranger who was denied gets neither an answer nor another code; of stra
   bot.say(ADA, { text: 'Done?' })
   await until('the answer to the last', () => bot.textsIn(ADA.id).includes('You said: Done?'))
   expect(bot.textsIn(EVE.id)).toHaveLength(1)
-  // The denied one keeps her place until its hour is over.
+  // A denied pairing counts until it expires.
   expect((await channelOf(agent)).pairings).toHaveLength(19)
 })
 
-test('in a group it answers those it knows when they speak to it, and never a stranger', async () => {
+test('telegram: in a group only admitted people who address the bot are answered', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   const mention = { entities: [{ type: 'mention', offset: 0, length: 8 }] }
@@ -124,7 +124,7 @@ test('in a group it answers those it knows when they speak to it, and never a st
   expect((await channelOf(agent)).pairings).toBeEmpty()
 })
 
-test('photos, files and voice notes are saved in the workspace and named in the message; photos are shown to the model', async () => {
+test('telegram: photos, files and voice notes are saved in the workspace and named in the message; photos are shown to the model', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.addFile('small', 'photos/s.jpg', Buffer.from('small'))
@@ -150,7 +150,7 @@ test('photos, files and voice notes are saved in the workspace and named in the 
   expect(evil).toMatch(/inbox\/telegram-7-\d+-1-_.._evil_name\.txt/)
 })
 
-test('/new begins a new session, /stop ends the answer and keeps what was said', async () => {
+test('telegram: /new starts a session, /stop ends the answer and keeps its text', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.say(ADA, { text: 'apples' })
@@ -172,7 +172,7 @@ test('/new begins a new session, /stop ends the answer and keeps what was said',
   expect(items.map(({ content }: { content: string }) => content)).toEqual(['two', 'I begin '])
 })
 
-test('a long answer becomes several messages of at most 4096 characters, in order and with nothing lost', async () => {
+test('telegram: a long answer becomes several messages of at most 4096 characters, in order and complete', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   const words = Array.from({ length: 2500 }, (_, index) => `w${index}`)
@@ -183,7 +183,7 @@ test('a long answer becomes several messages of at most 4096 characters, in orde
   expect(said().split(/\s+/)).toEqual(words)
 })
 
-test('edits keep their distance; a 429 is waited for as it says, and an edit that changes nothing is no error', async () => {
+test('telegram: edits keep their interval; a 429 is waited for, and an edit without changes is no error', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.failNext('sendMessage', 429, 'Too Many Requests: retry after 1', { retry_after: 1 })
@@ -197,7 +197,7 @@ test('edits keep their distance; a 429 is waited for as it says, and an edit tha
   await until('the whole answer', () => bot.textsIn(ADA.id).some((text) => text.endsWith('19')))
   const times = bot.shown.at(-1)?.times ?? []
   expect(times.length).toBeGreaterThan(2)
-  // The last one waits for nothing.
+  // The last edit is not delayed.
   const gaps = times.slice(1, -1).map((time, index) => time - (times[index] ?? 0))
   expect(Math.min(...gaps)).toBeGreaterThan(25)
   bot.failNext('editMessageText', 400, 'Bad Request: message is not modified: the same')
@@ -205,7 +205,7 @@ test('edits keep their distance; a 429 is waited for as it says, and an edit tha
   await until('another answer', () => bot.textsIn(ADA.id).includes('You said: again'))
 })
 
-test('a turn that fails is told in the chat in the words of its error', async () => {
+test('telegram: a failed turn is reported in the chat with its error message', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   agent.platform.next(fails(429, 'Daily token quota exceeded', 'rate_limit_error'))
@@ -213,7 +213,7 @@ test('a turn that fails is told in the chat in the words of its error', async ()
   await until('the reason', () => bot.textsIn(ADA.id).includes('I could not answer: Daily token quota exceeded'))
 })
 
-test('GET /channels: a second reader of the bot is told plainly, and the agent takes it back when that one goes', async () => {
+test('GET /channels: a second reader of the bot is reported, and the agent reconnects when it leaves', async () => {
   const { telegram, bot, agent } = await startBotAgent()
   await using _ = agent
   await until('the connection', async () => (await channelOf(agent)).connected)
@@ -226,7 +226,7 @@ test('GET /channels: a second reader of the bot is told plainly, and the agent t
 })
 
 test.each([['7:refused'], ['of-no-form']])(
-  'GET /channels: the token %s is refused, told, and not tried again',
+  'GET /channels: the refused token %s is reported and not retried',
   async (token) => {
     const { agent } = await startBotAgent(token)
     await using _ = agent
@@ -239,7 +239,7 @@ test.each([['7:refused'], ['of-no-form']])(
   },
 )
 
-test('GET /channels: none without settings; another token than the gateway’s is 401; an unknown channel is 404', async () => {
+test('GET /channels: empty without settings; 401 for another token, 404 for an unknown channel', async () => {
   await using agent = await startTestAgent()
   expect(await (await agent.call('/channels')).json()).toEqual({ channels: [] })
   expect((await fetch(`${agent.url}/channels`)).status).toBe(401)
@@ -247,7 +247,7 @@ test('GET /channels: none without settings; another token than the gateway’s i
   expect((await agent.call('/channels/telegram/people/1', { method: 'DELETE' })).status).toBe(404)
 })
 
-test('an agent that is stopped in mid-answer answers anew when it starts again, in the same message, and then what waited behind', async () => {
+test('telegram: after a stop during an answer, the next start answers again in the same message, then waiting messages', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   agent.platform.next(hangs('Half an ').answerer)
@@ -261,7 +261,7 @@ test('an agent that is stopped in mid-answer answers anew when it starts again, 
   expect(bot.textsIn(ADA.id)).toEqual(['You said: long', 'You said: next'])
 })
 
-test('agent.stop records the id of a message that is being sent before it resolves', async () => {
+test('stop records the id of a message that is being sent before it resolves', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.delayNext('sendMessage', 500)
@@ -276,7 +276,7 @@ test('agent.stop records the id of a message that is being sent before it resolv
   expect(bot.textsIn(ADA.id)).toEqual(['You said: long'])
 })
 
-test('agent.stop does not send a failure notice again that was sent while the agent stopped', async () => {
+test('stop does not repeat a failure notice that was sent while the agent stopped', async () => {
   const { bot, agent } = await startBotAgent()
   await using _ = agent
   bot.delayNext('sendMessage', 500)

@@ -4,39 +4,37 @@ import { Api, GrammyError, HttpError } from 'grammy'
 import type { CallbackQuery } from 'grammy/types'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import type { Connection, Press, Receive } from '../channel.ts'
-import { createStateKeeper } from '../connection-state.ts'
-import { toIncoming } from './messages.ts'
-import { createTelegramService, type TelegramServiceSettings } from './service.ts'
+import { type Connection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { createTelegramService, type TelegramServiceSettings, toIncoming } from './service.ts'
 
-/** How long the Bot API holds a question for updates, and when nobody answers at all. */
+/** Long-polling timeout of an update request. */
 const POLL_SECONDS = 30
 const REQUEST_TIMEOUT_SECONDS = 60
 const GOODBYE_MS = 2000
 const MAX_RETRIES = 3
-/** Of the note that whoever presses a button is shown. */
+/** Longest note that Telegram shows after a button press. */
 const MAX_NOTE_CHARS = 200
 const MAX_RETRY_AFTER_SECONDS = 600
 
-/** `retryMs` lies between two tries to connect. */
+/** `retryMs` is the pause before reconnecting. */
 export type TelegramSettings = TelegramServiceSettings & { retryMs: number }
 
-/** One bot by long polling. Loads grammY, so import this module only for a bot that is configured. */
+/** Connects one bot with long polling. Loads grammY, so import this module only for a configured bot. */
 export function createTelegramConnection(
   settings: TelegramSettings,
   deps: { clock: Clock; fetch: typeof fetch },
 ): Connection {
   const api = new Api(settings.token, { apiRoot: settings.apiUrl, timeoutSeconds: REQUEST_TIMEOUT_SECONDS })
-  const waitAsTold = autoRetry({
+  const retryAfterLimit = autoRetry({
     maxRetryAttempts: MAX_RETRIES,
     maxDelaySeconds: MAX_RETRY_AFTER_SECONDS,
     rethrowHttpErrors: true,
   })
-  // The loop below tells what goes wrong with its own calls, and when it tries again.
+  // The polling loop reports and retries failures of its own calls.
   api.config.use((previous, method, payload, signal) =>
     method === 'getUpdates' || method === 'getMe' || method === 'deleteWebhook'
       ? previous(method, payload, signal)
-      : waitAsTold(previous, method, payload, signal),
+      : retryAfterLimit(previous, method, payload, signal),
   )
   const state = createStateKeeper(deps.clock)
   let offset = 0
@@ -45,7 +43,7 @@ export function createTelegramConnection(
     const me = await api.getMe(toApiSignal(signal))
     await api.deleteWebhook({}, toApiSignal(signal))
     while (!signal.aborted) {
-      // The first look does not wait, so that a bot on which somebody else listens is known at once.
+      // The first request does not wait, so that a conflict with another program shows at once.
       const timeout = state.read().connected ? POLL_SECONDS : 0
       const updates = await api.getUpdates(
         { offset, timeout, allowed_updates: ['message', 'callback_query'] },
@@ -60,7 +58,7 @@ export function createTelegramConnection(
       }
     }
   }
-  /** Otherwise what came last is delivered again when the agent next listens. */
+  /** Confirms the last update, so that Telegram does not deliver it again. */
   const sayGoodbye = async () => {
     if (offset === 0) return
     await api
@@ -88,7 +86,7 @@ export function createTelegramConnection(
   }
 }
 
-/** Nobody waits for it: a button that does nothing is pressed again. */
+/** Runs in the background; the person can press again after a failure. */
 function answerPress(api: Api, { id, from, data, message }: CallbackQuery, press: Press): void {
   if (data === undefined || !message || !('text' in message)) return
   const place = { chatId: String(message.chat.id), threadId: null, isDirect: message.chat.type === 'private' }
@@ -98,7 +96,7 @@ function answerPress(api: Api, { id, from, data, message }: CallbackQuery, press
     .catch(() => undefined)
 }
 
-/** The library names the type of a package that the runtime has replaced by its own. */
+/** The library names the type of a package that the runtime replaces by its own. */
 function toApiSignal(signal: AbortSignal): NonNullable<Parameters<Api['getMe']>[0]> {
   return signal as unknown as NonNullable<Parameters<Api['getMe']>[0]>
 }
@@ -114,7 +112,7 @@ function describe(error: unknown): string {
   return `Telegram answered ${error.error_code} ${error.description}; trying again`
 }
 
-/** A token of the wrong form is 404, one that was revoked is 401. */
+/** Telegram answers 404 for a malformed token and 401 for a revoked one. */
 function isRefusedToken(error: unknown): boolean {
   return error instanceof GrammyError && (error.error_code === 401 || error.error_code === 404)
 }

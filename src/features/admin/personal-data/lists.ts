@@ -5,21 +5,7 @@ import { personalAgents } from '../../agents/registry/agents.ts'
 import { personalPauses } from '../../ai/breakers/personal.ts'
 import { personalProviderKeys } from '../../ai/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../ai/usage/personal.ts'
-import { personalCredentials } from '../../conversations/agent-messages/personal.ts'
-import { personalToolSettings } from '../../conversations/agent-tools/personal.ts'
-import { personalApprovals } from '../../conversations/approvals/personal.ts'
-import {
-  personalAttachments,
-  personalChatSessions,
-  personalMessages,
-  personalTurns,
-} from '../../conversations/chat/personal.ts'
-import { personalHeartbeat } from '../../conversations/heartbeat/personal.ts'
-import { personalInbox } from '../../conversations/inbox/personal.ts'
-import { personalMcpServers } from '../../conversations/mcp-servers/personal.ts'
-import { personalMemory } from '../../conversations/memory/personal.ts'
-import { personalScheduledRuns, personalScheduledTasks } from '../../conversations/scheduled-tasks/personal.ts'
-import { personalSwarmRuns, personalSwarms } from '../../conversations/swarms/personal.ts'
+import { CONVERSATIONS_PERSONAL_DATA } from '../../conversations/personal.ts'
 import { personalSubscriptions } from '../../payments/cards/personal.ts'
 import { personalLedger } from '../../payments/ledger/personal.ts'
 import { personalGatewayPayments } from '../../payments/paid-gateway/personal.ts'
@@ -37,23 +23,9 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   ...ACCOUNTS_PERSONAL_DATA,
   personalAgents,
   personalInstallations,
-  personalScheduledTasks,
-  personalScheduledRuns,
-  personalHeartbeat,
-  personalSwarms,
-  personalSwarmRuns,
-  personalMemory,
-  personalApprovals,
-  personalToolSettings,
-  personalMcpServers,
-  personalCredentials,
+  ...CONVERSATIONS_PERSONAL_DATA,
   personalRadioStreams,
   personalVideos,
-  personalChatSessions,
-  personalInbox,
-  personalMessages,
-  personalTurns,
-  personalAttachments,
   personalProviderKeys,
   personalPauses,
   personalSubscriptions,

@@ -12,14 +12,14 @@ async function openTestHouse() {
 }
 const never = new AbortController().signal
 
-test('GET /v1/agents: the others of the same owner, and nobody else’s', async () => {
+test('GET /v1/agents: 200 with the other agents of the same owner only', async () => {
   const { asAgent, other } = await openTestHouse()
   expect(await (await asAgent('/v1/agents')).json()).toEqual({
     agents: [{ id: other.id, name: 'Cy', status: 'running', specialization: null }],
   })
 })
 
-test('POST /v1/agents/:id/messages: 404 for a stranger’s agent and for itself, 409 for one that does not run, 400 without words', async () => {
+test('POST /v1/agents/:id/messages: 404 for another owner’s agent and for itself, 409 for one that does not run, 400 without text', async () => {
   const { asAgent, agent, strangersAgent, other } = await openTestHouse()
   const say = async (id: string, message = 'Hi') =>
     (await asAgent(`/v1/agents/${id}/messages`, 'POST', { message })).status
@@ -29,7 +29,7 @@ test('POST /v1/agents/:id/messages: 404 for a stranger’s agent and for itself,
   expect(await say(other.id, ' ')).toBe(400)
 })
 
-test('an agent is told who asks and in which conversation; agents that would wait for each other are refused', async () => {
+test('POST /v1/agents/:id/messages: the agent gets the sender and the conversation; agents that would wait for each other are refused', async () => {
   const { platform, agent, other, add, user } = await openTestHouse()
   const third = await add(user.id, 'Di')
   const names = new Map<number, string>()
@@ -40,7 +40,7 @@ test('an agent is told who asks and in which conversation; agents that would wai
   }
   const asked: string[] = []
   const next: Readonly<Record<string, string>> = { [other.id]: third.id, [third.id]: agent.id }
-  // Each passes the question on: the last one would ask the first, which waits.
+  // Each agent asks the next; the last one would ask the first, which waits.
   const chat = async (
     { baseUrl }: { baseUrl: string },
     request: { sessionKey: string; message: string },

@@ -4,16 +4,16 @@ import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
-import { requireEndpoint } from '../chat/endpoint.ts'
+import { requireEndpoint } from '../chat/turns/ask.ts'
 
 const MAX_LISTED = 100
 
 export type AskAgentDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'chat'>; asking: Asking }
 
-/** Who waits for whose answer just now. One for the whole platform. */
+/** Waiting agents, by the agent that asks. One map for the whole platform. */
 export type Asking = Map<string, string>
 
-/** The other agents of the same owner. */
+/** Lists the other agents of the same owner. */
 export function listSiblings(db: Db, agentId: string) {
   const { ownerId } = getAgentRow(db, agentId)
   if (ownerId === null) return []
@@ -28,9 +28,10 @@ export function listSiblings(db: Db, agentId: string) {
 }
 
 /**
- * Says something to another agent of the same owner, and returns its reply. Both keep a conversation of their own with
- * each other. @throws AppError `not_found` for somebody else's agent; `conflict` when it does not run, when the first waits
- * for an answer already, or when the other waits for the first, however many stand between them; as the gateway.
+ * Sends a message to another agent of the same owner and returns its reply. Each pair of agents has its own
+ * conversation.
+ * @throws AppError `not_found` for another owner's agent; `conflict` when it does not run, when the first agent already
+ * waits for an answer, or when the other agent waits for the first, directly or through others; the gateway's errors.
  */
 export async function askAgent(
   deps: AskAgentDeps,
@@ -57,7 +58,7 @@ export async function askAgent(
   }
 }
 
-/** Agents that wait for each other would wait for ever. */
+/** Prevents agents from waiting for each other forever. */
 function requireNoCircle(asking: Asking, fromId: string, toId: string): void {
   if (asking.has(fromId)) throw new AppError('conflict', 'This agent waits for the answer of another already')
   for (let at: string | undefined = toId; at !== undefined; at = asking.get(at)) {

@@ -7,10 +7,10 @@ import { requireTool } from '../agent-tools/settings.ts'
 import { type AskAgentDeps, askAgent, listSiblings } from './agent-messages.ts'
 import { AgentReply, AskAgentRequest, OtherAgentList } from './schemas.ts'
 
-export type AgentTalkBackendDeps = AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
+export type AgentMessagesBackendDeps = AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
-/** Agents of one owner among themselves, each with its own token. */
-export function agentTalkBackend(deps: AgentTalkBackendDeps) {
+/** Routes for agents that message other agents of their owner. */
+export function agentMessagesBackend(deps: AgentMessagesBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   const whoAsks = (c: Context) => String(c.get('agentId'))

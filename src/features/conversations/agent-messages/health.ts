@@ -5,10 +5,10 @@ import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { requireEndpoint } from '../chat/endpoint.ts'
 import { findAddressee, type SendDeps } from '../chat/send.ts'
 import { messages } from '../chat/tables.ts'
-import { listSkills } from './skills.ts'
+import { requireEndpoint } from '../chat/turns/ask.ts'
+import { listSkills } from './agent-api.ts'
 
 export const API_VERSION = '1.0.0'
 
@@ -18,8 +18,8 @@ export type HealthDeps = SendDeps & {
 }
 
 /**
- * What an agent says of itself; of one that does not run, only what is known of it.
- * @throws AppError `not_found` without such an agent, and what the gateway throws when a running one does not answer.
+ * Returns the health that an agent reports; for one that does not run, only what is stored.
+ * @throws AppError `not_found` without such an agent; the gateway's errors for a running one.
  */
 export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId: string | undefined) {
   const agent = findAddressee(deps.db, user, agentId)
@@ -36,7 +36,7 @@ export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId:
   }
 }
 
-/** What is known of an agent without asking it. */
+/** Returns the stored part of an agent's health. */
 function describeKnown(deps: HealthDeps, user: SignedInUser, agent: AgentRow) {
   return {
     agentId: agent.id,
@@ -51,7 +51,7 @@ function describeKnown(deps: HealthDeps, user: SignedInUser, agent: AgentRow) {
   }
 }
 
-/** `GET /api/agent` without an action. */
+/** Answer of `GET /api/agent` without an action. */
 export const DESCRIPTION = {
   apiVersion: API_VERSION,
   // The name that existing clients read.
@@ -71,7 +71,7 @@ export const DESCRIPTION = {
   },
 } as const
 
-/** When the agent last said something, in milliseconds; null when it never did. */
+/** Returns the time of the agent's last message in milliseconds, or null. */
 function findLastWord(db: Db, agentId: string): number | null {
   const isReply = and(eq(messages.agentId, agentId), eq(messages.sender, 'agent'))
   const newest = db

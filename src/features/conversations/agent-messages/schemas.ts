@@ -3,11 +3,10 @@ import { AgentStatus, WebAgent } from '../../agents/registry/schemas.ts'
 
 const AgentId = z.string('agentId must be text').max(100, 'agentId must be at most 100 characters').optional()
 
-/** What an agent may be given credentials for. */
 export const CREDENTIALS = ['anthropic', 'openai', 'openrouter', 'google', 'telegram', 'discord', 'whatsapp'] as const
 export type CredentialKey = (typeof CREDENTIALS)[number]
 
-/** `GET /api/agent?action=&agentId=&sessionId=`. */
+/** Query of `GET /api/agent`. */
 export const AgentQuery = z.object({
   action: z
     .string()
@@ -53,7 +52,7 @@ const SetCredentialAction = z.object({
   value: z.string('value must be text').max(10_000, 'value must be at most 10000 characters').optional(),
 })
 
-/** `POST /v1/agents/:id/messages`. */
+/** Body of `POST /v1/agents/:id/messages`. */
 export const AskAgentRequest = z.object({
   message: z
     .string('message is required')
@@ -62,7 +61,7 @@ export const AskAgentRequest = z.object({
     .max(20_000, 'message must be at most 20000 characters'),
 })
 
-/** `POST /api/agent`; without an action it is a message. */
+/** Body of `POST /api/agent`; without an action it is a chat message. */
 export const AgentActionRequest = z
   .looseObject({ action: z.string('Invalid action').default('chat') }, 'Invalid action')
   .pipe(
@@ -82,24 +81,24 @@ export const AgentActionRequest = z
   })
 export type AgentActionRequest = z.infer<typeof AgentActionRequest>
 
-/** `GET /v1/agents`: the other agents of the same owner. */
+/** Answer of `GET /v1/agents`: the other agents of the same owner. */
 export const OtherAgentList = z.object({
   agents: z.array(
     WebAgent.pick({ id: true, name: true, status: true }).extend({ specialization: z.string().nullable() }),
   ),
 })
 
-/** `POST /v1/agents/:id/messages`. */
+/** Answer of `POST /v1/agents/:id/messages`. */
 export const AgentReply = z.object({ reply: z.string() })
 
-/** `GET /api/agent` without an action: the actions, each with what it is for. */
+/** Answer of `GET /api/agent` without an action: the actions and their purpose. */
 const AgentApi = z.object({
   apiVersion: z.string(),
   agentbotVersion: z.string(),
   endpoints: z.record(z.string(), z.string()),
 })
 
-/** Times are milliseconds since 1970, `uptime` is in seconds; `version` is null of an agent that does not run. */
+/** Times are in milliseconds since 1970, `uptime` is in seconds; `version` is null for an agent that does not run. */
 const AgentHealth = z.object({
   agentId: z.string(),
   status: AgentStatus,
@@ -113,20 +112,20 @@ const AgentHealth = z.object({
 })
 
 const Line = z.object({ role: z.string(), content: z.string() })
-const TalkSession = z.object({
+const ApiSession = z.object({
   id: z.string(),
   status: z.enum(['active', 'completed', 'idle']),
   createdAt: z.number(),
   lastActivity: z.number(),
 })
 
-/** `GET /api/agent`, by action; times are milliseconds since 1970. */
+/** Answers of `GET /api/agent`, by action; times are in milliseconds since 1970. */
 export const AgentView = z.union([
   AgentApi,
   AgentHealth,
-  z.object({ sessions: z.array(TalkSession.extend({ messageCount: z.number() })) }),
+  z.object({ sessions: z.array(ApiSession.extend({ messageCount: z.number() })) }),
   z.object({
-    session: TalkSession.extend({
+    session: ApiSession.extend({
       userId: z.string(),
       agentId: z.string(),
       messages: z.array(Line.extend({ timestamp: z.number() })),
@@ -139,7 +138,7 @@ export const AgentView = z.union([
   z.object({ credentials: z.record(z.string(), z.boolean()) }),
 ])
 
-/** `POST /api/agent`, by action. */
+/** Answers of `POST /api/agent`, by action. */
 export const AgentActionResult = z.union([
   AgentReply.extend({ sessionId: z.string().nullable(), timestamp: z.number() }),
   z.object({ sessionId: z.string(), status: z.string() }),

@@ -1,7 +1,7 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { users } from '../../accounts/users/tables.ts'
 
-/** Users' credentials for the services of their agents, sealed for their row. */
+/** Users' credentials for services of their agents. Each value is sealed for its row. */
 export const agentCredentials = sqliteTable(
   'agent_credentials',
   {

@@ -5,20 +5,28 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { SendDeps } from '../chat/send.ts'
-import { listCredentials, setCredential } from './credentials.ts'
+import {
+  chooseSkill,
+  listCredentials,
+  listSkills,
+  setCredential,
+  showRecent,
+  showSession,
+  showSessions,
+  startSession,
+  talk,
+} from './agent-api.ts'
 import { checkHealth, DESCRIPTION, type HealthDeps } from './health.ts'
 import { AgentActionRequest, AgentActionResult, AgentQuery, AgentView } from './schemas.ts'
-import { chooseSkill, listSkills } from './skills.ts'
-import { showRecent, showSession, showSessions, startSession, talk } from './talk.ts'
 
-export type AgentTalkWebDeps = HealthDeps & {
+export type AgentApiWebDeps = HealthDeps & {
   turns: SendDeps['turns']
   guards: Guards
   requestsPerMinute: { chat: number }
 }
 
-/** One address for everything between a user and their agents (Interface 4.15); `action` says what. */
-export function agentTalkWeb(deps: AgentTalkWebDeps) {
+/** Routes of `/api/agent`, where `action` selects the operation. */
+export function agentApiWeb(deps: AgentApiWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -38,7 +46,7 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
     signedIn,
     validate('query', AgentQuery),
     async (c) => {
-      // An agent may take longer than a listener keeps a silent connection.
+      // An agent may take longer than the listener's idle timeout.
       c.env.keepOpen?.(c.req.raw)
       return c.json(await answerQuery(deps, c.var.user, c.req.valid('query')))
     },
@@ -64,7 +72,7 @@ export function agentTalkWeb(deps: AgentTalkWebDeps) {
   return app
 }
 
-async function answerQuery(deps: AgentTalkWebDeps, user: SignedInUser, query: AgentQuery) {
+async function answerQuery(deps: AgentApiWebDeps, user: SignedInUser, query: AgentQuery) {
   const { action, agentId, sessionId = '' } = query
   switch (action) {
     case undefined:
@@ -84,7 +92,7 @@ async function answerQuery(deps: AgentTalkWebDeps, user: SignedInUser, query: Ag
   }
 }
 
-async function performAction(deps: AgentTalkWebDeps, c: Context<WebEnv>, request: AgentActionRequest) {
+async function performAction(deps: AgentApiWebDeps, c: Context<WebEnv>, request: AgentActionRequest) {
   const { user } = c.var
   switch (request.action) {
     case 'chat':

@@ -24,7 +24,7 @@ async function openTestHouse() {
   }
 }
 
-test('GET /v1/tools: the profile of the plan until the owner chooses another: solo talks, the others work', async () => {
+test('GET /v1/tools: the plan’s profile until the owner chooses another', async () => {
   const { settings, seen, change, add, user } = await openTestHouse()
   expect((await settings()).tools).toContain('delete_file')
   const solo = await add(user.id, 'Solo', 'solo')
@@ -38,7 +38,7 @@ test('GET /v1/tools: the profile of the plan until the owner chooses another: so
   expect(await seen()).toMatchObject({ profile: 'coding', isChosen: false })
 })
 
-test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the profile, null lets go of it', async () => {
+test('PUT /api/agents/:id/tools: a switch enables or disables a tool against the profile, null removes it', async () => {
   const { settings, change, seen } = await openTestHouse()
   await change({ profile: 'minimal', switches: { list_files: true, forget: false } })
   expect((await settings()).tools).toEqual(['remember', 'recall', 'search_memory', 'use_skill', 'list_files'])
@@ -54,7 +54,7 @@ test('PUT /api/agents/:id/tools: a switch turns a tool on or off against the pro
   })
 })
 
-test('PUT /api/agents/:id/tools: limits of a turn; what is left out stays, null is the usual again', async () => {
+test('PUT /api/agents/:id/tools: limits of a turn; omitted ones stay unchanged, null restores the default', async () => {
   const { settings, change } = await openTestHouse()
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 40, maxUsd: null })
   await change({ limits: { modelTurns: 3, maxUsd: 0.25 } })
@@ -64,7 +64,7 @@ test('PUT /api/agents/:id/tools: limits of a turn; what is left out stays, null 
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 5, maxUsd: null })
 })
 
-test('PUT /api/agents/:id/tools: what waits for an approval of a tool that is switched off, or was given one, is denied; POST /v1/approvals: 403 TOOL_OFF', async () => {
+test('PUT /api/agents/:id/tools: open approvals of a disabled tool are denied; POST /v1/approvals: 403 TOOL_OFF', async () => {
   const { asAgent, asOwner, change } = await openTestHouse()
   const question = (tool: string, path: string) => ({ tool, arguments: JSON.stringify({ path }) })
   const ask = async (tool: string, path: string) =>
@@ -85,16 +85,16 @@ test('PUT /api/agents/:id/tools: what waits for an approval of a tool that is sw
   ])
   expect(await decide(waiting)).toBe(409)
   expect((await asAgent(`/v1/approvals/${approved}/use`, 'POST', question('delete_file', 'b.md'))).status).toBe(409)
-  // A turn that began before may still ask.
+  // A turn that started before may still ask.
   const refused = await asAgent('/v1/approvals', 'POST', question('delete_file', 'e.md'))
   expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'TOOL_OFF' }])
   await change({ profile: 'minimal', switches: { move_file: true } })
   expect([await status(other), await status(ofServer)]).toEqual(['waiting', 'denied'])
 })
 
-test('POST /v1/turn-limits: the owner is told that a turn was ended, once an hour for each agent; 400 for another reason, 401 without its token', async () => {
+test('POST /v1/turn-limits: notifies the owner once an hour for each agent; 400 for an unknown reason, 401 without its token', async () => {
   const { asAgent, asOwner, agent, clock, add, user } = await openTestHouse()
-  const told = async () => {
+  const listNotices = async () => {
     const { notices } = await read(NoticeList, asOwner('/api/notices'))
     return notices.map(({ kind, agentId, title, text }) => ({ kind, agentId, title, text }))
   }
@@ -102,7 +102,7 @@ test('POST /v1/turn-limits: the owner is told that a turn was ended, once an hou
   const loop = { reason: 'loop', tool: 'read_page' }
   expect((await report(loop)).status).toBe(204)
   expect((await report({ reason: 'cost', tool: null })).status).toBe(204)
-  expect(await told()).toEqual([
+  expect(await listNotices()).toEqual([
     {
       kind: 'turn_limited',
       agentId: agent.id,
@@ -114,7 +114,7 @@ test('POST /v1/turn-limits: the owner is told that a turn was ended, once an hou
   await report({ reason: 'steps', tool: null }, other.headers)
   clock.advance(61 * 60_000)
   await report(loop)
-  expect((await told()).map(({ agentId }) => agentId)).toEqual([agent.id, other.id, agent.id])
+  expect((await listNotices()).map(({ agentId }) => agentId)).toEqual([agent.id, other.id, agent.id])
   expect((await report({ reason: 'boredom', tool: null })).status).toBe(400)
   expect((await report(loop, { authorization: 'Bearer agt_wrong' })).status).toBe(401)
 })
@@ -131,7 +131,7 @@ test.each([
   expect(await seen()).toEqual(before)
 })
 
-test('another owner gets 404, nobody signed in 401', async () => {
+test('/api/agents/:id/tools: 404 for another owner, 401 without a session', async () => {
   const { asStranger, path, web, asAgent } = await openTestHouse()
   expect((await asStranger(path)).status).toBe(404)
   expect((await asStranger(path, 'PUT', { profile: 'full' })).status).toBe(404)
@@ -139,7 +139,7 @@ test('another owner gets 404, nobody signed in 401', async () => {
   expect((await asAgent('/v1/tools', 'GET', undefined, { authorization: 'Bearer agt_wrong' })).status).toBe(401)
 })
 
-test('PUT /api/agents/:id/tools: a shell and Python are in no profile, and 400 with the reason where nothing confines them', async () => {
+test('PUT /api/agents/:id/tools: shell and Python are in no profile, and 400 with the reason without confinement', async () => {
   const { seen, change, settings, platform, agent } = await openTestHouse()
   const runIn = (place: { runtime: 'process' | 'docker' | 'swarm'; kind?: 'openclaw' }) =>
     write(platform.db, (tx) => tx.update(agents).set(place).where(eq(agents.id, agent.id)).run())
@@ -172,7 +172,7 @@ test('PUT /api/agents/:id/tools: a shell and Python are in no profile, and 400 w
     await change({ switches: { run_shell: null } })
   }
   await switchOn()
-  // Such as a copy of its settings for an agent that runs elsewhere.
+  // For example a copy of its settings for an agent that runs elsewhere.
   await runIn({ runtime: 'process' })
   expect((await settings()).tools).not.toContain('run_shell')
   expect((await change({ switches: { run_shell: false } })).status).toBe(200)

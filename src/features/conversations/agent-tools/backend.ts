@@ -10,8 +10,7 @@ import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import type { Catalogue } from '../../ai/gateway/catalogue/catalogue.ts'
 import { OwnTools } from './schemas.ts'
-import { readToolSettings } from './settings.ts'
-import { tellEarlyEnd } from './turn-limits.ts'
+import { notifyEarlyEnd, readToolSettings } from './settings.ts'
 
 export type AgentToolsBackendDeps = {
   db: Db
@@ -22,7 +21,7 @@ export type AgentToolsBackendDeps = {
   requestsPerMinute: { backend: number }
 }
 
-/** Which tools an agent may use, asked at the beginning of each turn, and what became of a turn; with its own token. */
+/** Routes through which an agent reads its tool settings and reports turns that a limit ended. */
 export function agentToolsBackend(deps: AgentToolsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const whoAsks = (c: Context) => String(c.get('agentId'))
@@ -51,7 +50,7 @@ export function agentToolsBackend(deps: AgentToolsBackendDeps) {
     limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks),
     validate('json', EarlyEnd),
     async (c) => {
-      await tellEarlyEnd(deps, c.var.agentId, c.req.valid('json'))
+      await notifyEarlyEnd(deps, c.var.agentId, c.req.valid('json'))
       return c.body(null, 204)
     },
   )

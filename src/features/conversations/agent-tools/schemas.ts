@@ -12,7 +12,7 @@ const Host = z
   .toLowerCase()
   .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, BAD_HOST)
 
-/** `PUT /api/agents/:id/tools`: what is left out stays; null goes back to what is usual. */
+/** Body of `PUT /api/agents/:id/tools`. Omitted fields stay unchanged; null restores the default. */
 export const ToolsRequest = z.object({
   profile: z.enum(TOOL_PROFILES, `profile must be one of ${TOOL_PROFILES.join(', ')}`).nullish(),
   switches: z
@@ -30,8 +30,8 @@ export const ToolsRequest = z.object({
 export type ToolsRequest = z.infer<typeof ToolsRequest>
 
 /**
- * `isChosen` tells whether the owner has chosen the profile; otherwise it is that of the plan. A tool whose `profile` is null
- * is in none: its own switch alone turns it on. `unavailable` says why a tool cannot be switched on.
+ * `isChosen`: the owner has chosen the profile; otherwise it comes from the plan. A tool with `profile` null is in no
+ * profile and needs its own switch. `unavailable` is the reason why a tool cannot be enabled.
  */
 export const AgentTools = z.object({
   profile: z.enum(TOOL_PROFILES),
@@ -51,7 +51,10 @@ export const AgentTools = z.object({
 })
 export type AgentTools = z.infer<typeof AgentTools>
 
-/** `GET /v1/tools`: an agent's own tools and limits. `price` is null when that of its model is unknown, `timeZone` when the owner's is. */
+/**
+ * Answer of `GET /v1/tools`: the agent's own tools and limits. `price` is null if the model's price is unknown,
+ * `timeZone` if the owner's is.
+ */
 export const OwnTools = z.object({
   tools: z.array(z.string()),
   hasMcp: z.boolean(),

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, gt } from 'drizzle-orm'
 import {
   AGENT_TOOLS,
   isInProfile,
@@ -10,11 +10,14 @@ import {
   type ToolName,
   type ToolSettings,
 } from '../../../core/agents/agent-tools.ts'
+import type { EarlyEnd } from '../../../core/agents/turn-limits.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
+import { notices } from '../../accounts/notices/tables.ts'
+import type { TellOwner } from '../../accounts/notices/tell.ts'
 import { findTimeZone } from '../../accounts/users/users.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
@@ -37,7 +40,7 @@ const USUAL: Chosen = {
   microUsdPerTurn: null,
 }
 
-/** The tools of an agent as its owner sees them. */
+/** Returns the tools of an agent for its owner. */
 export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
   const chosen = readChosen(db, agent.id)
   return {
@@ -55,7 +58,7 @@ function showTool(agent: AgentRow, chosen: Chosen, name: ToolName) {
   return { name, isOn: isOn(agent, chosen, name), profile, approval, where, unavailable }
 }
 
-/** What an agent may use in the turn that begins. */
+/** Returns the tools and limits for an agent's next turn. */
 export function readToolSettings(
   deps: { db: Db; catalogue: Pick<Catalogue, 'findPrice'> },
   agent: AgentRow,
@@ -74,36 +77,35 @@ export function readToolSettings(
   }
 }
 
-/** @throws AppError `forbidden` TOOL_OFF when the owner of an agent has not allowed it this tool. */
+/** @throws AppError `forbidden` TOOL_OFF when the owner has not enabled the tool. */
 export function requireTool(db: Db | Tx, agentId: string, name: ToolName): void {
   const agent = getAgent(db, { kind: 'operator' }, agentId)
   if (isOn(agent, readChosen(db, agentId), name)) return
   throw new AppError('forbidden', `This agent may not use ${name}`, { code: 'TOOL_OFF' })
 }
 
-/** The same for whatever an agent asks its owner for: a tool of an MCP server is none of these. */
+/** As `requireTool`, for any tool name of an approval request; tools of MCP servers are not checked. */
 export function requireToolOn(db: Db | Tx, agentId: string, tool: string): void {
   if (isToolName(tool)) requireTool(db, agentId, tool)
 }
 
 /**
- * May programs run beside the built-in agent that are not its own? What an agent is given stands in the environment of its
- * container, so they can find its token there and call the platform by it.
+ * Returns whether third-party programs may run in the agent's container. They can read its environment, find its token
+ * there, and call the platform with it.
  */
 export function runsCommands(db: Db | Tx, agent: AgentRow): boolean {
   const chosen = readChosen(db, agent.id)
   return hasCommands(db, agent.id) || TOOL_NAMES.some((name) => needsConfinement(name) && isOn(agent, chosen, name))
 }
 
-/** The hosts that an agent's requests may go to; none until its owner has named some. */
+/** Lists the hosts that the agent's HTTP requests may reach; none by default. */
 export function listHttpHosts(db: Db, agentId: string): readonly string[] {
   return readChosen(db, agentId).httpHosts
 }
 
 /**
- * Changes what `request` names; it counts from the next turn on. What waits for the owner's approval of a tool that is off
- * now is denied.
- * @throws AppError `not_found`; `invalid` NOT_CONFINED for a tool that the agent's runtime is not fit for.
+ * Changes the settings in `request` from the next turn on. Pending approvals of disabled tools are denied.
+ * @throws AppError `not_found`; `invalid` NOT_CONFINED for a tool that the agent's runtime does not support.
  */
 export function changeTools(
   deps: { db: Db; clock: Clock },
@@ -163,4 +165,38 @@ function hasMcp(agent: AgentRow, { profile }: Chosen): boolean {
 
 function toLimits({ modelTurns, toolCalls, microUsdPerTurn }: Chosen) {
   return { modelTurns, toolCalls, maxUsd: microUsdPerTurn === null ? null : microUsdPerTurn / MICRO_USD }
+}
+
+/** Limits notifications: an agent in a loop ends many turns this way. */
+const NOTIFY_PAUSE_MS = 60 * 60_000
+const KIND = 'turn_limited'
+
+/** Notifies the owner that a limit has ended a turn; an agent without an owner notifies no one. */
+export async function notifyEarlyEnd(
+  { db, clock, tellOwner }: { db: Db; clock: Clock; tellOwner: TellOwner },
+  agentId: string,
+  end: EarlyEnd,
+): Promise<void> {
+  await write(db, (tx) => {
+    const { id, name, ownerId: userId } = getAgent(tx, { kind: 'operator' }, agentId)
+    if (userId === null || wasNotified(tx, agentId, clock.now())) return
+    tellOwner(tx, { userId, agent: { id, name }, kind: KIND, text: describe(end) })
+  })
+}
+
+function wasNotified(tx: Tx, agentId: string, now: Date): boolean {
+  const isRecent = gt(notices.createdAt, new Date(now.getTime() - NOTIFY_PAUSE_MS))
+  const isThis = and(eq(notices.agentId, agentId), eq(notices.kind, KIND), isRecent)
+  return tx.select({ id: notices.id }).from(notices).where(isThis).get() !== undefined
+}
+
+function describe({ reason, tool }: EarlyEnd): string {
+  switch (reason) {
+    case 'loop':
+      return `It called ${tool ?? 'a tool'} with the same arguments again and again, so the turn was ended. What it had said is kept.`
+    case 'cost':
+      return 'A turn has cost as much as you allow for one, so it was ended. What it had said is kept; its tools page has the limit.'
+    case 'steps':
+      return 'A turn has reached the limits that you have set for one, so it was ended. What it had said is kept; its tools page has the limits.'
+  }
 }

@@ -4,9 +4,9 @@ import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
 
 /**
- * What the owner of an agent has chosen for its tools; no row is the profile of its plan. `profile` null is that too.
- * `switches` turn single tools on or off, against the profile. `httpHosts` are those that
- * `http_request` reaches, `*.` before one means all below it. `microUsdPerTurn` null is no limit.
+ * Tool settings of an agent. Without a row, or with `profile` null, the plan's profile applies. `switches` enable or
+ * disable single tools. `httpHosts` are the hosts for `http_request`; a leading `*.` matches all subdomains.
+ * `microUsdPerTurn` null means no cost limit.
  */
 export const agentToolSettings = sqliteTable(
   'agent_tool_settings',

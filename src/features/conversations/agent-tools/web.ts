@@ -8,7 +8,10 @@ import { getAgent } from '../../agents/registry/agents.ts'
 import { AgentTools, ToolsRequest } from './schemas.ts'
 import { changeTools, showTools } from './settings.ts'
 
-/** What an agent may do. Only a session or a key without limits changes it: a limited key is often an agent's own. */
+/**
+ * Routes for tool settings. Changing them needs a session or a key without limits, because a limited key often belongs
+ * to an agent.
+ */
 export function agentToolsWeb(deps: { db: Db; clock: Clock }, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

@@ -8,8 +8,8 @@ import { auditLog } from '../../accounts/audit/tables.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
 import { requireToolOn } from '../agent-tools/settings.ts'
-import { askOwner } from './ask.ts'
 import { decideApproval, denyAllApprovals, expireApprovalsJob } from './decide.ts'
+import { askOwner } from './requests.ts'
 import { ApprovalList } from './schemas.ts'
 
 const QUESTION = { tool: 'delete_file', arguments: '{"path":"notes/a.md"}', session: 'user:1' }
@@ -38,7 +38,7 @@ async function openTestHouse() {
   }
 }
 
-test('a question is shown exactly, is approved by its owner, and is good for one use of exactly that', async () => {
+test('an approval request is shown exactly, is approved by its owner, and covers one use of exactly that call', async () => {
   const { ask, list, decide, use, audit, agent, user, status } = await openTestHouse()
   const asked = await ask()
   expect(asked).toMatchObject({ status: 'waiting' })
@@ -64,7 +64,7 @@ test('a question is shown exactly, is approved by its owner, and is good for one
   ])
 })
 
-test('POST /v1/approvals/:id/use: of two at once one alone gets the approval', async () => {
+test('POST /v1/approvals/:id/use: of two concurrent uses only one succeeds', async () => {
   const { ask, decide, use } = await openTestHouse()
   const { id } = await ask()
   await decide(id, 'approve')
@@ -72,7 +72,7 @@ test('POST /v1/approvals/:id/use: of two at once one alone gets the approval', a
   expect(statuses.sort()).toEqual([200, 409, 409])
 })
 
-test('the same question again, as after a restart of the agent, is the one that waits or was approved and not used', async () => {
+test('POST /v1/approvals: a repeated request returns the one that is pending or approved and unused', async () => {
   const { ask, decide, use, list } = await openTestHouse()
   const first = await ask()
   expect((await ask()).id).toBe(first.id)
@@ -86,7 +86,7 @@ test('the same question again, as after a restart of the agent, is the one that 
   expect((await list()).approvals.map(({ status }) => status)).toEqual(['waiting', 'denied', 'used'])
 })
 
-test('without an answer it is denied: late decisions are 409, and the audit log says that nobody decided', async () => {
+test('an unanswered request expires: late decisions are 409, and the audit log names no user', async () => {
   const { ask, decide, status, clock, platform, audit, use, list, agent } = await openTestHouse()
   const { id } = await ask()
   const approved = await ask({ ...QUESTION, tool: 'shell' })
@@ -104,7 +104,7 @@ test('without an answer it is denied: late decisions are 409, and the audit log 
   expect(JSON.stringify(expired)).toContain(id)
 })
 
-test('GET /v1/approvals/:id?wait=: answers as soon as the owner has decided', async () => {
+test('GET /v1/approvals/:id?wait=: answers when the owner has decided', async () => {
   const { ask, asAgent, decide } = await openTestHouse()
   const { id } = await ask()
   const waiting = asAgent(`/v1/approvals/${id}?wait=30`)
@@ -113,7 +113,7 @@ test('GET /v1/approvals/:id?wait=: answers as soon as the owner has decided', as
   expect((await asAgent(`/v1/approvals/${id}?wait=31`)).status).toBe(400)
 })
 
-test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for others, 409 once decided, 401 for nobody', async () => {
+test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for others, 409 once decided, 401 without a session', async () => {
   const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await openTestHouse()
   const { id } = await ask()
   for (const verb of ['approve', 'deny'])
@@ -131,7 +131,7 @@ test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for 
   expect((await decide(id, 'approve')).status).toBe(409)
 })
 
-test('GET /api/approvals: pages, newest first, and 400 for a status that there is not', async () => {
+test('GET /api/approvals: pages, newest first, and 400 for an unknown status', async () => {
   const { ask, list, asOwner } = await openTestHouse()
   for (const number of [1, 2, 3]) await ask({ ...QUESTION, arguments: `{"path":"${number}"}` })
   const first = await list('?limit=2')
@@ -141,18 +141,18 @@ test('GET /api/approvals: pages, newest first, and 400 for a status that there i
   expect((await asOwner('/api/approvals?status=maybe')).status).toBe(400)
 })
 
-test('POST /v1/approvals: 400 for what is no JSON object, 429 while 20 wait, 403 for an agent without an owner', async () => {
+test('POST /v1/approvals: 400 for other JSON than an object, 429 while 20 wait, 403 for an agent without an owner', async () => {
   const { ask, asAgent, add } = await openTestHouse()
   for (const text of ['', '[]', '"x"', '{', 'null'])
     expect((await asAgent('/v1/approvals', 'POST', { ...QUESTION, arguments: text })).status).toBe(400)
   for (let number = 0; number < 20; number++) await ask({ ...QUESTION, arguments: `{"n":${number}}` })
   expect((await asAgent('/v1/approvals', 'POST', QUESTION)).status).toBe(429)
-  const nobodys = await add(null)
-  const refused = await asAgent('/v1/approvals', 'POST', QUESTION, nobodys.headers)
+  const ownerless = await add(null)
+  const refused = await asAgent('/v1/approvals', 'POST', QUESTION, ownerless.headers)
   expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'NO_OWNER' }])
 })
 
-test('a channel decides as the owner whom it knows, and taking the account over denies what is open', async () => {
+test('decideApproval: a channel decides as the owner, and a changed owner denies open requests', async () => {
   const { ask, platform, user, stranger, status, audit, clock } = await openTestHouse()
   const { id } = await ask()
   const decide = (userId: string) => decideApproval(platform, { userId, via: 'telegram' }, id, 'approved')
@@ -164,7 +164,7 @@ test('a channel decides as the owner whom it knows, and taking the account over 
   expect([await status(id), await status(waiting.id)]).toEqual(['denied', 'denied'])
 })
 
-test('the owner is mailed that a question waits, once for several, and nothing that an agent wrote is in the mail', async () => {
+test('POST /v1/approvals: the owner gets one mail for several requests, without text of the agent', async () => {
   await using test = await mailingPlatform()
   const { platform, clock } = test
   await test.signUp('ada@example.com', 'correct horse battery staple')
@@ -184,7 +184,7 @@ test('the owner is mailed that a question waits, once for several, and nothing t
   expect(test.mail.received.filter(({ subject }) => subject.includes('approval'))).toHaveLength(2)
 })
 
-test('POST /v1/approvals: arguments are kept as canonical JSON, and 400 when nothing could write them again', async () => {
+test('POST /v1/approvals: arguments are stored as canonical JSON, and 400 when that is impossible', async () => {
   const { ask, list, use, decide, asAgent } = await openTestHouse()
   const spaced = '{ "path": "notes/a.md", "n": 1e3, "path": "notes/b.md" }'
   const asked = await ask({ ...QUESTION, arguments: spaced })

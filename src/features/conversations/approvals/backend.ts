@@ -5,10 +5,9 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
-import { type AskDeps, askOwner } from './ask.ts'
 import { claimApproval, getAgentApproval } from './decide.ts'
 import { type DecideByChannelDeps, decideByChannel, whyDashboardOnly } from './decide-by-channel.ts'
-import { statusOf } from './list.ts'
+import { type AskDeps, askOwner, statusOf } from './requests.ts'
 import { ApprovalRequest, ApprovalState, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
 import type { ApprovalRow } from './tables.ts'
 
@@ -17,7 +16,7 @@ const LOOK_MS = 250
 export type ApprovalsBackendDeps = AskDeps &
   DecideByChannelDeps & { callers: CallerFinder; requestsPerMinute: { backend: number }; appUrl: string }
 
-/** How an agent asks its owner, waits for the answer and uses it, with its own token. */
+/** Routes through which an agent requests, awaits and uses approvals. */
 export function approvalsBackend(deps: ApprovalsBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)

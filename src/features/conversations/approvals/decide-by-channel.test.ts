@@ -17,7 +17,7 @@ import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 const TOKEN = '42:secret-of-the-bot'
 const GROUP = { id: -100, type: 'supergroup' } as const
 
-/** Ada, who owns the agent, and Eve, who was let in; as both messengers know them. */
+/** Ids of the owner Ada and of Eve, who is admitted, on both messengers. */
 const ON_TELEGRAM = { ada: { id: 7, first_name: 'Ada' }, eve: { id: 66, first_name: 'Eve' } }
 const ON_DISCORD = {
   ada: { id: '7000000000000000007', username: 'ada' },
@@ -111,7 +111,7 @@ async function startAskingAgent<Opened extends Messenger>(openMessenger: () => O
   }
 }
 
-/** Each with the question about deleting `a.md`: Discord treats punctuation as markup, so it is escaped. */
+/** Question about deleting `a.md` by messenger: Discord treats punctuation as markup, so it is escaped. */
 const MESSENGERS: readonly (readonly [name: string, open: () => Messenger, question: string])[] = [
   ['Telegram', openTelegram, 'May I delete this file?\npath: a.md'],
   ['Discord', openDiscord, 'May I delete this file?\npath\\: a.md'],
@@ -119,7 +119,7 @@ const MESSENGERS: readonly (readonly [name: string, open: () => Messenger, quest
 ]
 
 test.each(MESSENGERS)(
-  'POST /v1/approvals/:id/decision: on %s the owner approves by a button, and the audit log says where',
+  'POST /v1/approvals/:id/decision: on %s the owner approves by a button, and the audit log has the channel',
   async (_name, openMessenger, question) => {
     await using agent = await startAskingAgent(openMessenger)
     const { messenger } = agent
@@ -147,7 +147,7 @@ test.each(MESSENGERS)(
 )
 
 test.each(MESSENGERS)(
-  'on %s the owner denies, and what is decided elsewhere is shown there',
+  'on %s the owner denies, and a decision made elsewhere is shown there',
   async (_name, openMessenger) => {
     await using agent = await startAskingAgent(openMessenger)
     const removal = agent.remove()
@@ -164,7 +164,7 @@ test.each(MESSENGERS)(
   },
 )
 
-test.each(MESSENGERS)('on %s a question hides no letter of what is asked for', async (name, openMessenger) => {
+test.each(MESSENGERS)('on %s a request hides no character of its arguments', async (name, openMessenger) => {
   await using agent = await startAskingAgent(openMessenger)
   const removal = agent.running.runTool('delete_file', { path: '||a\u202Edm.b||\u200B [c](https://eve.example)' })
   await agent.asked()
@@ -177,7 +177,7 @@ test.each(MESSENGERS)('on %s a question hides no letter of what is asked for', a
 })
 
 test.each(MESSENGERS)(
-  'on %s what does not fit in a message can be denied there, not approved',
+  'on %s a request that exceeds one message can be denied there, not approved',
   async (_name, openMessenger) => {
     await using agent = await startAskingAgent(openMessenger)
     const removal = agent.running.runTool('delete_file', { path: `${'_'.repeat(4200)}a.md` })
@@ -193,7 +193,7 @@ test.each(MESSENGERS)(
 )
 
 test.each(MESSENGERS)(
-  'POST /v1/approvals: on %s the owner of an agent that runs commands is shown the dashboard instead of a button that would be refused',
+  'POST /v1/approvals: on %s the owner of an agent that runs commands gets a link to the dashboard instead of an approve button',
   async (_name, openMessenger, question) => {
     await using agent = await startAskingAgent(openMessenger)
     await write(agent.platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
@@ -209,7 +209,7 @@ test.each(MESSENGERS)(
   },
 )
 
-test('a button that is pressed after the dashboard has decided says so', async () => {
+test('a button pressed after a decision on the dashboard shows that decision', async () => {
   const messenger = openTelegram()
   onTestFinished(() => messenger.stop())
   const channels = { ...messenger.settings, retryMs: 20, editEveryMs: 20 }
@@ -219,11 +219,11 @@ test('a button that is pressed after the dashboard has decided says so', async (
   await until('the question', () => messenger.shown().at(-1)?.buttons.length === 2)
   await agent.decide((await agent.question()).id, 'deny')
   messenger.press('ada', 'Approve')
-  await until('the end', () => messenger.shown().at(-1)?.text.endsWith('Decided elsewhere before: Denied.'))
+  await until('the end', () => messenger.shown().at(-1)?.text.endsWith('Already decided: Denied.'))
   expect((await agent.list())[0]?.status).toBe('denied')
 })
 
-test('POST /v1/approvals/:id/decision: 403 for whom the settings do not name, for payments and for OpenClaw, 404 for a missing one, 409 when decided', async () => {
+test('POST /v1/approvals/:id/decision: 403 for others than the owner, for payments and for OpenClaw, 404 for a missing one, 409 when decided', async () => {
   await using agent = await startAskingAgent(openTelegram)
   const ask = async (tool: string) => {
     const asked = await agent.asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' })
@@ -249,7 +249,7 @@ test('POST /v1/approvals/:id/decision: 403 for whom the settings do not name, fo
   expect(await decide(third)).toEqual([403, 'NOT_OWNER'])
 })
 
-test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for an approval by an agent that runs commands, for they can find its token; denied is denied', async () => {
+test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for approving a request of an agent that runs commands; denying works', async () => {
   await using agent = await startOwnedAgent({ runtime: createEmptyEngine() }, { runtime: 'docker', isConfined: true })
   const path = `/api/agents/${agent.agent.id}`
   const ask = async (tool: string) => {
@@ -268,7 +268,7 @@ test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for an approval by an 
   expect(await decide(await ask('delete_file'), 'approve')).toEqual(dashboardOnly)
   expect((await decide(await ask('delete_file'), 'deny'))[0]).toBe(200)
   expect((await agent.asOwner(`${path}/mcp-servers/${server.id}`, 'DELETE')).status).toBe(200)
-  // The token that the server may have found is still the agent's until that has its new one.
+  // The token that the server may have read stays valid until the agent has its new one.
   expect(await decide(await ask('delete_file'), 'approve')).toEqual(dashboardOnly)
   await write(agent.platform.db, (tx) => restoreToken(tx, agent.agent.row))
   expect((await decide(await ask('delete_file'), 'approve'))[0]).toBe(200)
@@ -282,13 +282,13 @@ test('POST /v1/approvals/:id/decision: 403 DASHBOARD_ONLY for an approval by an 
   expect(await decide(await ask('move_file'), 'approve')).toEqual(dashboardOnly)
 })
 
-/** As if the agent of the test had been started anew with another token. */
+/** Simulates a restart of the agent with another token. */
 function restoreToken(tx: Tx, { id, accessTokenHash, accessToken }: AgentRow): void {
   const known = { accessTokenHash, accessToken, retiringTokenHash: null }
   tx.update(agents).set(known).where(eq(agents.id, id)).run()
 }
 
-test('send_message: to whom it knows without asking, to a group that spoke to it, and to somebody new with the owner’s approval', async () => {
+test('send_message: known people and groups need no approval, a new recipient does', async () => {
   const telegram = startTelegramDouble()
   onTestFinished(() => telegram.stop())
   const bot = telegram.addBot(TOKEN)
@@ -318,7 +318,7 @@ test('send_message: to whom it knows without asking, to a group that spoke to it
   expect(await send('telegram:7', 'again')).toContain('The message was not delivered')
 })
 
-test('on Telegram other messages of the same chat are answered while a question waits', async () => {
+test('telegram: other messages of the same chat are answered while a request waits', async () => {
   await using agent = await startAskingAgent(openTelegram)
   const { bot } = agent.messenger
   agent.model.next(callsTool('delete_file', { path: 'a.md' }))
@@ -335,7 +335,7 @@ test('on Telegram other messages of the same chat are answered while a question 
   expect(await agent.isThere()).toBeFalse()
 })
 
-test('send_message: a recipient that cannot be reached is an error at once, and the owner is not asked', async () => {
+test('send_message: an unreachable recipient is an error at once, and the owner is not asked', async () => {
   await using agent = await startAskingAgent(openTelegram)
   const send = (to: string) => agent.running.runTool('send_message', { action: 'send', to, text: 'Hi' })
   expect(await send('signal:1')).toContain('There is no channel for "signal:1". Channels of this agent: telegram')

@@ -9,7 +9,7 @@ import { type DecideDeps, decideApproval, getAgentApproval } from './decide.ts'
 import type { ChannelDecision } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
-/** Money leaves only by a session of the owner. */
+/** Payments need a session of the owner on the dashboard. */
 const DASHBOARD_ALONE: ReadonlySet<string> = new Set(['paid_request'])
 
 const PAYMENTS = 'Payments are decided on the dashboard alone'
@@ -17,16 +17,15 @@ const PAYMENTS = 'Payments are decided on the dashboard alone'
 const COMMAND_TOOLS = TOOL_NAMES.filter(needsConfinement)
 
 export type DecideByChannelDeps = DecideDeps & {
-  /** May programs run beside an agent, which could find its token? */
+  /** Returns whether third-party programs run in the agent's container, which could find its token. */
   runsCommands(agent: AgentRow): boolean
 }
 
 /**
- * The owner has pressed a button in a channel of the built-in agent, which vouches for who that was: it must be somebody
- * whom the agent's settings name as its owner. OpenClaw runs whatever its model asks for beside its token, so it decides
- * nothing. By a built-in agent that runs commands, or has run one, nothing is approved: a command that found its token would
- * approve what it likes itself.
- * @throws AppError `forbidden` NOT_OWNER or DASHBOARD_ONLY, and as `decideApproval`.
+ * Decides an approval request by a button press on a messenger. The built-in agent identifies the person, who must be
+ * an owner in the agent's settings. OpenClaw agents cannot decide, because their programs can read the token. An agent
+ * that runs or has run commands can only deny: a command that found the token could approve its own requests.
+ * @throws AppError `forbidden` NOT_OWNER or DASHBOARD_ONLY; as `decideApproval`.
  */
 export async function decideByChannel(
   deps: DecideByChannelDeps,
@@ -47,7 +46,7 @@ export async function decideByChannel(
   return decideApproval(deps, by, id, decision === 'approve' ? 'approved' : 'denied')
 }
 
-/** Why no channel approves what `agent` asks with this tool; null where the button of an owner does. */
+/** Returns why a tool call of `agent` can be approved only on the dashboard, or null. */
 export function whyDashboardOnly(
   { db, runsCommands }: Pick<DecideByChannelDeps, 'db' | 'runsCommands'>,
   agent: AgentRow,
@@ -57,11 +56,11 @@ export function whyDashboardOnly(
   if (runsCommands(agent) || hasRunCommand(db, agent.id)) {
     return 'This agent runs commands, which could answer in your name: approve it on the dashboard'
   }
-  // Whoever holds the token before the present one may be why that was replaced.
+  // A leaked token may be the reason for the rotation, and the old one is still valid.
   return agent.retiringTokenHash === null ? null : 'This agent is being given a new token: approve it on the dashboard'
 }
 
-/** A tool that was switched off since may have told the token to somebody before. */
+/** A tool that is disabled now may have leaked the token earlier. */
 function hasRunCommand(db: Db, agentId: string): boolean {
   const isCommand = and(inArray(approvals.tool, COMMAND_TOOLS), eq(approvals.status, 'used'))
   const run = db

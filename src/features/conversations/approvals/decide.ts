@@ -1,14 +1,17 @@
 import { and, eq, gt, inArray, lte } from 'drizzle-orm'
+import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
+import { type AccountRules, createUserFinder } from '../../accounts/users/users.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { hashOf } from './ask.ts'
-import { enqueueResume } from './resume.ts'
+import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
+import { hashOf, statusOf } from './requests.ts'
 import type { ApprovalUse } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
@@ -17,14 +20,13 @@ const EXPIRY_BATCH = 100
 
 export type DecideDeps = { db: Db; clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number }
 
-/** Who decides, and where: on the dashboard, or in a channel that knows them as the owner, there by `personId`. */
-export type Decider = { userId: string; via: string; address?: string | null; personId?: string }
+/** The user who decides, and where: on the dashboard or in a channel, which knows them by `personId`. */
+type Decider = { userId: string; via: string; address?: string | null; personId?: string }
 
 /**
- * The owner allows or refuses what an agent asked for. What is approved may be done once, within the same time that a
- * question waits. The channels of an agent decide by this as well, as the owner whom they know.
- * @throws AppError `not_found` for a missing question and for someone else's; `conflict` NOT_WAITING when it was decided or
- * has expired.
+ * Records the owner's decision. An approval covers one use and expires after the same time as a request.
+ * @throws AppError `not_found` for a missing request and for another user's; `conflict` NOT_WAITING when it was decided
+ * or has expired.
  */
 export function decideApproval(
   deps: DecideDeps,
@@ -48,8 +50,9 @@ export function decideApproval(
 }
 
 /**
- * Uses up an approval, once, for exactly what was approved. @throws AppError `not_found` for another agent's; `conflict`
- * NOT_APPROVED when it is not approved, was used, has expired, or was given for something else.
+ * Uses up an approval, once, for exactly the approved call.
+ * @throws AppError `not_found` for another agent's; `conflict` NOT_APPROVED when it is not approved, used, expired, or
+ * for another call.
  */
 export function claimApproval(
   deps: { db: Db; clock: Clock },
@@ -69,7 +72,7 @@ export function claimApproval(
   })
 }
 
-/** @throws AppError `not_found` for a missing question and for another agent's. */
+/** @throws AppError `not_found` for a missing request and for another agent's. */
 export function getAgentApproval(db: Db | Tx, agentId: string, id: string): ApprovalRow {
   const isThis = and(eq(approvals.id, id), eq(approvals.agentId, agentId))
   const row = db.select().from(approvals).where(isThis).get()
@@ -77,7 +80,7 @@ export function getAgentApproval(db: Db | Tx, agentId: string, id: string): Appr
   return row
 }
 
-/** What has waited for too long is denied, and what was approved and never done may be done no more. */
+/** Expires pending requests and unused approvals. */
 export function expireApprovalsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return { name: 'approvals.expire', everyMs: EXPIRY_LOOK_MS, run: (signal) => expireApprovals(deps, signal) }
 }
@@ -96,7 +99,7 @@ async function expireApprovals({ db, clock }: { db: Db; clock: Clock }, signal: 
   }
 }
 
-/** Denies what waits or was approved of the tools that `isOff` names, in the closure that took them from the agent. */
+/** Denies open requests for tools that `isOff` matches, in the transaction that disables these tools. */
 export function denyApprovalsOfTools(tx: Tx, agentId: string, isOff: (tool: string) => boolean, now: Date): void {
   const isOpen = and(eq(approvals.agentId, agentId), inArray(approvals.status, ['waiting', 'approved']))
   const open = tx.select().from(approvals).where(isOpen).all()
@@ -106,7 +109,7 @@ export function denyApprovalsOfTools(tx: Tx, agentId: string, isOff: (tool: stri
   }
 }
 
-/** Denies whatever waits or was approved for the agents of a user, in the caller's closure. */
+/** Denies all open requests of a user's agents, in the caller's transaction. */
 export function denyAllApprovals(tx: Tx, ownerId: string, now: Date): void {
   const own = tx.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, ownerId))
   const isOpen = inArray(approvals.status, ['waiting', 'approved'])
@@ -141,7 +144,53 @@ function recordDecision(tx: Tx, approval: ApprovalRow, by: Decider | null, now: 
   )
 }
 
-/** Arguments stay out of the log, for they may hold a secret: their hash says which they were. */
+/** The log has no arguments, because they may hold a secret; their hash identifies them. */
 function toDetail({ id, tool, argumentsHash }: ApprovalRow) {
   return { approvalId: id, tool, argumentsHash }
+}
+
+const RESUME_JOB = 'approvals.resume'
+/** A waiting agent polls more often and has used the approval before this delay ends. */
+const RESUME_AFTER_MS = 40_000
+const ATTEMPTS = 4
+
+const Resume = z.object({ id: z.string() })
+
+type ResumeDeps = SendDeps & { rules: AccountRules }
+
+/** Enqueues the follow-up message to the agent, in the transaction of the decision. */
+function enqueueResume(tx: Tx, enqueue: Enqueue, { id, agentId }: ApprovalRow): void {
+  const { ownerId } = getAgent(tx, { kind: 'operator' }, agentId)
+  enqueue(tx, RESUME_JOB, { id }, { delayMs: RESUME_AFTER_MS, share: ownerId })
+}
+
+/** Resumes an agent whose turn has ended, or which was restarted, after an approval. */
+export function resumeJob(deps: ResumeDeps): JobKind {
+  return defineJob({
+    kind: RESUME_JOB,
+    payload: Resume,
+    maxAttempts: ATTEMPTS,
+    isSlow: true,
+    run: ({ id }, signal) => resumeAgent(deps, id, signal),
+  })
+}
+
+/**
+ * Does nothing for an approval that was used or has expired.
+ * @throws AppError when the agent does not run or does not answer.
+ */
+export async function resumeAgent(deps: ResumeDeps, id: string, signal: AbortSignal): Promise<void> {
+  const found = deps.db
+    .select({ approval: approvals, ownerId: agents.ownerId })
+    .from(approvals)
+    .innerJoin(agents, eq(agents.id, approvals.agentId))
+    .where(eq(approvals.id, id))
+    .get()
+  if (!found?.ownerId || statusOf(found.approval, deps.clock.now()) !== 'approved') return
+  const owner = createUserFinder(deps.db, deps.rules)(found.ownerId)
+  if (!owner) return
+  const { agentId, session, tool, arguments: json } = found.approval
+  const message = `I have approved what you asked for: ${tool} with ${json}. If it is still wanted, do it now with exactly these arguments.`
+  const place = session === null ? {} : { sessionKey: session }
+  await sendMessage(deps, await openTurn(deps, owner, { agentId, message }, place), signal)
 }

@@ -8,12 +8,12 @@ import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { openTokens } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { resumeAgent } from './resume.ts'
+import { resumeAgent } from './decide.ts'
 
 const never = new AbortController().signal
 const QUESTION = { tool: 'delete_file', arguments: '{"path":"a.md"}', session: 'user:of-before' }
 
-test('an agent that nobody waits for any more is told of the approval, does it, and is told no second time', async () => {
+test('resumeAgent: an agent whose turn has ended gets the approval once and executes the call', async () => {
   await using agent = await startOwnedAgent({}, { tokenOf: (row, sealer) => openTokens(sealer, row).gatewayToken })
   const { platform, running, model } = agent
   const port = Number(new URL(running.url).port)

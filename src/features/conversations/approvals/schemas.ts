@@ -6,7 +6,7 @@ const MAX_WAIT_SECONDS = 30
 
 const Tool = z.string('tool must be text').min(1, 'tool is required').max(200, 'tool is too long')
 
-/** `POST /v1/approvals`: an agent asks its owner whether it may use a tool with these arguments. */
+/** Body of `POST /v1/approvals`: an agent requests approval for a tool call. */
 export const ApprovalRequest = z
   .object({
     tool: Tool,
@@ -16,11 +16,11 @@ export const ApprovalRequest = z
   .meta({ examples: [{ tool: 'http_request', arguments: '{"url":"https://api.example.com"}' }] })
 export type ApprovalRequest = z.infer<typeof ApprovalRequest>
 
-/** `POST /v1/approvals/:id/use`: what is about to be done must be what was approved. */
+/** Body of `POST /v1/approvals/:id/use`; the call must equal the approved one. */
 export const ApprovalUse = z.object({ tool: Tool, arguments: JsonObjectText })
 export type ApprovalUse = z.infer<typeof ApprovalUse>
 
-/** `POST /v1/approvals/:id/decision`: the owner has pressed a button where the agent can be spoken to. */
+/** Body of `POST /v1/approvals/:id/decision`: a button press on a messenger. */
 export const ChannelDecision = z.object({
   decision: z.enum(['approve', 'deny'], 'decision must be approve or deny'),
   channel: z.enum(['telegram', 'discord', 'slack'], 'channel must be telegram, discord or slack'),
@@ -28,7 +28,7 @@ export const ChannelDecision = z.object({
 })
 export type ChannelDecision = z.infer<typeof ChannelDecision>
 
-/** `GET /v1/approvals/:id?wait=`: answers when it is decided, or after so many seconds. */
+/** Query of `GET /v1/approvals/:id`, which answers when the request is decided or after `wait` seconds. */
 export const WaitQuery = z.object({
   wait: z.coerce
     .number('wait must be a number of seconds')
@@ -39,7 +39,7 @@ export const WaitQuery = z.object({
 
 export const APPROVAL_STATUSES = ['waiting', 'approved', 'denied', 'expired', 'used'] as const
 
-/** `GET /api/approvals`: newest first, `before` is the `next` of the page before. */
+/** Query of `GET /api/approvals`: newest first; `before` is the `next` of the previous page. */
 export const ApprovalQuery = z.object({
   agentId: z.string().max(100).optional(),
   status: z.enum(APPROVAL_STATUSES, `status must be one of ${APPROVAL_STATUSES.join(', ')}`).optional(),
@@ -48,7 +48,7 @@ export const ApprovalQuery = z.object({
 })
 export type ApprovalQuery = z.infer<typeof ApprovalQuery>
 
-/** One question of an agent. `arguments` is canonical JSON text exactly as it would be carried out; times are ISO 8601. */
+/** An approval request. `arguments` is the canonical JSON text that will be executed; times are ISO 8601. */
 export const Approval = z.object({
   id: z.string(),
   agentId: z.string(),
@@ -70,8 +70,8 @@ export type ApprovalList = z.infer<typeof ApprovalList>
 export const OneApproval = z.object({ approval: Approval })
 
 /**
- * What the agent that asked is told. `page` is where its owner decides; `dashboardOnly`: where alone they can approve it, so
- * that no channel offers it.
+ * State for the agent that asked. `page` is the dashboard page of the request; `dashboardOnly` requests cannot be
+ * approved in a channel.
  */
 export const ApprovalState = Approval.pick({ id: true, status: true, expiresAt: true }).extend({
   page: z.string(),

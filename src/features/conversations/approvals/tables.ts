@@ -5,9 +5,9 @@ import { agents } from '../../agents/registry/tables.ts'
 const STATUSES = ['waiting', 'approved', 'denied', 'expired', 'used'] as const
 
 /**
- * One row for each use of a tool that an agent must ask its owner for. `arguments` is the JSON text that the owner is shown
- * and that alone may be carried out; `argumentsHash` finds it again. `approved` is good for one use until `expiresAt`,
- * `used` has had it. `decidedBy` is a user's id, null for what expired; `decidedVia` says where they decided.
+ * One row per tool call that needs approval. `arguments` is the JSON text that the owner sees and that alone may be
+ * executed; `argumentsHash` finds equal requests. An `approved` request covers one use until `expiresAt`; then it is
+ * `used`. `decidedBy` is a user id, null for an expired request; `decidedVia` is the channel of the decision.
  */
 export const approvals = sqliteTable(
   'approvals',

@@ -5,12 +5,15 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { type DecideDeps, decideApproval } from './decide.ts'
-import { listApprovals, toApproval } from './list.ts'
+import { listApprovals, toApproval } from './requests.ts'
 import { ApprovalList, ApprovalQuery, OneApproval } from './schemas.ts'
 
 export type ApprovalsWebDeps = DecideDeps & { guards: Guards }
 
-/** What one's agents ask before they do it. Only a session or a key without limits decides: a limited key is often an agent's. */
+/**
+ * Routes for approvals. Deciding needs a session or a key without limits, because a limited key often belongs to an
+ * agent.
+ */
 export function approvalsWeb(deps: ApprovalsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

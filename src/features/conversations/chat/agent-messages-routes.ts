@@ -4,9 +4,9 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas.ts'
-import { listAgentMessages } from './agent-messages.ts'
+import { listAgentMessages } from './history.ts'
 
-/** What was said to an agent and by it, the same on both faces (Interface 4.4). */
+/** Routes for an agent's messages, for the web API and the backend API. */
 export function agentMessagesRoutes(deps: { db: Db }, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

@@ -5,12 +5,12 @@ import type { Db, Tx } from '../../../db/open.ts'
 import type { ChatAttachment } from './schemas.ts'
 import { type AttachmentRow, chatAttachments, type MessageRow } from './tables.ts'
 
-/** Of each file so much text is kept beside the message. */
+/** Longest excerpt stored for a file. */
 export const MAX_EXCERPT_CHARACTERS = 20_000
-/** What can be read in all attachments of a message is told to the agent up to here; it reads the rest in its workspace. */
-const MAX_TOLD_CHARACTERS = 60_000
+/** Most attachment text in one message to the agent, which finds the rest in its workspace. */
+const MAX_SENT_CHARACTERS = 60_000
 
-/** Gives attachments to the message that they are sent with. @throws AppError `not_found` for what is not there to be sent. */
+/** Attaches uploaded files to a message. @throws AppError `not_found` for a missing or already attached file. */
 export function attachTo(tx: Tx, question: MessageRow, ids: readonly string[]): void {
   const { id: messageId, userId, agentId } = question
   const wanted = [...new Set(ids)]
@@ -25,7 +25,7 @@ export function attachTo(tx: Tx, question: MessageRow, ids: readonly string[]): 
   if (changes !== wanted.length) throw new AppError('not_found', 'Attachment not found')
 }
 
-/** What takes the place of a message goes with the same files, unless it names others. */
+/** Copies the attachments of a replaced message to the new one. */
 export function copyAttachments(tx: Tx, from: MessageRow, to: MessageRow): void {
   for (const { sequence: _, ...row } of listAttachments(tx, [from.id])) {
     tx.insert(chatAttachments)
@@ -43,7 +43,7 @@ export function listAttachments(db: Db | Tx, messageIds: readonly string[]): Att
     .all()
 }
 
-/** Those of `rows`, by the id of their message, in the form for callers. */
+/** Returns the attachments of the given messages, by message id. */
 export function showAttachments(db: Db, rows: readonly MessageRow[]): Map<string, { attachments: ChatAttachment[] }> {
   const questions = rows.flatMap(({ id, sender }) => (sender === 'user' ? [id] : []))
   const byMessage = Map.groupBy(listAttachments(db, questions), ({ messageId }) => messageId ?? '')
@@ -54,17 +54,17 @@ export function toChatAttachment({ id, name, mediaType, sizeBytes, path }: Attac
   return { id, name, mediaType, sizeBytes, path }
 }
 
-/** A message as an agent is told it: with the files that came with it, and what can be read in them. */
-export function tellWithAttachments(
+/** Builds the message for the agent: the text, its files, and their excerpts. */
+export function toAgentMessage(
   db: Db,
   { id, content }: Pick<MessageRow, 'id' | 'content'>,
 ): { content: string; images: string[] } {
   const found = listAttachments(db, [id])
-  let left = MAX_TOLD_CHARACTERS
+  let left = MAX_SENT_CHARACTERS
   const notes = found.map((attachment) => {
-    const told = (attachment.excerpt ?? '').slice(0, left)
-    left -= told.length
-    return toNote(attachment, told)
+    const shown = (attachment.excerpt ?? '').slice(0, left)
+    left -= shown.length
+    return toNote(attachment, shown)
   })
   return {
     content: [content, ...notes].join('\n\n'),
@@ -72,10 +72,10 @@ export function tellWithAttachments(
   }
 }
 
-function toNote({ path, mediaType, sizeBytes, excerpt, textPath }: AttachmentRow, told: string): string {
+function toNote({ path, mediaType, sizeBytes, excerpt, textPath }: AttachmentRow, shown: string): string {
   const head = `[Attached file, in your workspace at ${path}: ${mediaType}, ${sizeBytes} bytes]`
   if (excerpt === null || textPath === null) return head
-  const isWhole = told === excerpt && excerpt.length < MAX_EXCERPT_CHARACTERS
+  const isWhole = shown === excerpt && excerpt.length < MAX_EXCERPT_CHARACTERS
   const rest = isWhole ? '' : `\n[This is the beginning; all of it is text at ${textPath}]`
-  return `${head}\n${told}${rest}\n[End of the file]`
+  return `${head}\n${shown}${rest}\n[End of the file]`
 }

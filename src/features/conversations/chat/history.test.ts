@@ -9,7 +9,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import { MessageList } from './schemas.ts'
 import { messages } from './tables.ts'
 
-/** Ada with an agent whose conversation is `count` messages long, and Eve with nothing. */
+/** Creates Ada with an agent and a conversation of `count` messages, and Eve with nothing. */
 async function withConversation(count: number, agent: Partial<AgentRow> = {}) {
   const test = testPlatform()
   const { platform, clock } = test
@@ -69,7 +69,7 @@ test('GET /api/chat: a message with all its fields', async () => {
   })
 })
 
-test('GET /api/chat: pages lead back to the beginning without a gap', async () => {
+test('GET /api/chat: pages reach the first message without a gap', async () => {
   const { page, agentId } = await withConversation(25)
   const pages = [
     await page(`?agentId=${agentId}&limit=10`),
@@ -85,7 +85,7 @@ test('GET /api/chat: pages lead back to the beginning without a gap', async () =
   expect(await page('?limit=25')).toEqual({ contents: range(1, 25), hasMore: false, count: 25 })
 })
 
-test('GET /api/chat: a stranger sees nothing of it, not even by naming its agent or a message', async () => {
+test('GET /api/chat: another user sees nothing, even with the id of the agent or a message', async () => {
   const { page, eve, agentId } = await withConversation(3)
   for (const query of ['', `?agentId=${agentId}`, '?before=msg_3', '?before=msg_missing'])
     expect(await page(query, eve)).toEqual({ contents: [], hasMore: false, count: 0 })
@@ -103,7 +103,7 @@ test.each([
   expect(await response.json()).toEqual({ error })
 })
 
-test.each(['GET', 'POST'])('%s /api/chat: 401 for nobody', async (method) => {
+test.each(['GET', 'POST'])('%s /api/chat: 401 without a session', async (method) => {
   const { web } = testPlatform()
   const response = await web.request('/api/chat', method === 'POST' ? json('POST', { message: 'Hi' }) : {})
   expect(response.status).toBe(401)
@@ -128,7 +128,7 @@ test.each([
   expect(countRows(platform.db).messages).toBe(0)
 })
 
-test('POST /api/chat: 404 for an agent of someone else, a missing one, and without any that runs', async () => {
+test('POST /api/chat: 404 for another user’s agent, a missing one, and without a running one', async () => {
   const { send, eve, agentId, platform } = await withConversation(0)
   for (const body of [
     { message: 'Hi', agentId },
@@ -155,7 +155,7 @@ test.each(['pending', 'provisioning', 'stopped', 'error', 'unknown'] as const)(
   },
 )
 
-test('POST /api/chat: 503 when nobody listens where the agent should, and the message is kept as failed', async () => {
+test('POST /api/chat: 503 when the agent is unreachable, and the message is stored as failed', async () => {
   const [port = 0] = await findFreePorts(1)
   const { send, agentId, web, ada } = await withConversation(0, { port })
   const response = await send({ message: 'Hi', agentId })
@@ -165,7 +165,7 @@ test('POST /api/chat: 503 when nobody listens where the agent should, and the me
   expect(kept).toMatchObject([{ sender: 'user', content: 'Hi', status: 'failed' }])
 })
 
-test('GET /api/chat: 429 beyond the rate of one address', async () => {
+test('GET /api/chat: 429 over the rate limit of one address', async () => {
   const { web } = testPlatform({ environment: { RATE_LIMIT_CHAT: '1' } })
   await web.request('/api/chat')
   const response = await web.request('/api/chat')

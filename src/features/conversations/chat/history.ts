@@ -1,16 +1,19 @@
 import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
-import type { SignedInUser } from '../../../http/env.ts'
-import { findAgent } from '../../agents/registry/agents.ts'
+import type { Principal, SignedInUser } from '../../../http/env.ts'
+import { findAgent, getAgent } from '../../agents/registry/agents.ts'
+import type { AgentMessages, AgentMessagesQuery } from '../../agents/registry/schemas.ts'
 import { showAttachments } from './attachments.ts'
 import type { ChatMessage, MessageList, MessageQuery } from './schemas.ts'
-import { type MessageRow, messages } from './tables.ts'
-import { summarizeTurns } from './turns/summaries.ts'
+import { type MessageRow, messageDays, messages } from './tables.ts'
+import { summarizeTurns } from './turns/figures.ts'
 
-/** A page of a user's messages, oldest first, ending before the message `before`; with all agents unless one is named. */
+/**
+ * Returns a page of a user's messages, oldest first, before the message `before`; of all agents unless one is given.
+ */
 export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): MessageList {
-  // Else the whole history of a stranger's agent would be searched for what cannot be there.
+  // Otherwise the query would scan the history of another user's agent in vain.
   if (query.agentId && !findAgent(db, { kind: 'user', user }, query.agentId)) return NOTHING
   const selection = db
     .select()
@@ -27,7 +30,7 @@ export function listMessages(db: Db, user: SignedInUser, query: MessageQuery): M
 
 function isWanted(db: Db, userId: string, query: MessageQuery): SQL | undefined {
   return and(
-    // With the plus the index of the agent leads to them, where one is named.
+    // The unary plus makes SQLite use the agent's index.
     query.agentId
       ? and(sql`+${messages.userId} = ${userId}`, eq(messages.agentId, query.agentId))
       : eq(messages.userId, userId),
@@ -39,12 +42,12 @@ function isWanted(db: Db, userId: string, query: MessageQuery): SQL | undefined 
 
 const NOTHING: MessageList = { messages: [], count: 0, hasMore: false }
 
-/** `none` is for what was said outside of sessions. */
+/** `none` selects messages outside of sessions. */
 function isInSession(sessionId: string): SQL {
   return sessionId === 'none' ? isNull(messages.sessionId) : eq(messages.sessionId, sessionId)
 }
 
-/** Nothing lies before a message that the user does not have. */
+/** Returns 0 for a message that the user does not have: nothing precedes it. */
 export function sequenceOf(db: Db, userId: string, id: string): number {
   const row = db
     .select({ sequence: messages.sequence })
@@ -67,4 +70,42 @@ export function toChatMessage(row: MessageRow): ChatMessage {
     author: row.author,
     ...(row.sessionId !== null && { sessionId: row.sessionId }),
   }
+}
+
+/**
+ * Returns an agent's messages of every platform, newest first, whether the agent runs or not.
+ * @throws AppError `not_found` for a missing agent and for another user's.
+ */
+export function listAgentMessages(db: Db, principal: Principal, id: string, query: AgentMessagesQuery): AgentMessages {
+  const agent = getAgent(db, principal, id)
+  const shown = readNewest(db, agent.id, query).map(toAgentMessage)
+  return { messages: shown, total: countMessages(db, agent.id), ...query, status: 'ok' }
+}
+
+function readNewest(db: Db, agentId: string, { limit, offset }: AgentMessagesQuery): MessageRow[] {
+  return db
+    .select()
+    .from(messages)
+    .where(eq(messages.agentId, agentId))
+    .orderBy(desc(messages.sequence))
+    .limit(limit)
+    .offset(offset)
+    .all()
+}
+
+function toAgentMessage({
+  id,
+  agentId,
+  sender,
+  content,
+  platform,
+  createdAt,
+}: MessageRow): AgentMessages['messages'][number] {
+  return { id, agentId, sender, content, timestamp: createdAt.toISOString(), platform }
+}
+
+/** The daily counts are few rows, unlike the messages. */
+function countMessages(db: Db, agentId: string): number {
+  const total = sql<number>`coalesce(sum(${messageDays.asked} + ${messageDays.answered}), 0)`
+  return db.select({ total }).from(messageDays).where(eq(messageDays.agentId, agentId)).get()?.total ?? 0
 }

@@ -4,7 +4,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { MessageList } from './schemas.ts'
 
-/** Ada, whose agent answers each question with the words that a test gives it. */
+/** Creates Ada, whose agent answers with the given texts. */
 async function withConversation() {
   const installation = await startStreamingAgent()
   const { web, ada, agent } = installation
@@ -30,7 +30,7 @@ async function withConversation() {
   }
 }
 
-test('POST /api/chat with replaces: the conversation goes on from there, and what was replaced can still be read', async () => {
+test('POST /api/chat with replaces: the conversation continues from there, and replaced messages stay readable', async () => {
   const { say, idOf, contents, agent } = await withConversation()
   await say('One', 'First')
   await say('Two', 'Second')
@@ -38,7 +38,7 @@ test('POST /api/chat with replaces: the conversation goes on from there, and wha
   await say('Two, better', 'Better', { replaces: await idOf('Two') })
   expect(await contents()).toEqual(['One', 'First', 'Two, better', 'Better'])
   expect(await contents(`?replacedBy=${await idOf('Two, better')}`)).toEqual(['Two', 'Second', 'Three', 'Third'])
-  // The agent begins anew, and is told what was said before.
+  // The agent's session restarts with the earlier messages.
   const [before, branch] = agent.calls.slice(-2)
   expect(branch?.sessionKey).toStartWith(`${before?.sessionKey}:msg_`)
   expect(branch?.messages).toEqual(['One', 'First', 'Two, better'])
@@ -49,7 +49,7 @@ test('POST /api/chat with replaces: the conversation goes on from there, and wha
   expect(await contents(`?replacedBy=${await idOf('Two, best')}`)).toEqual(['Two, better', 'Better', 'Four', 'Fourth'])
 })
 
-test('POST /api/chat with replaces: 404 for an answer, a stranger’s message and one that was replaced, 409 during its turn', async () => {
+test('POST /api/chat with replaces: 404 for an answer, another user’s message and a replaced one, 409 during its turn', async () => {
   const { say, idOf, post, signIn, agent, contents } = await withConversation()
   await say('One', 'First')
   const one = await idOf('One')

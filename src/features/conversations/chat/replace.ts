@@ -1,21 +1,21 @@
 import { and, desc, eq, gte, isNull, like, lt, not, or, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { tellWithAttachments } from './attachments.ts'
+import { toAgentMessage } from './attachments.ts'
 import { toSessionKey } from './sessions.ts'
 import { chatTurns, type MessageRow, messages } from './tables.ts'
 
-/** So much of what was said before is told to the agent when a conversation goes another way. */
-const MAX_TOLD_MESSAGES = 60
-const MAX_TOLD_CHARACTERS = 200_000
+/** Most earlier messages that the agent gets when a conversation branches. */
+const MAX_SENT_MESSAGES = 60
+const MAX_SENT_CHARACTERS = 200_000
 
-/** Beside the conversation of a user run those of their swarms. */
+/** Topics of swarm messages, which are separate from the user's conversation. */
 const OF_SWARMS = 'swarm:%'
 
 /**
- * The question of a user that another is to take the place of.
- * @throws AppError `not_found` for what is no question of theirs to this agent, or was replaced before; `conflict`
- * TURN_RUNNING while it, or one after it, is being answered.
+ * Returns a question that the user may replace.
+ * @throws AppError `not_found` for a missing, replaced or another user's question; `conflict` TURN_RUNNING while it or
+ * a later one is being answered.
  */
 export function getReplaceable(
   tx: Tx,
@@ -35,7 +35,7 @@ export function getReplaceable(
   return question
 }
 
-/** Is it, or one after it, being answered? */
+/** Returns whether the question or a later one is being answered. */
 function isBeingAnswered(tx: Tx, userId: string, question: MessageRow): boolean {
   const running = tx
     .select({ id: chatTurns.id })
@@ -46,7 +46,7 @@ function isBeingAnswered(tx: Tx, userId: string, question: MessageRow): boolean 
   return running !== undefined
 }
 
-/** Takes a question and all that was said after it out of its conversation; it can still be read. */
+/** Marks a question and everything after it as replaced; it stays readable. */
 export function replaceFrom(tx: Tx, replaced: MessageRow, by: MessageRow): void {
   tx.update(messages)
     .set({ replacedBy: by.id })
@@ -54,12 +54,12 @@ export function replaceFrom(tx: Tx, replaced: MessageRow, by: MessageRow): void 
     .run()
 }
 
-/** The agent's name for a conversation that goes another way from `question` on: what it had heard before is another one. */
+/** Returns the session key of a conversation that branches at `question`, where the agent's history differs. */
 export function toBranchKey({ userId, sessionId, id }: MessageRow): string {
   return `${toSessionKey(userId, sessionId)}:${id}`
 }
 
-/** The agent's name for a conversation as it goes on now. */
+/** Returns the current session key of a conversation. */
 export function findSessionKey(db: Db | Tx, place: Pick<MessageRow, 'userId' | 'agentId' | 'sessionId'>): string {
   const key = toSessionKey(place.userId, place.sessionId)
   const findLast = (isOfPlace: SQL | undefined) =>
@@ -71,16 +71,16 @@ export function findSessionKey(db: Db | Tx, place: Pick<MessageRow, 'userId' | '
       .limit(1)
       .get()
   const plain = findLast(eq(chatTurns.sessionKey, key))
-  // `_` and the character behind it bound all ids of messages.
+  // Message ids have the prefix `msg_`, and a backquote sorts right after the underscore.
   const branch = findLast(and(gte(chatTurns.sessionKey, `${key}:msg_`), lt(chatTurns.sessionKey, `${key}:msg\``)))
   const last = (branch?.sequence ?? 0) > (plain?.sequence ?? 0) ? branch : plain
   return last?.sessionKey ?? key
 }
 
-type ToldMessage = { role: 'user' | 'assistant'; content: string; images?: string[] }
+type EarlierMessage = { role: 'user' | 'assistant'; content: string; images?: string[] }
 
-/** What an agent has to be told before `question` when its conversation begins with it; nothing where it goes on. */
-export function listToldBefore(db: Db, question: MessageRow, sessionKey: string): ToldMessage[] {
+/** Returns the messages that precede `question`, if its turn starts a new branch; otherwise none. */
+export function listMessagesBefore(db: Db, question: MessageRow, sessionKey: string): EarlierMessage[] {
   if (sessionKey !== toBranchKey(question)) return []
   const isBefore = and(isInPlace(question), lt(messages.sequence, question.sequence), isNull(messages.replacedBy))
   const newestFirst = db
@@ -88,22 +88,22 @@ export function listToldBefore(db: Db, question: MessageRow, sessionKey: string)
     .from(messages)
     .where(isBefore)
     .orderBy(desc(messages.sequence))
-    .limit(MAX_TOLD_MESSAGES)
+    .limit(MAX_SENT_MESSAGES)
     .all()
   return dropTooLong(newestFirst)
     .toReversed()
     .map(({ id, sender, content }) => {
       if (sender === 'agent') return { role: 'assistant', content }
-      return { role: 'user', ...tellWithAttachments(db, { id, content }) }
+      return { role: 'user', ...toAgentMessage(db, { id, content }) }
     })
 }
 
-/** What fits into the characters that are told, and nothing that follows. */
+/** Keeps lines up to the limit and drops the rest. */
 function dropTooLong<Line extends { content: string }>(lines: Line[]): Line[] {
   let characters = 0
   return lines.filter(({ content }) => {
     characters += content.length
-    return characters <= MAX_TOLD_CHARACTERS
+    return characters <= MAX_SENT_CHARACTERS
   })
 }
 

@@ -5,13 +5,13 @@ import { PageLimit } from '../../../core/page-limit.ts'
 
 export const MAX_ATTACHMENTS = 8
 
-/** `POST /api/chat/attachments?name=&agentId=`, the file itself as the body; without `agentId` as `POST /api/chat`. */
+/** Query of `POST /api/chat/attachments`, whose body is the file; `agentId` defaults as in `POST /api/chat`. */
 export const AttachmentQuery = z.object({
   name: z.string('name required').trim().min(1, 'name required').max(200, 'name must be at most 200 characters'),
   agentId: z.string().max(100).optional(),
 })
 
-/** A file that goes, or went, with a message. `path` is where it lies in the workspace of the agent. */
+/** A file of a message. `path` is its place in the agent's workspace. */
 export const ChatAttachment = z.object({
   id: z.string(),
   name: z.string(),
@@ -23,9 +23,10 @@ export type ChatAttachment = z.infer<typeof ChatAttachment>
 export const OneAttachment = z.object({ attachment: ChatAttachment })
 
 /**
- * `POST /api/chat`. Without `agentId` that of the session answers, or the caller's newest running agent; `stream` asks for
- * server-sent events. `replaces` is an earlier message of the caller's: this one takes its place, and that of all after it.
- * `attachments` are ids of `POST /api/chat/attachments`; left out beside `replaces`, the files of the earlier message stay.
+ * Body of `POST /api/chat`. `agentId` defaults to the session's agent, else to the user's newest running agent;
+ * `stream` requests server-sent events. `replaces` is an earlier message of the user: this one replaces it and
+ * everything after it. `attachments` are ids of uploaded files; if omitted with `replaces`, the earlier message's files
+ * are kept.
  */
 export const SendMessageRequest = z
   .object({
@@ -52,7 +53,7 @@ export const SendMessageRequest = z
   })
 export type SendMessageRequest = z.infer<typeof SendMessageRequest>
 
-/** The answer to a message; also the data of the `done` event of a stream. */
+/** Answer to a message; also the data of a stream's `done` event. */
 export const SentMessage = z.object({
   id: z.string(),
   agentId: z.string(),
@@ -64,28 +65,28 @@ export const SentMessage = z.object({
 })
 export type SentMessage = z.infer<typeof SentMessage>
 
-/** The data of a `delta` event of a stream. */
+/** Data of a stream's `delta` event. */
 export const ReplyDelta = z.object({ text: z.string() })
 export type ReplyDelta = z.infer<typeof ReplyDelta>
 
-/** `GET /api/chat?agentId=&limit=&before=`: `before` is the id of the oldest message already known. */
+/** Query of `GET /api/chat`: `before` is the id of the oldest known message. */
 export const MessageQuery = z.object({
   agentId: z.string().max(100).optional(),
   limit: PageLimit,
   before: z.string().max(100).optional(),
-  /** A session, or `none` for what was said outside of all. */
+  /** A session id, or `none` for messages outside of sessions. */
   sessionId: z.string().max(100).optional(),
-  /** A message: what it took the place of, which is not shown otherwise. */
+  /** A message id: returns the messages that it replaced, which are hidden otherwise. */
   replacedBy: z.string().max(100).optional(),
 })
 export type MessageQuery = z.infer<typeof MessageQuery>
 
-/** What the answering of a message took and did, in short; `GET /api/chat/turns/:id` tells what went into its tools. */
+/** Summary of a turn; `GET /api/chat/turns/:id` has the arguments and results of its tool calls. */
 export const TurnSummary = z.object({
   id: z.string(),
-  /** Number of times the agent took the turn up again after a crash. */
+  /** Number of times the agent resumed the turn after a crash. */
   restarts: z.number(),
-  /** `TURN_INTERRUPTED` for a turn that could not be taken up again. */
+  /** `TURN_INTERRUPTED` for a turn that could not be resumed. */
   errorCode: z.string().nullable(),
   model: z.string().nullable(),
   inputTokens: z.number().nullable(),
@@ -98,8 +99,8 @@ export const TurnSummary = z.object({
 export type TurnSummary = z.infer<typeof TurnSummary>
 
 /**
- * One line of a conversation; `failed` marks a message that got no whole reply, and what there is of one; `stopped` what was
- * cut short on purpose.
+ * A message. `failed` marks a question without a complete reply, and a partial reply; `stopped` marks one that the user
+ * stopped.
  */
 export const ChatMessage = z.object({
   id: z.string(),
@@ -109,26 +110,28 @@ export const ChatMessage = z.object({
   topic: z.string().nullable(),
   status: z.enum(['sent', 'stopped', 'failed']),
   timestamp: z.string(),
-  /** Where it was written. `author` names the person on another platform than the web, null for the agent. */
+  /** Platform of the message. `author` is the person on another platform than the web, null for the agent. */
   platform: z.enum(PLATFORMS),
   author: z.string().nullable(),
-  /** Not there for what was said outside of sessions. */
+  /** Missing for messages outside of sessions. */
   sessionId: z.string().optional(),
-  /** Of a message of the agent that was the answer of a turn, and of a message that got no answer. */
+  /** Set for the reply of a turn, and for a question without a reply. */
   turn: TurnSummary.optional(),
-  /** Of a message of the user that came with files. */
+  /** Set for a question with files. */
   attachments: z.array(ChatAttachment).optional(),
 })
 export type ChatMessage = z.infer<typeof ChatMessage>
 
-/** Oldest first. `hasMore` tells that older messages exist before the first one. */
+/** Oldest first. `hasMore`: older messages exist. */
 export const MessageList = z.object({ messages: z.array(ChatMessage), count: z.number(), hasMore: z.boolean() })
 export type MessageList = z.infer<typeof MessageList>
 
-/** `running` goes on, whoever listens; `stopped` was cut short on purpose; `failed` has its reason in `error`. */
+/**
+ * A `running` turn continues without listeners; `stopped` means stopped by the user; `failed` has a reason in `error`.
+ */
 export const TurnState = z.enum(['running', 'done', 'stopped', 'failed'])
 
-/** One use of a tool; what went in and came out is JSON or text, cut where it is long. */
+/** A tool call; `arguments` and `result` are JSON or text, truncated if long. */
 export const ToolCall = z.object({
   name: z.string(),
   arguments: z.string(),
@@ -139,8 +142,8 @@ export const ToolCall = z.object({
 export type ToolCall = z.infer<typeof ToolCall>
 
 /**
- * The answering of one message. `text` is what the agent has said so far and `position` the place behind it: an event id, for
- * going on from there. Once it has ended, `replyId` names the agent's message, if it said anything.
+ * The turn that answers one message. `text` is the answer so far, and `position` an event id from which to continue.
+ * After the end, `replyId` is the agent's message, if it wrote one.
  */
 export const ChatTurn = z.object({
   id: z.string(),
@@ -151,32 +154,34 @@ export const ChatTurn = z.object({
   state: TurnState,
   error: z.string().nullable(),
   errorCode: z.string().nullable(),
-  /** Number of times the agent took the turn up again after a crash; `text` is what it said since the last. */
+  /** Number of times the agent resumed the turn after a crash; `text` starts at the last one. */
   restarts: z.number(),
   message: z.string(),
   text: z.string(),
   position: z.number(),
   toolCalls: z.array(ToolCall),
-  /** The last of these are null while they are not known: the cost where the agent does not name its calls. */
+  /** Null while unknown; `costUsd` stays null if the agent reports no generation ids. */
   model: z.string().nullable(),
   inputTokens: z.number().nullable(),
   outputTokens: z.number().nullable(),
   costUsd: z.number().nullable(),
   durationMs: z.number().nullable(),
-  /** The limit of one turn that ended it, while `state` is `done`: `loop`, `cost` or `steps`. */
+  /** The limit that ended a turn whose `state` is `done`. */
   endedBy: z.enum(END_REASONS).nullable(),
   createdAt: z.string(),
   finishedAt: z.string().nullable(),
 })
 export type ChatTurn = z.infer<typeof ChatTurn>
 
-/** `GET /api/chat/turns?agentId=`: those that are running, oldest first. */
+/** Query of `GET /api/chat/turns`: running turns, oldest first. */
 export const TurnQuery = z.object({ agentId: z.string().max(100).optional() })
 export type TurnQuery = z.infer<typeof TurnQuery>
 export const TurnList = z.object({ turns: z.array(ChatTurn) })
 export const OneTurn = z.object({ turn: ChatTurn })
 
-/** `GET /api/chat/turns/:id/events?after=`: the position behind which to begin; `Last-Event-ID` goes before it. */
+/**
+ * Query of `GET /api/chat/turns/:id/events`: the position to continue from; a `Last-Event-ID` header takes precedence.
+ */
 export const TurnEventsQuery = z.object({
   after: z.coerce
     .number('after must be a number')
@@ -185,11 +190,11 @@ export const TurnEventsQuery = z.object({
     .default(0),
 })
 
-/** The data of a `restart` event of a stream: the agent answers anew, and what came before is void. */
+/** Data of a stream's `restart` event: the agent answers again, and earlier events are void. */
 export const TurnRestart = z.object({ restarts: z.number() })
 export type TurnRestart = z.infer<typeof TurnRestart>
 
-/** The data of the events `stopped` and `failed` of a stream. */
+/** Data of a stream's `stopped` and `failed` events. */
 export const TurnOver = z.object({
   turnId: z.string(),
   error: z.string(),
@@ -204,18 +209,18 @@ const Limit = z.coerce
   .min(1, 'limit must be at least 1')
   .max(100, 'limit must be at most 100')
 
-/** Words to look for, and a page of what is found. */
+/** Search words and page. */
 export const SearchPage = z.object({
   q: z.string('q required').trim().min(1, 'q required').max(200, 'q must be at most 200 characters'),
   limit: Limit.default(20),
   before: z.string().max(100).optional(),
 })
 
-/** `GET /api/chat/search?q=&agentId=&limit=&before=`: `before` is the id of the last message that was found. */
+/** Query of `GET /api/chat/search`: `before` is the id of the last message found. */
 export const SearchQuery = SearchPage.extend({ agentId: z.string().max(100).optional() })
 export type SearchQuery = z.infer<typeof SearchQuery>
 
-/** Newest first; `snippet` is the place that was found, in pieces. */
+/** Newest first; `snippet` is the passage found, in parts. */
 export const SearchResults = z.object({
   results: z.array(
     z.object({ message: ChatMessage, snippet: z.array(z.object({ text: z.string(), isFound: z.boolean() })) }),
@@ -235,7 +240,7 @@ const Instructions = z
   .trim()
   .max(8000, 'instructions must be at most 8000 characters')
 
-/** `GET /api/chat/sessions?agentId=&limit=&before=`: `before` is the id of the last one that is known. */
+/** Query of `GET /api/chat/sessions`: `before` is the id of the last known session. */
 export const SessionQuery = z.object({
   agentId: z.string().max(100).optional(),
   limit: Limit.default(30),
@@ -250,7 +255,7 @@ export const NewSessionRequest = z.object({
 })
 export type NewSessionRequest = z.infer<typeof NewSessionRequest>
 
-/** `PATCH /api/chat/sessions/:id`: what is left out stays; empty instructions are none. */
+/** Body of `PATCH /api/chat/sessions/:id`. Omitted fields stay unchanged; empty instructions remove them. */
 export const ChangeSessionRequest = z
   .object({ title: Title.optional(), instructions: Instructions.optional() })
   .refine(({ title, instructions }) => title !== undefined || instructions !== undefined, 'title is required')
@@ -258,15 +263,15 @@ export const ChangeSessionRequest = z
 export type ChangeSessionRequest = z.infer<typeof ChangeSessionRequest>
 
 /**
- * A conversation with one agent. Its title is that of its first message unless it was given one; null before that.
- * `instructions` are told the agent in every turn of it, and in no other.
+ * A conversation with one agent. Its title defaults to its first message; null before that. `instructions` apply to
+ * every turn of this session.
  */
 export const ChatSession = z.object({
   id: z.string(),
   agentId: z.string(),
   title: z.string().nullable(),
   instructions: z.string().nullable(),
-  /** A conversation on another platform than the web can be read and deleted here, and is answered there. */
+  /** A conversation on another platform can be read and deleted here, but not answered. */
   platform: z.enum(PLATFORMS),
   createdAt: z.string(),
   lastActivity: z.string(),
@@ -277,10 +282,10 @@ export type ChatSession = z.infer<typeof ChatSession>
 export const SessionList = z.object({ sessions: z.array(ChatSession), hasMore: z.boolean() })
 export type SessionList = z.infer<typeof SessionList>
 
-/** `POST /api/chat/sessions`. */
+/** Answer of `POST /api/chat/sessions`. */
 export const OneSession = z.object({ session: ChatSession })
 
-/** A conversation outside of the web; `session` is the agent's session key. */
+/** A conversation on a messenger, by mail or by webhook; `session` is the agent's session key. */
 export const ChannelConversation = z.object({
   session: z.string(),
   channel: z.enum(PLATFORMS),
@@ -290,14 +295,17 @@ export const ChannelConversation = z.object({
 })
 export type ChannelConversation = z.infer<typeof ChannelConversation>
 
-/** `GET /api/agents/:id/conversations`; `untold` is `openclaw` for an agent of that runtime of which none are known yet. */
+/**
+ * Answer of `GET /api/agents/:id/conversations`; `untold` is `openclaw` for an agent of that runtime that has reported
+ * none.
+ */
 export const ConversationList = z.object({
   conversations: z.array(ChannelConversation),
   untold: z.enum(['openclaw']).nullable(),
 })
 export type ConversationList = z.infer<typeof ConversationList>
 
-/** `GET /api/agents/:id/conversations/:session`, oldest first. */
+/** Answer of `GET /api/agents/:id/conversations/:session`, oldest first. */
 export const ConversationMessages = z.object({
   messages: z.array(z.object({ role: z.enum(['user', 'assistant']), content: z.string(), at: z.string() })),
 })

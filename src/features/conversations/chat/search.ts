@@ -7,8 +7,8 @@ import type { SearchQuery, SearchResults } from './schemas.ts'
 import { messages } from './tables.ts'
 
 /**
- * A user's messages that have all words of `q`, the last of which may be the beginning of one; newest first, ending before
- * the message `before`. Case and accents make no difference.
+ * Finds a user's messages that contain all words of `q`; the last one may be a prefix. Newest first, before the message
+ * `before`; ignores case and accents.
  */
 export function searchMessages(db: Db, userId: string, query: SearchQuery): SearchResults {
   const match = toMatch(db, userId, query)

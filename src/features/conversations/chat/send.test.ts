@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => service?.[Symbol.asyncDispose]())
 
-/** The one service, whose provider answers as usual again and has not been called; `lines` are those since then. */
+/** Shared service whose provider is reset; `lines` are the log lines since then. */
 async function withRunningAgent() {
   const { provider, person } = service
   provider.answerWith(USUAL)
@@ -31,7 +31,7 @@ async function withRunningAgent() {
   }
 }
 
-test('POST /api/chat: 200 with the reply of the newest running agent, and both lines are kept', async () => {
+test('POST /api/chat: 200 with the reply of the newest running agent, and both messages are stored', async () => {
   const test = await withRunningAgent()
   const response = await test.person.post('/api/chat', { message: '  Hello  ', topic: 'greetings' })
   expect(response.status).toBe(200)
@@ -50,7 +50,7 @@ test('POST /api/chat: 200 with the reply of the newest running agent, and both l
   ])
 })
 
-test('POST /api/chat: 200 streams the reply as it is written, and ends with the whole', async () => {
+test('POST /api/chat: 200 streams the reply as it is written, and ends with the complete reply', async () => {
   const test = await withRunningAgent()
   const response = await test.person.post('/api/chat', { message: 'Hello', agentId: test.agentId, stream: true })
   expect(response.status).toBe(200)
@@ -72,7 +72,7 @@ test.each<[Fault, number]>([
   ['html', 502],
   ['empty-choices', 502],
 ])(
-  'POST /api/chat: a provider with the fault %j makes it %d, and the message is kept as failed',
+  'POST /api/chat: a provider with the fault %j makes it %d, and the message is stored as failed',
   async (fault, status) => {
     const test = await withRunningAgent()
     test.provider.answerWith({ text: '', fault })
@@ -87,7 +87,7 @@ test.each<[Fault, number]>([
   },
 )
 
-test('POST /api/chat: a stream that breaks ends with an error event, and the message is kept as failed', async () => {
+test('POST /api/chat: a broken stream ends with an error event, and the message is stored as failed', async () => {
   const test = await withRunningAgent()
   test.provider.answerWith({ text: ['Good ', 'mor'], fault: 'no-done' })
   const events = await readAllEvents(await test.person.post('/api/chat', { message: 'Hello', stream: true }))
@@ -97,7 +97,7 @@ test('POST /api/chat: a stream that breaks ends with an error event, and the mes
   expect((await test.lines())[0]).toMatchObject({ sender: 'user', status: 'failed' })
 })
 
-test.each([true, false])('POST /api/chat stream %p: who leaves in the middle loses nothing', async (stream) => {
+test.each([true, false])('POST /api/chat stream %p: a disconnected caller loses nothing', async (stream) => {
   const test = await withRunningAgent()
   const gate = Promise.withResolvers<void>()
   test.provider.answerWith(async () => {

@@ -9,14 +9,12 @@ import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { attachTo, copyAttachments } from './attachments.ts'
-import { requireEndpoint } from './endpoint.ts'
-import { describeSent, insertMessage } from './messages.ts'
 import { findSessionKey, getReplaceable, replaceFrom, toBranchKey } from './replace.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
-import { nameSession, toTitle } from './session-titles.ts'
-import { getSession, requireWebSession } from './sessions.ts'
+import { describeSent, getSession, insertMessage, nameSession, requireWebSession, toTitle } from './sessions.ts'
 import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
-import { findMade, type Once } from './turns/once.ts'
+import { requireEndpoint } from './turns/ask.ts'
+import { findMade, type Once } from './turns/idempotency.ts'
 import { readEnded } from './turns/read.ts'
 import { findMessage, insertTurn, type TurnEnd } from './turns/store.ts'
 import type { LiveTurn, Turns } from './turns/turns.ts'
@@ -29,13 +27,15 @@ export type SendDeps = {
   turns: Turns
 }
 
-/** A message and the turn that answers it: both are stored. Nothing has been sent unless the turn was `made` before. */
+/**
+ * A stored message and its turn. `made`: an earlier request created them, and the agent may have been asked already.
+ */
 export type Turn = { turn: TurnRow; question: MessageRow; made: boolean }
 
 /**
- * Where a message belongs. `pickSession` finds or opens its session, in the closure that stores the message; without one it
- * is kept outside of sessions. `sessionKey` is the agent's name for a conversation apart from the user's. `once` makes it one turn
- * with an earlier request of the same key.
+ * Options of a new turn. `pickSession` finds or creates its session in the transaction that stores the message; without
+ * it the message is outside of sessions. `sessionKey` names a separate conversation at the agent. `once` shares the
+ * turn with an earlier request of the same key.
  */
 export type Place = {
   pickSession?: (tx: Tx, agent: AgentRow) => SessionRow
@@ -44,9 +44,9 @@ export type Place = {
 }
 
 /**
- * Stores the user's message and the turn of who answers it: the named agent, or the user's newest running one.
- * @throws AppError `not_found` without such an agent, `conflict` when the named one does not run, `storage_full`, `limited`
- * when too many turns are running; what `pickSession` throws.
+ * Stores a user's message and its turn for the given agent, or for the user's newest running one.
+ * @throws AppError `not_found` without such an agent, `conflict` when it does not run, `storage_full`, `limited` when
+ * too many turns are running; errors of `pickSession`.
  */
 export async function openTurn(
   deps: SendDeps,
@@ -70,7 +70,7 @@ export async function openTurn(
     const sessionId = replaced ? replaced.sessionId : ((named ?? pickSession?.(tx, agent))?.id ?? null)
     const line = { userId: user.id, agentId: agent.id, sender: 'user', status: 'sent', sessionId } as const
     const content = { content: request.message, topic: request.topic ?? null }
-    // The reply is stored in any case: it was paid for.
+    // The quota covers only the question: a reply is stored in any case, because it was paid for.
     const question = deps.storage.within(tx, agent.ownerId, () => {
       const stored = insertMessage(deps.clock, tx, { ...line, ...content })
       if (replaced && !request.attachments) copyAttachments(tx, replaced, stored)
@@ -86,7 +86,7 @@ export async function openTurn(
   })
 }
 
-/** @returns the agent's name for the conversation, in which the question takes the place of `replaced`, if any. */
+/** @returns the agent's session key of the conversation in which the question replaces `replaced`, if any. */
 function placeTurn(tx: Tx, question: MessageRow, replaced: MessageRow | null): string {
   if (!replaced) return findSessionKey(tx, question)
   replaceFrom(tx, replaced, question)
@@ -99,16 +99,15 @@ function findMadeTurn(deps: SendDeps, tx: Tx, userId: string, once: Once): Turn 
   return question ? { turn, question, made: true } : null
 }
 
-/** How a turn goes on, or went: the agent is asked unless it was. */
+/** Starts a new turn, joins a running one, or returns the outcome of a finished one. */
 export function beginTurn({ turns, db }: SendDeps, { turn, question, made }: Turn): LiveTurn {
   if (!made) return turns.start(turn, question)
   return turn.state === 'running' ? turns.takeUp(turn, question) : readEnded({ db, turns }, turn)
 }
 
 /**
- * Asks the agent and waits for its reply; an abort of `signal` stops the turn.
- * @throws AppError of the gateway, the turn is then `failed`; `conflict` TURN_STOPPED when somebody stopped it; the
- * signal's reason.
+ * Asks the agent and waits for its reply; aborting `signal` stops the turn.
+ * @throws the AppError of a failed turn; `conflict` TURN_STOPPED of a stopped one; the signal's reason.
  */
 export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
   const live = beginTurn(deps, turn)
@@ -124,7 +123,7 @@ export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSigna
   }
 }
 
-/** Asks the agent and waits for its reply while `signal` lets it: the turn goes on without it. @throws as `sendMessage`. */
+/** Asks the agent and waits for its reply; when `signal` aborts, the turn continues. @throws as `sendMessage`. */
 export async function waitForReply(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
   const live = beginTurn(deps, turn)
   const left = Promise.withResolvers<never>()
@@ -137,7 +136,7 @@ export async function waitForReply(deps: SendDeps, turn: Turn, signal: AbortSign
   }
 }
 
-/** @throws the AppError of a turn that failed; `conflict` TURN_STOPPED {reply} of one that was stopped. */
+/** @throws the AppError of a failed turn; `conflict` TURN_STOPPED {reply} of a stopped one. */
 function toSentMessage(question: MessageRow, { log }: LiveTurn, end: TurnEnd): SentMessage {
   if (end.state === 'failed') throw end.error
   if (end.state === 'stopped') {
@@ -146,10 +145,7 @@ function toSentMessage(question: MessageRow, { log }: LiveTurn, end: TurnEnd): S
   return describeSent(question, log.text())
 }
 
-/**
- * The named agent, or the user's newest one that runs or sleeps.
- * @throws AppError `not_found` when there is none.
- */
+/** Returns the given agent, or the user's newest running or sleeping one. @throws AppError `not_found` without one. */
 export function findAddressee(db: Db, user: SignedInUser, agentId: string | undefined): AgentRow {
   if (agentId) return getAgent(db, { kind: 'user', user }, agentId)
   const newest = db

@@ -8,13 +8,13 @@ import { readPage } from '../../../db/pages/read-page.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import { requireEndpoint } from './endpoint.ts'
 import type { ChangeSessionRequest, ChatSession, NewSessionRequest, SessionList, SessionQuery } from './schemas.ts'
 import { findAddressee, type SendDeps } from './send.ts'
 import { createSession, getSession, requireWebSession, toSessionKey } from './sessions.ts'
 import { chatSessions, chatTurns, messages, type SessionRow } from './tables.ts'
+import { requireEndpoint } from './turns/ask.ts'
 
-/** A page of a user's sessions, latest activity first, with all agents unless one is named. */
+/** Returns a page of a user's sessions, latest activity first; of all agents unless one is given. */
 export function listChatSessions(db: Db, userId: string, { agentId, limit, before }: SessionQuery): SessionList {
   const last = before === undefined ? null : getSession(db, userId, before)
   const isLater = last
@@ -32,7 +32,10 @@ export function listChatSessions(db: Db, userId: string, { agentId, limit, befor
   return { sessions: rows.map(toChatSession), hasMore }
 }
 
-/** Opens a session with the named agent, or the user's newest running one. @throws AppError `not_found` without one. */
+/**
+ * Creates a session with the given agent, or the user's newest running one.
+ * @throws AppError `not_found` without one.
+ */
 export async function openChatSession(
   deps: SendDeps,
   user: SignedInUser,
@@ -45,7 +48,7 @@ export async function openChatSession(
   })
 }
 
-/** @throws AppError `not_found` for a missing session and for someone else's. */
+/** @throws AppError `not_found` for a missing session and for another user's. */
 export async function changeChatSession(
   db: Db,
   userId: string,
@@ -56,8 +59,8 @@ export async function changeChatSession(
 }
 
 /**
- * Deletes a session with all that was said in it, here and, as far as it can be reached, with its agent; a turn under way
- * ends. @throws AppError `not_found` for a missing session and for someone else's.
+ * Deletes a session with its messages, here and, if it is reachable, at its agent. Stops a running turn.
+ * @throws AppError `not_found` for a missing session and for another user's.
  */
 export async function deleteChatSession(
   deps: SendDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
@@ -77,14 +80,14 @@ export async function deleteChatSession(
 }
 
 function changeSession(tx: Tx, session: SessionRow, request: ChangeSessionRequest): SessionRow {
-  // Instructions are sent with the messages of the web; on a messenger no message passes through here.
+  // Instructions are added to web messages; messages of a messenger do not pass through the platform.
   if (request.instructions !== undefined) requireWebSession(session)
   const { title = session.title, instructions = session.instructions } = request
   const change = { title, instructions: instructions || null }
   return tx.update(chatSessions).set(change).where(eq(chatSessions.id, session.id)).returning().get()
 }
 
-/** The names under which the agent knows a session: one for each way that it has gone. */
+/** Returns the agent's session keys of a session: one per branch. */
 function listSessionKeys(db: Db, { userId, id, channelKey }: SessionRow): string[] {
   const keys = db
     .selectDistinct({ sessionKey: chatTurns.sessionKey })
@@ -106,7 +109,7 @@ function listRunningIn(db: Db, session: SessionRow) {
     .all()
 }
 
-/** An agent that sleeps or is gone keeps a file that nobody can ask for any more. */
+/** If the agent is unreachable, a session file that no one can request remains in its state folder. */
 async function forgetAtAgent(
   deps: SendDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
   agentId: string,
@@ -116,7 +119,7 @@ async function forgetAtAgent(
     const endpoint = requireEndpoint(deps.sealer, getAgent(deps.db, { kind: 'operator' }, agentId))
     await deps.gateway.forgetSession(endpoint, sessionKey)
   } catch (error) {
-    deps.log.info({ agentId, error: errorMessage(error) }, 'the agent could not be told that a session was deleted')
+    deps.log.info({ agentId, error: errorMessage(error) }, 'failed to delete a session at its agent')
   }
 }
 

@@ -20,7 +20,7 @@ import { changeChatSession, deleteChatSession, listChatSessions, openChatSession
 
 export type ChatSessionsWebDeps = SendDeps & { log: Log; guards: Guards; gateway: Pick<AgentGateway, 'forgetSession'> }
 
-/** Several conversations with an agent, and finding what was said in any (Interface 4.15). Their rate is that of turns. */
+/** Routes for sessions and message search. They share the rate limit of turns. */
 export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

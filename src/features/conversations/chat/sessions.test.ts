@@ -12,7 +12,7 @@ import { messages } from './tables.ts'
 
 const One = z.object({ session: ChatSession })
 
-/** Ada with an agent that says what it was asked and in which session, and Eve with one as well. */
+/** Creates Ada and Eve, each with an agent that answers with its question and session. */
 async function withAgents() {
   const double = startAgentDouble(({ message, sessionKey }) => `You said ${message} in ${sessionKey}`)
   const test = testPlatform()
@@ -47,7 +47,7 @@ async function withAgents() {
   }
 }
 
-test('POST /api/chat/sessions: 201; what is said in a session stays in it, with the agent as well', async () => {
+test('POST /api/chat/sessions: 201; a session’s messages stay in it, at the agent too', async () => {
   await using test = await withAgents()
   const response = await test.send('POST', '/api/chat/sessions', { agentId: test.agentId })
   expect(response.status).toBe(201)
@@ -56,7 +56,7 @@ test('POST /api/chat/sessions: 201; what is said in a session stays in it, with 
   await test.say('outside')
   const { reply } = await test.say('inside', { sessionId: session.id })
   expect(reply).toBe(`You said inside in user:${test.ada.user.id}:${session.id}`)
-  // The agent follows from the session.
+  // The session determines the agent.
   await read(SentMessage, test.send('POST', '/api/chat', { message: 'again', sessionId: session.id }))
   expect(await test.lines(`?sessionId=${session.id}`)).toEqual([
     'inside',
@@ -68,7 +68,7 @@ test('POST /api/chat/sessions: 201; what is said in a session stays in it, with 
   expect(await test.lines('')).toHaveLength(6)
 })
 
-test('a session is called after its first message until it is given a name', async () => {
+test('a session has the title of its first message until it gets its own', async () => {
   await using test = await withAgents()
   const session = await test.create()
   const titleOf = async () => (await test.list()).sessions.find(({ id }) => id === session.id)?.title
@@ -84,11 +84,11 @@ test('a session is called after its first message until it is given a name', asy
   expect((await test.list()).sessions.map(({ title }) => title)).toEqual(['Tea', 'Lighthouses'])
 })
 
-test('GET /api/chat/sessions: pages lead through all of them, latest activity first, without a gap', async () => {
+test('GET /api/chat/sessions: pages reach all of them, latest activity first, without a gap', async () => {
   await using test = await withAgents()
   const ids: string[] = []
   for (let index = 0; index < 5; index++) {
-    // Two of them at the same time.
+    // Two of them concurrently.
     if (index !== 3) test.clock.advance(1000)
     ids.unshift((await test.create({ title: `${index}` })).id)
   }
@@ -100,7 +100,7 @@ test('GET /api/chat/sessions: pages lead through all of them, latest activity fi
   expect((await test.list(`?agentId=${test.othersId}`)).sessions).toEqual([])
 })
 
-test('DELETE /api/chat/sessions/:id: 200; what was said in it is gone, and nothing else', async () => {
+test('DELETE /api/chat/sessions/:id: 200; its messages are deleted, and no others', async () => {
   await using test = await withAgents()
   const before = countRows(test.platform.db)
   const session = await test.create()
@@ -144,7 +144,7 @@ test.each([{ title: '' }, { title: ' ' }, { title: 'x'.repeat(101) }, {}])(
   },
 )
 
-test('GET /api/chat/search: 200 with what has all the words, the last begun, in any case and without accents', async () => {
+test('GET /api/chat/search: 200 with messages that have all words, the last as a prefix, ignoring case and accents', async () => {
   await using test = await withAgents()
   await test.say('The café at the harbour opens at nine')
   await test.say('A harbour without coffee')
@@ -163,20 +163,20 @@ test('GET /api/chat/search: 200 with what has all the words, the last begun, in 
     { text: ' opens at nine', isFound: false },
   ])
   expect(await found('harbour tea')).toEqual([])
-  // Nothing of it is a language: neither operators nor quotes.
+  // Search terms are literal: neither operators nor quotes have a meaning.
   for (const q of ['"', '*', 'NOT', 'a" OR "b', 'user_id:', 'harbour AND', ')(', '-', 'NEAR(']) {
     expect((await test.get(`/api/chat/search?q=${encodeURIComponent(q)}`)).status).toBe(200)
   }
 })
 
-test('GET /api/chat/search: nobody finds what another has said, not even by their name', async () => {
+test('GET /api/chat/search: another user’s messages are not found, even by their id', async () => {
   await using test = await withAgents()
   await test.say('The harbour')
   expect((await test.search('q=harbour', test.eve)).results).toEqual([])
   expect((await test.search(`q=${test.ada.user.id}`, test.eve)).results).toEqual([])
 })
 
-test('GET /api/chat/search: pages lead to the end, and only the named agent’s are found', async () => {
+test('GET /api/chat/search: pages reach the end, and agentId limits the results', async () => {
   await using test = await withAgents()
   const { platform, clock, ada, agentId } = test
   await write(platform.db, (tx) => {
@@ -202,7 +202,7 @@ test('GET /api/chat/search: pages lead to the end, and only the named agent’s 
   expect((await test.get('/api/chat/search?q=%20')).status).toBe(400)
 })
 
-test('PATCH /api/chat/sessions/:id: instructions of a session are told the agent in every turn of it, and in no other', async () => {
+test('PATCH /api/chat/sessions/:id: instructions are sent in every turn of the session, and in no other', async () => {
   await using owned = await startOwnedAgent({}, { isReached: true })
   const { asOwner, agent, running } = owned
   const create = async (body: object) =>

@@ -2,17 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { and, count, desc, eq, isNull, type SQL } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import type { SentMessage } from './schemas.ts'
 import { chatSessions, type MessageRow, messages, type SessionRow } from './tables.ts'
 
 const IDLE_AFTER_MS = 30 * 60_000
-/** The oldest of a longer list are not shown. */
+/** Most sessions listed. */
 const MAX_LISTED = 100
 
 /**
- * `active`: a message without a session goes here, and the last word is less than half an hour old. `idle`: the same, but
- * silent for longer. `completed`: another session has taken its place, and naming it takes it up again; or it is held on
- * another platform.
+ * `active`: messages without a session go here, and the last one is less than 30 minutes old. `idle`: the same, but
+ * older. `completed`: another session is the current one, or the session is on another platform.
  */
 type SessionStatus = 'active' | 'idle' | 'completed'
 
@@ -21,7 +22,7 @@ type SessionSummary = SessionRow & { status: SessionStatus; messageCount: number
 
 type SessionDeps = { db: Db; clock: Clock }
 
-/** Opens a conversation, which is then the one that goes on. */
+/** Creates a session, which becomes the current one. */
 export function createSession(clock: Clock, tx: Tx, userId: string, agentId: string): SessionRow {
   const now = clock.now()
   return tx
@@ -35,24 +36,24 @@ export function newSessionId(): string {
   return `sess_${randomBytes(8).toString('hex')}`
 }
 
-/** The agent's name for a conversation of a user: one of their sessions, or what is said outside of all. */
+/** Returns the agent's session key for a user's session, or for messages outside of sessions. */
 export function toSessionKey(userId: string, sessionId: string | null): string {
   return sessionId === null ? `user:${userId}` : `user:${userId}:${sessionId}`
 }
 
-/** The conversation on the web that goes on, null before the first. */
+/** Returns the current web session, or null. */
 export function findCurrentSession(db: Db, userId: string, agentId: string): SessionRow | null {
   return newestFirst(db, userId, agentId, eq(chatSessions.platform, 'web')).limit(1).get() ?? null
 }
 
-/** Refuses to write into a conversation of another platform. @throws AppError `conflict` OTHER_PLATFORM. */
+/** @throws AppError `conflict` OTHER_PLATFORM for a session that the web cannot write to. */
 export function requireWebSession({ platform }: SessionRow): void {
   if (platform === 'web') return
   const message = `This conversation is held on ${platform}: it is answered there`
   throw new AppError('conflict', message, { code: 'OTHER_PLATFORM', platform })
 }
 
-/** @throws AppError `not_found` for a missing session and for someone else's. */
+/** @throws AppError `not_found` for a missing session and for another user's. */
 export function getSession(db: Db, userId: string, id: string): SessionRow {
   const isOwn = and(eq(chatSessions.id, id), eq(chatSessions.userId, userId))
   const session = db.select().from(chatSessions).where(isOwn).get()
@@ -60,7 +61,7 @@ export function getSession(db: Db, userId: string, id: string): SessionRow {
   return session
 }
 
-/** What the agent is told in every turn of a session, null for none and outside of sessions. */
+/** Returns the instructions of a session, or null. */
 export function findInstructions(db: Db, sessionId: string | null): string | null {
   if (sessionId === null) return null
   const isThis = eq(chatSessions.id, sessionId)
@@ -68,7 +69,7 @@ export function findInstructions(db: Db, sessionId: string | null): string | nul
   return row?.instructions ?? null
 }
 
-/** Newest activity first. */
+/** Lists sessions, latest activity first. */
 export function listSessions(deps: SessionDeps, userId: string, agentId: string): SessionSummary[] {
   const current = findCurrentSession(deps.db, userId, agentId)
   return newestFirst(deps.db, userId, agentId)
@@ -77,7 +78,7 @@ export function listSessions(deps: SessionDeps, userId: string, agentId: string)
     .map((session) => summarize(deps, session, { isCurrent: session.id === current?.id }))
 }
 
-/** @throws AppError `not_found` for a missing session and for someone else's. */
+/** @throws AppError `not_found` for a missing session and for another user's. */
 export function getSessionSummary(deps: SessionDeps, userId: string, id: string): SessionSummary {
   const session = getSession(deps.db, userId, id)
   const current = findCurrentSession(deps.db, userId, session.agentId)
@@ -92,7 +93,7 @@ function summarize({ db, clock }: SessionDeps, session: SessionRow, { isCurrent 
   return { ...session, messageCount, status }
 }
 
-/** The last `limit` lines of a session, oldest first. */
+/** Returns the last `limit` messages of a session, oldest first. */
 export function listSessionMessages(db: Db, session: SessionRow, limit: number): MessageRow[] {
   return db
     .select()
@@ -104,7 +105,7 @@ export function listSessionMessages(db: Db, session: SessionRow, limit: number):
     .reverse()
 }
 
-/** Notes that something was said in a session. */
+/** Updates the last activity of a session. */
 export function touchSession(clock: Clock, tx: Tx, id: string): void {
   tx.update(chatSessions).set({ lastActivity: clock.now() }).where(eq(chatSessions.id, id)).run()
 }
@@ -115,4 +116,45 @@ function newestFirst(db: Db, userId: string, agentId: string, isWanted?: SQL) {
     .from(chatSessions)
     .where(and(eq(chatSessions.userId, userId), eq(chatSessions.agentId, agentId), isWanted))
     .orderBy(desc(chatSessions.lastActivity), desc(chatSessions.sequence))
+}
+
+const MAX_TITLE_CHARACTERS = 60
+
+/** Sets the title of a session without one, unless `title` is empty. */
+export function nameSession(tx: Tx, id: string, title: string): void {
+  if (title === '') return
+  tx.update(chatSessions)
+    .set({ title })
+    .where(and(eq(chatSessions.id, id), isNull(chatSessions.title)))
+    .run()
+}
+
+/** Returns the first line of a message, truncated at a word. */
+export function toTitle(message: string): string {
+  const text = message.trim()
+  const end = text.indexOf('\n')
+  const line = (end === -1 ? text : text.slice(0, end)).trimEnd()
+  // Limits the work: a character has at most two code units.
+  const characters = [...line.slice(0, 2 * MAX_TITLE_CHARACTERS + 2)]
+  if (characters.length <= MAX_TITLE_CHARACTERS) return line
+  const cut = characters.slice(0, MAX_TITLE_CHARACTERS).join('')
+  const space = cut.lastIndexOf(' ')
+  return `${space > MAX_TITLE_CHARACTERS / 2 ? cut.slice(0, space) : cut}…`
+}
+
+type NewMessage = Pick<MessageRow, 'userId' | 'agentId' | 'sender' | 'content' | 'topic' | 'sessionId' | 'status'>
+
+/** Inserts a message. */
+export function insertMessage(clock: Clock, tx: Tx, message: NewMessage): MessageRow {
+  const { userId, agentId, sender, content, topic, sessionId, status } = message
+  if (sessionId) touchSession(clock, tx, sessionId)
+  return tx
+    .insert(messages)
+    .values({ id: newId('msg'), userId, agentId, sender, content, topic, sessionId, status, createdAt: clock.now() })
+    .returning()
+    .get()
+}
+
+export function describeSent({ id, agentId, content, topic, createdAt }: MessageRow, reply: string): SentMessage {
+  return { id, agentId, message: content, topic, status: 'sent', timestamp: createdAt.toISOString(), reply }
 }

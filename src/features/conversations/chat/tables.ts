@@ -12,8 +12,8 @@ const ATTACHMENT_KINDS = ['image', 'text', 'pdf'] as const
 const TURN_STATES = ['running', 'done', 'stopped', 'failed'] as const
 
 /**
- * Conversations that a user keeps apart with one agent. The agent knows each by a session key made of its id. Which one
- * goes on is not stored: it is the one with the latest activity.
+ * Conversations of a user with one agent. The agent knows each by a session key that contains its id. The current one
+ * is the one with the latest activity.
  */
 export const chatSessions = sqliteTable(
   'chat_sessions',
@@ -26,9 +26,9 @@ export const chatSessions = sqliteTable(
     agentId: text()
       .notNull()
       .references(() => agents.id, { onDelete: 'cascade' }),
-    /** Null until something is said in it. */
+    /** Null before the first message. */
     title: text(),
-    /** What the agent is told in every turn of it, and in no other. */
+    /** Instructions for every turn of this session. */
     instructions: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),
@@ -47,8 +47,8 @@ export const chatSessions = sqliteTable(
 export type SessionRow = typeof chatSessions.$inferSelect
 
 /**
- * One row per line of a conversation between a user and an agent, in the order of `sequence`. `failed` is a question without
- * a whole answer, and what there is of that answer; `stopped` is what somebody cut short.
+ * One row per message between a user and an agent, in the order of `sequence`. `failed` marks a question without a
+ * complete reply, and a partial reply; `stopped` marks one that the user stopped.
  */
 export const messages = sqliteTable(
   'messages',
@@ -64,16 +64,16 @@ export const messages = sqliteTable(
     sender: text({ enum: SENDERS }).notNull(),
     content: text().notNull(),
     topic: text(),
-    /** The session it belongs to; null for what was said outside of sessions. */
+    /** Null for messages outside of sessions. */
     sessionId: text().references(() => chatSessions.id),
     status: text({ enum: STATUSES }).notNull(),
-    /** The question that took its place, or the place of one before it: an id of a message. */
+    /** Id of the question that replaced this message or one before it. */
     replacedBy: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     platform: text({ enum: PLATFORMS }).notNull().default('web'),
-    /** The name of the person who wrote it on another platform; null for the user and for the agent. */
+    /** Name of the author on another platform; null for the user and the agent. */
     author: text(),
-    /** The id under which another platform reports the message, so that each is stored once. */
+    /** Id at the other platform, so that each message is stored once. */
     externalId: text(),
   },
   (table) => [
@@ -92,8 +92,8 @@ export const messages = sqliteTable(
 export type MessageRow = typeof messages.$inferSelect
 
 /**
- * One row per message that an agent was asked to answer, made with the message and before anything is sent. A turn that is
- * `running` when the platform starts was cut short by its end. `sessionKey` is the agent's name for the conversation.
+ * One row per message that an agent was asked to answer, inserted before the agent is asked. A turn that is `running`
+ * when the platform starts was interrupted. `sessionKey` is the agent's session key.
  */
 export const chatTurns = sqliteTable(
   'chat_turns',
@@ -110,29 +110,29 @@ export const chatTurns = sqliteTable(
       .notNull()
       .unique()
       .references(() => messages.id, { onDelete: 'cascade' }),
-    /** The message that the agent answered with, whole or not; null when it said nothing. */
+    /** The agent's reply, complete or partial; null without one. */
     replyId: text().unique(),
     sessionKey: text().notNull(),
     state: text({ enum: TURN_STATES }).notNull(),
-    /** Why it failed: a kind of `AppError` and its words. */
+    /** Kind and message of the `AppError`. */
     errorKind: text(),
     error: text(),
     errorCode: text(),
-    /** What the caller names the request by, so that the same one is one turn, and what it asked for. */
+    /** The caller's idempotency key, and a hash of the request. */
     requestKey: text(),
     requestHash: text(),
-    /** What the agent says it used; what the platform booked stands under the ids of the calls. */
+    /** Usage that the agent reported; the platform's own records are linked by the generation ids. */
     model: text(),
     inputTokens: integer(),
     outputTokens: integer(),
     generationIds: text({ mode: 'json' }).$type<string[]>(),
-    /** The limit that ended it before the model had answered; null for most. */
+    /** The limit that ended the turn, or null. */
     endedBy: text({ enum: END_REASONS }),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     finishedAt: integer({ mode: 'timestamp_ms' }),
-    /** Number of times the agent took the turn up again after a crash. */
+    /** Number of times the agent resumed the turn after a crash. */
     restarts: integer().notNull().default(0),
-    /** The position at which the latest restart began to answer anew: what was said before it is dropped. */
+    /** Position of the latest restart; earlier text is dropped. */
     startPosition: integer().notNull().default(0),
   },
   (table) => [
@@ -147,8 +147,8 @@ export const chatTurns = sqliteTable(
 export type TurnRow = typeof chatTurns.$inferSelect
 
 /**
- * What an agent has said so far in a turn that is running, in the order of `start`, a position of `turns/log.ts`. When the
- * turn ends, the message of the agent takes its place.
+ * Text of a running turn, in the order of `start`, a position of `TurnLog`. After the turn, the agent's message
+ * replaces it.
  */
 export const chatTurnPieces = sqliteTable(
   'chat_turn_pieces',
@@ -163,8 +163,8 @@ export const chatTurnPieces = sqliteTable(
 )
 
 /**
- * How much was said with an agent on a day (UTC): lines of the user, those of them that got no reply, and the agent's.
- * `message-figures.ts` keeps them in step with `messages`.
+ * Messages per agent and day (UTC): questions, failed questions, and answers. Triggers keep them consistent with
+ * `messages`.
  */
 export const messageDays = sqliteTable(
   'message_days',
@@ -180,7 +180,7 @@ export const messageDays = sqliteTable(
   (table) => [primaryKey({ columns: [table.agentId, table.day] })],
 )
 
-/** Uses of tools in a turn, in the order of `start`, a position of `turns/log.ts`. */
+/** Tool calls of a turn, in the order of `start`, a position of `TurnLog`. */
 export const chatToolCalls = sqliteTable(
   'chat_tool_calls',
   {
@@ -198,8 +198,8 @@ export const chatToolCalls = sqliteTable(
 )
 
 /**
- * Files that were given to an agent with a message, or are to be: then `messageId` is null. The file itself lies in the
- * workspace of the agent, below `path`, and is the agent's own from there on.
+ * Files uploaded for an agent; `messageId` is null until they are sent. The file itself is in the agent's workspace at
+ * `path`.
  */
 export const chatAttachments = sqliteTable(
   'chat_attachments',
@@ -218,7 +218,7 @@ export const chatAttachments = sqliteTable(
     mediaType: text().notNull(),
     sizeBytes: integer().notNull(),
     path: text().notNull(),
-    /** The beginning of what can be read in it, and the file in the workspace with all of it; null for an image. */
+    /** Beginning of the file's text, and the workspace file with all of it; null for an image. */
     excerpt: text(),
     textPath: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),

@@ -9,13 +9,12 @@ import { validate } from '../../../http/validate.ts'
 import { listMessages } from './history.ts'
 import { MessageList, MessageQuery, OneTurn, SendMessageRequest, SentMessage } from './schemas.ts'
 import { beginTurn, openTurn, type SendDeps, type Turn, waitForReply } from './send.ts'
-import { followTurn } from './turns/follow.ts'
-import { readOnce } from './turns/once.ts'
-import { showTurn } from './turns/read.ts'
+import { readOnce } from './turns/idempotency.ts'
+import { followTurn, showTurn } from './turns/read.ts'
 
 export type ChatWebDeps = SendDeps & { log: Log; guards: Guards; requestsPerMinute: { chat: number } }
 
-/** Talking to one's own agents (Interface 4.15). */
+/** Routes for chatting with agents. */
 export function chatWeb(deps: ChatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -66,14 +65,14 @@ export function chatWeb(deps: ChatWebDeps) {
   return app
 }
 
-/** The events of the turn without their ids, as `delta`, `restart`, `done` and `error`. */
+/** Streams the turn without event ids, as `delta`, `restart`, `done` and `error`. */
 function streamReply(deps: ChatWebDeps, c: Context<WebEnv>, turn: Turn) {
   beginTurn(deps, turn)
   return eventStream(c, deps.log, ({ send, signal }) =>
     followTurn(deps, turn, 0, {
       signal,
       send: async (event, data) => {
-        // Uses of tools are told to those who join the turn.
+        // Tool calls are sent only to callers who join the turn.
         if (event === 'tool') return
         const isPlain = event === 'delta' || event === 'restart' || event === 'done'
         await send(isPlain ? event : 'error', data)

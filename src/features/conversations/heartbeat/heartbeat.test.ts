@@ -12,7 +12,7 @@ import { insertAgent } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { messages } from '../chat/tables.ts'
 import { scheduledRuns } from '../scheduled-tasks/tables.ts'
-import { heartbeatJob } from './due.ts'
+import { heartbeatJob } from './heartbeat.ts'
 import { ChangedHeartbeat, OneHeartbeat } from './schemas.ts'
 import { heartbeats } from './tables.ts'
 
@@ -20,7 +20,7 @@ const HOUR_MS = 3_600_000
 const OFF = { frequency: '3h', enabled: false, agentId: null, lastHeartbeat: null, nextHeartbeat: null }
 const BAD_FREQUENCY = 'frequency must be an interval such as 30m or 3h, from 5m to 24h'
 
-/** Ada and Eve; agents are added as they are needed. It is noon of 20 November 2026. */
+/** Creates Ada and Eve; agents are added as needed. It is noon of 20 November 2026. */
 async function openTestHouse() {
   const test = testPlatform()
   const { platform, clock, web } = test
@@ -37,7 +37,7 @@ async function openTestHouse() {
     ask,
     set: (body: object, who = ada) => read(ChangedHeartbeat, ask('POST', body, who)),
     get: (who = ada) => read(OneHeartbeat, web.request('/api/heartbeat', { headers: who.cookie })),
-    /** What the timer does every few seconds. */
+    /** Runs the periodic job once. */
     check: () => job.run(new AbortController().signal),
     addAgent: (port: number, change: Partial<AgentRow> = {}) =>
       write(platform.db, (tx) => {
@@ -57,7 +57,7 @@ test('GET /api/heartbeat: 200 with the defaults, which are off', async () => {
   expect(countRows(platform.db).heartbeats).toBe(0)
 })
 
-test('POST /api/heartbeat: 200, stored, and a stranger’s stay as they are', async () => {
+test('POST /api/heartbeat: 200, stored, and another user’s stay unchanged', async () => {
   const { set, get, clock, eve } = await openTestHouse()
   const stored = {
     frequency: '1h',
@@ -73,7 +73,7 @@ test('POST /api/heartbeat: 200, stored, and a stranger’s stay as they are', as
   expect((await get(eve)).heartbeat).toEqual({ ...OFF, lastUpdated: null })
 })
 
-test('POST /api/heartbeat: what is left out stays, and only turning it on or another interval plans anew', async () => {
+test('POST /api/heartbeat: omitted fields stay unchanged, and only enabling it or another interval changes the next time', async () => {
   const { set, clock } = await openTestHouse()
   expect(await set({ frequency: '12h' })).toMatchObject({ frequency: '12h', enabled: false, nextHeartbeat: null })
   expect(await set({ enabled: true })).toMatchObject({ frequency: '12h', nextHeartbeat: '2026-11-21T00:00:00.000Z' })
@@ -108,7 +108,7 @@ test.each<[object, string]>([
   expect(countRows(platform.db).heartbeats).toBe(0)
 })
 
-test('POST /api/heartbeat: 404 for a missing agent and a stranger’s', async () => {
+test('POST /api/heartbeat: 404 for a missing agent and another user’s', async () => {
   const { ask, addAgent, eve, platform } = await openTestHouse()
   const { id } = await addAgent(1)
   for (const [agentId, who] of [['missing', undefined] as const, [id, eve] as const]) {
@@ -118,7 +118,7 @@ test('POST /api/heartbeat: 404 for a missing agent and a stranger’s', async ()
   expect(countRows(platform.db).heartbeats).toBe(0)
 })
 
-test('DELETE /api/heartbeat: 200, back to the defaults, and a stranger’s stay as they are', async () => {
+test('DELETE /api/heartbeat: 200 with the defaults, and another user’s stay unchanged', async () => {
   const { set, get, ask, eve } = await openTestHouse()
   await set({ frequency: '1h', enabled: true })
   await set({ frequency: '2h' }, eve)
@@ -131,13 +131,13 @@ test('DELETE /api/heartbeat: 200, back to the defaults, and a stranger’s stay 
   expect((await get(eve)).heartbeat.frequency).toBe('2h')
 })
 
-test.each(['GET', 'POST', 'DELETE'] as const)('%s /api/heartbeat: 401 for nobody', async (method) => {
+test.each(['GET', 'POST', 'DELETE'] as const)('%s /api/heartbeat: 401 without a session', async (method) => {
   const { web } = testPlatform()
   const response = await web.request('/api/heartbeat', method === 'GET' ? {} : json(method, {}))
   expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
 })
 
-test('a heartbeat that is due asks every running agent of its owner once, and plans the next', async () => {
+test('heartbeat job: asks every running agent of the owner once, and plans the next time', async () => {
   const { set, get, check, addAgent, platform, clock, runs, eve } = await openTestHouse()
   const [first, second] = [startHeldAgentDouble(), startHeldAgentDouble()]
   await addAgent(first.port)
@@ -163,7 +163,7 @@ test('a heartbeat that is due asks every running agent of its owner once, and pl
   })
 })
 
-test('a heartbeat of one agent asks that one, and is gone with it', async () => {
+test('heartbeat job: asks a single chosen agent, and is deleted with it', async () => {
   const { set, get, check, addAgent, platform, clock, runs } = await openTestHouse()
   const [chosen, other] = [startHeldAgentDouble(), startHeldAgentDouble()]
   const { id: agentId } = await addAgent(chosen.port)
@@ -181,7 +181,7 @@ test('a heartbeat of one agent asks that one, and is gone with it', async () => 
   expect((await get()).heartbeat.enabled).toBe(false)
 })
 
-test('heartbeats that were missed are made up for once; a busy agent is skipped; a clock that goes back stops nothing', async () => {
+test('heartbeat job: sends one heartbeat for missed ones; skips a busy agent; continues when the clock is set back', async () => {
   const { set, get, check, addAgent, platform, clock, runs } = await openTestHouse()
   const agent = startHeldAgentDouble()
   await addAgent(agent.port)
@@ -191,7 +191,7 @@ test('heartbeats that were missed are made up for once; a busy agent is skipped;
   clock.advance(48 * HOUR_MS)
   for (let round = 0; round < 3; round++) await check()
   await until('the prompt', () => agent.prompts.length === 1)
-  // Not by the clock: after a minute of it the queue takes a job back.
+  // Real time, because after a minute of the test clock the queue takes a job back.
   await write(platform.db, (tx) => tx.update(heartbeats).set({ nextHeartbeatAt: clock.now() }).run())
   await check()
   expect(runs()).toMatchObject([{ status: 'running' }, { status: 'skipped' }])
@@ -205,7 +205,7 @@ test('heartbeats that were missed are made up for once; a busy agent is skipped;
   expect((await get()).heartbeat).toMatchObject({ lastHeartbeat, nextHeartbeat })
 })
 
-test('a heartbeat without a running agent sends nothing and says nothing was sent', async () => {
+test('heartbeat job: without a running agent nothing is sent or recorded', async () => {
   const { set, get, check, addAgent, clock, runs } = await openTestHouse()
   await addAgent(1, { status: 'stopped' })
   await set({ frequency: '1h', enabled: true })
@@ -215,7 +215,7 @@ test('a heartbeat without a running agent sends nothing and says nothing was sen
   expect((await get()).heartbeat).toMatchObject({ lastHeartbeat: null, nextHeartbeat: '2026-11-20T14:00:00.000Z' })
 })
 
-test('the heartbeat of a closed account rests, and so does one that is off', async () => {
+test('heartbeat job: skips disabled accounts and disabled heartbeats', async () => {
   const { set, check, addAgent, platform, clock, runs, ada } = await openTestHouse()
   await addAgent(1)
   await set({ frequency: '1h', enabled: true })

@@ -6,10 +6,13 @@ const UNITS = { m: MINUTE_MS, h: 60 * MINUTE_MS } as const
 const SHORTEST_MS = 5 * UNITS.m
 const LONGEST_MS = 24 * UNITS.h
 
-/** How often, as the dashboard offers it until somebody chooses. */
+/** Default frequency, which the dashboard shows. */
 export const DEFAULT_FREQUENCY = '3h'
 
-/** `POST /api/heartbeat`: what is left out stays as it is. `agentId` limits it to one agent, null takes the limit away. */
+/**
+ * Body of `POST /api/heartbeat`. Omitted fields stay unchanged. `agentId` limits the heartbeat to one agent; null
+ * removes the limit.
+ */
 export const ChangeHeartbeatRequest = z
   .object({
     frequency: z
@@ -27,7 +30,7 @@ export const ChangeHeartbeatRequest = z
   .meta({ examples: [{ frequency: '3h', enabled: true }] })
 export type ChangeHeartbeatRequest = z.infer<typeof ChangeHeartbeatRequest>
 
-/** Times are ISO 8601; `nextHeartbeat` is null while it is off, `agentId` for all agents. */
+/** Times are ISO 8601; `nextHeartbeat` is null while it is off, `agentId` null means all agents. */
 export const Heartbeat = z.object({
   frequency: z.string(),
   enabled: z.boolean(),
@@ -44,7 +47,9 @@ export type OneHeartbeat = z.infer<typeof OneHeartbeat>
 export const ChangedHeartbeat = Heartbeat.extend({ message: z.string() })
 export type ChangedHeartbeat = z.infer<typeof ChangedHeartbeat>
 
-/** The length of `30m` or `3h`; null for what is no such interval, or shorter than 5 minutes, or longer than a day. */
+/**
+ * Returns the length of an interval such as `30m` or `3h`; null for an invalid one or outside of 5 minutes to 24 hours.
+ */
 export function toMs(frequency: string): number | null {
   const [, digits, unit] = frequency.match(/^([1-9]\d{0,3})([mh])$/) ?? []
   if (digits === undefined) return null
@@ -52,5 +57,5 @@ export function toMs(frequency: string): number | null {
   return ms >= SHORTEST_MS && ms <= LONGEST_MS ? ms : null
 }
 
-/** `DELETE /api/heartbeat`. */
+/** Answer of `DELETE /api/heartbeat`. */
 export const DeletedHeartbeat = z.object({ success: z.literal(true), message: z.string() })

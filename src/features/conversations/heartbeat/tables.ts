@@ -3,8 +3,8 @@ import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 
 /**
- * How often a user's agents are asked whether anything needs doing. No row: the defaults. `agentId` is null for all
- * agents; the settings of a single agent go with it. `nextHeartbeatAt` is null while it is off.
+ * Heartbeat of a user's agents. No row means the defaults. `agentId` null means all agents; settings for one agent are
+ * deleted with it. `nextHeartbeatAt` is null while it is off.
  */
 export const heartbeats = sqliteTable(
   'heartbeats',

@@ -5,12 +5,12 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './heartbeat.ts'
 import { ChangedHeartbeat, ChangeHeartbeatRequest, DeletedHeartbeat, type Heartbeat, OneHeartbeat } from './schemas.ts'
-import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './settings.ts'
 
 export type HeartbeatWebDeps = { db: Db; clock: Clock; guards: Guards }
 
-/** How often one's own agents are asked whether anything needs doing (Interface 4.9). */
+/** Routes for the heartbeat settings. */
 export function heartbeatWeb(deps: HeartbeatWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -17,23 +17,23 @@ import {
 import { agents } from '../../agents/registry/tables.ts'
 import { type InboxRow, inboxMessages } from './tables.ts'
 
-/** Sends the answer to a mail, and the code to a stranger. */
+/** Sends the reply to a mail; `CODE_JOB` sends a pairing code to a stranger. */
 export const ANSWER_JOB = 'inbox.answer'
 export const CODE_JOB = 'inbox.code'
 
 const HOUR_MS = 3_600_000
-/** Answers within an hour: two programs that write to one another end there, whatever they say of themselves. */
+/** Limits replies within an hour, so that two programs that write to each other stop. */
 const MAX_IN_THREAD = 5
 const MAX_OF_AGENT = 60
-/** With the queue's pauses that is an hour and a half: a mail server may be restarted meanwhile. */
+/** About 90 minutes with the queue's pauses, which covers a restart of the mail server. */
 const MAX_ATTEMPTS = 24
 
 export type AnswerDeps = { db: Db; clock: Clock; enqueue: Enqueue; agentMail: AgentMail; mailer: Mailer }
 
-/** What becomes of the answer of an agent to a mail; null while the agent answers none. */
+/** Status of the reply to a mail; null while the agent does not answer mail. */
 export type AnswerDecision = Pick<InboxRow, 'answerStatus' | 'answerError'> | null
 
-/** Puts the answer on its way, in the closure that keeps it, unless it must not be sent. */
+/** Enqueues the reply in the transaction that stores it, unless it must not be sent. */
 export function putAnswerOnItsWay({ clock, enqueue }: AnswerDeps, tx: Tx, mail: InboxRow): AnswerDecision {
   if (!findOpenChannel(tx, mail.agentId, 'mail')) return null
   const reason = mail.automatic ?? findTooMany(tx, mail, clock.now())
@@ -62,7 +62,7 @@ function findTooMany(tx: Tx, mail: InboxRow, now: Date): string | null {
   return sent >= MAX_IN_THREAD ? `It has answered ${MAX_IN_THREAD} times in this thread within an hour` : null
 }
 
-/** At least once; a mail that is sent twice has the same id, by which programs show it once. */
+/** Sends at least once; repeated mails have the same id, so mail programs show them once. */
 export function answerMailJob(deps: AnswerDeps): JobKind {
   return defineJob({
     kind: ANSWER_JOB,
@@ -103,7 +103,7 @@ async function giveUp(deps: AnswerDeps, id: string, error: unknown): Promise<voi
   })
 }
 
-/** A stranger, and the mail of theirs that is answered with a code. */
+/** The recipient of a pairing code, and the mail that it answers. */
 export const CodeMail = z.object({
   agentId: z.string(),
   to: z.string(),
@@ -113,7 +113,7 @@ export const CodeMail = z.object({
   references: z.array(z.string()),
 })
 
-/** Told once an hour to each stranger at most, and only to one for whom the domain of the address vouches. */
+/** Sends a pairing code: at most one per hour and stranger, and only if DMARC verified the sender's domain. */
 export function codeMailJob(deps: AnswerDeps): JobKind {
   return defineJob({
     kind: CODE_JOB,
@@ -126,7 +126,7 @@ export function codeMailJob(deps: AnswerDeps): JobKind {
   })
 }
 
-/** Tells somebody whom the owner has let in. */
+/** Notifies a person whom the owner has admitted. */
 export function welcomeMailJob(deps: AnswerDeps): JobKind {
   return defineJob({
     kind: WELCOME_JOB,
@@ -159,7 +159,7 @@ async function sendOfAgent(deps: AnswerDeps, agentId: string, written: Written, 
   await deps.mailer.send(compose(deps, { agentId, name: agent.name }, written), signal)
 }
 
-/** @throws AppError `unavailable` when the operator has taken the address of agents away meanwhile. */
+/** @throws AppError `unavailable` when the operator has removed the agents' mail address. */
 function compose(
   { agentMail }: AnswerDeps,
   { agentId, name }: { agentId: string; name: string },

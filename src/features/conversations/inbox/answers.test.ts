@@ -22,7 +22,7 @@ const Received = z.object({ action: z.string() })
 const ADA = 'ada@example.com'
 const BOB = 'bob@example.org'
 
-/** Ada's agent, which answers mail by a real mail server and says what `answer` says. */
+/** Starts Ada's agent, which answers mail through a real mail server with the text `answer`. */
 async function open(answer: () => string | Response = () => 'At four.', environment: Record<string, string> = {}) {
   const server = await startMailServer()
   const agent = startAgentDouble(answer)
@@ -80,7 +80,7 @@ const sentMails = ({ server }: { server: { received: unknown[] } }, count: numbe
 const header = (raw: string, name: string) =>
   new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(raw)?.[1]?.replace(/\r\n\s+/g, ' ')
 
-test('POST /api/webhooks/email: an agent whose mail is on answers in the thread, as an automatic answer whose bounces come to the house', async () => {
+test('POST /api/webhooks/email: an agent whose mail is on answers in the thread, as an automatic answer whose bounces go to the operator', async () => {
   await using installation = await open()
   expect((await installation.turn(true)).status).toBe(200)
   const headers = { 'Message-ID': '<two@example.com>', References: '<one@example.com> <answer@agents.example>' }
@@ -130,7 +130,7 @@ test.each([
   'mx; dmarc = fail (p=none); dkim=pass',
   'mx; dmarc=pass; dmarc=none',
 ])(
-  'POST /api/webhooks/email: who says to be the owner, and by %j is not, reaches no agent and is told no code',
+  'POST /api/webhooks/email: a sender with the owner’s address and %j reaches no agent and gets no code',
   async (authentication) => {
     await using installation = await open()
     await installation.turn(true)
@@ -143,7 +143,7 @@ test.each([
   },
 )
 
-test('POST /api/webhooks/email with EMAIL_AUTHSERV_ID: the word of that mail service counts, and of nobody else', async () => {
+test('POST /api/webhooks/email with EMAIL_AUTHSERV_ID: only results of that mail service count', async () => {
   await using installation = await open(undefined, { EMAIL_AUTHSERV_ID: 'MX.example.org' })
   await installation.turn(true)
   const receive = (value: string) => installation.receive({ headers: { 'Authentication-Results': value } })
@@ -158,7 +158,7 @@ test.each([
   [['mx.example.org; dmarc=fail', 'mx.example.org; dmarc=pass'], 'mx.example.org; dmarc=fail'],
   [['mx.forged.example; dmarc=pass'], 'mx.example.org; dmarc=none'],
   [[], 'mx.example.org; dmarc=none'],
-])('of the headers %j that of the mail service counts: %s', (values, expected) => {
+])('findAuthentication: of the headers %j the result is %s', (values, expected) => {
   const headers = values.map((value) => ['Authentication-Results', value] as const)
   expect(findAuthentication(headers, 'mx.example.org')).toBe(expected)
   expect(findAuthentication(headers, undefined)).toBe(values[0] ?? null)
@@ -173,7 +173,7 @@ const AUTOMATIC: [string, Record<string, unknown>][] = [
   ['a report', { headers: { 'Content-Type': 'multipart/report; report-type=delivery-status' } }],
 ]
 test.each(AUTOMATIC)(
-  'POST /api/webhooks/email: what a program has written (%s) is read and never answered',
+  'POST /api/webhooks/email: mail of a program (%s) is delivered and never answered',
   async (_name, data) => {
     await using installation = await open()
     await installation.turn(true)
@@ -187,7 +187,7 @@ test.each(AUTOMATIC)(
   },
 )
 
-test('POST /api/webhooks/email: two programs that write to one another end after five answers in a thread; mail from itself is rejected', async () => {
+test('POST /api/webhooks/email: a loop of two programs ends after five answers in a thread; mail from itself is rejected', async () => {
   await using installation = await open()
   await installation.turn(true)
   const headers = { References: '<one@example.com>' }
@@ -203,7 +203,7 @@ test('POST /api/webhooks/email: two programs that write to one another end after
   expect(await installation.receive({ from: installation.address })).toBe('rejected')
 })
 
-test('POST /api/agents/:id/channels/:name/pairings/:code: a stranger whose domain vouches for them gets a code once, and is read once the owner lets them in', async () => {
+test('POST /api/agents/:id/channels/:name/pairings/:code: a verified stranger gets a code once, and is delivered after approval', async () => {
   await using installation = await open()
   const vouched = {
     from: `Bob <${BOB}>`,
@@ -245,7 +245,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: a stranger whose domai
   expect((await installation.channel())?.people).toHaveLength(1)
 })
 
-test('POST /api/agents/:id/channels/:name/pairings/:code: who was denied gets no other code within the hour; 404 for a wrong code', async () => {
+test('POST /api/agents/:id/channels/:name/pairings/:code: a denied stranger gets no other code within the hour; 404 for a wrong code', async () => {
   await using installation = await open()
   await installation.turn(true)
   const vouched = { from: BOB, headers: { 'Authentication-Results': 'mx; dmarc=pass' } }
@@ -262,7 +262,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: who was denied gets no
   expect(await installation.receive(vouched)).toBe('pairing')
 })
 
-test('POST /api/webhooks/email: files lie in the workspace and are told to the agent; one of another kind is told as lost', async () => {
+test('POST /api/webhooks/email: attachments are stored in the workspace and named in the message; unsupported ones are named as lost', async () => {
   await using installation = await open()
   await installation.turn(true)
   const file = (filename: string, bytes: Buffer) => ({
@@ -290,7 +290,7 @@ test('POST /api/webhooks/email: files lie in the workspace and are told to the a
   expect(asked).toContain('[Attached file x.bin, which was not kept:')
 })
 
-test('an agent that ended in the middle of its answer is not asked again: the sender is told', async () => {
+test('an agent that stopped during an answer is not asked again, and the sender gets a notice', async () => {
   const interrupted = () =>
     Response.json({ error: { message: 'Interrupted', type: 'conflict', code: 'TURN_INTERRUPTED' } }, { status: 409 })
   await using installation = await open(interrupted)
@@ -303,7 +303,7 @@ test('an agent that ended in the middle of its answer is not asked again: the se
   ])
 })
 
-test('PUT /api/agents/:id/channels/mail: 503 NOT_CONFIGURED names what is missing, 400 for another form; GET says so; a stranger’s 404', async () => {
+test('PUT /api/agents/:id/channels/mail: 503 NOT_CONFIGURED names what is missing, 400 for an invalid body, 404 for others; GET shows the state', async () => {
   const installation = await agentOwner({ environment: { WEBHOOK_EMAIL_SECRET: SECRET } })
   const path = `/api/agents/${installation.agent.id}/channels/mail`
   const refused = await installation.asOwner(path, 'PUT', { isOn: true })
@@ -323,7 +323,7 @@ test('PUT /api/agents/:id/channels/mail: 503 NOT_CONFIGURED names what is missin
   }
 })
 
-test('an agent whose mail is switched off reads what allowed senders write and answers nobody', async () => {
+test('an agent with mail disabled gets mail of allowed senders and answers none', async () => {
   await using installation = await open()
   await installation.turn(true)
   await installation.turn(false)

@@ -1,20 +1,20 @@
-/** The headers of a mail as its service tells them, in their order. */
+/** Headers of a mail in order, as its service reports them. */
 export type MailHeaders = readonly (readonly [string, unknown])[]
 
 const MESSAGE_ID = /<[^<>\s]{1,250}>/g
 const MAX_REFERENCES = 20
-/** Lines are at most 998 characters (RFC 5322, 2.1.1); a header of some services has a few of them. */
+/** Lines have at most 998 characters (RFC 5322, 2.1.1); some services send headers of several lines. */
 const MAX_HEADER_CHARACTERS = 10_000
 const UNREADABLE = 'permerror'
-/** Senders of which nobody reads what comes back. */
+/** Senders that do not read replies. */
 const UNREAD_SENDER =
   /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|owner-.*|.*-(?:request|bounces?))$/i
 const LIST_HEADERS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'list-owner'] as const
 
-/** Where a mail stands: `threadId` is the first mail of its thread, null for one whose service tells no ids. */
+/** Thread of a mail; `threadId` is its first mail, null if the service reports no ids. */
 export type MailThread = { messageId: string | null; references: string[]; threadId: string | null }
 
-/** By RFC 5322, 3.6.4. `told` is what the service says beside the headers. */
+/** Reads the thread by RFC 5322, 3.6.4. `reported` is the message id that the service reports besides the headers. */
 export function readThread(headers: MailHeaders, told: string | null): MailThread {
   const [messageId = null] = readIds(findHeader(headers, 'message-id') ?? told)
   const named = readIds(findHeader(headers, 'references'))
@@ -27,8 +27,8 @@ export function readThread(headers: MailHeaders, told: string | null): MailThrea
 }
 
 /**
- * Why a mail must not be answered by a program (RFC 3834, 2; RFC 5230, 4.6), null for one that a person has written: what
- * programs, lists and bulk senders send is never answered, so that no two programs write to one another.
+ * Returns why a mail must not be answered automatically (RFC 3834, 2; RFC 5230, 4.6), or null. Mail of programs, lists
+ * and bulk senders is never answered, to prevent loops.
  */
 export function describeAutomatic(headers: MailHeaders, sender: string): string | null {
   const value = (name: string) => findHeader(headers, name)?.trim().toLowerCase()
@@ -45,9 +45,9 @@ export function describeAutomatic(headers: MailHeaders, sender: string): string 
 }
 
 /**
- * What the service found of DMARC, in small letters, such as `pass` and `none`; null where it tells nothing (RFC 8601, 2.2).
- * Only what a result begins with counts: what follows, as the address of the envelope, are words of the sender. Of several
- * results one that is not `pass` counts. A header that is too long or ends inside quotes or a comment is `permerror`.
+ * Returns the DMARC result in lower case, such as `pass` or `none`; null if the service reports none (RFC 8601, 2.2).
+ * Only the beginning of a result counts, because the rest may quote the sender. Of several results one that is not
+ * `pass` counts. A header that is too long or ends inside quotes or a comment is `permerror`.
  */
 export function readDmarc(authentication: string | null): string | null {
   if (authentication === null) return null
@@ -58,7 +58,10 @@ export function readDmarc(authentication: string | null): string | null {
   return found.find((result) => result !== 'pass') ?? found[0] ?? null
 }
 
-/** Replaces quoted strings and comments (RFC 5322, 3.2.2 and 3.2.4) by a space each; null for a text that ends inside one. */
+/**
+ * Replaces quoted strings and comments (RFC 5322, 3.2.2 and 3.2.4) by a space each; null for a text that ends inside
+ * one.
+ */
 function withoutQuotesAndComments(text: string): string | null {
   let plain = ''
   let isQuoted = false
@@ -81,8 +84,8 @@ function withoutQuotesAndComments(text: string): string | null {
 }
 
 /**
- * The Authentication-Results that counts: that of the service with this authserv-id, the newest of several (RFC 8601, 2.2 and
- * 5); without one the first. What others have written is worth nothing: whoever sends a mail can write such a header too.
+ * Returns the Authentication-Results header of the service with this authserv-id, the newest of several (RFC 8601, 2.2
+ * and 5); without an id the first one. A sender can write such headers too, so others do not count.
  */
 export function findAuthentication(headers: MailHeaders, authservId: string | undefined): string | null {
   const found = headers.flatMap(([name, value]) =>

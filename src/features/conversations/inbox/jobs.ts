@@ -2,6 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { AgentChatRequest, AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { type AgentEndpoint, KeptFailure } from '../../../adapters/gateways/http.ts'
+import { type CollectedTurn, collectTurn, type TurnFigures } from '../../../core/agents/collect-turn.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -9,14 +10,13 @@ import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import { findOpenChannel } from '../../agents/channels/channels.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
-import { type CollectedAnswer, collectAnswer } from '../chat/channels/collect.ts'
-import { PLAIN_ANSWER, recordChannelAnswer } from '../chat/channels/record.ts'
-import { requireEndpoint } from '../chat/endpoint.ts'
+import { recordChannelAnswer } from '../chat/channels/record.ts'
+import { requireEndpoint } from '../chat/turns/ask.ts'
 import { type AnswerDeps, putAnswerOnItsWay } from './answer.ts'
 import { DELIVER_JOB, toMailSession } from './receive.ts'
 import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
-/** About three hours: an agent that is stopped for lunch still gets its mail. */
+/** About three hours, so a stopped agent still gets its mail. */
 const MAX_ATTEMPTS = 40
 const MAX_REPLY_CHARACTERS = 20_000
 
@@ -24,10 +24,10 @@ const MailJob = z.object({ id: z.string() })
 
 export type DeliverDeps = AnswerDeps & { sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn'> }
 
-/** What the sender is told when the agent ended in the middle of its answer, which it must not begin again. */
+/** Reply to the sender when the agent stopped during an answer that must not be repeated. */
 const INTERRUPTED = 'I was interrupted before I had answered. Please send your mail again.'
 
-/** Gives mails to their agents. A built-in agent answers each once, however often it is asked for. */
+/** Delivers mail to agents. A built-in agent answers each mail once, even if it is delivered again. */
 export function deliverMailJob(deps: DeliverDeps): JobKind {
   return defineJob({
     kind: DELIVER_JOB,
@@ -49,7 +49,7 @@ async function deliverMail(deps: DeliverDeps, id: string, signal: AbortSignal): 
   const images = mail.files.flatMap(({ path, mediaType }) => (path && mediaType.startsWith('image/') ? [path] : []))
   const message = toMessage(mail, isAnswered)
   const request = { sessionKey: toMailSession(mail, isAnswered), message, images, turnId: mail.id }
-  const collected = collectAnswer()
+  const collected = collectTurn()
   const outcome = await ask(deps, { endpoint, request, collected }, signal)
   await write(deps.db, (tx) => {
     noteDelivered(tx, deps, { ...mail, ...outcome, deliveredAt: deps.clock.now() })
@@ -74,15 +74,14 @@ function noteDelivered(tx: Tx, deps: DeliverDeps, delivered: InboxRow): void {
 
 type Outcome = Pick<InboxRow, 'status' | 'reply' | 'error'>
 
-/** Adds the outcome of a mail to the history of its agent. */
+/** Adds the outcome of a mail to the agent's history. */
 function recordOutcome(
   deps: Pick<DeliverDeps, 'clock'>,
   tx: Tx,
-  { agent, id, outcome, figures }: { agent: AgentRow; id: string; outcome: Outcome; figures: object },
+  { agent, id, outcome, figures }: { agent: AgentRow; id: string; outcome: Outcome; figures: TurnFigures },
 ): void {
   const { status, reply, error } = outcome
   recordChannelAnswer(deps, tx, agent, {
-    ...PLAIN_ANSWER,
     ...figures,
     questionId: id,
     content: reply ?? '',
@@ -92,7 +91,7 @@ function recordOutcome(
   })
 }
 
-type Asked = { endpoint: AgentEndpoint; request: AgentChatRequest; collected: CollectedAnswer }
+type Asked = { endpoint: AgentEndpoint; request: AgentChatRequest; collected: CollectedTurn }
 
 async function ask(
   { gateway }: DeliverDeps,
@@ -109,7 +108,7 @@ async function ask(
   return { status: 'delivered', reply: collected.text().slice(0, MAX_REPLY_CHARACTERS), error: null }
 }
 
-/** What a mail says comes from outside: the agent is told so. */
+/** The agent learns that the text comes from outside. */
 function toMessage({ sender, subject, text, files, automatic }: InboxRow, isAnswered: boolean): string {
   const isSent = isAnswered && automatic === null
   const head = `An e-mail has arrived in your inbox. ${isSent ? 'What you say now is sent to its sender as an e-mail, as it stands. ' : ''}What follows was written by its sender.`
@@ -129,6 +128,6 @@ async function giveUp(deps: DeliverDeps, id: string, error: unknown): Promise<vo
   await write(deps.db, (tx) => {
     const found = findQueued(tx, id)
     tx.update(inboxMessages).set(outcome).where(eq(inboxMessages.id, id)).run()
-    if (found) recordOutcome(deps, tx, { agent: found.agent, id, outcome, figures: {} })
+    if (found) recordOutcome(deps, tx, { agent: found.agent, id, outcome, figures: collectTurn().figures() })
   })
 }

@@ -7,7 +7,10 @@ import { agents } from '../../agents/registry/tables.ts'
 import type { Inbox, InboxMessage, InboxQuery } from './schemas.ts'
 import { type InboxRow, inboxMessages } from './tables.ts'
 
-/** A page of the mail of a user's agents, or of one of them. @throws AppError `not_found` for someone else's agent. */
+/**
+ * Returns a page of the mail of a user's agents, or of one agent.
+ * @throws AppError `not_found` for another user's agent.
+ */
 export function listInbox(db: Db, user: SignedInUser, { agentId, limit, before }: InboxQuery): Inbox {
   if (agentId) getAgent(db, { kind: 'user', user }, agentId)
   const isOfAgent = agentId ? eq(inboxMessages.agentId, agentId) : undefined
@@ -23,7 +26,7 @@ export function listInbox(db: Db, user: SignedInUser, { agentId, limit, before }
   return { messages, count: messages.length, hasMore }
 }
 
-/** Nothing lies before a mail that the user does not have. */
+/** Returns 0 for a mail that the user does not have: nothing precedes it. */
 function sequenceOf(db: Db, userId: string, id: string): number {
   const row = db
     .select({ sequence: inboxMessages.sequence })
@@ -51,7 +54,7 @@ function toInboxMessage({ sequence: _, sender, receivedAt, deliveredAt, ...mail 
   }
 }
 
-/** Null for a mail that is not answered by mail. */
+/** Returns null for a mail that is not answered by mail. */
 function toAnswer(mail: Pick<InboxRow, 'answerStatus' | 'answerError' | 'answeredAt'>): InboxMessage['answer'] {
   const { answerStatus: status, answerError: error, answeredAt } = mail
   return status && { status, error, sentAt: answeredAt?.toISOString() ?? null }

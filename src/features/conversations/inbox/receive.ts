@@ -14,7 +14,7 @@ import { CODE_JOB } from './answer.ts'
 import { describeAutomatic, type MailHeaders, type MailThread, readDmarc, readThread } from './headers.ts'
 import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
-/** Gives a mail to its agent; `jobs.ts` does it. */
+/** Delivers a mail to its agent; the job is in `jobs.ts`. */
 export const DELIVER_JOB = 'inbox.deliver'
 
 const HOUR_MS = 3_600_000
@@ -23,10 +23,10 @@ const MAX_SUBJECT_CHARACTERS = 300
 const MAX_ADDRESSES_CHARACTERS = 10_000
 const MAX_NAME_CHARACTERS = 100
 
-/** A mail as a service tells of it; a missing body is null. `authentication` is the header Authentication-Results. */
+/** A mail as the service reports it. `authentication` is the Authentication-Results header. */
 export type IncomingMail = {
   headers: MailHeaders
-  /** What the service tells beside the headers, null where it does not. */
+  /** Message id that the service reports besides the headers, or null. */
   messageId: string | null
   from: string
   to: string
@@ -34,24 +34,27 @@ export type IncomingMail = {
   authentication: string | null
 }
 
-/** What became of a mail: for an agent, turned away, turned away with a code, too many of one sender, or without anything to read. */
+/**
+ * Outcome of a mail: accepted for an agent, rejected, rejected with a pairing code, too many of one sender, or without
+ * content.
+ */
 export type MailOutcome = 'processed' | 'rejected' | 'pairing' | 'rate_limited' | 'fetch_error'
 
 export type ReceiveDeps = {
   clock: Clock
   enqueue: Enqueue
   storage: Pick<StorageQuota, 'within'>
-  /** `authservId` names the mail service whose word on a sender counts. */
+  /** `authservId` names the mail service whose DMARC results are trusted. */
   webhooks: { allowedSenders: readonly string[]; authservId: string | undefined }
   agentMail: AgentMail
 }
 
-/** A mail as it was parsed, which takes too long for a write transaction. */
+/** A parsed mail. Parsing takes too long for a write transaction. */
 export type ReadMail = MailThread & {
-  /** Null unless exactly one address is named, and for a mail whose own domain says that it is forged. */
+  /** Null unless exactly one address is given, and for a mail that fails DMARC. */
   sender: string | null
   senderName: string
-  /** The agents' ids that the addresses name. */
+  /** Agent ids in the recipients' addresses. */
   agentIds: string[]
   subject: string
   isProved: boolean
@@ -60,7 +63,7 @@ export type ReadMail = MailThread & {
 
 export type MailContent = { text: string; files: MailFile[] }
 
-/** Parses all of a mail but its body. */
+/** Parses a mail without its body. */
 export function readMail({ from, to, subject, headers, authentication, messageId }: IncomingMail): ReadMail {
   const dmarc = readDmarc(authentication)
   const [address, another] = readAddresses(from)
@@ -86,10 +89,10 @@ function toAgentId(address: string): string {
   return local.slice(local.lastIndexOf('+') + 1)
 }
 
-/** For which agent a mail is, and whether its sender is let in; null for one that nobody gets. */
+/** The recipient agent, and whether the sender is admitted; null for a mail without a recipient. */
 export type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: string; isLetIn: boolean }
 
-/** Changes nothing. */
+/** Finds the recipient without side effects. */
 export function addressMail(
   deps: Pick<ReceiveDeps, 'webhooks' | 'agentMail'>,
   db: Db | Tx,
@@ -99,20 +102,21 @@ export function addressMail(
   const agent = sender === null ? null : findAddressee(db, mail.agentIds)
   if (!sender || !agent || sender === toAgentAddress(deps.agentMail, agent.id)) return null
   const isOpen = findOpenChannel(db, agent.id, 'mail') !== null
-  // Anybody can write the name of the owner: only the operator may trust a service that proves nothing.
+  // Sender addresses can be forged: only the operator may trust a service without DMARC.
   const isKnown = isOpen && isProved && isLetIn(db, { agentId: agent.id, channel: 'mail' }, sender)
   return { agent, sender, isLetIn: isKnown || deps.webhooks.allowedSenders.includes(sender) }
 }
 
 /**
- * Puts a mail of an allowed sender into the inbox of the agent it is addressed to, `<agentId>@…` or `…+<agentId>@…`, and
- * has it delivered. @throws AppError `storage_full` when its owner has no space: the service that tells of it does so again.
+ * Stores a mail of an admitted sender for the agent in its address, `<agentId>@…` or `…+<agentId>@…`, and enqueues its
+ * delivery.
+ * @throws AppError `storage_full` when the owner has no space; the mail service retries.
  */
 export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: ReadMail, { text, files }: MailContent): MailOutcome {
   const addressed = addressMail(deps, tx, mail)
   if (!addressed) return 'rejected'
   const { agent, sender } = addressed
-  if (!addressed.isLetIn) return tellCode(deps, tx, addressed, mail)
+  if (!addressed.isLetIn) return sendCode(deps, tx, addressed, mail)
   const now = deps.clock.now()
   if (isBusy(tx, sender, now)) return 'rate_limited'
   const { subject, messageId, references, threadId, automatic } = mail
@@ -129,7 +133,7 @@ export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: ReadMail, { text, f
   return 'processed'
 }
 
-/** Adds a mail to the history of its agent. */
+/** Adds a mail to the agent's history. */
 function recordMail(
   deps: Pick<ReceiveDeps, 'clock'>,
   tx: Tx,
@@ -149,7 +153,10 @@ function recordMail(
   })
 }
 
-/** The agent's session of a mail: one for each thread of a sender; a sender who gets no answer has one. */
+/**
+ * Returns the agent's session key of a mail: one per thread of a sender, and one for all mail of a sender who gets no
+ * reply.
+ */
 export function toMailSession(
   { sender, threadId }: Pick<InboxRow, 'sender' | 'threadId'>,
   isAnswered: boolean,
@@ -159,12 +166,12 @@ export function toMailSession(
 }
 
 /**
- * A stranger is told a code when the agent answers mail and the domain of the address vouches for it: what is forged must
- * not make the agent write to whoever is named.
+ * Sends a pairing code to a stranger if the agent answers mail and DMARC verified the domain: forged mail must not make
+ * the agent write to the forged address.
  */
-function tellCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
-  const isTold = findOpenChannel(tx, agent.id, 'mail') && mail.isProved
-  if (!isTold || mail.automatic !== null) return 'rejected'
+function sendCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
+  const mayWrite = findOpenChannel(tx, agent.id, 'mail') && mail.isProved
+  if (!mayWrite || mail.automatic !== null) return 'rejected'
   const name = mail.senderName
   const code = askToBeLetIn(tx, deps, { agentId: agent.id, channel: 'mail' }, { id: sender, name: name || sender })
   if (code === null) return 'rejected'
@@ -173,7 +180,7 @@ function tellCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail:
   return 'pairing'
 }
 
-/** The first agent that one of the addresses names. */
+/** Returns the first agent in the recipients' addresses. */
 function findAddressee(tx: Db | Tx, ids: readonly string[]): Pick<AgentRow, 'id' | 'ownerId'> | null {
   for (const id of ids) {
     const agent = tx.select({ id: agents.id, ownerId: agents.ownerId }).from(agents).where(eq(agents.id, id)).get()

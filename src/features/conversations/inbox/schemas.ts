@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PageLimit } from '../../../core/page-limit.ts'
 
-/** `GET /api/inbox?agentId=&limit=&before=`: `before` is the id of the oldest mail already known. */
+/** Query of `GET /api/inbox`: `before` is the id of the oldest known mail. */
 export const InboxQuery = z.object({
   agentId: z.string().max(100).optional(),
   limit: PageLimit,
@@ -10,8 +10,8 @@ export const InboxQuery = z.object({
 export type InboxQuery = z.infer<typeof InboxQuery>
 
 /**
- * `queued` waits for its agent to run, `failed` was given up; `reply` is what the agent said to it. `answer` is what became of
- * the mail with that reply: `withheld` has its reason in `error`; null of an agent that answers no mail.
+ * A `queued` mail waits for its agent to run; `failed` was given up; `reply` is the agent's answer. `answer` is the
+ * delivery of that reply: `withheld` has its reason in `error`; null for an agent that answers no mail.
  */
 export const InboxMessage = z.object({
   id: z.string(),

@@ -2,11 +2,11 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
 
-/** Columns that came later have no check in the database: adding one would write the whole table anew. */
+/** Columns added later have no CHECK constraint, because adding one rewrites the whole table. */
 const ANSWER_STATUSES = ['queued', 'sent', 'withheld', 'failed'] as const
 const STATUSES = ['queued', 'delivered', 'failed'] as const
 
-/** A file that came with a mail, in the workspace of its agent; `textPath` is what can be read in it. */
+/** An attachment, stored in the agent's workspace; `textPath` is its extracted text. */
 export type MailFile = {
   name: string
   path: string | null
@@ -17,9 +17,9 @@ export type MailFile = {
 }
 
 /**
- * Mail for an agent, in the order of `sequence`. `sender` is lower case; `reply` is what the agent said to it. `threadId` is
- * the id of the first mail of its thread; `automatic` says why it must not be answered. Where `answerStatus` is null the
- * agent answers no mail.
+ * Mail for an agent, in the order of `sequence`. `sender` is lower case; `reply` is the agent's answer. `threadId` is
+ * the id of the thread's first mail; `automatic` is the reason why it must not be answered. `answerStatus` is null
+ * while the agent answers no mail.
  */
 export const inboxMessages = sqliteTable(
   'inbox_messages',

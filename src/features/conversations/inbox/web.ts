@@ -7,7 +7,7 @@ import { validate } from '../../../http/validate.ts'
 import { listInbox } from './list.ts'
 import { Inbox, InboxQuery } from './schemas.ts'
 
-/** The mail of one's own agents. */
+/** Routes for agents' mail. */
 export function inboxWeb(deps: { db: Db; guards: Guards }) {
   const app = new Hono<WebEnv>()
 

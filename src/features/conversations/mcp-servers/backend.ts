@@ -9,8 +9,8 @@ import { listCommands } from './servers.ts'
 import { callMcpTool, listAgentMcpTools, type UseDeps } from './use.ts'
 
 /**
- * MCP servers as agents use them, with their own token: the platform speaks to the servers, so that no agent holds what they
- * are shown, and none reaches an address that it may not.
+ * Routes through which agents use MCP servers. The platform calls remote servers, so that agents neither hold their
+ * secrets nor reach forbidden addresses.
  */
 export function mcpServersBackend(deps: UseDeps & { callers: CallerFinder }) {
   const app = new Hono<AgentCallerEnv>()

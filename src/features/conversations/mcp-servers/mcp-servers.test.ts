@@ -22,20 +22,22 @@ async function open(
   const owner = await agentOwner({ environment, runtime })
   const { asOwner, asAgent, agent } = owner
   const path = `/api/agents/${agent.id}/mcp-servers`
-  const told = async (response: Promise<Response>) => {
+  const answerOf = async (response: Promise<Response>) => {
     const { status } = await response
     return { status, body: Object(await (await response).json()) }
   }
   return {
     ...owner,
     path,
-    told,
-    add: (server: object) => told(asOwner(path, 'POST', { name: 'weather', ...server })),
-    tools: () => told(asAgent('/v1/mcp/tools')),
+    answerOf,
+    add: (server: object) => answerOf(asOwner(path, 'POST', { name: 'weather', ...server })),
+    tools: () => answerOf(asAgent('/v1/mcp/tools')),
     call: (tool: string, input: unknown, approvalId?: string) =>
-      told(asAgent('/v1/mcp/call', 'POST', { server: 'weather', tool, arguments: JSON.stringify(input), approvalId })),
+      answerOf(
+        asAgent('/v1/mcp/call', 'POST', { server: 'weather', tool, arguments: JSON.stringify(input), approvalId }),
+      ),
     approve: async (tool: string, input: unknown) => {
-      const asked = await told(asAgent('/v1/approvals', 'POST', { tool, arguments: JSON.stringify(input) }))
+      const asked = await answerOf(asAgent('/v1/approvals', 'POST', { tool, arguments: JSON.stringify(input) }))
       await asOwner(`/api/approvals/${asked.body.id}/approve`, 'POST')
       return String(asked.body.id)
     },
@@ -43,15 +45,15 @@ async function open(
 }
 const PARIS = { city: 'Paris' }
 
-test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server is shown its bearer and nobody else is: it is sealed, and only the names of headers are told', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: the server gets its bearer, which is sealed; only names of headers are shown', async () => {
   await using server = startMcpServer()
-  const { add, path, asOwner, told, platform } = await open()
+  const { add, path, asOwner, answerOf, platform } = await open()
   const added = await add({ url: server.url, bearer: 'very-secret', headers: { 'X-Team': 'also-secret' } })
   expect([added.status, added.body.server.headerNames]).toEqual([201, ['x-team', 'authorization']])
   const rows = platform.db.select().from(agentMcpServers).all()
-  const listed = await told(asOwner(path))
+  const listed = await answerOf(asOwner(path))
   expect(JSON.stringify([added.body, listed.body, rows])).not.toContain('secret')
-  const tools = await told(asOwner(`${path}/${added.body.server.id}/tools`))
+  const tools = await answerOf(asOwner(`${path}/${added.body.server.id}/tools`))
   expect(tools.body.tools).toMatchObject([
     { name: 'forecast', description: 'Tells the weather', isAllowed: true, isReadOnly: true, isTrusted: true },
     { name: 'erase' },
@@ -59,7 +61,7 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server is shown its bea
   expect(new Set(server.shown)).toEqual(new Set(['Bearer very-secret']))
 })
 
-test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server that takes its time is waited for, past what a silent connection is kept', async () => {
+test('GET /api/agents/:id/mcp-servers/:serverId/tools: waits for a slow server, longer than the idle timeout', async () => {
   await using server = startMcpServer()
   const { add, path, app, cookie } = await open()
   const { body } = await add({ url: server.url })
@@ -70,21 +72,21 @@ test('GET /api/agents/:id/mcp-servers/:serverId/tools: a server that takes its t
   expect([response.status, kept]).toEqual([200, [0]])
 })
 
-test('PATCH /api/agents/:id/mcp-servers/:serverId: another address of another origin is not shown what the first one was', async () => {
+test('PATCH /api/agents/:id/mcp-servers/:serverId: another origin does not get the headers of the first', async () => {
   await using server = startMcpServer()
-  const { add, path, asOwner, told } = await open()
+  const { add, path, asOwner, answerOf } = await open()
   const { body } = await add({ url: 'https://first.example/mcp', bearer: 'very-secret' })
-  const moved = await told(asOwner(`${path}/${body.server.id}`, 'PATCH', { url: server.url }))
+  const moved = await answerOf(asOwner(`${path}/${body.server.id}`, 'PATCH', { url: server.url }))
   expect(moved.body.server.headerNames).toEqual([])
   await asOwner(`${path}/${body.server.id}/tools`)
   expect(new Set(server.shown)).toEqual(new Set([null]))
 })
 
-test('POST /api/agents/:id/mcp-servers/:serverId/try: the owner tries a tool; an agent uses a trusted one at once and any other with an approval of exactly that, once', async () => {
+test('POST /api/agents/:id/mcp-servers/:serverId/try: the owner calls a tool; an agent calls a trusted one at once and others with an approval of exactly that call, once', async () => {
   await using server = startMcpServer()
-  const { add, path, asOwner, told, tools, call, approve } = await open()
+  const { add, path, asOwner, answerOf, tools, call, approve } = await open()
   const { body } = await add({ url: server.url, trustedTools: ['forecast'] })
-  const tried = await told(asOwner(`${path}/${body.server.id}/try`, 'POST', { tool: 'forecast', arguments: PARIS }))
+  const tried = await answerOf(asOwner(`${path}/${body.server.id}/try`, 'POST', { tool: 'forecast', arguments: PARIS }))
   expect(tried).toEqual({ status: 200, body: { text: 'It is sunny', isError: false } })
   expect((await tools()).body).toMatchObject({
     tools: [
@@ -124,7 +126,7 @@ test('POST /v1/mcp/call: 200 without approval for a tool that its server marks r
   expect(await call('forecast', PARIS)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
 })
 
-test('POST /v1/mcp/call: the server gets the arguments that were shown when they name a key twice', async () => {
+test('POST /v1/mcp/call: with a duplicate key the server gets the arguments that were shown', async () => {
   await using server = startMcpServer()
   const { add, asAgent, asOwner } = await open()
   await add({ url: server.url })
@@ -139,7 +141,7 @@ test('POST /v1/mcp/call: the server gets the arguments that were shown when they
   expect(server.calls).toMatchObject([{ tool: 'erase', input: { city: 'Rome' } }])
 })
 
-test('tools that are filtered out, and servers that are switched off, are not there for the agent', async () => {
+test('GET /v1/mcp/tools: without filtered tools and disabled servers', async () => {
   await using server = startMcpServer()
   const { add, path, asOwner, tools, call } = await open()
   const { body } = await add({ url: server.url, allowedTools: ['forecast'], trustedTools: ['forecast', 'erase'] })
@@ -151,14 +153,14 @@ test('tools that are filtered out, and servers that are switched off, are not th
   expect(server.calls).toEqual([])
 })
 
-test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: what waits for an approval of a tool that is gone is denied', async () => {
-  const { add, path, asOwner, asAgent, told } = await open()
+test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: pending approvals of removed tools are denied', async () => {
+  const { add, path, asOwner, asAgent, answerOf } = await open()
   const { id } = (await add({ url: 'http://127.0.0.1:1' })).body.server
   const ask = async (tool: string) =>
-    String((await told(asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' }))).body.id)
+    String((await answerOf(asAgent('/v1/approvals', 'POST', { tool, arguments: '{}' }))).body.id)
   const asked = [await ask('weather/erase'), await ask('weather/forecast'), await ask('other/erase')]
   const statuses = () =>
-    Promise.all(asked.map(async (each) => (await told(asAgent(`/v1/approvals/${each}`))).body.status))
+    Promise.all(asked.map(async (each) => (await answerOf(asAgent(`/v1/approvals/${each}`))).body.status))
   await asOwner(`${path}/${id}`, 'PATCH', { allowedTools: ['forecast'] })
   expect(await statuses()).toEqual(['denied', 'waiting', 'waiting'])
   await asOwner(`${path}/${id}`, 'PATCH', { enabled: false })
@@ -169,7 +171,7 @@ test('PATCH and DELETE /api/agents/:id/mcp-servers/:serverId: what waits for an 
   expect(await statuses()).toEqual(['denied', 'denied', 'waiting', 'denied'])
 })
 
-test('a server that hangs, lies or is not there costs its own call, and the others are listed all the same', async () => {
+test('GET /v1/mcp/tools: a hanging, invalid or missing server does not affect the others', async () => {
   await using good = startMcpServer()
   const liar = Bun.serve({
     hostname: '127.0.0.1',
@@ -188,35 +190,35 @@ test('a server that hangs, lies or is not there costs its own call, and the othe
     expect(body.failed.map(({ server }: { server: string }) => server)).toEqual(['gone', 'liar', 'silent'])
     const startedAt = performance.now()
     await tools()
-    // To ask the silent one again takes three seconds.
+    // Asking the hanging server again takes three seconds.
     expect(performance.now() - startedAt).toBeLessThan(2900)
   } finally {
     await Promise.all([liar.stop(true), silent.stop(true)])
   }
 })
 
-test('no private address is reached unless the operator allows them', async () => {
+test('POST /api/agents/:id/mcp-servers/:serverId/try: private addresses are refused unless the operator allows them', async () => {
   await using server = startMcpServer()
-  const { add, path, asOwner, told } = await open({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
+  const { add, path, asOwner, answerOf } = await open({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
   const { body } = await add({ url: server.url })
-  expect((await told(asOwner(`${path}/${body.server.id}/tools`))).status).toBe(502)
+  expect((await answerOf(asOwner(`${path}/${body.server.id}/tools`))).status).toBe(502)
   expect(server.shown).toEqual([])
 })
 
-test('a redirect to elsewhere is not followed', async () => {
+test('POST /api/agents/:id/mcp-servers/:serverId/try: a redirect to another host is not followed', async () => {
   await using server = startMcpServer()
   const away = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.redirect(server.url, 307) })
   try {
-    const { add, path, asOwner, told } = await open()
+    const { add, path, asOwner, answerOf } = await open()
     const { body } = await add({ url: `http://127.0.0.1:${away.port}/`, bearer: 'very-secret' })
-    expect((await told(asOwner(`${path}/${body.server.id}/tools`))).status).toBe(502)
+    expect((await answerOf(asOwner(`${path}/${body.server.id}/tools`))).status).toBe(502)
     expect(server.shown).toEqual([])
   } finally {
     await away.stop(true)
   }
 })
 
-test('POST /api/agents/:id/mcp-servers: 400 for what is no server, 409 for a name that is taken, 429 at ten', async () => {
+test('POST /api/agents/:id/mcp-servers: 400 for an invalid server, 409 for a used name, 429 at ten', async () => {
   const { add } = await open()
   const url = 'https://mcp.example/'
   for (const bad of [{}, { url: 'file:///x' }, { url, name: 'A B' }, { url, headers: { 'a b': 'x' } }])
@@ -227,8 +229,8 @@ test('POST /api/agents/:id/mcp-servers: 400 for what is no server, 409 for a nam
   expect((await add({ url, name: 'eleventh' })).status).toBe(429)
 })
 
-test('another owner gets 404 for every route, and a server that is removed is gone', async () => {
-  const { add, path, asStranger, asOwner, strangersAgent, told } = await open()
+test('/api/agents/:id/mcp-servers: 404 for another owner, and for a removed server', async () => {
+  const { add, path, asStranger, asOwner, strangersAgent, answerOf } = await open()
   const { body } = await add({ url: 'https://mcp.example/' })
   const one = `${path}/${body.server.id}`
   expect((await asStranger(path)).status).toBe(404)
@@ -237,16 +239,16 @@ test('another owner gets 404 for every route, and a server that is removed is go
   expect((await asStranger(one, 'DELETE')).status).toBe(404)
   expect((await asStranger(`${one}/tools`)).status).toBe(404)
   expect((await asStranger(`${one}/try`, 'POST', { tool: 'x' })).status).toBe(404)
-  // Nor by an agent of one's own under which it does not stand.
+  // Another agent of the same owner does not have the server either.
   const under = `/api/agents/${strangersAgent.id}/mcp-servers/${body.server.id}`
   expect((await asStranger(under, 'DELETE')).status).toBe(404)
   expect((await asOwner(one, 'DELETE')).status).toBe(200)
-  expect((await told(asOwner(path))).body).toEqual({ servers: [] })
+  expect((await answerOf(asOwner(path))).body).toEqual({ servers: [] })
   expect((await asOwner(one, 'DELETE')).status).toBe(404)
 })
 
-test('POST /api/agents/:id/mcp-servers: a command is 400 with the reason where nothing confines it, 400 for what belongs to an address', async () => {
-  const { add, path, asOwner, told, platform } = await open()
+test('POST /api/agents/:id/mcp-servers: 400 for a command without confinement, and for fields of a url', async () => {
+  const { add, path, asOwner, answerOf, platform } = await open()
   const runIn = (runtime: 'process' | 'docker') => write(platform.db, (tx) => tx.update(agents).set({ runtime }).run())
   await runIn('process')
   const refused = await add({ command: 'npx', args: ['-y', 'server'] })
@@ -263,15 +265,15 @@ test('POST /api/agents/:id/mcp-servers: a command is 400 with the reason where n
     expect((await add(bad)).status).toBe(400)
   const { body } = await add({ command: 'npx', args: ['-y', 'server'], environment: { KEY: 'very-secret' } })
   const one = `${path}/${body.server.id}`
-  const change = (what: object) => told(asOwner(one, 'PATCH', what))
+  const change = (what: object) => answerOf(asOwner(one, 'PATCH', what))
   expect((await change({ url: 'https://mcp.example/' })).status).toBe(400)
   expect((await change({ trustedTools: ['x'] })).body.server.environmentNames).toEqual(['KEY'])
   expect((await change({ args: ['-y', 'another'] })).body.server.environmentNames).toEqual([])
   expect(JSON.stringify(platform.db.select().from(agentMcpServers).all())).not.toContain('very-secret')
 })
 
-test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: a program that may have kept the token of its agent is left with none', async () => {
-  const { add, path, asOwner, asAgent, told, platform, agent, user } = await open()
+test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: replacing a program rotates the agent’s token', async () => {
+  const { add, path, asOwner, asAgent, answerOf, platform, agent, user } = await open()
   await write(platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
   const rotations = () =>
     platform.db
@@ -289,34 +291,34 @@ test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: a program that may
   await asOwner(`${path}/${first.body.server.id}`, 'PATCH', { args: ['another'] })
   const afterChange = hash()
   expect(afterChange).not.toBe(agent.row.accessTokenHash)
-  expect((await told(asOwner(`${path}/${first.body.server.id}`, 'DELETE'))).status).toBe(200)
+  expect((await answerOf(asOwner(`${path}/${first.body.server.id}`, 'DELETE'))).status).toBe(200)
   expect(hash()).not.toBe(afterChange)
   expect((await asAgent('/v1/mcp/commands')).status).toBe(401)
   const one = { actor: user.id, target: agent.id, detail: { mcpServer: 'weather' } }
   expect(rotations()).toMatchObject([one, one])
   const isDeploy = { agentId: agent.id, kind: 'deploy', requestedBy: user.id }
-  // The first one is queued when the second is wanted, and starts the agent with what is then its token.
+  // The first restart is queued when the second is requested, and uses the token of that time.
   expect(platform.db.select().from(deploymentHistory).all()).toMatchObject([isDeploy])
 })
 
-test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: 500 and nothing has changed while the engine does not answer', async () => {
-  const { add, path, asOwner, told, platform } = await open({}, createNoRuntime('docker', 'No engine answers'))
+test('DELETE and PATCH /api/agents/:id/mcp-servers/:serverId: 500 without changes while the container engine does not answer', async () => {
+  const { add, path, asOwner, answerOf, platform } = await open({}, createNoRuntime('docker', 'No engine answers'))
   await write(platform.db, (tx) => tx.update(agents).set({ runtime: 'docker' }).run())
   const { body } = await add({ command: 'npx' })
   const one = `${path}/${body.server.id}`
   const before = dumpTables(platform.db)
   const refused = { status: 500, body: { error: 'No engine answers' } }
-  expect(await told(asOwner(one, 'DELETE'))).toEqual(refused)
-  expect(await told(asOwner(one, 'PATCH', { command: 'bun' }))).toEqual(refused)
+  expect(await answerOf(asOwner(one, 'DELETE'))).toEqual(refused)
+  expect(await answerOf(asOwner(one, 'PATCH', { command: 'bun' }))).toEqual(refused)
   expect(dumpTables(platform.db)).toBe(before)
 })
 
-test('GET /v1/mcp/commands: what an agent starts itself, with its environment; nothing any more where nothing confines it', async () => {
-  const { add, asAgent, told, platform, tools } = await open()
+test('GET /v1/mcp/commands: 200 with the environment; empty without confinement', async () => {
+  const { add, asAgent, answerOf, platform, tools } = await open()
   const runIn = (runtime: 'process' | 'swarm') => write(platform.db, (tx) => tx.update(agents).set({ runtime }).run())
   await runIn('swarm')
   await add({ command: 'npx', args: ['server'], environment: { KEY: 'value' } })
-  const commands = () => told(asAgent('/v1/mcp/commands'))
+  const commands = () => answerOf(asAgent('/v1/mcp/commands'))
   expect((await commands()).body).toMatchObject({
     servers: [{ name: 'weather', command: 'npx', args: ['server'], environment: { KEY: 'value' }, enabled: true }],
   })

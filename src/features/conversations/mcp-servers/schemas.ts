@@ -44,9 +44,9 @@ const NewServer = z.object({
 })
 
 /**
- * `POST /api/agents/:id/mcp-servers`, with either `url` or `command`. `bearer` is the header of that name; headers and
- * environment are sealed and never shown again. `trustedTools` are used without approval; null: those that their server marks
- * read-only.
+ * Body of `POST /api/agents/:id/mcp-servers`, with either `url` or `command`. `bearer` sets the Authorization header;
+ * headers and environment are stored sealed and never shown. `trustedTools` need no approval; null trusts tools that
+ * the server marks read-only.
  */
 export const AddServerRequest = NewServer.refine(
   ({ url, command }) => (url === undefined) !== (command === undefined),
@@ -65,9 +65,9 @@ export const AddServerRequest = NewServer.refine(
 export type AddServerRequest = z.infer<typeof AddServerRequest>
 
 /**
- * `PATCH /api/agents/:id/mcp-servers/:serverId`: what is left out stays. Another address forgets the headers unless they
- * are given as well, so that they are shown to nobody for whom they were not meant; another command or other arguments the
- * environment. A server stays what it is, reached by its address or started by its command.
+ * Body of `PATCH /api/agents/:id/mcp-servers/:serverId`. Omitted fields stay unchanged. A new origin deletes the
+ * headers unless they are given too, so that another server does not receive them; a new command or new arguments
+ * delete the environment. A server cannot change between `url` and `command`.
  */
 export const ChangeServerRequest = z.object({
   url: Url.optional(),
@@ -82,7 +82,7 @@ export const ChangeServerRequest = z.object({
 })
 export type ChangeServerRequest = z.infer<typeof ChangeServerRequest>
 
-/** `POST /api/agents/:id/mcp-servers/:serverId/try`: the owner uses a tool themselves. */
+/** Body of `POST /api/agents/:id/mcp-servers/:serverId/try`: the owner calls a tool. */
 export const TryRequest = z
   .object({
     tool: z.string('tool is required').min(1, 'tool is required').max(1000),
@@ -90,7 +90,7 @@ export const TryRequest = z
   })
   .meta({ examples: [{ tool: 'forecast', arguments: { city: 'Berlin' } }] })
 
-/** `POST /v1/mcp/call`: `arguments` is JSON text, so that what an owner has approved is what is sent. */
+/** Body of `POST /v1/mcp/call`: `arguments` is JSON text, so that exactly the approved input is sent. */
 export const CallRequest = z
   .object({
     server: Name,
@@ -101,7 +101,7 @@ export const CallRequest = z
   .meta({ examples: [{ server: 'weather', tool: 'forecast', arguments: '{"city":"Berlin"}' }] })
 export type CallRequest = z.infer<typeof CallRequest>
 
-/** Of headers and environment only the names are shown. A server has a `url` or a `command`. */
+/** An MCP server, with a `url` or a `command`. Only the names of headers and environment variables are shown. */
 export const McpServer = z.object({
   id: z.string(),
   name: z.string(),
@@ -120,7 +120,7 @@ export const OneMcpServer = z.object({ server: McpServer })
 export const McpServerList = z.object({ servers: z.array(McpServer) })
 export type McpServerList = z.infer<typeof McpServerList>
 
-/** A tool of a server as it is now. */
+/** A tool as the server currently describes it. */
 const Tool = z.object({
   name: z.string(),
   description: z.string(),
@@ -132,16 +132,16 @@ export const McpServerTools = z.object({
 })
 export type McpServerTools = z.infer<typeof McpServerTools>
 
-/** `GET /v1/mcp/tools`: what an agent may use, and which servers could not be asked. */
+/** Answer of `GET /v1/mcp/tools`: usable tools, and servers that failed to list theirs. */
 export const OfferedTools = z.object({
   tools: z.array(Tool.extend({ server: z.string(), needsApproval: z.boolean() })),
   failed: z.array(z.object({ server: z.string(), error: z.string() })),
 })
 
-/** `GET /v1/mcp/commands`: the servers that an agent starts itself, with what each is given. */
+/** Answer of `GET /v1/mcp/commands`: servers that the agent starts itself, with their environment. */
 export const OwnCommands = McpCommands
 
-/** What a tool gave back. */
+/** Result of a tool call. */
 export const ToolResult = z.object({ text: z.string(), isError: z.boolean() })
 
 function hasNoNul(text: string): boolean {

@@ -27,7 +27,7 @@ const StoredHeaders = z.record(z.string(), z.string())
 export type ServersDeps = { db: Db; clock: Clock; sealer: Sealer }
 export type EndServerDeps = ServersDeps & Pick<RotateTokenDeps, 'enqueue' | 'runtimes'>
 
-/** The MCP servers of an agent, the oldest first. */
+/** Lists an agent's MCP servers, oldest first. */
 export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
   const ofAgent = eq(agentMcpServers.agentId, agentId)
   return db
@@ -38,7 +38,7 @@ export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
     .all()
 }
 
-/** @throws AppError `not_found` for a missing agent or server and for someone else's. */
+/** @throws AppError `not_found` for a missing or another user's agent or server. */
 export function getServer(db: Db | Tx, principal: Principal, agentId: string, id: string): McpServerRow {
   getAgent(db, principal, agentId)
   const isThis = and(eq(agentMcpServers.id, id), eq(agentMcpServers.agentId, agentId))
@@ -48,8 +48,8 @@ export function getServer(db: Db | Tx, principal: Principal, agentId: string, id
 }
 
 /**
- * @throws AppError `not_found`, `conflict` for a name that is taken, `limited` at 10 servers, `invalid` NOT_CONFINED for a
- * command where nothing would confine it.
+ * @throws AppError `not_found`, `conflict` for a used name, `limited` at 10 servers, `invalid` NOT_CONFINED for a
+ * command where no sandbox confines it.
  */
 export function addServer(
   deps: ServersDeps,
@@ -78,8 +78,9 @@ export function addServer(
 }
 
 /**
- * Another program in the place of one that was started by its command ends what that one may have learnt, as its removal does.
- * @throws AppError `not_found`; `invalid` for what belongs to the other kind of server, and as `addServer`; as `removeServer`.
+ * Changes a server. A new program rotates the agent's platform token, as `removeServer` does, because the former
+ * program may have read it.
+ * @throws AppError `not_found`; `invalid` for a field of the other kind of server; as `addServer` and `removeServer`.
  */
 export async function changeServer(
   deps: EndServerDeps,
@@ -116,7 +117,7 @@ function requireSameKind(before: McpServerRow, request: ChangeServerRequest): vo
   throw new AppError('invalid', `This server ${kind}: it has no ${named}`)
 }
 
-/** Is it another program or place that what is sealed would now be shown to? */
+/** Returns whether the sealed values would reach another program or server. */
 function isAnother(
   before: McpServerRow,
   { url, command, args }: Pick<ChangeServerRequest, 'url' | 'command' | 'args'>,
@@ -127,9 +128,9 @@ function isAnother(
 }
 
 /**
- * One that its agent started may have found the agent's platform token beside it, and kept it: the agent gets another one,
- * for which it is started anew when it runs, so that nothing of the program is left there either.
- * @throws AppError `not_found`; what the engine says, and nothing has changed, when that does not answer.
+ * Removes a server. A program that the agent started may have read the agent's platform token: the token is rotated,
+ * and a running agent is restarted, which also ends the program.
+ * @throws AppError `not_found`; the container engine's error, with nothing changed.
  */
 export async function removeServer(
   deps: EndServerDeps,
@@ -147,7 +148,7 @@ export async function removeServer(
   })
 }
 
-/** What waits for the owner's approval of a tool that the agent has no more is denied. */
+/** Denies pending approvals for tools that the agent no longer has. */
 function denyWhatIsGone(
   tx: Tx,
   { agentId, name }: McpServerRow,
@@ -169,29 +170,29 @@ function endKnownToken(deps: EndServerDeps, tx: Tx, principal: Principal, { agen
   replaceTokens(deps, tx, getAgent(tx, principal, agentId), { names: ['platform'], requestedBy })
 }
 
-/** Does an agent have a server that is switched on? */
+/** Returns whether the agent has an enabled server. */
 export function hasServers(db: Db, agentId: string): boolean {
   const isOn = and(eq(agentMcpServers.agentId, agentId), eq(agentMcpServers.enabled, true))
   return (db.select({ servers: count() }).from(agentMcpServers).where(isOn).get()?.servers ?? 0) > 0
 }
 
-/** Does an agent have a server that it starts itself, switched on or not? */
+/** Returns whether the agent has a server that it starts itself, enabled or not. */
 export function hasCommands(db: Db | Tx, agentId: string): boolean {
   const isCommand = and(eq(agentMcpServers.agentId, agentId), isNotNull(agentMcpServers.command))
   return db.select({ id: agentMcpServers.id }).from(agentMcpServers).where(isCommand).limit(1).get() !== undefined
 }
 
-/** Forgets the servers of an agent with what is shown to them, in the caller's closure. */
+/** Deletes an agent's servers with their secrets, in the caller's transaction. */
 export function forgetServers(tx: Tx, agentId: string): void {
   tx.delete(agentMcpServers).where(eq(agentMcpServers.agentId, agentId)).run()
 }
 
-/** Where a server is reached, with what it is shown; null for one that its agent starts itself. */
+/** Returns a server's URL and headers; null for a server that the agent starts. */
 export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint | null {
   return row.command !== null ? null : { url: row.url, headers: unsealHeaders(sealer, row) }
 }
 
-/** The servers that an agent starts itself, with what each is given; none where nothing would confine them. */
+/** Lists the servers that an agent starts itself, with their environment; none where no sandbox confines them. */
 export function listCommands({ db, sealer }: Pick<ServersDeps, 'db' | 'sealer'>, agent: AgentRow): McpCommand[] {
   if (whyUnconfined(agent) !== null) return []
   return listServers(db, agent.id).flatMap((row) => {

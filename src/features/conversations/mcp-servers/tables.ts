@@ -2,10 +2,10 @@ import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core
 import { agents } from '../../agents/registry/tables.ts'
 
 /**
- * MCP servers that an agent may use: those with a `url` are reached by the platform; those with a `command`, whose `url` is
- * empty, the agent starts itself, with `args`. `sealedHeaders` is JSON, sealed, null for none: the headers that a server is
- * shown, or the environment that its command is given. Of its tools those in `allowedTools` are shown to the agent, all
- * where it is null; those in `trustedTools` need no approval, where it is null those that their server marks read-only.
+ * MCP servers of an agent. The platform calls those with a `url`; the agent starts those with a `command` (with an
+ * empty `url`). `sealedHeaders` is sealed JSON: the headers for a `url`, or the environment for a `command`; null for
+ * none. The agent sees the tools in `allowedTools`, null for all. Tools in `trustedTools` need no approval; null trusts
+ * those that the server marks read-only.
  */
 export const agentMcpServers = sqliteTable(
   'agent_mcp_servers',

@@ -15,13 +15,13 @@ import type { CallRequest } from './schemas.ts'
 import { listServers, toEndpoint } from './servers.ts'
 import type { McpServerRow } from './tables.ts'
 
-/** A turn waits no longer for a server that does not say what it has. */
+/** Longest wait of a turn for a server's tools. */
 const LIST_TIMEOUT_MS = 3000
 const CALL_TIMEOUT_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
 const TRY_TIMEOUT_MS = 30_000
 const LISTED_FOR_MS = 5 * 60_000
-/** A server that failed is not asked at every turn. */
+/** Keeps a failed server from being asked in every turn. */
 const FAILED_FOR_MS = 60_000
 const MAX_REMEMBERED = 1000
 
@@ -29,7 +29,7 @@ const Input = z.record(z.string(), z.unknown())
 
 type Listed = { tools: McpTool[]; error: string | null; until: number }
 
-/** What servers said of their tools a while ago, by server and its last change. One for the whole platform. */
+/** Recently listed tools, by server and its last change. One map for the whole platform. */
 export type McpListings = Map<string, Listed>
 
 export type UseDeps = {
@@ -41,7 +41,7 @@ export type UseDeps = {
   gateway: Pick<AgentGateway, 'listMcpTools' | 'callMcpTool'>
 }
 
-/** The tools that an agent may use by the platform now, and the servers that could not say what they have. */
+/** Lists the tools that an agent may use through the platform, and the servers that failed to answer. */
 export async function listAgentMcpTools(deps: UseDeps, agentId: string) {
   const servers = listServers(deps.db, agentId).filter(({ enabled, command }) => enabled && command === null)
   const listed = await Promise.all(servers.map(async (server) => ({ server, ...(await listTools(deps, server)) })))
@@ -56,9 +56,9 @@ export async function listAgentMcpTools(deps: UseDeps, agentId: string) {
 }
 
 /**
- * Uses a tool of a server for an agent; one that its owner does not trust only with the owner's approval of exactly this
- * use. @throws AppError `not_found` for a server or tool that the agent does not have, `forbidden` NOT_APPROVED without an
- * approval and `conflict` for one that is not good, `invalid`; as the client.
+ * Calls a server's tool for an agent. An untrusted tool needs the owner's approval of exactly this call.
+ * @throws AppError `not_found` for a server or tool that the agent does not have, `forbidden` NOT_APPROVED without an
+ * approval, `conflict` for an invalid one, `invalid`; the client's errors.
  */
 export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequest): Promise<McpResult> {
   const server = listServers(deps.db, agentId).find(({ name, enabled }) => enabled && name === call.server)
@@ -73,14 +73,17 @@ export async function callMcpTool(deps: UseDeps, agentId: string, call: CallRequ
   return deps.mcpClients.callTool(endpoint, call.tool, input, CALL_TIMEOUT_MS)
 }
 
-/** Returns whether a tool needs no approval; one that its server does not list does. */
+/** Returns whether a tool needs no approval; a tool that the server does not list needs one. */
 async function isTrusted(deps: UseDeps, server: McpServerRow, name: string): Promise<boolean> {
   if (server.trustedTools !== null) return server.trustedTools.includes(name)
   const { tools } = await listTools(deps, server)
   return tools.some((tool) => tool.name === name && tool.isReadOnly)
 }
 
-/** Asks a server anew; one that its agent starts, by the agent. @throws AppError as the client and the gateway. */
+/**
+ * Lists a server's tools without the cache; the agent is asked for a server that it starts.
+ * @throws AppError of the client and the gateway.
+ */
 export async function askTools(deps: UseDeps, server: McpServerRow) {
   const endpoint = toEndpoint(deps.sealer, server)
   const tools = endpoint
@@ -93,7 +96,7 @@ export async function askTools(deps: UseDeps, server: McpServerRow) {
   }))
 }
 
-/** The owner uses a tool themselves. @throws AppError as `askTools`. */
+/** Calls a tool for the owner. @throws AppError as `askTools`. */
 export function tryTool(
   deps: UseDeps,
   server: McpServerRow,

@@ -23,7 +23,10 @@ import {
 } from './servers.ts'
 import { askTools, tryTool, type UseDeps } from './use.ts'
 
-/** The MCP servers of one's own agents. Only a session or a key without limits changes them: they decide what an agent does. */
+/**
+ * Routes for agents' MCP servers. Changes need a session or a key without limits, because servers extend the agent's
+ * abilities.
+ */
 export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
@@ -104,7 +107,7 @@ export function mcpServersWeb(deps: UseDeps & EndServerDeps, owner: MiddlewareHa
     async (c) => {
       const { id, serverId } = c.req.param()
       const server = getServer(deps.db, c.var.principal, id, serverId)
-      // An agent may have to wake, and then to fetch the server.
+      // A sleeping agent has to wake up and may have to download the server.
       c.env.keepOpen?.(c.req.raw)
       const tools = await askTools(deps, server)
       return c.json({ tools } satisfies McpServerTools)

@@ -11,7 +11,7 @@ import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
 import { AgentMemory, Memory } from './schemas.ts'
 import { agentMemory } from './tables.ts'
 
-/** Ada without a plan, her agent, and the token with which it asks. */
+/** Creates Ada without a plan, her agent and its token. */
 async function openTestHouse(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const { cookie, user } = await test.signIn()
@@ -35,7 +35,7 @@ async function openTestHouse(environment: Record<string, string> = {}) {
     remember: (key: string, memory: unknown, headers = agent.headers) =>
       ask('/v1/memory', json('POST', { key, memory }), headers),
     facts: async (headers = agent.headers) => (await read(AgentMemory, ask('/v1/memory', {}, headers))).facts,
-    /** What the owner sees. */
+    /** Returns the owner's view. */
     seen: async () =>
       (await read(Memory, test.web.request(`/api/memory?agentId=${agent.id}`, { headers: cookie }))).memory,
     save: (body: object) => test.web.request('/api/memory', json('POST', { agentId: agent.id, ...body }, cookie)),
@@ -45,7 +45,7 @@ async function openTestHouse(environment: Record<string, string> = {}) {
   }
 }
 
-test('/v1/memory and /api/memory are one store: each sees at once what the other kept, changed and forgot', async () => {
+test('/v1/memory and /api/memory: each shows at once what the other stored, changed and deleted', async () => {
   const { remember, facts, seen, save, forget, ask, clock } = await openTestHouse()
   const saved = clock.now().toISOString()
   expect(await (await remember('drinks', 'tea')).json()).toEqual({ key: 'drinks', saved })
@@ -82,7 +82,7 @@ test('GET /v1/memory: the beginning of a long value, and all of it by its key', 
   expect([missing.status, await missing.json()]).toEqual([404, { error: 'Memory key not found' }])
 })
 
-test('DELETE /v1/memory: 404 for an unknown key, 400 without one, and everything only when that is said', async () => {
+test('DELETE /v1/memory: 404 for an unknown key, 400 without one, everything only with all=true', async () => {
   const { remember, ask, rows } = await openTestHouse()
   await remember('a', '1')
   await remember('b', '2')
@@ -103,14 +103,14 @@ test.each<[unknown, string]>([
   [{ key: 'k'.repeat(201), memory: 'x' }, 'key must be at most 200 characters'],
   [{ key: 'a', memory: 7 }, 'memory must be text'],
   [{ key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
-])('POST /v1/memory: 400 for %j, and nothing is kept', async (body, error) => {
+])('POST /v1/memory: 400 for %j, and nothing is stored', async (body, error) => {
   const { ask, rows } = await openTestHouse()
   const response = await ask('/v1/memory', json('POST', body))
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(rows()).toEqual([])
 })
 
-test('the agent fills at most 100 keys, also when many come at once, and takes no room from its owner', async () => {
+test('POST /v1/memory: at most 100 keys, also concurrently, and separate from the owner’s', async () => {
   const { remember, save, rows } = await openTestHouse()
   for (let index = 0; index < 99; index++) await remember(`fact${index}`, 'x')
   const rivals = await Promise.all(Array.from({ length: 20 }, (_, index) => remember(`rival${index}`, 'x')))
@@ -124,7 +124,7 @@ test('the agent fills at most 100 keys, also when many come at once, and takes n
   expect(rows()).toHaveLength(150)
 })
 
-test('two writers of one key leave one value, that of the later one', async () => {
+test('POST /v1/memory: two writers of one key leave the later value', async () => {
   const { remember, save, seen } = await openTestHouse()
   await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
@@ -135,7 +135,7 @@ test('two writers of one key leave one value, that of the later one', async () =
   expect(await seen()).toEqual({ name: 'last' })
 })
 
-test('POST /v1/memory/import: keeps what is not known, with its dates, and changes nothing the second time', async () => {
+test('POST /v1/memory/import: stores new facts with their dates, and changes nothing the second time', async () => {
   const { ask, save, seen, rows, agent } = await openTestHouse()
   await save({ key: 'fact-2', memory: 'mine' })
   const facts = [
@@ -154,7 +154,7 @@ test('POST /v1/memory/import: keeps what is not known, with its dates, and chang
   })
 })
 
-test('POST /v1/memory/import: nothing is lost for want of room, and it is no way around the limit', async () => {
+test('POST /v1/memory/import: stores more than the key limit, but only once', async () => {
   const { ask, remember, rows } = await openTestHouse()
   for (let index = 0; index < 60; index++) await remember(`now${index}`, 'x')
   const send = (from: number) => {
@@ -167,7 +167,7 @@ test('POST /v1/memory/import: nothing is lost for want of room, and it is no way
   expect(rows()).toHaveLength(160)
 })
 
-test('/v1/memory: 401 for everybody but an agent, whose own memory is all it sees', async () => {
+test('/v1/memory: 401 without an agent’s token, which gives access to its own memory only', async () => {
   const { ask, add, user, facts, remember, signIn } = await openTestHouse()
   const others = [{}, bearer('agt_wrong'), bearer(INTERNAL_KEY), bearer(`sk_${'a'.repeat(43)}`)]
   const calls: [string, RequestInit][] = [
@@ -185,21 +185,21 @@ test('/v1/memory: 401 for everybody but an agent, whose own memory is all it see
     expect(await facts(other.headers)).toEqual([])
     expect((await ask('/v1/memory?key=secret', {}, other.headers)).status).toBe(404)
     await ask('/v1/memory?all=true', { method: 'DELETE' }, other.headers)
-    // An agent of the operator's has a memory as well.
+    // An agent of the operator has a memory too.
     expect((await remember('a', 'x', other.headers)).status).toBe(200)
     expect(await facts(other.headers)).toHaveLength(1)
   }
   expect(await facts()).toMatchObject([{ key: 'secret', text: 'mine' }])
 })
 
-test('/v1/memory: 403 while the account of its owner is disabled, whatever plan it has otherwise', async () => {
+test('/v1/memory: 403 while the owner’s account is disabled', async () => {
   const { ask, platform, user, clock } = await openTestHouse()
   expect((await ask('/v1/memory')).status).toBe(200)
   await write(platform.db, (tx) => tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, user.id)).run())
   expect((await ask('/v1/memory')).status).toBe(403)
 })
 
-test('/v1/memory: 429 beyond the rate of one agent, whatever others of the same machine do', async () => {
+test('/v1/memory: 429 over the rate limit of one agent, independent of other agents of the machine', async () => {
   const { ask, add, user } = await openTestHouse({ RATE_LIMIT_BACKEND: '2' })
   const other = await add(user.id)
   const statuses = []
@@ -208,7 +208,7 @@ test('/v1/memory: 429 beyond the rate of one agent, whatever others of the same 
   expect((await ask('/v1/memory', {}, other.headers)).status).toBe(200)
 })
 
-test('a database of before keeps what users had their agents remember', () => {
+test('migrations: facts stored before the memory table are kept', () => {
   const index = migrations.findIndex(({ sql }) => sql.includes('__new_agent_memory'))
   const { sqlite } = openDatabase(':memory:')
   migrate(sqlite, migrations.slice(0, index))
@@ -225,7 +225,7 @@ test('a database of before keeps what users had their agents remember', () => {
   ])
 })
 
-test('a database of before facts had sources keeps them, the oldest first', () => {
+test('migrations: facts stored before their sources are kept, the oldest first', () => {
   const index = migrations.findLastIndex(({ sql }) => sql.includes('__new_agent_memory'))
   const { sqlite } = openDatabase(':memory:')
   migrate(sqlite, migrations.slice(0, index))

@@ -4,9 +4,8 @@ import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
-import { clearMemory, forgetOwnKey } from './forget.ts'
 import { readOwnMemory, recallKey } from './read.ts'
-import { importFacts, rememberFact, type SaveDeps } from './save.ts'
+import { clearMemory, forgetOwnKey, importFacts, rememberFact, type SaveDeps } from './save.ts'
 import {
   FactSaved,
   FactsForgotten,
@@ -23,11 +22,11 @@ import { searchOwnMemory } from './search.ts'
 
 export type MemoryBackendDeps = SaveDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
-/** What agents remember, for themselves: each with its own token, at the door that agents reach (decisions, 52). */
+/** Routes through which agents store and read their memory. */
 export function memoryBackend(deps: MemoryBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
-  // All agents of a machine share an address.
+  // All agents of one machine share an address.
   const whoAsks = (c: Context) => String(c.get('agentId'))
   const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
 

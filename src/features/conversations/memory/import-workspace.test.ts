@@ -6,7 +6,7 @@ import { write } from '../../../db/write.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { Instructions, Memory, WorkspaceImported } from './schemas.ts'
 
-/** Ada's real agent, which the platform reaches over its port. */
+/** Starts Ada's real agent, which the platform reaches on its port. */
 async function open() {
   const owned = await startOwnedAgent()
   const { agent, asOwner, platform, running } = owned
@@ -39,7 +39,7 @@ const WORKSPACE = {
   'memory/empty.md': ' \n',
 }
 
-test('POST /api/memory/import: 200 says what was taken and what not; the model knows it in the next turn; a second changes nothing', async () => {
+test('POST /api/memory/import: 200 with imported and skipped files; the model knows them in the next turn; a second import changes nothing', async () => {
   await using ada = await open()
   const facts = ['USER.md', 'MEMORY.md', 'memory/2026-01-02.md', 'memory/2026-01-01.md']
   const skipped = [
@@ -62,7 +62,7 @@ test('POST /api/memory/import: 200 says what was taken and what not; the model k
   expect(await ada.instructions()).toBe('Be kind and brief.')
 })
 
-test('POST /api/memory/import: what the owner wrote before stays; what does not fit is said to be left out', async () => {
+test('POST /api/memory/import: existing instructions stay; what exceeds the limits is reported as skipped', async () => {
   await using ada = await open()
   await ada.put('Speak Latin.')
   await ada.bring({ 'SOUL.md': 'Be kind.' })
@@ -83,7 +83,7 @@ test('POST /api/memory/import: what the owner wrote before stays; what does not 
   expect(full.skipped).toEqual([{ path: day(0), reason: 'the memory of the agent is full' }])
 })
 
-test('POST /api/memory/import: facts are taken while the agent does not run, and the instructions said to be left out', async () => {
+test('POST /api/memory/import: while the agent does not run, facts are imported and the instructions are skipped', async () => {
   await using ada = await open()
   await ada.change({ status: 'stopped' })
   expect(await ada.bring({ 'SOUL.md': 'Be kind.', 'USER.md': 'Ada' })).toMatchObject({
@@ -92,7 +92,7 @@ test('POST /api/memory/import: facts are taken while the agent does not run, and
   })
 })
 
-test('POST /api/memory/import: 404 for a stranger’s agent, 400 for what is no list of files, and nothing is kept', async () => {
+test('POST /api/memory/import: 404 for another user’s agent, 400 without a list of files, and nothing is stored', async () => {
   await using ada = await open()
   const files = ada.files({ 'USER.md': 'Eve' })
   const send = (body: object) => ada.asOwner('/api/memory/import', 'POST', body)
@@ -105,7 +105,7 @@ test('POST /api/memory/import: 404 for a stranger’s agent, 400 for what is no 
   expect((await ada.memory()).memory).toEqual({})
 })
 
-test('GET and PUT /api/agents/:id/instructions: 200; 400 for no text, 404 for a stranger, 409 where there is no such file', async () => {
+test('GET and PUT /api/agents/:id/instructions: 200; 400 without text, 404 for others, 409 for OpenClaw', async () => {
   await using ada = await open()
   expect(await ada.instructions()).toBeNull()
   expect((await ada.put('Speak Latin.')).status).toBe(200)

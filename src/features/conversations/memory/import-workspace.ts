@@ -6,18 +6,19 @@ import { type InstructionDeps, readInstructions, writeInstructions } from './ins
 import { addTexts, fitsFact, type SaveDeps } from './save.ts'
 import { MAX_INSTRUCTION_CHARACTERS, type WorkspaceImport, type WorkspaceImported } from './schemas.ts'
 
-/** Who the agent is; everything else that is taken is what it knows. */
+/** File with the agent's character; other imported files are knowledge. */
 const SOUL = 'SOUL.md'
 const IS_KNOWLEDGE = /^(MEMORY\.md|USER\.md|memory\/.+\.md)$/
-/** What a fact has for its session that came this way. */
+/** Session of imported facts. */
 const SESSION = 'import:openclaw'
 
 type File = WorkspaceImport['files'][number]
 
 /**
- * Brings what an OpenClaw agent has written down into another: `SOUL.md` into its instructions, `MEMORY.md`, `USER.md` and
- * the diary in `memory/` into its facts, under their paths. What is there already stays, so that a second import changes
- * nothing. @throws AppError `not_found` for a missing agent and for someone else's, `storage_full`, what the gateway throws.
+ * Imports an OpenClaw workspace: `SOUL.md` becomes part of the instructions; `MEMORY.md`, `USER.md` and the diary in
+ * `memory/` become facts named by their paths. Existing facts and instructions stay, so repeating the import changes
+ * nothing.
+ * @throws AppError `not_found` for a missing agent and for another user's, `storage_full`; the gateway's errors.
  */
 export async function importWorkspace(
   deps: SaveDeps & InstructionDeps,
@@ -46,7 +47,7 @@ export async function importWorkspace(
   return result
 }
 
-/** That the agent does not run now costs the facts nothing. */
+/** A stopped agent fails only this part of the import. */
 async function addSoul(
   deps: InstructionDeps,
   user: SignedInUser,
@@ -79,7 +80,7 @@ function whyNot({ path, text }: File): string | null {
   return path === SOUL || fitsFact(text) ? null : 'is larger than 100 KB'
 }
 
-/** The newest days of a diary come first, for there may be no room for all; a file of the root before any of them. */
+/** The newest diary days come first, because the space may not suffice for all; files of the root come before them. */
 function compareDays(one: File, other: File): number {
   const isDay = ({ path }: File) => Number(path.includes('memory/'))
   return isDay(one) - isDay(other) || other.path.localeCompare(one.path)

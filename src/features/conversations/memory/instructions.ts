@@ -19,8 +19,9 @@ export type InstructionDeps = {
 }
 
 /**
- * What the owner wants of an agent in every session: the file `AGENT.md` of its workspace. @throws AppError `not_found` for
- * a missing agent and for someone else's, `conflict` while it does not run and for OpenClaw, what the gateway throws.
+ * Returns the owner's instructions for every session: the file `AGENT.md` of the workspace.
+ * @throws AppError `not_found` for a missing agent and for another user's, `conflict` while it does not run and for
+ * OpenClaw; the gateway's errors.
  */
 export async function readInstructions(
   deps: InstructionDeps,
@@ -31,7 +32,7 @@ export async function readInstructions(
   return deps.gateway.readInstructions(endpoint)
 }
 
-/** Replaces them; they count from the next turn on. @throws as `readInstructions`, and AppError `storage_full`. */
+/** Replaces the instructions from the next turn on. @throws as `readInstructions`, and AppError `storage_full`. */
 export async function writeInstructions(
   deps: InstructionDeps,
   user: SignedInUser,

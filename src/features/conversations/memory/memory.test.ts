@@ -4,7 +4,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { clearMemory } from './forget.ts'
+import { clearMemory } from './save.ts'
 import { Memory } from './schemas.ts'
 import { agentMemory } from './tables.ts'
 
@@ -32,7 +32,7 @@ async function openTestHouse() {
   }
 }
 
-test('POST /api/memory: 200 keeps one value, which GET /api/memory shows and a second POST replaces', async () => {
+test('POST /api/memory: 200 stores one value, which GET /api/memory returns and a second POST replaces', async () => {
   const test = await openTestHouse()
   const { agentId } = test
   expect(await read(Memory, test.get())).toEqual({ memory: {}, agentId: null, count: 0, lastUpdated: null })
@@ -51,7 +51,7 @@ test('POST /api/memory: 200 keeps one value, which GET /api/memory shows and a s
   expect((await read(Memory, test.get())).memory).toEqual({ likes: null })
 })
 
-test('POST /api/memory: 200 keeps several values at once; of equal keys of two agents the newest is shown', async () => {
+test('POST /api/memory: 200 stores several values; of equal keys of two agents the newest is shown', async () => {
   const test = await openTestHouse()
   const { agentId } = test
   const other = await addAgent(test, test.user.id, 'Bo')
@@ -85,7 +85,7 @@ test.each<[object, string]>([
   [{ agentId: 'own', memory: { '': 1 } }, 'key must have 1 to 200 characters'],
   [{ agentId: 'own', key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
   [{ agentId: 'own', memory: { small: 1, large: 'é'.repeat(60_000) } }, 'Memory value too large (max 100KB)'],
-])('POST /api/memory: 400 for %j, and nothing is kept', async (body, error) => {
+])('POST /api/memory: 400 for %j, and nothing is stored', async (body, error) => {
   const test = await openTestHouse()
   const named = 'agentId' in body && body.agentId === 'own' ? { ...body, agentId: test.agentId } : body
   const response = await test.save(named)
@@ -94,12 +94,12 @@ test.each<[object, string]>([
   expect(test.rows()).toEqual([])
 })
 
-test('POST /api/memory: a value of exactly 100 KB of JSON is kept', async () => {
+test('POST /api/memory: a value of exactly 100 KB of JSON is stored', async () => {
   const test = await openTestHouse()
   expect((await test.save({ agentId: test.agentId, key: 'a', memory: 'x'.repeat(102_398) })).status).toBe(200)
 })
 
-test('POST /api/memory: 400 for the 51st key of an agent, even when many come at once; known keys still change', async () => {
+test('POST /api/memory: 400 for the 51st key of an agent, also concurrently; known keys can change', async () => {
   const test = await openTestHouse()
   const { agentId } = test
   const keys = Object.fromEntries(Array.from({ length: 49 }, (_, index) => [`key${index}`, index]))
@@ -116,7 +116,7 @@ test('POST /api/memory: 400 for the 51st key of an agent, even when many come at
   expect(test.rows()).toHaveLength(50)
 })
 
-test('/api/memory: 404 for a missing agent and for a stranger’s, whose memory is neither shown nor changed', async () => {
+test('/api/memory: 404 for a missing agent and for another user’s, whose memory is neither shown nor changed', async () => {
   const test = await openTestHouse()
   const { agentId } = test
   await test.save({ agentId, key: 'secret', memory: 'mine' })
@@ -139,7 +139,7 @@ test('/api/memory: 404 for a missing agent and for a stranger’s, whose memory 
   expect(test.rows()).toEqual(before)
 })
 
-test('DELETE /api/memory: 200 forgets one key, 404 the second time, 400 without a key', async () => {
+test('DELETE /api/memory: 200 deletes one key, 404 the second time, 400 without a key', async () => {
   const test = await openTestHouse()
   const { agentId } = test
   await test.save({ agentId, memory: { a: 1, b: 2 } })
@@ -161,7 +161,7 @@ test('/api/memory: 401 without a session', async () => {
   for (const response of await Promise.all(answers)) expect(response.status).toBe(401)
 })
 
-test('memory goes with a reset of its agent, and with the agent', async () => {
+test('memory is deleted with a reset of its agent, and with the agent', async () => {
   const test = await openTestHouse()
   const { agentId, platform } = test
   const other = await addAgent(test, test.user.id, 'Bo')

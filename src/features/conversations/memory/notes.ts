@@ -6,13 +6,10 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 
 export type NoteDeps = { sealer: Sealer; gateway: Pick<AgentGateway, 'readNotes' | 'writeNote'> }
 
-/** One thing that is remembered, wherever it stands; `value` is any JSON value. */
+/** A fact or note; `value` is any JSON value. */
 export type Remembered = { agentId: string; key: string; value: unknown; updatedAt: Date }
 
-/**
- * What agents keep in files of their own, read from them now; `unread` are the ids of agents that have such files and do
- * not run or do not answer.
- */
+/** Reads the note files of OpenClaw agents; `unread` are ids of agents that do not run or do not answer. */
 export async function readNotes(
   deps: NoteDeps,
   agents: readonly AgentRow[],
@@ -25,12 +22,15 @@ export async function readNotes(
   }
 }
 
-/** Does this agent keep what `key` names in a file of its own? */
+/** Returns whether `key` names a note file of this agent. */
 export function isNoteOf(agent: AgentRow, key: string): boolean {
   return isNote(agent.kind, key)
 }
 
-/** Replaces such a file; an empty text takes it away. @throws AppError `conflict` while the agent does not run, what the gateway throws. */
+/**
+ * Replaces a note file; an empty text deletes it.
+ * @throws AppError `conflict` while the agent does not run; the gateway's errors.
+ */
 export async function writeNote(deps: NoteDeps, agent: AgentRow, path: string, text: string): Promise<void> {
   const endpoint = findReachableEndpoint(deps.sealer, agent)
   if (!endpoint) {
@@ -40,7 +40,7 @@ export async function writeNote(deps: NoteDeps, agent: AgentRow, path: string, t
   await deps.gateway.writeNote(endpoint, { path, text })
 }
 
-/** Null while they cannot be read. */
+/** Returns null while the notes cannot be read. */
 async function readNotesOf(deps: NoteDeps, agent: AgentRow): Promise<Remembered[] | null> {
   const endpoint = findReachableEndpoint(deps.sealer, agent)
   if (!endpoint) return null

@@ -11,7 +11,7 @@ import { agentFolder } from '../../../adapters/runtimes/process/files.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
 
-/** One agent for the tests that leave nothing in its memory. */
+/** Shared agent for tests that leave its memory empty. */
 let service: TalkingService
 let ada: ReturnType<typeof talkTo>
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => service?.[Symbol.asyncDispose]())
 
-test('what is stored by /api/memory is known to the very next turn, and what is forgotten there is not', async () => {
+test('/api/memory: stored and deleted facts change the very next turn', async () => {
   expect(await ada.prompt()).not.toContain('What you remember')
   await ada.save({ drinks: 'tea', pets: { cat: 'Bo' } })
   expect(await ada.prompt()).toContain('- [drinks] tea\n- [pets] {"cat":"Bo"}')
@@ -32,7 +32,7 @@ test('what is stored by /api/memory is known to the very next turn, and what is 
   await ada.forget('drinks')
 }, 300_000)
 
-test('what the agent remembers and forgets by its tools is at /api/memory at once', async () => {
+test('/api/memory: shows at once what the agent stores and deletes with its tools', async () => {
   await ada.use('remember', { fact: 'Ada likes tea', name: 'drinks' })
   expect(await ada.seen()).toEqual({ drinks: 'Ada likes tea' })
   await ada.save({ drinks: 'Ada likes coffee' })
@@ -41,7 +41,7 @@ test('what the agent remembers and forgets by its tools is at /api/memory at onc
   expect(await ada.seen()).toEqual({})
 }, 300_000)
 
-test('a reset clears what both have stored, whether the platform is asked for it or the agent itself', async () => {
+test('a memory reset, by the platform or the agent, deletes the facts of both', async () => {
   const fill = async () => {
     await ada.save({ drinks: 'tea' })
     await ada.use('remember', { fact: 'The cat is called Bo', name: 'pets' })
@@ -57,7 +57,7 @@ test('a reset clears what both have stored, whether the platform is asked for it
   expect(await ada.prompt()).not.toContain('What you remember')
 }, 300_000)
 
-test('facts that an agent kept in its own folder before are the platform’s after its next start, once', async () => {
+test('an agent’s local memory file is imported once, at its next start', async () => {
   await using provider = await startProvider()
   const environment = { OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl }
   await using installation = await openInstallation({ environment })

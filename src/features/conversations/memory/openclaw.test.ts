@@ -11,7 +11,7 @@ import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { Memory } from './schemas.ts'
 
-/** Ada, whose OpenClaw agent runs and has written down what the state says. */
+/** Creates Ada, whose running OpenClaw agent has the notes in `state`. */
 async function openTestHouse() {
   const provider = await startProvider({ text: 'Well.' })
   const { baseUrl } = provider
@@ -47,7 +47,7 @@ async function openTestHouse() {
         method: 'DELETE',
         headers: cookie,
       }),
-    /** What the provider is sent of a completion that the agent asks for. */
+    /** Returns the provider's request of a completion that the agent makes. */
     async complete(messages: object[]) {
       const body = { model: 'openai/gpt-4o-mini', messages, temperature: 0.5 }
       const { status } = await test.backend.request('/v1/chat/completions', json('POST', body, bearer(accessToken)))
@@ -63,7 +63,7 @@ async function openTestHouse() {
 
 const NOTES = { 'MEMORY.md': 'tea', 'memory/a.md': 'likes tea', 'memory/deep/b.md': 'hates rain' }
 
-test('OpenClaw: GET /api/memory shows what the agent has written down, beside what was stored for it', async () => {
+test('OpenClaw: GET /api/memory shows the agent’s notes and the stored facts', async () => {
   await using ada = await openTestHouse()
   await ada.save({ key: 'pets', memory: { cat: 'Bo' } })
   const memory = { ...NOTES, pets: { cat: 'Bo' } }
@@ -75,7 +75,7 @@ test('OpenClaw: GET /api/memory shows what the agent has written down, beside wh
   expect((await read(Memory, ada.get())).memory).toMatchObject({ 'MEMORY.md': 'coffee' })
 })
 
-test('OpenClaw: what the owner changes and takes away of its notes is changed in its files', async () => {
+test('OpenClaw: changing and deleting a note changes its file', async () => {
   await using ada = await openTestHouse()
   expect((await ada.save({ key: 'MEMORY.md', memory: 'coffee' })).status).toBe(200)
   expect((await ada.forget('memory/a.md')).status).toBe(200)
@@ -89,7 +89,7 @@ test('OpenClaw: what the owner changes and takes away of its notes is changed in
   expect((await read(Memory, ada.get())).memory).not.toHaveProperty('pets')
 })
 
-test('OpenClaw: while it does not run or not answer, its notes are said to be unread and cannot be changed', async () => {
+test('OpenClaw: notes of a stopped or unresponsive agent are listed as unread and cannot be changed', async () => {
   await using ada = await openTestHouse()
   await ada.save({ key: 'pets', memory: 'cat' })
   await ada.change({ status: 'stopped' })
@@ -105,7 +105,7 @@ test('OpenClaw: while it does not run or not answer, its notes are said to be un
   expect((await ada.forget('MEMORY.md')).status).toBe(503)
 })
 
-test('OpenClaw: what is stored for it is told to its model with the very next call, behind its own instructions', async () => {
+test('OpenClaw: stored facts are in the next model call, after the agent’s own instructions', async () => {
   await using ada = await openTestHouse()
   const messages = [
     { role: 'system', content: 'You are Bo.' },

@@ -2,16 +2,19 @@ import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import { AppError } from '../../../core/errors.ts'
+import { toMemoryLines } from '../../../core/text/memory-lines.ts'
+import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
 import { bytesOf, inPages, takePage } from '../../../db/pages/in-pages.ts'
+import { parameter } from '../../../db/parameters.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent, listAgents } from '../../agents/registry/agents.ts'
+import { agents } from '../../agents/registry/tables.ts'
 import { type NoteDeps, type Remembered, readNotes } from './notes.ts'
-import { listOrigins, toOrigin } from './origin.ts'
-import type { AgentMemory } from './schemas.ts'
+import type { AgentMemory, Origin } from './schemas.ts'
 import { agentMemory, type MemoryRow } from './tables.ts'
 
-/** What an agent is shown of each value before it asks for the whole. */
+/** Longest beginning of a value that an agent sees before it reads the whole. */
 const MAX_SHOWN_CHARACTERS = 500
 
 const rowid = sql<number>`rowid`
@@ -19,8 +22,9 @@ const rowid = sql<number>`rowid`
 export type ReadDeps = NoteDeps & { db: Db }
 
 /**
- * What a user's agents remember, or one of them, as pieces of JSON (schema `Memory`) that are read while they are sent; of
- * equal keys of several agents the newest. @throws AppError `not_found` for a missing agent and for someone else's.
+ * Returns the facts of a user's agents, or of one agent, as parts of a JSON document (schema `Memory`) that are read
+ * while they are sent. Of equal keys the newest counts.
+ * @throws AppError `not_found` for a missing agent and for another user's.
  */
 export async function readMemory(
   deps: ReadDeps,
@@ -43,7 +47,7 @@ export async function readMemory(
   return writeMemory(deps.db, newest, { ...rest, ...sources })
 }
 
-/** Everything that a user's agents remember, by agent, as pieces of one JSON document. */
+/** Returns all facts of a user's agents, by agent, as parts of one JSON document. */
 export async function exportMemory(
   deps: ReadDeps & { clock: Clock },
   user: SignedInUser,
@@ -60,7 +64,7 @@ export async function exportMemory(
   )
 }
 
-/** What the platform keeps of it, for the export of an account. */
+/** Yields an agent's facts in pages, for the account export. */
 export function memoryInPages(db: Db, agentId: string): Generator<MemoryRow[], void> {
   return inPages(db, {
     table: agentMemory,
@@ -70,19 +74,19 @@ export function memoryInPages(db: Db, agentId: string): Generator<MemoryRow[], v
   })
 }
 
-/** What an agent remembers as it is shown it at the beginning of a turn, the newest last. */
+/** Returns an agent's facts for its system prompt, newest last. */
 export function readOwnMemory(db: Db, agentId: string, maxShownCharacters = MAX_SHOWN_CHARACTERS): AgentMemory {
   const facts = listRows(db, agentId).map(({ key, value, ...origin }) => {
     const text = toText(value)
     const isWhole = text.length <= maxShownCharacters
-    // A pair of surrogates may be cut in two.
+    // The cut may split a surrogate pair.
     const shown = isWhole ? text : text.slice(0, maxShownCharacters).toWellFormed()
     return { key, text: shown, isWhole, ...toOrigin(origin) }
   })
   return { facts }
 }
 
-/** One value as a whole, as text. @throws AppError `not_found`. */
+/** Returns one value as text. @throws AppError `not_found`. */
 export function recallKey(db: Db, agentId: string, key: string): string {
   const isThis = and(eq(agentMemory.agentId, agentId), eq(agentMemory.key, key))
   const row = db.select().from(agentMemory).where(isThis).get()
@@ -90,7 +94,7 @@ export function recallKey(db: Db, agentId: string, key: string): string {
   return toText(row.value)
 }
 
-/** One thing that is remembered: of a row its number, for its value may be large, of a note its value as JSON. */
+/** A stored fact has a `rowid`, and its value is read later; a note has its value in `json`. */
 type Fact = { key: string; updatedAt: Date; bytes: number; rowid: number | null; json: string }
 
 function toNoteFact({ key, value, updatedAt }: Remembered): Fact {
@@ -120,7 +124,7 @@ function* writeMemory(db: Db, facts: Fact[], rest: Record<string, unknown>): Gen
   yield `${start === ',' ? '' : start}},${JSON.stringify(rest).slice(1)}`
 }
 
-/** In the order of `facts`; what was forgotten since they were listed is left out. */
+/** Returns JSON fields in the order of `facts`; facts deleted in the meantime are left out. */
 function readFields(db: Db, facts: Fact[]): string[] {
   const numbers = facts.flatMap((fact) => fact.rowid ?? [])
   const rows = db.select({ rowid, value: agentMemory.value }).from(agentMemory).where(inArray(rowid, numbers)).all()
@@ -133,7 +137,7 @@ function readFields(db: Db, facts: Fact[]): string[] {
 
 type AgentNotes = { id: string; notes: Remembered[] }
 
-/** Agents that remember nothing are left out. */
+/** Leaves out agents without facts. */
 function* writeExport(db: Db, own: AgentNotes[], { head, foot }: { head: string; foot: string }) {
   yield head
   let separator = ''
@@ -153,7 +157,6 @@ function* writeExport(db: Db, own: AgentNotes[], { head, foot }: { head: string;
   yield foot
 }
 
-/** Values are kept as JSON. */
 function toField(key: string, json: string): string {
   return `${JSON.stringify(key)}:${json}`
 }
@@ -167,8 +170,56 @@ function listRows(db: Db, agentId: string): MemoryRow[] {
     .all()
 }
 
-/** A text is shown as it is, everything else as JSON. */
+/** Returns a string value as it is, any other value as JSON. */
 function toText(json: string): string {
   const value: unknown = JSON.parse(json)
   return typeof value === 'string' ? value : json
+}
+
+type OriginColumns = Pick<MemoryRow, 'source' | 'session' | 'page' | 'createdAt' | 'updatedAt'>
+
+/** Columns of a fact without its value, which may be large. */
+export const FACT_COLUMNS = {
+  sequence: agentMemory.sequence,
+  agentId: agentMemory.agentId,
+  key: agentMemory.key,
+  source: agentMemory.source,
+  session: agentMemory.session,
+  page: agentMemory.page,
+  createdAt: agentMemory.createdAt,
+  updatedAt: agentMemory.updatedAt,
+}
+
+/** Returns the origin of each fact of an agent, by key. */
+function listOrigins(db: Db, agentId: string): Record<string, Origin> {
+  const rows = db.select(FACT_COLUMNS).from(agentMemory).where(eq(agentMemory.agentId, agentId)).all()
+  return Object.fromEntries(rows.map((row) => [row.key, toOrigin(row)]))
+}
+
+export function toOrigin({ source, session, page, createdAt, updatedAt }: OriginColumns): Origin {
+  const dates = { createdAt: createdAt?.toISOString() ?? null, updatedAt: updatedAt.toISOString() }
+  return { source, session, page, ...dates }
+}
+
+/** OpenClaw agents have no tool for reading the rest of a value. */
+const MAX_INSTRUCTION_VALUE_CHARACTERS = 4000
+
+/**
+ * Creates the instruction with the platform's facts for agents that have no tool to read them; null for other agents
+ * and without facts.
+ */
+export function createMemoryInstruction(db: Db): (agentId: string) => string | null {
+  const needsIt = db
+    .select({ agentId: agents.id })
+    .from(agents)
+    .innerJoin(agentMemory, eq(agentMemory.agentId, agents.id))
+    .where(and(eq(agents.id, parameter('agentId')), eq(agents.kind, 'openclaw')))
+    .limit(1)
+    .prepare()
+  // Cached, because every completion needs it.
+  return memoize(db, (agentId) => {
+    if (!needsIt.get({ agentId })) return null
+    const lines = toMemoryLines(readOwnMemory(db, agentId, MAX_INSTRUCTION_VALUE_CHARACTERS).facts, '')
+    return `What your owner wants you to remember, kept outside of your workspace:\n${lines.join('\n')}`
+  })
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { getAgent } from '../../agents/registry/agents.ts'
+import { findAgent, getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { type StorageQuota, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
 import { isNoteOf, type NoteDeps, writeNote } from './notes.ts'
@@ -12,10 +12,9 @@ import { type ImportRequest, MAX_KEY_CHARACTERS, type RememberRequest, type Save
 import { agentMemory, type MemoryRow, type MemorySource } from './tables.ts'
 
 const MAX_VALUE_BYTES = 100 * 1024
-/** How many keys each side may fill, so that neither takes the other's space. */
+/** Most keys per source, so that neither takes the other's space. */
 const MAX_KEYS: Readonly<Record<MemorySource, number>> = { user: 50, agent: 100 }
 
-/** Where somebody learned what is to be kept. */
 type Origin = Pick<MemoryRow, 'session' | 'page'>
 const NO_ORIGIN: Origin = { session: null, page: null }
 
@@ -23,13 +22,13 @@ type NewFact = Omit<MemoryRow, 'sequence'>
 
 export type SaveDeps = { db: Db; clock: Clock; storage: Pick<StorageQuota, 'within'> }
 
-/** What was kept: `keys` are those of the request. */
-export type SavedMemory = { keys: string[]; savedAt: Date }
+/** `keys` are those of the request. */
+type SavedMemory = { keys: string[]; savedAt: Date }
 
 /**
- * Keeps one value or several, all or none. What the agent keeps in a file of its own is written there, after the rest.
- * @throws AppError `invalid` without a value, for one over 100 KB of JSON, and when the user would have filled more than 50
- * keys of the agent; `not_found` for a missing agent and for someone else's; `storage_full`; as `writeNote` for a file.
+ * Stores one or several values, all or none. Note files of an OpenClaw agent are written after the rest.
+ * @throws AppError `invalid` without a value, for a value over 100 KB of JSON, and for more than 50 keys; `not_found`
+ * for a missing agent and for another user's; `storage_full`; as `writeNote` for a file.
  */
 export async function saveMemory(
   deps: SaveDeps & NoteDeps,
@@ -53,7 +52,7 @@ export async function saveMemory(
   return { keys: [...values.keys()], savedAt }
 }
 
-/** As `saveMemory`, one value of the agent's own. @throws AppError `invalid`, `storage_full`, `not_found`. */
+/** As `saveMemory`, for one value of the agent. @throws AppError `invalid`, `storage_full`, `not_found`. */
 export async function rememberFact(deps: SaveDeps, agentId: string, request: RememberRequest): Promise<Date> {
   const savedAt = deps.clock.now()
   const values = new Map([[request.key, toJson(request.memory)]])
@@ -66,8 +65,10 @@ export async function rememberFact(deps: SaveDeps, agentId: string, request: Rem
 }
 
 /**
- * Takes over what an agent has kept in a file of its own: nothing of it is refused for want of keys, and what is known
- * already stays as it is, so that a second attempt changes nothing. @returns how many were new. @throws AppError `storage_full`, `not_found`.
+ * Imports facts of an agent's local memory file, without the key limit. Existing facts stay, so a repeated import
+ * changes nothing.
+ * @returns the number of new facts.
+ * @throws AppError `storage_full`, `not_found`.
  */
 export async function importFacts(deps: SaveDeps, agentId: string, { facts }: ImportRequest): Promise<number> {
   const rows = facts.map(({ key, text, at }): NewFact => {
@@ -78,15 +79,16 @@ export async function importFacts(deps: SaveDeps, agentId: string, { facts }: Im
     if (rows.length === 0) return 0
     const insert = () => tx.insert(agentMemory).values(rows).onConflictDoNothing().run()
     const { changes } = deps.storage.within(tx, requireAgent(tx, agentId).ownerId, insert)
-    // The file holds as much as the store: more than twice that is no file.
+    // A local file has as many facts as the limit; more than twice the limit is no such file.
     if (countKeys(tx, agentId, 'agent') > 2 * MAX_KEYS.agent) throw tooManyKeys('agent')
     return changes
   })
 }
 
 /**
- * Keeps texts as facts of the agent's own, the first ones where there is no room for all; what is known under a key stays.
- * @returns the keys that are new, and those that were left out. @throws AppError `storage_full`, `not_found`.
+ * Stores texts as facts of the agent, the first ones if the space does not suffice for all; existing keys stay.
+ * @returns the new keys, and those left out.
+ * @throws AppError `storage_full`, `not_found`.
  */
 export function addTexts(
   deps: SaveDeps,
@@ -96,18 +98,18 @@ export function addTexts(
 ): { added: string[]; tooMany: string[] } {
   const { ownerId } = requireAgent(tx, agentId)
   const now = deps.clock.now()
-  const room = Math.max(2 * MAX_KEYS.agent - countKeys(tx, agentId, 'agent'), 0)
+  const freeKeys = Math.max(2 * MAX_KEYS.agent - countKeys(tx, agentId, 'agent'), 0)
   const known = new Set(listKnown(tx, agentId, [...texts.keys()]))
   const fresh = [...texts.keys()].filter((key) => !known.has(key))
-  const rows = fresh.slice(0, room).map((key): NewFact => {
-    const told = { source: 'agent', session, page: null, createdAt: now, updatedAt: now } as const
-    return { agentId, key, value: toJson(texts.get(key)), ...told }
+  const rows = fresh.slice(0, freeKeys).map((key): NewFact => {
+    const origin = { source: 'agent', session, page: null, createdAt: now, updatedAt: now } as const
+    return { agentId, key, value: toJson(texts.get(key)), ...origin }
   })
   if (rows.length > 0) deps.storage.within(tx, ownerId, () => tx.insert(agentMemory).values(rows).run())
-  return { added: rows.map(({ key }) => key), tooMany: fresh.slice(room) }
+  return { added: rows.map(({ key }) => key), tooMany: fresh.slice(freeKeys) }
 }
 
-/** Does a text fit under one key? */
+/** Returns whether a text fits into one fact. */
 export function fitsFact(text: string): boolean {
   return Buffer.byteLength(JSON.stringify(text)) <= MAX_VALUE_BYTES
 }
@@ -130,27 +132,27 @@ function requireAgent(tx: Tx, id: string): { ownerId: string | null } {
 
 type Writer = Origin & { agentId: string; source: MemorySource; savedAt: Date }
 
-/** A fact that is replaced keeps the day on which something was first known under its key. */
+/** Stores the values. A replaced fact keeps its creation time. */
 function keep(tx: Tx, { agentId, source, session, page, savedAt }: Writer, values: Map<string, string>): void {
   const known = countKeys(tx, agentId, source)
   const again = countKeys(tx, agentId, source, [...values.keys()])
   if (values.size > again && known + values.size - again > MAX_KEYS[source]) throw tooManyKeys(source)
   for (const [key, value] of values) {
-    const told = { value, source, session, page, updatedAt: savedAt }
+    const origin = { value, source, session, page, updatedAt: savedAt }
     const target = [agentMemory.agentId, agentMemory.key]
-    const row: NewFact = { agentId, key, createdAt: savedAt, ...told }
-    tx.insert(agentMemory).values(row).onConflictDoUpdate({ target, set: told }).run()
+    const row: NewFact = { agentId, key, createdAt: savedAt, ...origin }
+    tx.insert(agentMemory).values(row).onConflictDoUpdate({ target, set: origin }).run()
   }
 }
 
-/** How many keys one side has filled, or of these how many. */
+/** Counts the keys of one source, or those among `keys`. */
 function countKeys(tx: Tx, agentId: string, source: MemorySource, keys?: string[]): number {
   const isOurs = and(eq(agentMemory.agentId, agentId), eq(agentMemory.source, source))
   const isMeant = keys ? and(isOurs, inArray(agentMemory.key, keys)) : isOurs
   return tx.select({ keys: count() }).from(agentMemory).where(isMeant).get()?.keys ?? 0
 }
 
-/** JSON text by key. */
+/** Returns JSON text by key. */
 function readValues({ key, memory }: SaveMemoryRequest): Map<string, string> {
   if (key !== undefined && memory !== undefined) return new Map([[key, toJson(memory)]])
   if (key !== undefined || !isObject(memory)) {
@@ -184,4 +186,39 @@ function tooManyKeys(source: MemorySource): AppError {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Deletes a fact; for an OpenClaw note file it empties the file.
+ * @throws AppError `not_found` without such an agent or key; `conflict` for a file of an agent that does not run.
+ */
+export async function forgetKey(
+  deps: NoteDeps & { db: Db },
+  user: SignedInUser,
+  agentId: string,
+  key: string,
+): Promise<void> {
+  const agent = findAgent(deps.db, { kind: 'user', user }, agentId)
+  if (!agent) throw noSuchKey()
+  if (isNoteOf(agent, key)) await writeNote(deps, agent, key, '')
+  else await write(deps.db, (tx) => removeKey(tx, agentId, key))
+}
+
+/** As `forgetKey`, for the agent itself. @throws AppError `not_found`. */
+export async function forgetOwnKey(db: Db, agentId: string, key: string): Promise<void> {
+  await write(db, (tx) => removeKey(tx, agentId, key))
+}
+
+/** Deletes all facts of an agent; part of resetting its memory. */
+export function clearMemory(tx: Tx, agentId: string): void {
+  tx.delete(agentMemory).where(eq(agentMemory.agentId, agentId)).run()
+}
+
+function removeKey(tx: Tx, agentId: string, key: string): void {
+  const isThis = and(eq(agentMemory.agentId, agentId), eq(agentMemory.key, key))
+  if (tx.delete(agentMemory).where(isThis).run().changes === 0) throw noSuchKey()
+}
+
+function noSuchKey(): AppError {
+  return new AppError('not_found', 'Memory key not found')
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ChatMessage, SearchPage } from '../chat/schemas.ts'
 
 export const MAX_KEY_CHARACTERS = 200
-/** More than an agent ever kept in a file of its own. */
+/** More facts than a local memory file ever has. */
 const MAX_IMPORTED = 200
 
 const AgentId = z
@@ -18,7 +18,7 @@ const NamedKey = z
   .min(1, 'key required')
   .max(MAX_KEY_CHARACTERS, `key must be at most ${MAX_KEY_CHARACTERS} characters`)
 
-/** `POST /api/memory`: one value with its `key`, or without a key an object of values. */
+/** Body of `POST /api/memory`: one value with its `key`, or an object of values without a key. */
 export const SaveMemoryRequest = z
   .object({
     agentId: AgentId,
@@ -33,7 +33,9 @@ export const SaveMemoryRequest = z
   })
 export type SaveMemoryRequest = z.infer<typeof SaveMemoryRequest>
 
-/** `GET /api/memory?agentId=&q=&limit=&before=`: all agents without one, or with `all`; `before` is `next` of the page before. */
+/**
+ * Query of `GET /api/memory`: all agents without `agentId` or with `all`; `before` is the `next` of the previous page.
+ */
 export const MemoryQuery = SearchPage.partial({ q: true }).extend({
   agentId: z
     .string()
@@ -45,17 +47,17 @@ export const MemoryQuery = SearchPage.partial({ q: true }).extend({
 export const MAX_INSTRUCTION_CHARACTERS = 20_000
 const MAX_FILES = 200
 
-/** `PUT /api/agents/:id/instructions`: what is wanted of an agent in every session; an empty text is none. */
+/** Body of `PUT /api/agents/:id/instructions`; an empty text removes them. */
 export const InstructionsRequest = z.object({
   text: z
     .string('text must be text')
     .max(MAX_INSTRUCTION_CHARACTERS, `text must be at most ${MAX_INSTRUCTION_CHARACTERS} characters`),
 })
 
-/** `GET /api/agents/:id/instructions`: null without any. */
+/** Answer of `GET /api/agents/:id/instructions`: null without any. */
 export const Instructions = z.object({ text: z.string().nullable() })
 
-/** `POST /api/memory/import`: files of an OpenClaw workspace, by their paths in it. */
+/** Body of `POST /api/memory/import`: files of an OpenClaw workspace by path. */
 export const WorkspaceImport = z
   .object({
     agentId: AgentId,
@@ -76,7 +78,7 @@ export const WorkspaceImport = z
   .meta({ examples: [{ agentId: 'ada', files: [{ path: 'MEMORY.md', text: '- likes green tea' }] }] })
 export type WorkspaceImport = z.infer<typeof WorkspaceImport>
 
-/** What became of each file: now a fact or part of the instructions, there before, or left out and why. */
+/** Outcome of each file: now a fact or part of the instructions, known before, or skipped with a reason. */
 export const WorkspaceImported = z.object({
   agentId: z.string(),
   facts: z.array(z.string()),
@@ -86,10 +88,10 @@ export const WorkspaceImported = z.object({
 })
 export type WorkspaceImported = z.infer<typeof WorkspaceImported>
 
-/** `DELETE /api/memory?agentId=&key=`. */
+/** Query of `DELETE /api/memory`. */
 export const ForgetQuery = z.object({ agentId: AgentId, key: NamedKey })
 
-/** Who said it last, in which conversation or on which page, where that is known; and since when something is known of it. */
+/** Last author, session or page of a fact, if known, and its creation time. */
 const Origin = z.object({
   source: z.enum(['user', 'agent']),
   session: z.string().nullable(),
@@ -100,9 +102,8 @@ const Origin = z.object({
 export type Origin = z.infer<typeof Origin>
 
 /**
- * What agents remember; `agentId` is null for all of them together, where the newest of equal keys is shown. `unread` are
- * agents that keep notes of their own and cannot be asked for them now. Of one agent `sources` tells where each comes from;
- * notes have none.
+ * Facts of agents; `agentId` is null for all agents, where the newest of equal keys is shown. `unread` are agents whose
+ * note files cannot be read now. For one agent `sources` has the origin of each fact; notes have none.
  */
 export const Memory = z.object({
   memory: z.record(z.string(), z.unknown()),
@@ -114,7 +115,7 @@ export const Memory = z.object({
 })
 export type Memory = z.infer<typeof Memory>
 
-/** `POST /v1/memory`: what an agent wants to remember, under a name that it chooses. */
+/** Body of `POST /v1/memory`: a fact under a name that the agent chooses. */
 export const RememberRequest = z.object({
   key: NamedKey,
   memory: z.string('memory must be text'),
@@ -127,7 +128,7 @@ export const RememberRequest = z.object({
 })
 export type RememberRequest = z.infer<typeof RememberRequest>
 
-/** `POST /v1/memory/import`: what an agent has kept in a file until now; `at` is when, in ISO 8601. */
+/** Body of `POST /v1/memory/import`: facts of a local memory file; `at` is ISO 8601. */
 export const ImportRequest = z.object({
   facts: z
     .array(z.object({ key: NamedKey, text: z.string('text must be text'), at: z.iso.datetime().optional() }))
@@ -137,7 +138,7 @@ export type ImportRequest = z.infer<typeof ImportRequest>
 
 const Snippet = z.array(z.object({ text: z.string(), isFound: z.boolean() }))
 
-/** A fact, or something that was said; `snippet` is the place that was found, in pieces. */
+/** A fact or a message; `snippet` is the passage found, in parts. */
 const FoundMemory = z.discriminatedUnion('kind', [
   Origin.extend({
     kind: z.literal('fact'),
@@ -150,7 +151,10 @@ const FoundMemory = z.discriminatedUnion('kind', [
 ])
 export type FoundMemory = z.infer<typeof FoundMemory>
 
-/** `GET /api/memory?q=`: facts and then messages, each newest first. `next` begins the next page, null at the end. */
+/**
+ * Answer of `GET /api/memory?q=`: facts and then messages, each newest first. `next` starts the next page, null at the
+ * end.
+ */
 export const MemoryFound = z.object({
   results: z.array(FoundMemory),
   hasMore: z.boolean(),
@@ -158,19 +162,19 @@ export const MemoryFound = z.object({
 })
 export type MemoryFound = z.infer<typeof MemoryFound>
 
-/** `GET /v1/memory/search?q=&session=&limit=&before=`: `session` is the conversation in which it is asked. */
+/** Query of `GET /v1/memory/search`: `session` is the conversation of the request. */
 export const OwnSearchQuery = SearchPage.extend({ session: z.string().max(256).optional() })
 export type OwnSearchQuery = z.infer<typeof OwnSearchQuery>
 
-/** `GET /v1/memory?key=`: one value as a whole; without a key the beginning of all. */
+/** Query of `GET /v1/memory`: one whole value, or the beginning of all without a key. */
 export const RecallQuery = z.object({ key: NamedKey.optional() })
 
-/** `DELETE /v1/memory?key=`, or `?all=true` for everything. */
+/** Query of `DELETE /v1/memory`: one key, or `all=true`. */
 export const ForgetOwnQuery = z
   .object({ key: NamedKey.optional(), all: z.literal('true', 'all must be true').optional() })
   .refine(({ key, all }) => (key === undefined) !== (all === undefined), 'key or all=true required')
 
-/** What an agent is shown of its memory, the newest last. `text` is the beginning of a value that is not whole. */
+/** Facts for the agent, newest last. `text` is the beginning of a value that is not whole. */
 export const AgentMemory = z.object({
   facts: z.array(
     z.object({
@@ -183,24 +187,24 @@ export const AgentMemory = z.object({
 })
 export type AgentMemory = z.infer<typeof AgentMemory>
 
-/** `GET /v1/memory`: without a key the beginning of all. */
+/** Answer of `GET /v1/memory`. */
 export const Recalled = z.union([AgentMemory, z.object({ key: z.string(), text: z.string() })])
 
-/** `POST /v1/memory`: `saved` is when. */
+/** Answer of `POST /v1/memory`: `saved` is a time. */
 export const FactSaved = z.object({ key: z.string(), saved: z.string() })
 
-/** `POST /v1/memory/import`: how many were new. */
+/** Answer of `POST /v1/memory/import`: the number of new facts. */
 export const FactsImported = z.object({ imported: z.number() })
 
-/** `DELETE /v1/memory`: `key` is null when everything was forgotten. */
+/** Answer of `DELETE /v1/memory`: `key` is null when everything was deleted. */
 export const FactsForgotten = z.object({ key: z.string().nullable(), deleted: z.literal(true) })
 
 const OfAgent = z.object({ success: z.literal(true), agentId: z.string() })
-/** `POST /api/memory`: `saved` is when. */
+/** Answer of `POST /api/memory`: `saved` is a time. */
 export const MemorySaved = z.union([
   OfAgent.extend({ saved: z.string(), keysUpdated: z.number() }),
   OfAgent.extend({ saved: z.string(), key: z.string() }),
 ])
 
-/** `DELETE /api/memory`. */
+/** Answer of `DELETE /api/memory`. */
 export const MemoryForgotten = OfAgent.extend({ key: z.string(), deleted: z.literal(true) })

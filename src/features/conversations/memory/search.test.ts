@@ -11,7 +11,7 @@ import { Memory, MemoryFound } from './schemas.ts'
 
 type Owner = Awaited<ReturnType<typeof agentOwner>>
 
-/** Lines of a conversation as a chat leaves them. */
+/** Inserts messages of a conversation. */
 function say({ platform, clock, user, agent }: Owner, ...lines: string[]): Promise<void> {
   const line = { userId: user.id, agentId: agent.id, sender: 'user', status: 'sent', createdAt: clock.now() } as const
   return write(platform.db, (tx) => {
@@ -36,7 +36,7 @@ async function open() {
 const toNames = ({ results }: MemoryFound) =>
   results.map((found) => (found.kind === 'fact' ? found.key : found.message.content))
 
-test('GET /api/memory?q=: 200 with facts and then what was said, page by page to the end, newest first', async () => {
+test('GET /api/memory?q=: 200 with facts and then messages, page by page to the end, newest first', async () => {
   const ada = await open()
   await ada.save({ one: 'green tea', two: { drinks: ['tea', 'water'] }, three: 'coffee' })
   await say(ada, 'tea first', 'coffee', 'tea second', 'tea third')
@@ -59,7 +59,7 @@ test('GET /api/memory?q=: 200 with facts and then what was said, page by page to
   ])
 })
 
-test('GET /api/memory?q=: what is changed, forgotten or goes with its agent is found no more; names are words too', async () => {
+test('GET /api/memory?q=: changed and deleted facts, and those of deleted agents, are not found; keys are searched too', async () => {
   const ada = await open()
   await ada.save({ 'favourite-drink': 'tea\nwith milk' })
   expect(toNames(await ada.find('q=favourite milk'))).toEqual(['favourite-drink'])
@@ -70,7 +70,7 @@ test('GET /api/memory?q=: what is changed, forgotten or goes with its agent is f
   expect(toNames(await ada.find('q=coffee'))).toEqual([])
 })
 
-test('GET /api/memory?q=: nothing of another owner, whatever is asked; 404 for a stranger’s agent, 400 for a bad page', async () => {
+test('GET /api/memory?q=: nothing of another owner; 404 for another user’s agent, 400 for a bad page', async () => {
   const ada = await open()
   await ada.save({ secret: 'harbour' })
   await say(ada, 'harbour')
@@ -86,7 +86,7 @@ test('GET /api/memory?q=: nothing of another owner, whatever is asked; 404 for a
   }
 })
 
-test('GET /v1/memory/search: an agent finds its facts everywhere, and what its owner said in the owner’s sessions alone', async () => {
+test('GET /v1/memory/search: facts in every session, the owner’s messages only in the owner’s sessions', async () => {
   const ada = await open()
   await ada.save({ place: 'harbour' })
   await say(ada, 'harbour at nine')
@@ -108,27 +108,27 @@ test('GET /v1/memory/search: an agent finds its facts everywhere, and what its o
   )
 })
 
-test('a fact tells who said it, in which session, on which page and when; all of it is counted in the storage', async () => {
+test('GET /v1/memory: a fact has its source, session, page and time, and counts as storage', async () => {
   const ada = await open()
   const used = () =>
     ada.platform.db.select().from(agentStorage).where(eq(agentStorage.agentId, ada.agent.id)).get()?.memoryBytes ?? 0
-  const told = { key: 'opens', memory: 'at nine', session: 'telegram:7', page: 'https://example.com/hours' }
-  expect((await ada.asAgent('/v1/memory', 'POST', told)).status).toBe(200)
+  const fact = { key: 'opens', memory: 'at nine', session: 'telegram:7', page: 'https://example.com/hours' }
+  expect((await ada.asAgent('/v1/memory', 'POST', fact)).status).toBe(200)
   const createdAt = ada.clock.now().toISOString()
   expect(used()).toBe(200 + 'opens"at nine"telegram:7https://example.com/hours'.length)
   const sources = async () => (await read(Memory, ada.asOwner(`/api/memory?agentId=${ada.agent.id}`))).sources
-  const { key: _, memory: __, ...where } = told
+  const { key: _, memory: __, ...where } = fact
   expect(await sources()).toEqual({ opens: { source: 'agent', ...where, createdAt, updatedAt: createdAt } })
   ada.clock.advance(1000)
   await ada.save({ opens: 'at ten' })
   const updatedAt = ada.clock.now().toISOString()
   expect(await sources()).toEqual({ opens: { source: 'user', session: null, page: null, createdAt, updatedAt } })
   expect(used()).toBe(200 + 'opens"at ten"'.length)
-  const bad = await ada.asAgent('/v1/memory', 'POST', { ...told, page: 'nowhere' })
+  const bad = await ada.asAgent('/v1/memory', 'POST', { ...fact, page: 'nowhere' })
   expect(bad.status).toBe(400)
 })
 
-test('search_memory and remember: the model finds what was kept, with its session and page', async () => {
+test('search_memory and remember: the model finds stored facts, with their session and page', async () => {
   await using agent = await startOwnedAgent()
   const { running } = agent
   await running.runTool('remember', { fact: 'It opens at nine', name: 'opens', page: 'https://example.com/hours' })

@@ -1,25 +1,26 @@
 import { and, desc, eq, inArray, sql } from 'drizzle-orm'
-import { isBefore, snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
+import { isBefore, mergeInSmallSteps, snippetOf, toPieces, toWordQuery } from '../../../db/full-text.ts'
+import type { KeptFigures } from '../../../db/kept-figures.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent, listAgents } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { searchMessages } from '../chat/search.ts'
-import { FACT_COLUMNS, toOrigin } from './origin.ts'
+import { FACT_COLUMNS, toOrigin } from './read.ts'
 import type { FoundMemory, MemoryFound, OwnSearchQuery } from './schemas.ts'
 import { agentMemory, type MemoryRow } from './tables.ts'
 
-/** A place in the list: the number of the last fact. What comes behind all facts is placed by a message. */
+/** Page cursor: the sequence of the last fact. Messages, which follow the facts, use their id. */
 const FACT_CURSOR = /^fact:(\d{1,15})$/
-/** The conversations of the owner; what a stranger says reaches an agent under other names. */
+/** Sessions of the owner; strangers on channels have other session keys. */
 const OWNERS_SESSION = /^user:/
 
 type Page = { q: string; limit: number; before?: string | undefined }
 type Whose = { userId: string; agentIds: readonly string[]; agentId: string | undefined }
 
 /**
- * What a user's agents remember, or one of them, and then what was said with them, that has all words of `q`; each newest
- * first. @throws AppError `not_found` for a missing agent and for someone else's.
+ * Finds facts of a user's agents, or of one agent, and then messages, that contain all words of `q`; each newest first.
+ * @throws AppError `not_found` for a missing agent and for another user's.
  */
 export function searchMemory(
   db: Db,
@@ -32,8 +33,8 @@ export function searchMemory(
 }
 
 /**
- * The same for an agent: its facts, and what its owner has said with it. The latter only where the owner asks: nobody else
- * who talks to the agent gets to read it.
+ * As `searchMemory`, for the agent itself. Messages of the owner are searched only in the owner's sessions, so that no
+ * one else can read them through the agent.
  */
 export function searchOwnMemory(db: Db, agentId: string, { session, ...page }: OwnSearchQuery): MemoryFound {
   const ownerId = db.select({ id: agents.ownerId }).from(agents).where(eq(agents.id, agentId)).get()?.id ?? null
@@ -51,7 +52,7 @@ function find(db: Db, { userId, agentIds, agentId }: Whose, page: Page): MemoryF
   const left = page.limit - facts.length
   const { q, before } = page
   const isBehindFacts = before !== undefined && !FACT_CURSOR.test(before)
-  // Where the page is full already, one message tells whether there is another page.
+  // On a full page, one message shows whether there is another page.
   const query = { q, agentId, limit: Math.max(left, 1), before: isBehindFacts ? before : undefined }
   const said = searchMessages(db, userId, query)
   if (left === 0) return toPage(facts, said.results.length > 0)
@@ -102,4 +103,31 @@ function toPage(results: FoundMemory[], hasMore: boolean): MemoryFound {
   const last = results.at(-1)
   const next = last?.kind === 'fact' ? last.cursor : last?.message.id
   return { results, hasMore, next: hasMore ? (next ?? null) : null }
+}
+
+const ADD = `INSERT INTO memory_fts (rowid, key, text, agent_id)
+  VALUES (NEW.sequence, NEW.key, coalesce(json_extract(NEW.value, '$'), ''), NEW.agent_id);`
+const TAKE_AWAY = 'DELETE FROM memory_fts WHERE rowid = OLD.sequence;'
+
+/**
+ * Full-text index of facts, with a copy of their texts, because the table stores JSON. The agent is indexed as a word,
+ * as in `MESSAGE_WORDS`.
+ */
+export const FACT_WORDS: KeptFigures = {
+  tables: [
+    'DROP TABLE IF EXISTS memory_words',
+    'DROP TABLE IF EXISTS memory_fts',
+    `CREATE VIRTUAL TABLE memory_fts USING fts5(key, text, agent_id, tokenize='unicode61 remove_diacritics 2')`,
+    ...mergeInSmallSteps('memory_fts'),
+    'CREATE VIRTUAL TABLE memory_words USING fts5vocab(memory_fts, instance)',
+  ],
+  triggers: [
+    { name: 'memory_fts_insert', event: 'AFTER INSERT ON agent_memory', body: ADD },
+    { name: 'memory_fts_update', event: 'AFTER UPDATE ON agent_memory', body: `${TAKE_AWAY} ${ADD}` },
+    { name: 'memory_fts_delete', event: 'AFTER DELETE ON agent_memory', body: TAKE_AWAY },
+  ],
+  recount: [
+    `INSERT INTO memory_fts (rowid, key, text, agent_id)
+      SELECT sequence, key, coalesce(json_extract(value, '$'), ''), agent_id FROM agent_memory`,
+  ],
 }

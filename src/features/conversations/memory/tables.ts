@@ -2,18 +2,18 @@ import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../../agents/registry/tables.ts'
 
-/** Who said it last: the owner by the API, or the agent by its tools. */
+/** The last author: the owner through the API, or the agent through its tools. */
 const SOURCES = ['user', 'agent'] as const
 export type MemorySource = (typeof SOURCES)[number]
 
 /**
- * What an agent remembers, one row a key, whoever stored it: there is no other store. `value` is JSON text. `session` is
- * the agent's name of the conversation in which it was told, and `page` the address where it was read, where it says so.
+ * An agent's facts, one row per key; there is no other store. `value` is JSON text. `session` is the agent's session
+ * key in which it learned the fact, and `page` the web page, if reported.
  */
 export const agentMemory = sqliteTable(
   'agent_memory',
   {
-    /** The index of words knows a fact by it. */
+    /** Row id in the full-text index. */
     sequence: integer().primaryKey({ autoIncrement: true }),
     agentId: text()
       .notNull()
@@ -23,7 +23,7 @@ export const agentMemory = sqliteTable(
     source: text({ enum: SOURCES }).notNull(),
     session: text(),
     page: text(),
-    /** Null for what was stored before anybody noted it. */
+    /** Null for facts stored before this column existed. */
     createdAt: integer({ mode: 'timestamp_ms' }),
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },

@@ -6,11 +6,10 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
-import { forgetKey } from './forget.ts'
 import { importWorkspace } from './import-workspace.ts'
 import { type InstructionDeps, readInstructions, writeInstructions } from './instructions.ts'
 import { exportMemory, type ReadDeps, readMemory } from './read.ts'
-import { type SaveDeps, saveMemory } from './save.ts'
+import { forgetKey, type SaveDeps, saveMemory } from './save.ts'
 import {
   ForgetQuery,
   Instructions,
@@ -25,7 +24,7 @@ import {
 import { searchMemory } from './search.ts'
 
 const JSON_TYPE = 'application/json'
-/** Years of a diary. */
+/** Large enough for the diary of several years. */
 const MAX_IMPORT_BYTES = 8 * 1024 * 1024
 
 const listAnswers: Responses = { responses: { 200: 'application/json' }, errors: ['not_found'] }
@@ -39,7 +38,7 @@ const forgetAnswers: Responses = {
   errors: ['not_found', 'conflict', 'unavailable'],
 }
 
-/** What one's own agents are to remember (Interface 4.15). */
+/** Routes for the memory and instructions of agents. */
 export function memoryWeb(
   deps: SaveDeps & ReadDeps & InstructionDeps & { log: Log; guards: Guards; exports: Exports },
 ) {
@@ -143,7 +142,7 @@ export function memoryWeb(
   return app
 }
 
-/** An agent that keeps notes of its own may take longer than a listener keeps a silent connection. */
+/** Reading notes of an OpenClaw agent may exceed the listener's idle timeout. */
 async function keepWaiting(c: Context<WebEnv>, next: Next): Promise<void> {
   c.env.keepOpen?.(c.req.raw)
   await next()

@@ -8,7 +8,7 @@ import { Task, TaskList } from './schemas.ts'
 const PATH = '/v1/scheduled-tasks'
 const DAILY = { name: 'News', cronSchedule: '0 9 * * *', prompt: 'Read the news' }
 
-/** Ada with two agents, each with its own token. */
+/** Creates Ada with two agents, each with its own token. */
 async function withAgents() {
   const test = testPlatform()
   const { sealer, db } = test.platform
@@ -37,7 +37,7 @@ test('POST /v1/scheduled-tasks: 201 with a task of the agent, which GET /v1/sche
   expect(tasks).toEqual([task])
 })
 
-test('POST /v1/scheduled-tasks/:id/cancel: 200 switches it off and keeps it; 404 for another agent, 401 for nobody', async () => {
+test('POST /v1/scheduled-tasks/:id/cancel: 200 disables it; 404 for another agent, 401 without a token', async () => {
   const { backend, first, second } = await withAgents()
   const task = await read(Task, backend.request(PATH, json('POST', DAILY, first.headers)))
   const cancel = (headers: Record<string, string>) =>

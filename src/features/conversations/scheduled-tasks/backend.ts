@@ -16,7 +16,7 @@ export type ScheduledTasksBackendDeps = DueDeps & {
   findUser: (id: string) => SignedInUser | null
 }
 
-/** What an agent has itself reminded of, with its own token; its owner sees and changes the same tasks. */
+/** Routes for an agent's own scheduled tasks, which its owner can change too. */
 export function scheduledTasksBackend(deps: ScheduledTasksBackendDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
@@ -59,7 +59,7 @@ export function scheduledTasksBackend(deps: ScheduledTasksBackendDeps) {
     },
   )
 
-  // Switched off and not deleted, so that the owner can take back what an agent was talked into.
+  // Disables the task instead of deleting it, so that the owner can undo the effect of a prompt injection.
   app.post(
     '/v1/scheduled-tasks/:id/cancel',
     endpoint({

@@ -2,18 +2,18 @@ import { and, asc, eq, gt, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { findNextRun, isSameSchedule } from './cron.ts'
 import { type AdmitDeps, addRun, admitRuns, skipRun } from './runs.ts'
+import { findNextRun, isSameSchedule } from './schedule.ts'
 import { scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
 
-/** Tasks that one closure starts or plans anew: other writers wait no longer than that takes. */
+/** Tasks per transaction, which limits how long other writers wait. */
 const BATCH = 25
 
 export type DueDeps = AdmitDeps & { db: Db }
 
 /**
- * Starts each task whose time has come, once, however often it came while nobody looked, and plans its next run from now.
- * A task whose last run goes on is skipped, and its history says so. Those of a closed account wait until it is open.
+ * Starts each due task once, however often it was due, and plans its next run from now. A task whose last run is
+ * unfinished is skipped, which its history shows. Tasks of a disabled account wait.
  */
 export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -31,7 +31,7 @@ export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise
   if (isAnyWaiting(deps.db)) await write(deps.db, (tx) => admitRuns(deps, tx))
 }
 
-/** After the clock went back: a task that was planned by the wrong time would wait until then. */
+/** Plans tasks again after the clock was set back: they would otherwise wait for the wrong time. */
 export async function replanTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
   let after = ''
   while (!signal.aborted) {
@@ -48,7 +48,7 @@ export async function replanTasks(deps: DueDeps, signal: AbortSignal): Promise<v
 
 type Planned = { task: TaskRow; next: Date | null }
 
-/** Before the closure that needs them: seldom ones take a while to find. */
+/** Runs before the transaction, because rare schedules take long to find. */
 async function findNextRuns(tasks: TaskRow[], now: Date): Promise<Planned[]> {
   const planned: Planned[] = []
   for (const task of tasks) planned.push({ task, next: await findNextRun(task, now) })
@@ -67,7 +67,7 @@ function listDue(db: Db, now: Date): TaskRow[] {
     .map(({ task }) => task)
 }
 
-/** One that was changed since it was found is found again. */
+/** Ignores a task that changed since it was listed; the next check lists it again. */
 function startIfDue(deps: DueDeps, tx: Tx, found: TaskRow, next: Date | null): void {
   const now = deps.clock.now()
   const isDue = and(eq(scheduledTasks.id, found.id), lte(scheduledTasks.nextRunAt, now))

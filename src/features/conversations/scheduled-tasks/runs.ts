@@ -11,17 +11,17 @@ import { agents } from '../../agents/registry/tables.ts'
 import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
 
 export const RUN_JOB = 'scheduled-tasks.run'
-/** An agent may think for minutes: so many runs go on at once, and so many of one user, that nobody waits for one person's. */
+/** Concurrent runs, in total and of one user, because a run may take minutes and must not delay other users. */
 const MAX_RUNNING = 4
 const MAX_RUNNING_OF_USER = 2
-/** Runs that are kept of each task, and heartbeats of each agent. */
+/** Runs kept per task, and heartbeats per agent. */
 const RUNS_KEPT = 50
 const UNFINISHED = ['queued', 'running'] as const
 
 export type AdmitDeps = { clock: Clock; enqueue: Enqueue; tellOwner: TellOwner }
 export type RunRequest = Pick<RunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
 
-/** What the durable queue is told: the prompt as it was when the run got its turn. */
+/** Payload of the job: the prompt at the time the run started. */
 export const RunJob = z.object({
   runId: z.string(),
   ownerId: z.string(),
@@ -31,17 +31,17 @@ export const RunJob = z.object({
 })
 export type RunJob = z.infer<typeof RunJob>
 
-/** Adds a run, which `admitRuns` starts when there is space. Null while the one before it goes on. */
+/** Adds a run, which `admitRuns` starts when there is capacity. Null while the previous run is unfinished. */
 export function addRun(tx: Tx, request: RunRequest): RunRow | null {
   return hasUnfinishedRun(tx, request) ? null : insertRun(tx, request, { status: 'queued' })
 }
 
-/** Notes that `request` was due while the run before it went on. */
+/** Records that `request` was due while the previous run was unfinished. */
 export function skipRun(tx: Tx, request: RunRequest, now: Date): void {
   insertRun(tx, request, { status: 'skipped', finishedAt: now, error: 'The run before it was still going' })
 }
 
-/** Ends a run and gives its place to the next; nothing happens when it has ended already or is gone. */
+/** Ends a run and starts the next one; does nothing for a run that has ended or was deleted. */
 export function finishRun(deps: AdmitDeps, tx: Tx, runId: string, error: string | null): void {
   const ended = tx
     .update(scheduledRuns)
@@ -49,18 +49,18 @@ export function finishRun(deps: AdmitDeps, tx: Tx, runId: string, error: string 
     .where(and(eq(scheduledRuns.id, runId), inArray(scheduledRuns.status, UNFINISHED)))
     .returning()
     .get()
-  if (ended && error !== null) tellOfFailure(deps, tx, ended, error)
+  if (ended && error !== null) notifyFailure(deps, tx, ended, error)
   admitRuns(deps, tx, runId)
 }
 
-function tellOfFailure({ tellOwner }: AdmitDeps, tx: Tx, { ownerId, agentId, trigger }: RunRow, error: string): void {
+function notifyFailure({ tellOwner }: AdmitDeps, tx: Tx, { ownerId, agentId, trigger }: RunRow, error: string): void {
   const name = tx.select({ name: agents.name }).from(agents).where(eq(agents.id, agentId)).get()?.name ?? agentId
   const what = trigger === 'heartbeat' ? 'A heartbeat' : 'A scheduled task'
   const text = `${what} failed: ${error}`
   tellOwner(tx, { userId: ownerId, agent: { id: agentId, name }, kind: 'task_failed', text })
 }
 
-/** Gives waiting runs their jobs while there is space, the oldest first. The job of `endedRunId` makes space already. */
+/** Enqueues jobs for waiting runs while there is capacity, oldest first. The job of `endedRunId` no longer counts. */
 export function admitRuns(deps: AdmitDeps, tx: Tx, endedRunId = ''): void {
   for (;;) {
     const owners = listBusyOwners(tx, endedRunId)
@@ -80,7 +80,7 @@ export function findRun(db: Db | Tx, id: string): RunRow | undefined {
   return db.select().from(scheduledRuns).where(eq(scheduledRuns.id, id)).get()
 }
 
-/** The runs of a task that are kept, newest first. */
+/** Lists the kept runs of a task, newest first. */
 export function listRuns(db: Db, taskId: string): RunRow[] {
   const isOfTask = eq(scheduledRuns.taskId, taskId)
   return db.select().from(scheduledRuns).where(isOfTask).orderBy(desc(scheduledRuns.sequence)).limit(RUNS_KEPT).all()
@@ -88,7 +88,7 @@ export function listRuns(db: Db, taskId: string): RunRow[] {
 
 type BusyOwner = { ownerId: string; runs: number }
 
-/** Counts jobs, not runs: a run that goes with its task or agent leaves its job under way. */
+/** Counts jobs, not runs: the job of a run that was deleted with its task or agent still runs. */
 function listBusyOwners(tx: Tx, endedRunId: string): BusyOwner[] {
   const ownerId = sql<string>`json_extract(${jobs.payload}, '$.ownerId')`
   const isOther = sql`json_extract(${jobs.payload}, '$.runId') <> ${endedRunId}`

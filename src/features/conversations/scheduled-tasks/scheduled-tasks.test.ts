@@ -18,17 +18,17 @@ import { Run, RunList, Task, TaskList } from './schemas.ts'
 import { scheduledRuns, scheduledTasks } from './tables.ts'
 
 const DAILY = { name: 'News', cronSchedule: '0 9 * * *', prompt: 'Read the news' }
-/** For runs that are held up: by this clock the queue takes a job back after a minute. */
+/** Clock for delayed runs: after a minute of it the queue takes a job back. */
 const EVERY_SECOND = '* * * * * *'
 const BAD_CRON = 'Invalid cron schedule. Expected 5-6 fields (e.g., "0 9 * * *")'
 const MISSING = 'name, cronSchedule, prompt, and agentId are required'
 
-/** Ada with an agent that answers, Eve with nothing; it is noon of 20 November 2026. */
+/** Creates Ada with an agent that answers, and Eve with nothing; it is noon of 20 November 2026. */
 async function withAgent(change: Partial<AgentRow> = {}) {
   const test = testPlatform()
   const { platform, clock, web } = test
   clock.set(new Date('2026-11-20T12:00:00Z'))
-  // One that no other test takes while the agent is away.
+  // A port that no other test takes while the agent is away.
   const [port = 0] = await findFreePorts(1)
   const agent = startHeldAgentDouble(port)
   const ada = await test.signIn('ada@example.com')
@@ -58,7 +58,7 @@ async function withAgent(change: Partial<AgentRow> = {}) {
       web.request(`/api/scheduled-tasks/${id}/run`, { method: 'POST', headers: who.cookie }),
     runs: async (id: string) =>
       (await read(RunList, web.request(`/api/scheduled-tasks/${id}/runs`, { headers: ada.cookie }))).runs,
-    /** What the timer does every few seconds. */
+    /** Runs the periodic job once. */
     check: () => job.run(new AbortController().signal),
   }
 }
@@ -123,7 +123,7 @@ test.each([
   ['in 0 minutes', /use at least 1 minute$/],
   ['2026-13-01T09:00', /^There is no such time/],
   ['2026-11-31T09:00', /^There is no such time/],
-])('POST /api/scheduled-tasks: 400 that says what is wrong with %s', async (cronSchedule, message) => {
+])('POST /api/scheduled-tasks: 400 with the reason for %s', async (cronSchedule, message) => {
   const { ask, agentId, platform } = await withAgent()
   const response = await ask('POST', { ...DAILY, agentId, cronSchedule, timezone: 'Europe/Berlin' })
   expect(response.status).toBe(400)
@@ -173,7 +173,7 @@ test.each<[object, string]>([
   expect(countRows(platform.db).scheduled_tasks).toBe(0)
 })
 
-test('POST /api/scheduled-tasks: 404 for a missing agent and for someone else’s', async () => {
+test('POST /api/scheduled-tasks: 404 for a missing agent and for another user’s', async () => {
   const { ask, agentId, eve } = await withAgent()
   for (const [id, who] of [['missing', undefined] as const, [agentId, eve] as const]) {
     const response = await ask('POST', { ...DAILY, agentId: id }, who)
@@ -182,7 +182,7 @@ test('POST /api/scheduled-tasks: 404 for a missing agent and for someone else’
   }
 })
 
-test('POST /api/scheduled-tasks: 429 for the 51st, also when 60 come at once', async () => {
+test('POST /api/scheduled-tasks: 429 for the 51st, also when 60 are concurrent', async () => {
   const { ask, agentId, list } = await withAgent()
   const answers = await Promise.all(Array.from({ length: 60 }, () => ask('POST', { ...DAILY, agentId })))
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(50)
@@ -192,7 +192,7 @@ test('POST /api/scheduled-tasks: 429 for the 51st, also when 60 come at once', a
   expect((await list()).count).toBe(50)
 })
 
-test('GET /api/scheduled-tasks: 200 newest first, of one agent when it is named, and nothing of a stranger’s', async () => {
+test('GET /api/scheduled-tasks: 200 newest first, limited by agentId, without other users’ tasks', async () => {
   const { create, list, addAgent, agentId, eve, clock } = await withAgent()
   const { id: otherId } = await addAgent('Bo')
   const first = await create()
@@ -204,7 +204,7 @@ test('GET /api/scheduled-tasks: 200 newest first, of one agent when it is named,
   expect(await list(`?agentId=${agentId}`, eve)).toEqual({ tasks: [], count: 0 })
 })
 
-test('PUT /api/scheduled-tasks: 200, and only a change of time moves the next run', async () => {
+test('PUT /api/scheduled-tasks: 200, and only a changed schedule moves the next run', async () => {
   const { create, ask, clock } = await withAgent()
   const task = await create()
   clock.advance(86_400_000)
@@ -217,7 +217,7 @@ test('PUT /api/scheduled-tasks: 200, and only a change of time moves the next ru
 })
 
 test.each(['PUT', 'DELETE'] as const)(
-  '%s /api/scheduled-tasks: 400 without a task, 404 for a stranger’s',
+  '%s /api/scheduled-tasks: 400 without a task, 404 for another user’s',
   async (method) => {
     const { create, ask, eve, list } = await withAgent()
     const task = await create()
@@ -231,7 +231,7 @@ test.each(['PUT', 'DELETE'] as const)(
   },
 )
 
-test('DELETE /api/scheduled-tasks: 200, and the task is gone with its history', async () => {
+test('DELETE /api/scheduled-tasks: 200, and the task is deleted with its history', async () => {
   const { create, ask, runNow, platform } = await withAgent()
   const task = await create()
   await runNow(task.id)
@@ -240,13 +240,16 @@ test('DELETE /api/scheduled-tasks: 200, and the task is gone with its history', 
   expect(countRows(platform.db)).toMatchObject({ scheduled_tasks: 0, scheduled_runs: 0 })
 })
 
-test.each(['GET', 'POST', 'PUT', 'DELETE'] as const)('%s /api/scheduled-tasks: 401 for nobody', async (method) => {
-  const { web } = testPlatform()
-  const response = await web.request('/api/scheduled-tasks', method === 'GET' ? {} : json(method, { taskId: 'x' }))
-  expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
-})
+test.each(['GET', 'POST', 'PUT', 'DELETE'] as const)(
+  '%s /api/scheduled-tasks: 401 without a session',
+  async (method) => {
+    const { web } = testPlatform()
+    const response = await web.request('/api/scheduled-tasks', method === 'GET' ? {} : json(method, { taskId: 'x' }))
+    expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
+  },
+)
 
-test('GET /api/scheduled-tasks/:id/runs: a task that is due has sent its prompt once, as its owner', async () => {
+test('GET /api/scheduled-tasks/:id/runs: a due task has sent its prompt once, as its owner', async () => {
   const { create, check, runs, agent, list, platform, clock, agentId, ada } = await withAgent()
   const task = await create()
   await using _jobs = startJobs(platform)
@@ -284,11 +287,11 @@ test('GET /api/scheduled-tasks/:id/runs: a task that is due has sent its prompt 
   })
 })
 
-test('what was due many times while nobody looked runs once, and a clock that jumps makes no storm', async () => {
+test('scheduled tasks: a task due many times runs once, and clock changes start no extra runs', async () => {
   const { create, check, platform, clock, agent } = await withAgent()
   const task = await create({ cronSchedule: '* * * * *' })
   await using _jobs = startJobs(platform)
-  // Not by way of the API: no session lives through such years.
+  // Uses the database, because no session lives that long.
   const runs = () => listRuns(platform.db, task.id)
   const isIdle = () => until('no run under way', () => runs().every(({ finishedAt }) => finishedAt))
   await check()
@@ -311,7 +314,7 @@ test('what was due many times while nobody looked runs once, and a clock that ju
   expect(agent.prompts).toHaveLength(3)
 })
 
-test('a task that is due while its last run goes on is skipped, and its history says so', async () => {
+test('scheduled tasks: a task due during its last run is skipped, which its history shows', async () => {
   const { create, check, runs, platform, clock, agent, runNow } = await withAgent()
   const task = await create({ cronSchedule: EVERY_SECOND })
   await using _jobs = startJobs(platform)
@@ -334,7 +337,7 @@ test('a task that is due while its last run goes on is skipped, and its history 
   await until('the next run', () => agent.prompts.length === 2)
 })
 
-test('POST /api/scheduled-tasks/:id/run: 202, also for a task that is off, whose next run stays as it is', async () => {
+test('POST /api/scheduled-tasks/:id/run: 202, also for a disabled task, whose next run stays unchanged', async () => {
   const { create, runNow, runs, platform, agent, list, clock } = await withAgent()
   const task = await create({ enabled: false })
   const response = await runNow(task.id)
@@ -346,7 +349,7 @@ test('POST /api/scheduled-tasks/:id/run: 202, also for a task that is off, whose
   expect((await list()).tasks[0]).toMatchObject({ lastRun: clock.now().toISOString(), nextRun: null })
 })
 
-test('POST /api/scheduled-tasks/:id/run: of 20 at once one runs, the others get 409', async () => {
+test('POST /api/scheduled-tasks/:id/run: of 20 concurrent requests one is 202, the others 409', async () => {
   const { create, runNow, runs } = await withAgent()
   const task = await create()
   const answers = await Promise.all(Array.from({ length: 20 }, () => runNow(task.id)))
@@ -355,7 +358,7 @@ test('POST /api/scheduled-tasks/:id/run: of 20 at once one runs, the others get 
 })
 
 test.each(['run', 'runs'])(
-  '/api/scheduled-tasks/:id/%s: 404 for a missing task and a stranger’s, 401 for nobody',
+  '/api/scheduled-tasks/:id/%s: 404 for a missing task and another user’s, 401 without a session',
   async (verb) => {
     const { create, web, eve, platform } = await withAgent()
     const task = await create()
@@ -373,7 +376,7 @@ test.each(['run', 'runs'])(
   },
 )
 
-test('a run whose agent does not run fails and says so, and nothing is sent', async () => {
+test('scheduled run: fails with the reason when the agent does not run, and sends nothing', async () => {
   const { create, runNow, runs, platform, agent } = await withAgent({ status: 'stopped' })
   const task = await create()
   await runNow(task.id)
@@ -383,7 +386,7 @@ test('a run whose agent does not run fails and says so, and nothing is sent', as
   expect(agent.prompts).toEqual([])
 })
 
-test('a run that the agent refuses fails with its words and is not sent again', async () => {
+test('scheduled run: fails with the agent’s error and is not retried', async () => {
   const { create, runNow, runs, platform, agent } = await withAgent()
   agent.answerWith(503)
   const task = await create()
@@ -394,7 +397,7 @@ test('a run that the agent refuses fails with its words and is not sent again', 
   expect(agent.prompts).toHaveLength(1)
 })
 
-test('a run whose agent cannot be reached is tried again until it can', async () => {
+test('scheduled run: retried until the agent is reachable', async () => {
   const { create, runNow, runs, platform, agent, clock } = await withAgent()
   await agent.stop()
   const task = await create()
@@ -408,7 +411,7 @@ test('a run whose agent cannot be reached is tried again until it can', async ()
   expect(back.calls).toBe(1)
 })
 
-test('a run whose agent stays away fails after a few attempts', async () => {
+test('scheduled run: fails after a few attempts to reach the agent', async () => {
   const { create, runNow, runs, platform, agent, clock } = await withAgent()
   await agent.stop()
   const task = await create()
@@ -421,7 +424,7 @@ test('a run whose agent stays away fails after a few attempts', async () => {
   expect(await runs(task.id)).toMatchObject([{ status: 'failed', error: 'The agent is not reachable' }])
 })
 
-test('a server that stops during a run does not send the prompt again when it is back', async () => {
+test('scheduled run: a stopped server does not send the prompt again after its restart', async () => {
   const { create, runNow, runs, platform, agent } = await withAgent()
   agent.hold()
   const task = await create()
@@ -434,11 +437,11 @@ test('a server that stops during a run does not send the prompt again when it is
   expect(agent.prompts).toHaveLength(1)
 })
 
-test('a server that died during a run does not send the prompt again when it is back', async () => {
+test('scheduled run: a killed server does not send the prompt again after its restart', async () => {
   const { create, runNow, runs, platform, agent } = await withAgent()
   const task = await create()
   await runNow(task.id)
-  // As a kill leaves it: the prompt was noted and sent, its job has not ended.
+  // State after a kill: the prompt was stored and sent, its job has not ended.
   await write(platform.db, (tx) => tx.update(scheduledRuns).set({ messageId: 'msg_1' }).run())
   await using _jobs = startJobs(platform)
   await until('the end of the run', async () => (await runs(task.id))[0]?.finishedAt)
@@ -446,7 +449,7 @@ test('a server that died during a run does not send the prompt again when it is 
   expect(agent.prompts).toEqual([])
 })
 
-test('one user’s runs leave room for another’s, and the history of a task is bounded', async () => {
+test('scheduled runs: one user’s runs do not block another’s, and the history is limited', async () => {
   const { create, runNow, runs, platform, agent, clock, check } = await withAgent()
   const tasks = await Promise.all(Array.from({ length: 5 }, () => create({ cronSchedule: EVERY_SECOND })))
   agent.hold()
@@ -465,7 +468,7 @@ test('one user’s runs leave room for another’s, and the history of a task is
   await until('all prompts', () => agent.prompts.length === 5)
 })
 
-test('tasks of a closed account wait until it is open again', async () => {
+test('scheduled tasks: those of a disabled account wait until it is enabled', async () => {
   const { create, check, runs, platform, clock, ada } = await withAgent()
   const task = await create()
   const setDisabled = (disabledAt: Date | null) =>
@@ -479,7 +482,7 @@ test('tasks of a closed account wait until it is open again', async () => {
   expect(await runs(task.id)).toHaveLength(1)
 })
 
-/** The agent's port again, with somebody who answers. */
+/** Starts a server on the agent's port again. */
 function reopen(port: number) {
   const state = { calls: 0 }
   const chunk = { choices: [{ index: 0, delta: { content: 'Back.' }, finish_reason: 'stop' }] }

@@ -24,7 +24,7 @@ const Description = z
 const TimeZone = z.string(BAD_ZONE).max(64, BAD_ZONE).refine(isTimeZone, BAD_ZONE)
 const TaskId = z.string('taskId required').min(1, 'taskId required').max(100, 'taskId required')
 
-/** `POST /api/scheduled-tasks`. `timezone` defaults to the owner's, and to UTC when the owner's is unknown. */
+/** Body of `POST /api/scheduled-tasks`. `timezone` defaults to the owner's, and to UTC when that is unknown. */
 export const CreateTaskRequest = z
   .object({
     name: required('name', 100),
@@ -48,10 +48,10 @@ export const CreateTaskRequest = z
   })
 export type CreateTaskRequest = z.infer<typeof CreateTaskRequest>
 
-/** `POST /v1/scheduled-tasks`: an agent's own. */
+/** Body of `POST /v1/scheduled-tasks`, for the agent's own tasks. */
 export const CreateOwnTaskRequest = CreateTaskRequest.omit({ agentId: true, enabled: true })
 
-/** `PUT /api/scheduled-tasks`: what is left out stays as it is. */
+/** Body of `PUT /api/scheduled-tasks`. Omitted fields stay unchanged. */
 export const ChangeTaskRequest = z.object({
   taskId: TaskId,
   name: changed('name', 100),
@@ -63,10 +63,10 @@ export const ChangeTaskRequest = z.object({
 })
 export type ChangeTaskRequest = z.infer<typeof ChangeTaskRequest>
 
-/** `DELETE /api/scheduled-tasks`. */
+/** Body of `DELETE /api/scheduled-tasks`. */
 export const DeleteTaskRequest = z.object({ taskId: TaskId })
 
-/** `GET /api/scheduled-tasks?agentId=`. */
+/** Query of `GET /api/scheduled-tasks`. */
 export const TaskQuery = z.object({ agentId: z.string().max(100).optional() })
 
 /** Times are ISO 8601. `nextRun` is null while the task is off. */
@@ -90,7 +90,10 @@ export type Task = z.infer<typeof Task>
 export const TaskList = z.object({ tasks: z.array(Task), count: z.number() })
 export type TaskList = z.infer<typeof TaskList>
 
-/** One run. `messageId` is the prompt in the agent's conversation; a `skipped` run was due while the one before went on. */
+/**
+ * A run. `messageId` is the prompt in the agent's conversation; a `skipped` run was due while the previous one was
+ * unfinished.
+ */
 export const Run = z.object({
   id: z.string(),
   taskId: z.string().nullable(),
@@ -105,12 +108,12 @@ export const Run = z.object({
 })
 export type Run = z.infer<typeof Run>
 
-/** Newest first; older runs than these are forgotten. */
+/** Newest first; older runs are deleted. */
 export const RunList = z.object({ runs: z.array(Run), count: z.number() })
 export type RunList = z.infer<typeof RunList>
 
-/** `GET /v1/scheduled-tasks`: an agent's own. */
+/** Answer of `GET /v1/scheduled-tasks`: the agent's own tasks. */
 export const OwnTaskList = TaskList.pick({ tasks: true })
 
-/** `DELETE /api/scheduled-tasks`. */
+/** Answer of `DELETE /api/scheduled-tasks`. */
 export const DeletedTask = z.object({ success: z.literal(true), taskId: z.string() })

@@ -7,7 +7,7 @@ import { agents } from '../../agents/registry/tables.ts'
 const TRIGGERS = ['schedule', 'manual', 'heartbeat'] as const
 const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'skipped'] as const
 
-/** A prompt that an agent gets whenever the clock in `timezone` says so. `nextRunAt` is null while it is off. */
+/** A prompt that an agent gets on a schedule in `timezone`. `nextRunAt` is null while it is off. */
 export const scheduledTasks = sqliteTable(
   'scheduled_tasks',
   {
@@ -38,9 +38,10 @@ export const scheduledTasks = sqliteTable(
 export type TaskRow = typeof scheduledTasks.$inferSelect
 
 /**
- * One row per prompt that was due, the newest of each task and agent only. A heartbeat has no task and a `prompt` of its
- * own. A `queued` run waits for space, a `running` one has a job; `messageId` is set before its prompt leaves, and a run
- * that has one is never sent again. At most one run of a task, and one heartbeat of an agent, is unfinished.
+ * One row per due prompt; only the newest of each task and agent are kept. A heartbeat has no task but its own
+ * `prompt`. A `queued` run waits for capacity, a `running` one has a job; `messageId` is set before the prompt is sent,
+ * and a run that has one is never sent again. A task has at most one unfinished run, and an agent one unfinished
+ * heartbeat.
  */
 export const scheduledRuns = sqliteTable(
   'scheduled_runs',

@@ -8,16 +8,15 @@ import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { findTimeZone } from '../../accounts/users/users.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
-import { findNextRun, isSameSchedule, type Schedule } from './cron.ts'
 import type { DueDeps } from './due.ts'
 import { addRun, admitRuns, findRun } from './runs.ts'
+import { findNextRun, isSameSchedule, type Schedule, toStoredSchedule } from './schedule.ts'
 import type { ChangeTaskRequest, CreateTaskRequest } from './schemas.ts'
 import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
-import { toStoredSchedule } from './when.ts'
 
 const MAX_TASKS_PER_USER = 50
 
-/** The tasks of a user, or those of one agent, newest first. */
+/** Lists a user's tasks, or those of one agent, newest first. */
 export function listTasks(db: Db, ownerId: string, agentId: string | undefined): TaskRow[] {
   const ofAgent = agentId === undefined ? undefined : eq(scheduledTasks.agentId, agentId)
   return db
@@ -28,14 +27,14 @@ export function listTasks(db: Db, ownerId: string, agentId: string | undefined):
     .all()
 }
 
-/** @throws AppError `not_found` for a missing task and for someone else's. */
+/** @throws AppError `not_found` for a missing task and for another user's. */
 export function getTask(db: Db | Tx, ownerId: string, id: string): TaskRow {
   const row = db.select().from(scheduledTasks).where(isOwn(ownerId, id)).get()
   if (!row) throw new AppError('not_found', 'Task not found')
   return row
 }
 
-/** @throws AppError `invalid` for a bad schedule, `not_found` for somebody else's agent, `limited` at 50 tasks. */
+/** @throws AppError `invalid` for a bad schedule, `not_found` for another user's agent, `limited` at 50 tasks. */
 export async function createTask(deps: DueDeps, user: SignedInUser, request: CreateTaskRequest): Promise<TaskRow> {
   const now = deps.clock.now()
   const timezone = request.timezone ?? findTimeZone(deps.db, user.id) ?? 'UTC'
@@ -62,7 +61,7 @@ export async function createTask(deps: DueDeps, user: SignedInUser, request: Cre
 }
 
 /**
- * Changes a task. What says when it runs plans it anew from now; anything else leaves its next run.
+ * Changes a task. Changing its schedule plans the next run from now; other changes keep it.
  * @throws AppError `not_found`, `invalid` for a bad schedule.
  */
 export async function changeTask(deps: DueDeps, ownerId: string, request: ChangeTaskRequest): Promise<TaskRow> {
@@ -73,7 +72,7 @@ export async function changeTask(deps: DueDeps, ownerId: string, request: Change
     const next = isPlannedAnew(known, planned) ? await requireNextRun(planned, now) : known.nextRunAt
     const changed = await write(deps.db, (tx) => {
       const before = getTask(tx, ownerId, request.taskId)
-      // Something else moved it meanwhile: what was planned is not for this one.
+      // The task changed concurrently; recompute the plan.
       if (!isSameSchedule(before, known) || before.enabled !== known.enabled) return null
       const after = toChanged(before, request, now)
       if (isPlannedAnew(before, after)) after.nextRunAt = after.enabled ? next : null
@@ -95,15 +94,15 @@ function toChanged(before: TaskRow, { taskId: _, ...fields }: ChangeTaskRequest,
   return { ...after, ...toStoredSchedule({ cronSchedule, timezone }, now) }
 }
 
-/** Deletes a task with its history; a run under way is not stopped. @throws AppError `not_found`. */
+/** Deletes a task with its history; a running run is not stopped. @throws AppError `not_found`. */
 export async function deleteTask(db: Db, ownerId: string, id: string): Promise<void> {
   const { changes } = await write(db, (tx) => tx.delete(scheduledTasks).where(isOwn(ownerId, id)).run())
   if (changes === 0) throw new AppError('not_found', 'Task not found')
 }
 
 /**
- * Runs a task now, also one that is off; when it is due next stays as it is.
- * @throws AppError `not_found`, `conflict` while a run of it goes on.
+ * Runs a task now, even if it is off, without changing its next run.
+ * @throws AppError `not_found`, `conflict` while it runs.
  */
 export function runTaskNow(deps: DueDeps, ownerId: string, id: string): Promise<RunRow> {
   return write(deps.db, (tx) => {
@@ -117,7 +116,7 @@ export function runTaskNow(deps: DueDeps, ownerId: string, id: string): Promise<
   })
 }
 
-/** @throws AppError `invalid` {reason} for a schedule that is bad or never comes round. */
+/** @throws AppError `invalid` {reason} for a schedule that is bad or never due. */
 async function requireNextRun(schedule: Schedule, now: Date): Promise<Date> {
   let reason = 'It never comes round'
   try {
@@ -139,7 +138,7 @@ function isOwn(ownerId: string, id: string) {
   return and(eq(scheduledTasks.id, id), eq(scheduledTasks.ownerId, ownerId))
 }
 
-/** Switches all tasks of an owner off and ends the runs that wait or go on, in the caller's closure. */
+/** Disables all tasks of an owner and ends unfinished runs, in the caller's transaction. */
 export function switchOffTasks(tx: Tx, ownerId: string, now: Date): void {
   tx.update(scheduledTasks)
     .set({ enabled: false, nextRunAt: null, updatedAt: now })

@@ -21,7 +21,7 @@ import { changeTask, createTask, deleteTask, getTask, listTasks, runTaskNow } fr
 
 export type ScheduledTasksWebDeps = DueDeps & { guards: Guards }
 
-/** Prompts that one's own agents get by the clock (Interface 4.15). */
+/** Routes for scheduled tasks. */
 export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -116,7 +116,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
   return app
 }
 
-/** A task as answers show it. */
+/** Converts a task for a response. */
 export function toTask(row: TaskRow): Task {
   return {
     id: row.id,

@@ -1,33 +1,35 @@
 import { and, eq, inArray } from 'drizzle-orm'
+import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import { type AccountRules, createUserFinder } from '../../accounts/users/users.ts'
 import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
 import { messages } from '../chat/tables.ts'
-import { onceOf } from '../chat/turns/once.ts'
+import { onceOf } from '../chat/turns/idempotency.ts'
 import { listAnswers } from './runs.ts'
+import { ASK_JOB } from './start-run.ts'
 import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
-/** Lets the summarizer of a run answer; `jobs.ts` does it. */
+/** Asks the summarizer of a run. */
 export const SUMMARIZE_JOB = 'swarms.summarize'
 
-/** How much of an answer is kept with the run, and how much of it the summarizer is given: ten fit into a message. */
+/** Longest stored answer, and the part that the summarizer gets: ten of them fit into one message. */
 const MAX_REPLY_LENGTH = 100_000
 const MAX_QUOTED_LENGTH = 7000
-/** How soon an agent is interrupted after its run has been cancelled. */
+/** Delay until a cancelled run interrupts its agents. */
 const CANCEL_CHECK_MS = 500
 
-export type AskDeps = SendDeps & { enqueue: Enqueue; rules: AccountRules }
+type AskDeps = SendDeps & { enqueue: Enqueue; rules: AccountRules }
 type AnswerKey = { runId: string; agentId: string }
 type Outcome = Pick<AnswerRow, 'state'> & Partial<Pick<AnswerRow, 'reply' | 'error' | 'errorKind'>>
 
 /**
- * Sends an agent its part of the task, in its owner's name, and keeps what it answers; what goes wrong is kept as well.
- * Run again after a crash it asks again, unless the answer had come. A stop of the server leaves it for the next start.
+ * Sends an agent the task in its owner's name and stores the answer or the error. After a crash the job runs again and
+ * asks only if there is no answer yet. When the server stops, the next start continues.
  */
-export async function askAgent(deps: AskDeps, key: AnswerKey, signal: AbortSignal): Promise<void> {
+async function askAgent(deps: AskDeps, key: AnswerKey, signal: AbortSignal): Promise<void> {
   const begun = await write(deps.db, (tx) => beginAnswer(tx, deps, key))
   if (!begun) return
   const { run, answer } = begun
@@ -35,14 +37,14 @@ export async function askAgent(deps: AskDeps, key: AnswerKey, signal: AbortSigna
   await write(deps.db, (tx) => settleAnswer(tx, deps, key, outcome))
 }
 
-/** For a job that was given up. */
-export async function giveAnswerUp(deps: AskDeps, key: AnswerKey): Promise<void> {
+/** Records that the job has failed permanently. */
+async function giveAnswerUp(deps: AskDeps, key: AnswerKey): Promise<void> {
   const outcome: Outcome = { state: 'failed', error: 'The task was given up', errorKind: 'internal' }
   await write(deps.db, (tx) => settleAnswer(tx, deps, key, outcome))
 }
 
-/** Lets the summarizer sum up the answers that there are, which ends the run. */
-export async function summarizeRun(deps: AskDeps, runId: string, signal: AbortSignal): Promise<void> {
+/** Asks the summarizer to summarize the answers, which ends the run. */
+async function summarizeRun(deps: AskDeps, runId: string, signal: AbortSignal): Promise<void> {
   const run = findRunning(deps.db, runId)
   if (!run?.summarizer) return
   const question = {
@@ -54,8 +56,8 @@ export async function summarizeRun(deps: AskDeps, runId: string, signal: AbortSi
   await write(deps.db, (tx) => finishRun(tx, deps, runId, { summary: reply ?? null, summaryError: error ?? null }))
 }
 
-/** For a job that was given up. */
-export async function giveSummaryUp(deps: AskDeps, runId: string): Promise<void> {
+/** Records that the job has failed permanently. */
+async function giveSummaryUp(deps: AskDeps, runId: string): Promise<void> {
   await write(deps.db, (tx) => finishRun(tx, deps, runId, { summary: null, summaryError: 'The summary was given up' }))
 }
 
@@ -69,7 +71,11 @@ function beginAnswer(tx: Tx, { clock }: AskDeps, key: AnswerKey): { run: RunRow;
   return { run, answer }
 }
 
-/** Asks and tells what came of it. @throws the signal's reason, and what is no AppError: then the job is tried again. */
+/**
+ * Asks an agent.
+ * @returns the answer or the error.
+ * @throws the signal's reason, and errors other than AppError: the job is then retried.
+ */
 async function ask(
   deps: AskDeps,
   run: RunRow,
@@ -82,10 +88,10 @@ async function ask(
   try {
     const user = createUserFinder(deps.db, deps.rules)(run.ownerId)
     if (!user) throw new AppError('forbidden', 'The account is closed')
-    // A conversation of its own: what swarms are told stays out of the owner's.
+    // A separate conversation keeps swarm tasks out of the owner's.
     const turn = await openTurn(deps, user, question, {
       sessionKey: `user:${user.id}:swarm:${run.swarmId}`,
-      // After a crash the turn goes on by itself.
+      // The turn continues after a crash without this job.
       once: onceOf(`${question.topic}:${question.agentId}`),
     })
     const { reply } = await sendMessage(deps, turn, AbortSignal.any([signal, watch.signal]))
@@ -98,7 +104,7 @@ async function ask(
   }
 }
 
-/** The answer of an agent that was asked before a crash and had answered. */
+/** Returns the answer of an agent that answered before a crash. */
 function findReply(db: Db, userId: string, { agentId, topic }: { agentId: string; topic: string }): string | null {
   const isReply = and(
     eq(messages.userId, userId),
@@ -109,7 +115,7 @@ function findReply(db: Db, userId: string, { agentId, topic }: { agentId: string
   return db.select({ content: messages.content }).from(messages).where(isReply).get()?.content ?? null
 }
 
-/** Aborts soon after the run is no longer running, whichever process ended it. */
+/** Aborts soon after the run has ended, whichever process ended it. */
 function watchForCancel(db: Db, runId: string) {
   const cancel = new AbortController()
   const timer = setInterval(() => {
@@ -118,7 +124,7 @@ function watchForCancel(db: Db, runId: string) {
   return { signal: cancel.signal, stop: () => clearInterval(timer) }
 }
 
-/** Keeps an outcome unless the run was cancelled meanwhile; the last one ends the run or leads to its summary. */
+/** Stores an outcome unless the run was cancelled; the last one ends the run or starts its summary. */
 function settleAnswer(tx: Tx, deps: AskDeps, key: AnswerKey, outcome: Outcome): void {
   const { changes } = tx
     .update(swarmAnswers)
@@ -167,4 +173,28 @@ function toSummaryMessage(db: Db, run: RunRow): string {
     '# The answers',
     ...answers,
   ].join('\n\n')
+}
+
+const MAX_ATTEMPTS = 3
+
+export function askJob(deps: AskDeps): JobKind {
+  return defineJob({
+    kind: ASK_JOB,
+    payload: z.object({ runId: z.string(), agentId: z.string() }),
+    maxAttempts: MAX_ATTEMPTS,
+    isSlow: true,
+    run: (key, signal) => askAgent(deps, key, signal),
+    onDead: (key) => giveAnswerUp(deps, key),
+  })
+}
+
+export function summarizeJob(deps: AskDeps): JobKind {
+  return defineJob({
+    kind: SUMMARIZE_JOB,
+    payload: z.object({ runId: z.string() }),
+    maxAttempts: MAX_ATTEMPTS,
+    isSlow: true,
+    run: ({ runId }, signal) => summarizeRun(deps, runId, signal),
+    onDead: ({ runId }) => giveSummaryUp(deps, runId),
+  })
 }

@@ -14,13 +14,13 @@ import { insertAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { MessageList } from '../chat/schemas.ts'
 import { messages } from '../chat/tables.ts'
-import { askJob } from './jobs.ts'
+import { askJob } from './ask.ts'
 import { Run, RunList, Swarm } from './schemas.ts'
 import { swarmAnswers } from './tables.ts'
 
 type NewMember = { name: string; port: number; role?: string; prompt?: string }
 
-/** Ada with a swarm of agents that listen on the given ports; the named one sums up. Jobs run when the test starts them. */
+/** Creates Ada with a swarm of agents on the given ports; the named one summarizes. The test runs the jobs. */
 async function withSwarm(members: NewMember[], summarizerName?: string) {
   const test = testPlatform()
   const { platform, clock } = test
@@ -105,14 +105,14 @@ test('POST /api/swarms/:id/run: 202, every agent answers in its owner’s name, 
   expect((await swarm.runs()).runs).toMatchObject([{ id: run.id, state: 'completed' }])
 })
 
-test('a run whose agents partly fail keeps the answers and says what went wrong', async () => {
+test('swarm run: with partial failures it keeps the answers and the errors', async () => {
   await using good = startAgentDouble(() => 'fine')
   await using bad = startAgentDouble(() => Response.json({ error: 'The model broke' }, { status: 502 }))
-  const [nobody = 0] = await findFreePorts(1)
+  const [unusedPort = 0] = await findFreePorts(1)
   const swarm = await withSwarm([
     { name: 'Good', port: good.port },
     { name: 'Bad', port: bad.port },
-    { name: 'Gone', port: nobody },
+    { name: 'Gone', port: unusedPort },
   ])
   await using _jobs = startJobs(swarm.platform)
   const run = await swarm.finished((await swarm.run('Think')).id)
@@ -128,7 +128,7 @@ test('a run whose agents partly fail keeps the answers and says what went wrong'
   expect(kinds.map(({ errorKind }) => errorKind)).toEqual([null, 'upstream_failed', 'unavailable'])
 })
 
-test('a run is failed when no agent answers: one was deleted, one is stopped', async () => {
+test('swarm run: failed when no agent answers, one deleted and one stopped', async () => {
   const swarm = await withSwarm([
     { name: 'Deleted', port: 1 },
     { name: 'Stopped', port: 2 },
@@ -148,7 +148,7 @@ test('a run is failed when no agent answers: one was deleted, one is stopped', a
   })
 })
 
-test('an account that was closed meanwhile asks no agent', async () => {
+test('swarm run: a disabled account asks no agent', async () => {
   await using one = startAgentDouble(() => 'hello')
   const swarm = await withSwarm([{ name: 'One', port: one.port }])
   const { id } = await swarm.run('Think')
@@ -162,7 +162,7 @@ test('an account that was closed meanwhile asks no agent', async () => {
   expect(one.questions).toEqual([])
 })
 
-test('the summarizer is given all answers at the end and writes the summary', async () => {
+test('swarm run: the summarizer gets all answers and writes the summary', async () => {
   await using one = startAgentDouble(() => 'Tea is good.')
   await using boss = startAgentDouble(({ message }) =>
     message.includes('Sum up') ? `In short: ${message.includes('Tea is good.')}` : 'Coffee is good.',
@@ -181,7 +181,7 @@ test('the summarizer is given all answers at the end and writes the summary', as
   expect(boss.questions).toHaveLength(2)
 })
 
-test('a summarizer that fails leaves the answers and says why', async () => {
+test('swarm run: a failed summarizer leaves the answers and its error', async () => {
   await using one = startAgentDouble(({ message }) =>
     message.includes('Sum up') ? Response.json({ error: 'Out of words' }, { status: 502 }) : 'Tea',
   )
@@ -195,7 +195,7 @@ test('a summarizer that fails leaves the answers and says why', async () => {
   })
 })
 
-test('cancelling interrupts the agent that answers; a late cancel changes nothing', async () => {
+test('swarm run: cancelling interrupts the answering agent; a late cancel changes nothing', async () => {
   const aborted = Promise.withResolvers<void>()
   await using slow = startAgentDouble(async ({ signal }) => {
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
@@ -221,7 +221,7 @@ test('cancelling interrupts the agent that answers; a late cancel changes nothin
   expect(await swarm.cancel(id)).toEqual(cancelled)
 })
 
-test('a swarm that is deleted while it runs takes the run with it, and the jobs end', async () => {
+test('swarm run: deleting the swarm deletes the run and ends its jobs', async () => {
   await using slow = startAgentDouble(async ({ signal }) => {
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     return ''
@@ -235,7 +235,7 @@ test('a swarm that is deleted while it runs takes the run with it, and the jobs 
   expect(swarm.platform.db.select().from(swarmAnswers).all()).toEqual([])
 })
 
-test('a task that a crash interrupted is taken up again, and asks nobody who had answered', async () => {
+test('swarm run: continues after a crash, and does not ask agents that have answered', async () => {
   await using one = startAgentDouble(() => 'once')
   await using two = startAgentDouble(() => 'twice')
   const swarm = await withSwarm([
@@ -243,7 +243,7 @@ test('a task that a crash interrupted is taken up again, and asks nobody who had
     { name: 'Two', port: two.port },
   ])
   const { id } = await swarm.run('Think')
-  // As a process leaves it that died between the answer of one and the note of it, and while two was answering.
+  // State of a process that died after the answer of one, before it was stored, and while two was answering.
   await write(swarm.platform.db, (tx) => {
     const agentId = swarm.agentIds[0] ?? ''
     const answered = { id: 'msg_1', userId: swarm.userId, agentId, topic: `swarm:${id}`, content: 'before the crash' }
@@ -260,7 +260,7 @@ test('a task that a crash interrupted is taken up again, and asks nobody who had
   expect([one.questions.length, two.questions.length]).toEqual([0, 1])
 })
 
-test('a server that stops leaves the task for the next start', async () => {
+test('swarm run: a stopping server leaves the task for the next start', async () => {
   const asked = Promise.withResolvers<void>()
   let isFirst = true
   await using one = startAgentDouble(async ({ signal }) => {

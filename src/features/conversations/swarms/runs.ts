@@ -1,12 +1,12 @@
-import { and, asc, desc, eq, lt, type SQL } from 'drizzle-orm'
+import { and, asc, count, desc, eq, inArray, lt, type SQL } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
-import { getSwarm } from './list.ts'
 import type { PageQuery, Run, RunAnswer, RunLine, RunList } from './schemas.ts'
+import { getSwarm } from './swarms.ts'
 import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
-/** A page of a swarm's runs, newest first. @throws AppError `not_found` for the swarm. */
+/** Returns a page of a swarm's runs, newest first. @throws AppError `not_found` for the swarm. */
 export function listRuns(db: Db, ownerId: string, swarmId: string, { limit, before }: PageQuery): RunList {
   getSwarm(db, ownerId, swarmId)
   const ofSwarm = and(eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
@@ -17,13 +17,13 @@ export function listRuns(db: Db, ownerId: string, swarmId: string, { limit, befo
   return { runs: page, count: page.length, hasMore }
 }
 
-/** Nothing lies before a run that the swarm does not have. */
+/** Returns 0 for a run that the swarm does not have: nothing precedes it. */
 function sequenceOf(db: Db, id: string, ofSwarm: SQL | undefined): number {
   const isThis = and(ofSwarm, eq(swarmRuns.id, id))
   return db.select({ sequence: swarmRuns.sequence }).from(swarmRuns).where(isThis).get()?.sequence ?? 0
 }
 
-/** @throws AppError `not_found` for a missing run, one of another swarm and someone else's. */
+/** @throws AppError `not_found` for a missing run, one of another swarm and another user's. */
 export function getRun(db: Db | Tx, ownerId: string, swarmId: string, id: string): RunRow {
   getSwarm(db, ownerId, swarmId)
   const isThis = and(eq(swarmRuns.id, id), eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
@@ -32,7 +32,7 @@ export function getRun(db: Db | Tx, ownerId: string, swarmId: string, id: string
   return row
 }
 
-/** The run with its answers, in the swarm's order. */
+/** Returns the run with its answers, in the swarm's order. */
 export function showRun(db: Db, row: RunRow): Run {
   return {
     ...toLine(row),
@@ -43,7 +43,7 @@ export function showRun(db: Db, row: RunRow): Run {
   }
 }
 
-/** In the swarm's order. */
+/** Lists answers in the swarm's order. */
 export function listAnswers(db: Db | Tx, runId: string): AnswerRow[] {
   return db.select().from(swarmAnswers).where(eq(swarmAnswers.runId, runId)).orderBy(asc(swarmAnswers.position)).all()
 }
@@ -71,4 +71,45 @@ function toAnswer(row: AnswerRow): RunAnswer {
     startedAt: startedAt?.toISOString() ?? null,
     finishedAt: finishedAt?.toISOString() ?? null,
   }
+}
+
+/** Number of agents' tasks in the kept runs of a user, by outcome; `errorKind` is null for a success. */
+type OutcomeCount = { state: 'completed' | 'failed'; errorKind: string | null; count: number }
+
+export function countOutcomes(db: Db, ownerId: string): OutcomeCount[] {
+  const rows = db
+    .select({ state: swarmAnswers.state, errorKind: swarmAnswers.errorKind, count: count() })
+    .from(swarmAnswers)
+    .innerJoin(swarmRuns, eq(swarmRuns.id, swarmAnswers.runId))
+    .where(and(eq(swarmRuns.ownerId, ownerId), inArray(swarmAnswers.state, ['completed', 'failed'])))
+    .groupBy(swarmAnswers.state, swarmAnswers.errorKind)
+    .all()
+  return rows.map((row) => ({ ...row, state: row.state === 'completed' ? 'completed' : 'failed' }))
+}
+
+const MAX_RUNS = 100
+
+/** Agents that got the same task. */
+export type Team = { members: string[]; summarizer: string | null }
+
+/** Lists the agents of a user's last 100 runs; of all users if `ownerId` is null. */
+export function listTeams(db: Db, ownerId: string | null): Team[] {
+  const runs = db
+    .select({ id: swarmRuns.id, summarizer: swarmRuns.summarizer })
+    .from(swarmRuns)
+    .where(ownerId === null ? undefined : eq(swarmRuns.ownerId, ownerId))
+    .orderBy(desc(swarmRuns.sequence))
+    .limit(MAX_RUNS)
+    .all()
+  const ids = runs.map(({ id }) => id)
+  const members = Map.groupBy(listAsked(db, ids), ({ runId }) => runId)
+  return runs.map(({ id, summarizer }) => ({
+    members: (members.get(id) ?? []).map(({ agentId }) => agentId),
+    summarizer,
+  }))
+}
+
+function listAsked(db: Db, runIds: string[]) {
+  const { runId, agentId } = swarmAnswers
+  return db.select({ runId, agentId }).from(swarmAnswers).where(inArray(runId, runIds)).all()
 }

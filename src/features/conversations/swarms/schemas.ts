@@ -12,7 +12,7 @@ const Description = z
   .nullable()
 const AgentId = z.string(badAgents).min(1, badAgents).max(100, badAgents)
 
-/** A member: an agent's id, or the id with a role and words that this agent is told before every task. */
+/** A member: an agent id, or an id with a role and a prompt that precede every task. */
 export const Member = z.union(
   [
     AgentId,
@@ -33,12 +33,12 @@ const Members = z
 const Summarizer = z.string('summarizer must be an agent id').max(100, 'summarizer must be an agent id').nullable()
 const Enabled = z.boolean('enabled must be true or false')
 
-/** The agent that a member names. */
+/** Returns the agent id of a member. */
 export function idOf(member: Member): string {
   return typeof member === 'string' ? member : member.id
 }
 
-/** `POST /api/swarms` (Interface 4.15). `summarizer` is one of the agents: it sums up what all have answered. */
+/** Body of `POST /api/swarms`. `summarizer` is one of the agents and summarizes all answers. */
 export const CreateSwarmRequest = z
   .object({
     name: Name,
@@ -49,7 +49,7 @@ export const CreateSwarmRequest = z
   .meta({ examples: [{ name: 'Editors', agents: ['ada', { id: 'bo', role: 'critic' }], summarizer: 'ada' }] })
 export type CreateSwarmRequest = z.infer<typeof CreateSwarmRequest>
 
-/** `PATCH /api/swarms/:id`. */
+/** Body of `PATCH /api/swarms/:id`. */
 export const ChangeSwarmRequest = z
   .object({
     name: Name.optional(),
@@ -61,19 +61,19 @@ export const ChangeSwarmRequest = z
   .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type ChangeSwarmRequest = z.infer<typeof ChangeSwarmRequest>
 
-/** `POST /api/swarms/:id/run`. */
+/** Body of `POST /api/swarms/:id/run`. */
 export const RunRequest = z.object({
   task: z.string('Task required').trim().min(1, 'Task required').max(20_000, 'Task must be at most 20000 characters'),
 })
 
-/** Pages of lists: `before` is the id of the oldest entry that is known already. */
+/** Query of lists: `before` is the id of the oldest known entry. */
 export const PageQuery = z.object({
   limit: z.coerce.number(badPage).int(badPage).min(1, badPage).max(100, badPage).default(50),
   before: z.string().max(100).optional(),
 })
 export type PageQuery = z.infer<typeof PageQuery>
 
-/** A swarm as its owner sees it; members as they were given. */
+/** A swarm as its owner sees it; members keep the form in which they were given. */
 export const Swarm = z.object({
   id: z.string(),
   name: z.string(),
@@ -85,11 +85,11 @@ export const Swarm = z.object({
 })
 export type Swarm = z.infer<typeof Swarm>
 
-/** Newest first; `count` is of this page. */
+/** Newest first; `count` is that of this page. */
 export const SwarmList = z.object({ swarms: z.array(Swarm), count: z.number(), hasMore: z.boolean() })
 export type SwarmList = z.infer<typeof SwarmList>
 
-/** How a run stands; all but `running` are final. */
+/** State of a run; all but `running` are final. */
 export const RunState = z.enum(['running', 'completed', 'partially_failed', 'failed', 'cancelled'])
 
 /** A run in a list. */
@@ -103,7 +103,7 @@ export const RunLine = z.object({
 })
 export type RunLine = z.infer<typeof RunLine>
 
-/** What an agent made of the task: the first 100 000 characters of its answer, the whole of which is in its conversation. */
+/** An agent's answer: its first 100,000 characters; its conversation has all of it. */
 export const RunAnswer = z.object({
   agentId: z.string(),
   name: z.string(),
@@ -116,7 +116,7 @@ export const RunAnswer = z.object({
 })
 export type RunAnswer = z.infer<typeof RunAnswer>
 
-/** A run with the answers of its agents, in the swarm's order. */
+/** A run with its answers, in the swarm's order. */
 export const Run = RunLine.extend({
   agents: z.array(RunAnswer),
   summarizer: z.string().nullable(),
@@ -125,6 +125,6 @@ export const Run = RunLine.extend({
 })
 export type Run = z.infer<typeof Run>
 
-/** Newest first; `count` is of this page. */
+/** Newest first; `count` is that of this page. */
 export const RunList = z.object({ runs: z.array(RunLine), count: z.number(), hasMore: z.boolean() })
 export type RunList = z.infer<typeof RunList>

@@ -9,12 +9,12 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { getSwarm } from './list.ts'
 import { getRun } from './runs.ts'
 import { idOf, type Member } from './schemas.ts'
+import { getSwarm } from './swarms.ts'
 import { type RunRow, type SwarmRow, swarmAnswers, swarmRuns } from './tables.ts'
 
-/** Asks one agent of a run; `jobs.ts` does it. */
+/** Asks one agent of a run. */
 export const ASK_JOB = 'swarms.ask'
 
 const MAX_RUNS_AT_ONCE = 5
@@ -23,9 +23,9 @@ const MAX_RUNS_KEPT = 200
 export type RunDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 
 /**
- * Gives the task to every agent of the swarm. Jobs carry it out; what an agent cannot do is its answer's error.
- * @throws AppError `not_found`, `conflict` for a swarm that is disabled or has no agents, `limited` {current, limit} at
- * five runs at once.
+ * Starts a run: enqueues the task for every agent of the swarm. A failure of an agent becomes the error of its answer.
+ * @throws AppError `not_found`, `conflict` for a swarm that is disabled or empty, `limited` {current, limit} at five
+ * concurrent runs.
  */
 export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, task: string): Promise<RunRow> {
   return write(deps.db, (tx) => {
@@ -42,7 +42,7 @@ export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, 
   })
 }
 
-/** Ends a run: who waits is not asked any more, who answers is interrupted. One that is over stays as it is. */
+/** Ends a run: waiting agents are not asked, and answering agents are interrupted. A finished run stays unchanged. */
 export async function cancelRun(deps: RunDeps, ownerId: string, swarmId: string, id: string): Promise<RunRow> {
   return write(deps.db, (tx) => {
     const run = getRun(tx, ownerId, swarmId, id)
@@ -50,7 +50,7 @@ export async function cancelRun(deps: RunDeps, ownerId: string, swarmId: string,
   })
 }
 
-/** Ends all runs of an owner, in the caller's closure. */
+/** Cancels all runs of an owner, in the caller's transaction. */
 export function cancelAllRuns(tx: Tx, ownerId: string, now: Date): void {
   const isRunning = and(eq(swarmRuns.ownerId, ownerId), eq(swarmRuns.state, 'running'))
   for (const { id } of tx.select({ id: swarmRuns.id }).from(swarmRuns).where(isRunning).all()) endRun(tx, id, now)
@@ -92,7 +92,7 @@ function insertAnswers(tx: Tx, swarm: SwarmRow, { id: runId, task }: RunRow): vo
   const answers = swarm.agents.map((member, position) => ({
     runId,
     agentId: idOf(member),
-    // An agent that is gone is asked as well, and answers that it is not found.
+    // A deleted agent is asked too; its answer is the error that it was not found.
     agentName: names.get(idOf(member)) ?? idOf(member),
     position,
     message: toMessage(member, task),

@@ -8,7 +8,7 @@ import { users } from '../../accounts/users/tables.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
 import { type Member, Run, RunList, Swarm, SwarmList } from './schemas.ts'
 
-/** Ada with two agents, Eve with one; nothing listens behind them. */
+/** Creates Ada with two agents and Eve with one, all unreachable. */
 async function withAgents() {
   const test = testPlatform()
   const ada = await test.signIn('ada@example.com')
@@ -41,7 +41,7 @@ async function expectError(response: Response | Promise<Response>, status: numbe
 
 const NOT_FOUND = { error: 'Swarm not found' }
 
-test('POST /api/swarms: 201 with the swarm, its members as they were given', async () => {
+test('POST /api/swarms: 201 with the swarm, its members as given', async () => {
   const { ada, one, two, clock } = await withAgents()
   const agents = [one, { id: two, role: 'critic', prompt: 'Be short.' }]
   const response = await ada.send('POST', '/api/swarms', {
@@ -64,7 +64,7 @@ test('POST /api/swarms: 201 with the swarm, its members as they were given', asy
   })
 })
 
-test('POST /api/swarms: a name is enough', async () => {
+test('POST /api/swarms: 201 with only a name', async () => {
   const { ada } = await withAgents()
   const response = await ada.send('POST', '/api/swarms', { name: 'Empty' })
   expect(await read(Swarm, response)).toMatchObject({ description: null, agents: [], summarizer: null, enabled: true })
@@ -89,7 +89,7 @@ test.each([
   expect(countRows(platform.db).swarms).toBe(0)
 })
 
-test('POST and PATCH /api/swarms: 404 for an agent of someone else and for a missing one', async () => {
+test('POST and PATCH /api/swarms: 404 for another user’s agent and a missing one', async () => {
   const { ada, one, foreign, create } = await withAgents()
   const { id } = await create()
   for (const agents of [[one, foreign], ['missing'], [{ id: foreign }]]) {
@@ -105,7 +105,7 @@ test('POST /api/swarms: 429 at one hundred', async () => {
   await expectError(ada.send('POST', '/api/swarms', { name: 'x' }), 429, body)
 })
 
-test('GET and POST /api/swarms: 500 in their own words when the table cannot be used', async () => {
+test('GET and POST /api/swarms: 500 with their own message when the table cannot be used', async () => {
   const { ada, platform } = await withAgents()
   await write(platform.db, (tx) => tx.run(sql`ALTER TABLE swarms RENAME TO gone`))
   await expectError(ada.get('/api/swarms'), 500, { error: 'Failed to fetch swarms' })
@@ -130,7 +130,7 @@ test.each(['limit=0', 'limit=101', 'limit=x'])('GET /api/swarms?%s: 400', async 
   await expectError(ada.get(`/api/swarms?${query}`), 400, { error: 'limit must be a whole number from 1 to 100' })
 })
 
-test('a stranger sees no swarm of someone else, changes none and runs none: 404', async () => {
+test('/api/swarms/:id: 404 for another user’s swarm', async () => {
   const { ada, eve, create, platform } = await withAgents()
   const swarm = await create()
   const run = await read(Run, ada.send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Think' }))
@@ -149,7 +149,7 @@ test('a stranger sees no swarm of someone else, changes none and runs none: 404'
   expect((await read(Run, ada.get(`${path}/runs/${run.id}`))).state).toBe('running')
 })
 
-test('a run is found only under its own swarm: 404', async () => {
+test('GET /api/swarms/:id/runs/:runId: 404 under another swarm', async () => {
   const { ada, create } = await withAgents()
   const [swarm, other] = [await create(), await create()]
   const run = await read(Run, ada.send('POST', `/api/swarms/${swarm.id}/run`, { task: 'Think' }))
@@ -159,7 +159,7 @@ test('a run is found only under its own swarm: 404', async () => {
   }
 })
 
-test('PATCH /api/swarms/:id: 200 changes what is named; 400 for nothing and for a summarizer that is no member', async () => {
+test('PATCH /api/swarms/:id: 200 changes the given fields; 400 for none and for a summarizer that is no member', async () => {
   const { ada, one, two, create } = await withAgents()
   const swarm = await create({ summarizer: two })
   const path = `/api/swarms/${swarm.id}`
@@ -175,7 +175,7 @@ test('PATCH /api/swarms/:id: 200 changes what is named; 400 for nothing and for 
   await expectError(ada.send('PATCH', path, {}), 400, { error: 'Nothing to change' })
 })
 
-test('DELETE /api/swarms/:id: 200, and its runs are gone with it', async () => {
+test('DELETE /api/swarms/:id: 200, and its runs are deleted', async () => {
   const { ada, create, platform } = await withAgents()
   const { id } = await create()
   await ada.send('POST', `/api/swarms/${id}/run`, { task: 'Think' })
@@ -186,7 +186,7 @@ test('DELETE /api/swarms/:id: 200, and its runs are gone with it', async () => {
   await expectError(ada.send('DELETE', `/api/swarms/${id}`), 404, NOT_FOUND)
 })
 
-test('an account that goes takes its swarms and their runs along', async () => {
+test('deleting an account deletes its swarms and their runs', async () => {
   const { ada, create, platform, userIds } = await withAgents()
   const { id } = await create()
   await ada.send('POST', `/api/swarms/${id}/run`, { task: 'Think' })
@@ -200,7 +200,7 @@ test.each([[{}], [{ task: ' ' }], [{ task: 7 }]])('POST /api/swarms/:id/run: 400
   await expectError(ada.send('POST', `/api/swarms/${id}/run`, body), 400, { error: 'Task required' })
 })
 
-test('POST /api/swarms/:id/run: 409 for a swarm that is disabled or empty', async () => {
+test('POST /api/swarms/:id/run: 409 for a disabled or empty swarm', async () => {
   const { ada, create } = await withAgents()
   const { id } = await create()
   const empty = await create({ agents: [] })
@@ -210,7 +210,7 @@ test('POST /api/swarms/:id/run: 409 for a swarm that is disabled or empty', asyn
   await expectError(run(empty.id), 409, { error: 'Swarm has no agents', code: 'SWARM_EMPTY' })
 })
 
-test('POST /api/swarms/:id/run: 429 at five runs at once, also when they come together, until one is cancelled', async () => {
+test('POST /api/swarms/:id/run: 429 at five concurrent runs, until one is cancelled', async () => {
   const { ada, create, platform } = await withAgents()
   const { id } = await create()
   const run = () => ada.send('POST', `/api/swarms/${id}/run`, { task: 'Think' })
@@ -237,7 +237,7 @@ test.each([
   ['GET', '/api/swarms/x/runs'],
   ['GET', '/api/swarms/x/runs/y'],
   ['POST', '/api/swarms/x/runs/y/cancel'],
-])('%s %s: 401 for nobody', async (method, path) => {
+])('%s %s: 401 without a session', async (method, path) => {
   const { web } = testPlatform()
   await expectError(web.request(path, { method }), 401, { error: 'Unauthorized' })
 })

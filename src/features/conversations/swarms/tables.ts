@@ -5,10 +5,10 @@ import { users } from '../../accounts/users/tables.ts'
 const RUN_STATES = ['running', 'completed', 'partially_failed', 'failed', 'cancelled'] as const
 const ANSWER_STATES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const
 
-/** A member as it was given: the id of an agent, or the id with what this agent is told beside the task. */
+/** A member as it was given: an agent id, or an id with a role and a prompt. */
 type Member = string | { id: string; role?: string | undefined; prompt?: string | undefined }
 
-/** Agents of one owner that are given tasks together, in the order of `sequence`. `summarizer` is the id of one of them. */
+/** Agents of one owner that get tasks together, in the order of `sequence`. `summarizer` is the id of one of them. */
 export const swarms = sqliteTable(
   'swarms',
   {
@@ -29,7 +29,7 @@ export const swarms = sqliteTable(
 )
 export type SwarmRow = typeof swarms.$inferSelect
 
-/** One task given to a swarm. The summarizer is the one of that moment; `summary` is null until it has answered. */
+/** A task given to a swarm. `summarizer` is the one at the start; `summary` is null until it has answered. */
 export const swarmRuns = sqliteTable(
   'swarm_runs',
   {
@@ -58,8 +58,8 @@ export const swarmRuns = sqliteTable(
 export type RunRow = typeof swarmRuns.$inferSelect
 
 /**
- * What one agent was told in a run and what it answered. It outlives the agent, whose name is kept. `errorKind` is the
- * business word of the failure.
+ * The message to one agent of a run, and its answer. The row outlives the agent and keeps its name. `errorKind` is the
+ * kind of the AppError.
  */
 export const swarmAnswers = sqliteTable(
   'swarm_answers',

@@ -4,8 +4,6 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
-import { changeSwarm, createSwarm, deleteSwarm } from './change.ts'
-import { getSwarm, listSwarms, toSwarm } from './list.ts'
 import { getRun, listRuns, showRun } from './runs.ts'
 import {
   ChangeSwarmRequest,
@@ -18,10 +16,11 @@ import {
   SwarmList,
 } from './schemas.ts'
 import { cancelRun, type RunDeps, startRun } from './start-run.ts'
+import { changeSwarm, createSwarm, deleteSwarm, getSwarm, listSwarms, toSwarm } from './swarms.ts'
 
 export type SwarmsWebDeps = RunDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
-/** Agents that are given tasks together (Interface 4.15). */
+/** Routes for swarms and their runs. */
 export function swarmsWeb(deps: SwarmsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -4,6 +4,7 @@ import type { Message, Recipient } from '../../../adapters/channels/messenger.ts
 import type { Sent } from '../../../adapters/egress/outbound.ts'
 import type { AgentGateway } from '../../../adapters/gateways/gateway.ts'
 import { KeptFailure } from '../../../adapters/gateways/http.ts'
+import { collectTurn, type TurnFigures } from '../../../core/agents/collect-turn.ts'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
@@ -14,14 +15,13 @@ import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { collectAnswer } from '../chat/channels/collect.ts'
-import { PLAIN_ANSWER, recordChannelAnswer } from '../chat/channels/record.ts'
-import { requireEndpoint } from '../chat/endpoint.ts'
+import { recordChannelAnswer } from '../chat/channels/record.ts'
+import { requireEndpoint } from '../chat/turns/ask.ts'
 import { ANSWER_JOB, ASK_JOB, toWebhookSession } from './receive.ts'
 import { findWebhookChannel, openWebhookChannel } from './settings.ts'
 import { type WebhookDeliveryRow, webhookChannels, webhookDeliveries } from './tables.ts'
 
-/** About three hours for an agent that is stopped, an hour and a half for a receiver that is away. */
+/** About three hours for a stopped agent, and 90 minutes for an unreachable receiver. */
 const ASK_ATTEMPTS = 40
 const ANSWER_ATTEMPTS = 24
 const MAX_REPLY_CHARACTERS = 20_000
@@ -39,7 +39,7 @@ export type WebhookJobsDeps = {
   openMessenger: (recipient: Recipient) => (message: Message, signal: AbortSignal) => Promise<Sent>
 }
 
-/** Asks the agent. A built-in one answers each once, however often it is asked for. */
+/** Asks the agent. A built-in agent answers each message once, even if it is delivered again. */
 export function askByWebhookJob(deps: WebhookJobsDeps): JobKind {
   return defineJob({
     kind: ASK_JOB,
@@ -67,7 +67,7 @@ async function ask(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Prom
   const { conversation, text } = found.delivery
   const endpoint = requireEndpoint(deps.sealer, found.agent)
   const request = { sessionKey: toWebhookSession(conversation), message: text, turnId: id }
-  const collected = collectAnswer()
+  const collected = collectTurn()
   try {
     for await (const event of deps.gateway.streamTurn(endpoint, request, signal)) collected.add(event)
   } catch (error) {
@@ -82,12 +82,12 @@ async function ask(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Prom
 
 type Outcome = Pick<WebhookDeliveryRow, 'status' | 'reply' | 'error'>
 
-/** Also what failed is told. */
+/** Stores the outcome and enqueues its delivery; failures are delivered too. */
 async function finish(
   { db, clock, enqueue }: WebhookJobsDeps,
   id: string,
   outcome: Outcome,
-  figures: object = {},
+  figures: TurnFigures = collectTurn().figures(),
 ): Promise<void> {
   await write(db, (tx) => {
     const change = { ...outcome, answerStatus: 'queued', answeredAt: clock.now() } as const
@@ -95,7 +95,6 @@ async function finish(
     if (!delivery) return
     const { status, reply, error } = outcome
     recordChannelAnswer({ clock }, tx, getAgent(tx, { kind: 'operator' }, delivery.agentId), {
-      ...PLAIN_ANSWER,
       ...figures,
       questionId: id,
       content: reply ?? '',
@@ -107,7 +106,7 @@ async function finish(
   })
 }
 
-/** Posts the answer, signed with the same secret; a receiver tells repetitions by `webhook-id`. */
+/** Posts the answer, signed with the channel's secret; receivers recognize repetitions by `webhook-id`. */
 export function answerByWebhookJob(deps: WebhookJobsDeps): JobKind {
   return defineJob({
     kind: ANSWER_JOB,
@@ -118,7 +117,7 @@ export function answerByWebhookJob(deps: WebhookJobsDeps): JobKind {
   })
 }
 
-/** @throws AppError `undelivered` when it was not taken. */
+/** @throws AppError `undelivered` when the receiver did not accept it. */
 async function answer(deps: WebhookJobsDeps, id: string, signal: AbortSignal): Promise<void> {
   const isWaiting = and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.answerStatus, 'queued'))
   const delivery = deps.db.select().from(webhookDeliveries).where(isWaiting).get()
@@ -165,7 +164,7 @@ async function noteAnswer(
   })
 }
 
-/** Forgets after a week what came in. */
+/** Deletes messages after a week. */
 export function webhookDeliveriesJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return {
     name: 'webhook-channel.forget',

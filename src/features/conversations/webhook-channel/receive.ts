@@ -15,12 +15,12 @@ import { type WebhookAccepted, WebhookMessage } from './schemas.ts'
 import { findWebhookChannel, openWebhookChannel, type WebhookSettingsDeps } from './settings.ts'
 import { webhookChannels, webhookDeliveries } from './tables.ts'
 
-/** Asks the agent, and sends what it says; `jobs.ts` does both. */
+/** Asks the agent; `ANSWER_JOB` posts its answer. The jobs are in `jobs.ts`. */
 export const ASK_JOB = 'webhook-channel.ask'
 export const ANSWER_JOB = 'webhook-channel.answer'
 
 const MAX_BODY_BYTES = 64 * 1024
-/** An agent that does not answer is not sent more and more. */
+/** Most unanswered messages of one agent. */
 const MAX_WAITING = 100
 const AGENT_ID = /^[a-z0-9][a-z0-9-]{0,40}$/
 const DELIVERY_ID = /^[\x21-\x7e]{1,200}$/
@@ -28,19 +28,18 @@ const DELIVERY_ID = /^[\x21-\x7e]{1,200}$/
 export type ReceiveWebhookDeps = WebhookSettingsDeps & { enqueue: Enqueue; storage: Pick<StorageQuota, 'within'> }
 type Signed = { header: (name: string) => string | undefined; body: Uint8Array }
 
-/** A message whose signature is right. `deliveryId` is the id that its sender gave it. */
+/** A message with a valid signature. `deliveryId` is the sender's id. */
 export type Delivery = { agentId: string; deliveryId: string; message: WebhookMessage }
 
-/** @throws AppError `unauthenticated` for what cannot be the id of an agent, as for an agent without this channel. */
+/** @throws AppError `unauthenticated` for a malformed agent id, as for an agent without this channel. */
 export function requireAgentForm(id: string): void {
   if (!AGENT_ID.test(id)) throw new AppError('unauthenticated', 'Invalid signature')
 }
 
 /**
- * Checks a message for an agent. The signature is that of Standard Webhooks: HMAC-SHA256 over id, time and body, at most five
- * minutes old.
- * @throws AppError `unauthenticated` for a wrong signature, and for an agent without this channel, so that no one learns which
- * agents there are; `invalid`, `too_large`.
+ * Verifies a message for an agent by Standard Webhooks: HMAC-SHA256 over id, time and body, at most five minutes old.
+ * @throws AppError `unauthenticated` for a wrong signature, and for an agent without this channel, so that no one can
+ * probe agent ids; `invalid`, `too_large`.
  */
 export function verifyDelivery(deps: ReceiveWebhookDeps, agentId: string, signed: Signed): Delivery {
   if (signed.body.length > MAX_BODY_BYTES) throw new AppError('too_large', 'A message has at most 64 KB')
@@ -50,7 +49,7 @@ export function verifyDelivery(deps: ReceiveWebhookDeps, agentId: string, signed
 }
 
 /**
- * Takes a message for an agent, once for each id: a repetition gets what became of the first.
+ * Accepts a message once per id: a repetition returns the status of the first.
  * @throws AppError `storage_full`, `limited` while a hundred messages wait for the agent.
  */
 export function takeDelivery(
@@ -96,19 +95,22 @@ function keep(
   enqueue(tx, ASK_JOB, { id: row.id }, { key: `${ASK_JOB}:${row.id}`, share: ownerId })
 }
 
-/** The agent's session of a conversation by webhook. */
+/** Returns the agent's session key of a webhook conversation. */
 export function toWebhookSession(conversation: string): string {
   return `webhook:${conversation}`
 }
 
-/** Asked before the body is read. @throws AppError `unauthenticated` without all three of Standard Webhooks. */
+/**
+ * Checks the headers before the body is read.
+ * @throws AppError `unauthenticated` without all three headers of Standard Webhooks.
+ */
 export function requireSignature(header: Signed['header']) {
   const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(header)
   if (!id || !timestamp || !signature) throw new AppError('unauthenticated', 'Missing signature headers')
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
 }
 
-/** @returns the id that the sender gave the message. */
+/** @returns the sender's id of the message. */
 function verify(secret: string | null, { header, body }: Signed): string {
   const headers = requireSignature(header)
   const id = headers['webhook-id']

@@ -4,7 +4,7 @@ import { webUrl } from '../../../core/text/web-url.ts'
 const MAX_TEXT_CHARACTERS = 20_000
 const BAD_CONVERSATION = 'conversation must be 1 to 100 letters, digits, and . _ : -'
 
-/** What a program posts to an agent. `conversation` keeps talks apart; without one all is one. */
+/** A message posted to an agent. `conversation` separates conversations. */
 export const WebhookMessage = z.object({
   text: z
     .string('text required')
@@ -18,11 +18,14 @@ export const WebhookMessage = z.object({
 })
 export type WebhookMessage = z.infer<typeof WebhookMessage>
 
-/** The same for a delivery that comes again, with what became of it meanwhile. */
+/** A repeated delivery returns the same id with the current status. */
 export const WebhookAccepted = z.object({ id: z.string(), status: z.enum(['queued', 'answered', 'failed']) })
 export type WebhookAccepted = z.infer<typeof WebhookAccepted>
 
-/** `PUT /api/agents/:id/webhook-channel`. `newSecret` makes another one; the one before is refused from then on. */
+/**
+ * Body of `PUT /api/agents/:id/webhook-channel`. `newSecret` replaces the secret; the former one is refused from then
+ * on.
+ */
 export const WebhookChannelRequest = z.object({
   url: webUrl('url must be an http or https address'),
   newSecret: z.boolean('newSecret must be true or false').optional(),
@@ -40,8 +43,8 @@ const Delivery = z.object({
 })
 
 /**
- * How a program speaks to an agent. `inbound` is where it posts, `sendsTo` where answers go, without what may be secret in
- * it; `deliveries` are the newest twenty.
+ * The webhook channel of an agent. Programs post to `inbound`; answers go to `sendsTo`, shown as its origin because the
+ * rest may be secret. `deliveries` are the newest twenty.
  */
 export const WebhookChannel = z.object({
   isOn: z.boolean(),
@@ -54,6 +57,6 @@ export const WebhookChannel = z.object({
   deliveries: z.array(Delivery),
 })
 export type WebhookChannel = z.infer<typeof WebhookChannel>
-/** `secret` is shown once, when it is made. */
+/** `secret` is shown once, when it is created. */
 export const ChangedWebhookChannel = z.object({ channel: WebhookChannel, secret: z.string().nullable() })
 export type ChangedWebhookChannel = z.infer<typeof ChangedWebhookChannel>

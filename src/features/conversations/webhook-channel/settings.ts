@@ -17,7 +17,7 @@ const SHOWN = 20
 export type WebhookSettingsDeps = { db: Db; clock: Clock; sealer: Sealer; appUrl: string }
 type By = { user: SignedInUser; address: string | null }
 
-/** What a channel holds that nobody else may know. */
+/** The secret part of a channel. */
 const Opened = z.object({ secret: z.string(), url: z.string() })
 export type OpenedChannel = z.infer<typeof Opened>
 
@@ -27,7 +27,7 @@ export function showWebhookChannel(deps: WebhookSettingsDeps, user: SignedInUser
   return toChannel(deps, id)
 }
 
-/** Switches it on, or changes it. @throws AppError `not_found`. */
+/** Opens or changes the channel. @throws AppError `not_found`. */
 export async function changeWebhookChannel(
   deps: WebhookSettingsDeps,
   { user, address }: By,
@@ -53,7 +53,7 @@ export async function changeWebhookChannel(
   return { channel: toChannel(deps, agentId), secret }
 }
 
-/** Switches it off: its secret is good for nothing any more. @throws AppError `not_found`. */
+/** Closes the channel, which invalidates its secret. @throws AppError `not_found`. */
 export async function closeWebhookChannel(
   { db, clock }: WebhookSettingsDeps,
   { user, address }: By,
@@ -67,7 +67,7 @@ export async function closeWebhookChannel(
   })
 }
 
-/** Forgets secret and address of an agent's channel, in the caller's closure: nobody posts by it or is answered any more. */
+/** Deletes the secret and address of an agent's channel, in the caller's transaction. */
 export function forgetWebhookChannel(tx: Tx, agentId: string): void {
   tx.delete(webhookChannels).where(eq(webhookChannels.agentId, agentId)).run()
 }

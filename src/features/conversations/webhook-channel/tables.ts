@@ -7,8 +7,8 @@ const STATUSES = ['queued', 'answered', 'failed'] as const
 const ANSWER_STATUSES = ['queued', 'sent', 'failed'] as const
 
 /**
- * How a program of the owner's speaks to an agent: what it signs with, and where answers go. `sealedChannel` is JSON with both;
- * `destination` is the address without what may be secret in it.
+ * Webhook channel of an agent. `sealedChannel` is JSON with the secret and the receiver's URL; `destination` is the
+ * URL's origin, because the rest may be secret.
  */
 export const webhookChannels = sqliteTable('webhook_channels', {
   agentId: text()
@@ -24,7 +24,7 @@ export const webhookChannels = sqliteTable('webhook_channels', {
 })
 export type WebhookChannelRow = typeof webhookChannels.$inferSelect
 
-/** What came in, once for each id that its sender gave it, and what was answered. */
+/** Received messages, once per sender's id, and their answers. */
 export const webhookDeliveries = sqliteTable(
   'webhook_deliveries',
   {
@@ -32,7 +32,7 @@ export const webhookDeliveries = sqliteTable(
       .notNull()
       .references(() => agents.id, { onDelete: 'cascade' }),
     deliveryId: text().notNull(),
-    /** Of the turn, and of the answer. */
+    /** Id of the turn and of the answer. */
     id: text().notNull().unique(),
     conversation: text().notNull(),
     text: text().notNull(),

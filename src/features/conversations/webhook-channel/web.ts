@@ -23,7 +23,7 @@ type WebhookEnv = WebEnv & { Variables: { delivery: Delivery } }
 
 export type WebhookChannelDeps = ReceiveWebhookDeps & { guards: Guards }
 
-/** How programs speak to an agent: its owner gives them a secret, and they sign what they say. */
+/** Routes of the webhook channel: programs with the owner's secret send signed messages. */
 export function webhookChannelWeb(deps: WebhookChannelDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -87,7 +87,7 @@ export function webhookChannelWeb(deps: WebhookChannelDeps) {
     }),
     limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.'),
     requireSigned,
-    // Behind the signature, so that strangers cannot use up what an agent's own programs may send.
+    // After the signature check, so that strangers cannot use up the limit of an agent's programs.
     limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.', (c) => c.req.param('id') ?? ''),
     async (c) => {
       const { accepted, isNew } = await takeDelivery(deps, c.var.delivery)

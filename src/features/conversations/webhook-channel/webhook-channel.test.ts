@@ -14,7 +14,7 @@ import { ChangedWebhookChannel, WebhookAccepted, WebhookChannel } from './schema
 
 type Signing = { id?: string; time?: Date; secret?: string; headers?: Record<string, string> }
 
-/** Ada's agent, which a program of hers may speak to, and where its answers arrive. */
+/** Creates Ada's agent with a webhook channel and a receiver for its answers. */
 async function open(answer: (question: AgentQuestion) => string | Response | Promise<string> = () => 'Fine.') {
   const receiver = await startReceiver()
   const double = startAgentDouble(answer)
@@ -53,7 +53,7 @@ async function open(answer: (question: AgentQuestion) => string | Response | Pro
 
 const message = (text = 'How are you?', more: object = {}) => JSON.stringify({ text, ...more })
 
-test('POST /api/webhooks/agents/:id: 202 for a signed message; the answer of the agent is posted, signed with the same secret', async () => {
+test('POST /api/webhooks/agents/:id: 202 for a signed message; the answer is posted, signed with the same secret', async () => {
   await using installation = await open()
   const response = await installation.post(message('How are you?', { conversation: 'door-7' }))
   const accepted = await read(WebhookAccepted, response)
@@ -88,7 +88,7 @@ test('POST /api/webhooks/agents/:id: 202 for a signed message; the answer of the
   expect(shown.inbound).toEndWith(`/api/webhooks/agents/${installation.agent.id}`)
 })
 
-test('POST /api/webhooks/agents/:id: what comes again, however often at once, is asked once; 200 says what became of it', async () => {
+test('POST /api/webhooks/agents/:id: 200 with the status for repetitions, which are asked once', async () => {
   await using installation = await open()
   const responses = await Promise.all(Array.from({ length: 10 }, () => installation.post(message())))
   expect(responses.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 9 }, () => 200), 202])
@@ -100,7 +100,7 @@ test('POST /api/webhooks/agents/:id: what comes again, however often at once, is
   expect(installation.double.questions).toHaveLength(2)
 })
 
-test('POST /api/webhooks/agents/:id: 401 without a signature, with a wrong one, for another body, outside of five minutes, and for an agent without the channel', async () => {
+test('POST /api/webhooks/agents/:id: 401 without a signature, with a wrong one, for another body, outside of five minutes, and without the channel', async () => {
   await using installation = await open()
   const minutes = (count: number) => new Date(Date.now() + count * 60_000)
   const right = message()
@@ -124,7 +124,7 @@ test('POST /api/webhooks/agents/:id: 401 without a signature, with a wrong one, 
   expect(installation.double.questions).toEqual([])
 })
 
-test('POST /api/webhooks/agents/:id: 400 for another form, 413 beyond 64 KB, 429 beyond 120 a minute', async () => {
+test('POST /api/webhooks/agents/:id: 400 for an invalid body, 413 over 64 KB, 429 over 120 a minute', async () => {
   await using installation = await open()
   for (const body of [
     '',
@@ -143,7 +143,7 @@ test('POST /api/webhooks/agents/:id: 400 for another form, 413 beyond 64 KB, 429
   expect(installation.double.questions).toEqual([])
 })
 
-test('POST /api/webhooks/agents/:id: 429 while a hundred messages wait for an agent that does not answer, and 202 once it has', async () => {
+test('POST /api/webhooks/agents/:id: 429 while a hundred messages wait for the agent, and 202 after its answer', async () => {
   const gate = Promise.withResolvers<string>()
   await using installation = await open(() => gate.promise)
   for (let count = 0; count < 100; count++) {
@@ -156,7 +156,7 @@ test('POST /api/webhooks/agents/:id: 429 while a hundred messages wait for an ag
   await until('room for another', async () => (await installation.post(message(), { id: 'one_more' })).status === 202)
 })
 
-test('an answer that is not taken is sent again and told on the page; what failed at the agent is told to the receiver', async () => {
+test('webhook answers: a refused answer is retried and shown on the page; an agent’s failure is posted too', async () => {
   const interrupted = () =>
     Response.json({ error: { message: 'Interrupted', type: 'conflict', code: 'TURN_INTERRUPTED' } }, { status: 409 })
   await using installation = await open(interrupted)
@@ -174,7 +174,7 @@ test('an answer that is not taken is sent again and told on the page; what faile
   expect(data).toMatchObject({ status: 'failed', text: null, error: expect.stringContaining('send the message again') })
 }, 300_000)
 
-test('PUT /api/agents/:id/webhook-channel: the secret is shown once; a new one ends the one before; GET and DELETE; 400, and a stranger’s 404', async () => {
+test('PUT /api/agents/:id/webhook-channel: the secret is shown once; a new one ends the former; GET and DELETE; 400, and 404 for others', async () => {
   await using installation = await open()
   expect(installation.secret).toStartWith('whsec_')
   const url = `${installation.receiver.url}?again`
@@ -191,7 +191,7 @@ test('PUT /api/agents/:id/webhook-channel: the secret is shown once; a new one e
   expect(await installation.show()).toMatchObject({ isOn: false, sendsTo: null })
 })
 
-test('POST /api/webhooks/agents/:id: 429 after 120 requests of one /64, whatever ids they name', async () => {
+test('POST /api/webhooks/agents/:id: 429 after 120 requests of one /64 for any ids', async () => {
   const { api } = testPlatform()
   const statuses: number[] = []
   for (let index = 0; index <= 120; index++) {

@@ -6,7 +6,7 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { getLogHistory, type ReadDeps } from '../../agents/logs/read.ts'
 import { listAgents } from '../../agents/registry/agents.ts'
 import { listDailyUsage, type QueryDeps } from '../../ai/usage/queries.ts'
-import { talk } from '../../conversations/agent-messages/talk.ts'
+import { talk } from '../../conversations/agent-messages/agent-api.ts'
 import type { SendDeps } from '../../conversations/chat/send.ts'
 import { openWorkspace, type WorkspaceDeps } from '../../web-tools/browse/open-workspace.ts'
 

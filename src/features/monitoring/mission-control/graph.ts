@@ -7,7 +7,7 @@ import { type AgentAddresses, toUrl } from '../../agents/registry/address.ts'
 import { listAgents } from '../../agents/registry/agents.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { listTeams, type Team } from '../../conversations/swarms/teams.ts'
+import { listTeams, type Team } from '../../conversations/swarms/runs.ts'
 import { findLatestLoads } from '../metrics/latest.ts'
 import type { FleetEdge, FleetGraph, FleetNode } from './schemas.ts'
 

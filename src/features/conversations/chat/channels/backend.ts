@@ -3,15 +3,15 @@ import { endpoint } from '../../../../http/endpoint.ts'
 import { limitRate } from '../../../../http/rate-limit.ts'
 import { validate } from '../../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../../ai/gateway/callers.ts'
-import { type ReportDeps, storeReport } from './report.ts'
+import { type ReportDeps, storeReport } from './record.ts'
 import { ChannelReport, ChannelReported } from './schemas.ts'
 
-/** One answer of 400,000 characters takes more than the usual 1 MB where they are not ASCII. */
+/** A reply of 400,000 non-ASCII characters exceeds the usual 1 MB. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
 export type ChannelReportsDeps = ReportDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
 
-/** How an agent reports what was said on its messengers, with its own token. */
+/** Routes through which an agent reports its channel history. */
 export function channelReportsBackend(deps: ChannelReportsDeps) {
   const app = new Hono<AgentCallerEnv>()
   const whoAsks = (c: Context) => String(c.get('agentId'))

@@ -16,7 +16,7 @@ import { messageDays, messages } from '../tables.ts'
 const TOKEN = '42:secret-of-the-bot'
 const ADA = { id: 7, first_name: 'Ada' }
 
-/** A real agent with a bot at a real platform; the person with the id 7 may write to it. */
+/** Starts a real agent with a bot on a real platform; the person with the id 7 may write to it. */
 async function startBotAgent() {
   const telegram = startTelegramDouble()
   const bot = telegram.addBot(TOKEN)
@@ -33,9 +33,9 @@ async function startBotAgent() {
     bot,
     list,
     sessions: async () => (await read(SessionList, asOwner('/api/chat/sessions'))).sessions,
-    /** Waits until the history has as many lines. */
+    /** Waits until the history has `count` messages. */
     lines: (count: number) => until(`${count} lines`, async () => (await list()).length === count),
-    /** Stops the agent for good, as its owner does. */
+    /** Stops the agent permanently, as its owner does. */
     async stopAgent() {
       await owned.running.stop(5000)
       const change = { status: 'stopped' as const, port: null }
@@ -44,7 +44,7 @@ async function startBotAgent() {
   }
 }
 
-test('GET /api/chat and every other list: a conversation on Telegram is in them while the agent is stopped', async () => {
+test('GET /api/chat and all other lists: include a Telegram conversation while the agent is stopped', async () => {
   const { bot, agent, asOwner, asStranger, list, sessions, stopAgent, platform } = await startBotAgent()
   bot.say(ADA, { text: 'Is there peppermint?' })
   await until('an answer', () => bot.textsIn(ADA.id).includes('You said: Is there peppermint?'))
@@ -81,7 +81,7 @@ test('GET /api/chat and every other list: a conversation on Telegram is in them 
   expect(JSON.stringify(await (await asStranger('/api/chat')).json())).not.toContain('peppermint')
 })
 
-test('POST /v1/channel-messages: what was said while the platform was away comes later, once, in its order', async () => {
+test('POST /v1/channel-messages: messages of a platform outage arrive later, once, in their order', async () => {
   const { bot, list, lines, setDown, running } = await startBotAgent()
   setDown(true)
   bot.say(ADA, { text: 'one' })
@@ -99,7 +99,7 @@ test('POST /v1/channel-messages: what was said while the platform was away comes
   await lines(4)
 }, 300_000)
 
-test('POST /v1/channel-messages: an answer that its person stopped is kept as stopped, and /new begins another conversation', async () => {
+test('POST /v1/channel-messages: a stopped answer is stored as stopped, and /new starts another conversation', async () => {
   const { bot, list, lines, sessions, running } = await startBotAgent()
   running.platform.next(hangs('Once upon').answerer)
   bot.say(ADA, { text: 'Tell' })
@@ -117,7 +117,7 @@ test('POST /v1/channel-messages: an answer that its person stopped is kept as st
   expect(await sessions()).toHaveLength(2)
 })
 
-test('POST /api/chat: 409 OTHER_PLATFORM in a conversation on Telegram, which can be renamed and is gone with everything after DELETE', async () => {
+test('POST /api/chat: 409 OTHER_PLATFORM in a Telegram conversation, which can be renamed and deleted', async () => {
   const { bot, asOwner, lines, sessions, platform, running } = await startBotAgent()
   bot.say(ADA, { text: 'Hello' })
   await lines(2)
@@ -139,7 +139,7 @@ test('POST /api/chat: 409 OTHER_PLATFORM in a conversation on Telegram, which ca
   expect(await sessions()).toMatchObject([{ platform: 'telegram' }])
 })
 
-test('POST /api/agent chat: goes on in the conversation of the web, not in a newer one on Telegram', async () => {
+test('POST /api/agent chat: continues the web conversation, not a newer one on Telegram', async () => {
   const { bot, asOwner, lines, list } = await startBotAgent()
   await asOwner('/api/agent', 'POST', { action: 'chat', message: 'First' })
   bot.say(ADA, { text: 'Hello' })
@@ -149,7 +149,7 @@ test('POST /api/agent chat: goes on in the conversation of the web, not in a new
   expect(shown.at(-1)).toMatchObject({ platform: 'web', sessionId: shown[0]?.sessionId })
 })
 
-test('GET /api/agents/:id/conversations/:session: what an agent of an earlier version kept for itself is handed over once', async () => {
+test('GET /api/agents/:id/conversations/:session: conversations of an earlier agent version are imported once', async () => {
   const { agent, asOwner, running, lines, sessions } = await startBotAgent()
   await running.restart(async () => {
     const entries = [

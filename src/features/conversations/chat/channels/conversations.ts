@@ -11,8 +11,8 @@ const MAX_CONVERSATIONS = 200
 const MAX_MESSAGES = 200
 
 /**
- * The conversations of an agent outside of the web, latest activity first, whether it runs or not.
- * @throws AppError `not_found` for a missing agent and for someone else's.
+ * Lists an agent's conversations on messengers, by mail and by webhook, latest activity first, whether it runs or not.
+ * @throws AppError `not_found` for a missing agent and for another user's.
  */
 export function listConversations(db: Db, principal: Principal, id: string): ConversationList {
   const agent = getAgent(db, principal, id)
@@ -34,8 +34,8 @@ export function listConversations(db: Db, principal: Principal, id: string): Con
 }
 
 /**
- * The newest messages of one, oldest first.
- * @throws AppError `not_found` for an agent and a conversation that are missing or someone else's.
+ * Returns the newest messages of a conversation, oldest first.
+ * @throws AppError `not_found` for a missing or another user's agent or conversation.
  */
 export function readConversation(
   db: Db,

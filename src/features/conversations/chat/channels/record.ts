@@ -1,26 +1,32 @@
 import { and, eq } from 'drizzle-orm'
+import type { TurnFigures } from '../../../../core/agents/collect-turn.ts'
 import type { PlatformName } from '../../../../core/agents/platforms.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { newId } from '../../../../core/ids.ts'
 import type { Db, Tx } from '../../../../db/open.ts'
+import { write } from '../../../../db/write.ts'
+import { getAgent } from '../../../agents/registry/agents.ts'
 import type { AgentRow } from '../../../agents/registry/tables.ts'
-import type { ToolCall } from '../schemas.ts'
-import { nameSession, toTitle } from '../session-titles.ts'
-import { newSessionId } from '../sessions.ts'
+import type { StorageQuota } from '../../../agents/storage/quota.ts'
+import { nameSession, newSessionId, toTitle } from '../sessions.ts'
 import { chatSessions, chatToolCalls, chatTurns, type MessageRow, messages, type SessionRow } from '../tables.ts'
+import type { ChannelReport } from './schemas.ts'
 
-/** A title is made of no more of a message. */
+/** Longest part of a message that is used for a title. */
 const MAX_TITLED_CHARACTERS = 1000
 
 type RecordDeps = { clock: Clock }
 type Agent = Pick<AgentRow, 'id' | 'ownerId'>
 
-/** A line of a conversation outside of the web. `channelKey` is the agent's session key; `externalId` makes it unique. */
-export type ChannelLine = {
+/**
+ * A message on a messenger, by mail or by webhook. `channelKey` is the agent's session key; `externalId` makes it
+ * unique.
+ */
+type ChannelLine = {
   platform: PlatformName
   channelKey: string
   externalId: string
-  /** The person, the group or the subject; null takes the first words. */
+  /** The person, group or subject; null takes the first words of the message. */
   title: string | null
   sender: MessageRow['sender']
   author: string | null
@@ -29,38 +35,18 @@ export type ChannelLine = {
   at: Date
 }
 
-/** The end of the turn that answered the line `questionId`, an external id. */
-export type ChannelAnswer = {
+/** The outcome of the turn that answered the message with the external id `questionId`. */
+type ChannelAnswer = TurnFigures & {
   questionId: string
   content: string
   status: MessageRow['status']
   at: Date
   error: { kind: string; message: string } | null
-  model: string | null
-  inputTokens: number | null
-  outputTokens: number | null
-  generationIds: string[]
-  endedBy: (typeof chatTurns.$inferSelect)['endedBy']
-  restarts: number
-  /** `offset` is the number of characters before the use. */
-  toolCalls: (ToolCall & { offset: number })[]
 }
 
-/** An answer of which nothing but its text is known. */
-export const PLAIN_ANSWER = {
-  error: null,
-  model: null,
-  inputTokens: null,
-  outputTokens: null,
-  generationIds: [],
-  endedBy: null,
-  restarts: 0,
-  toolCalls: [],
-} satisfies Partial<ChannelAnswer>
-
 /**
- * Stores a line of a conversation outside of the web, once for each external id, as a message of the agent's owner.
- * Agents without an owner have no history.
+ * Stores a channel message once per external id, as a message of the agent's owner. Agents without an owner have no
+ * history.
  */
 export function recordChannelLine(deps: RecordDeps, tx: Tx, agent: Agent, line: ChannelLine): void {
   if (agent.ownerId === null || findRecorded(tx, agent.id, line.externalId)) return
@@ -72,8 +58,8 @@ export function recordChannelLine(deps: RecordDeps, tx: Tx, agent: Agent, line: 
 }
 
 /**
- * Stores the end of the turn that answered a recorded line: the reply, its figures and its uses of tools. Nothing is stored
- * for a line that was deleted meanwhile, and nothing twice.
+ * Stores the outcome of a recorded message's turn: the reply, its usage and its tool calls. Ignores deleted messages
+ * and repeated reports.
  */
 export function recordChannelAnswer(deps: RecordDeps, tx: Tx, agent: Agent, answer: ChannelAnswer): void {
   const question = findRecorded(tx, agent.id, answer.questionId)
@@ -147,7 +133,7 @@ type Insertable = Pick<ChannelLine, 'sender' | 'author' | 'content' | 'status' |
 function insertLine(tx: Tx, { session, line }: { session: SessionRow; line: Insertable }): MessageRow {
   const { at, ...columns } = line
   const { id: sessionId, userId, agentId, platform } = session
-  // What was said while the platform could not be reached comes late and must not reorder the conversations.
+  // Delayed reports must not reorder the conversations.
   if (at > session.lastActivity)
     tx.update(chatSessions).set({ lastActivity: at }).where(eq(chatSessions.id, sessionId)).run()
   return tx
@@ -157,8 +143,36 @@ function insertLine(tx: Tx, { session, line }: { session: SessionRow; line: Inse
     .get()
 }
 
-/** The clock of an agent or of a messenger may run ahead. */
+/** The clock of an agent or messenger may be ahead. */
 function notLaterThanNow({ clock }: RecordDeps, at: Date): Date {
   const now = clock.now()
   return at > now ? now : at
+}
+
+export type ReportDeps = { db: Db; clock: Clock; storage: Pick<StorageQuota, 'within'> }
+
+/**
+ * Stores the channel entries that an agent reports, each once even if a report is repeated.
+ * @returns the number of entries stored.
+ * @throws AppError `not_found` for a missing agent; `storage_full` for a person's message over the owner's quota, after
+ * the entries before it are stored. Answers are always stored, because they were paid for.
+ */
+export async function storeReport(deps: ReportDeps, agentId: string, { entries }: ChannelReport): Promise<number> {
+  const agent = getAgent(deps.db, { kind: 'operator' }, agentId)
+  for (const entry of entries) {
+    await write(deps.db, (tx) => {
+      const at = new Date(entry.at)
+      if (entry.type === 'answer') {
+        const { question, text, type: _, ...answer } = entry
+        recordChannelAnswer(deps, tx, agent, { ...answer, questionId: question, content: text, at })
+        return
+      }
+      const { id, session, text, type: _, ...line } = entry
+      const store = () =>
+        recordChannelLine(deps, tx, agent, { ...line, externalId: id, channelKey: session, content: text, at })
+      if (line.sender === 'agent') store()
+      else deps.storage.within(tx, agent.ownerId, store)
+    })
+  }
+  return entries.length
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
+import { MAX_GENERATIONS } from '../../../../core/agents/collect-turn.ts'
 import { MESSENGERS } from '../../../../core/agents/platforms.ts'
 import { END_REASONS } from '../../../../core/agents/turn-limits.ts'
 import { ToolCall } from '../schemas.ts'
 
-/** The longest reply that an agent may give, and the most messages in one report. */
+/** Longest reply of an agent; most messages in one report. */
 const MAX_TEXT_CHARACTERS = 400_000
 const MAX_REPORTED = 100
 const MAX_TOOL_CALLS = 500
-const MAX_GENERATIONS = 500
 
 const ExternalId = z.string('id must be text').min(1, 'id required').max(200, 'id must be at most 200 characters')
 const Text = z
@@ -17,7 +17,7 @@ const Name = z.string().max(200)
 const Status = z.enum(['sent', 'stopped', 'failed'])
 const At = z.iso.datetime({ offset: true, message: 'at must be a time in ISO 8601' })
 
-/** One line of a conversation on a messenger. `session` is the agent's session key, `title` the person or the group. */
+/** A message on a messenger. `session` is the agent's session key, `title` the person or group. */
 export const ReportedLine = z.object({
   type: z.literal('message'),
   id: ExternalId,
@@ -32,10 +32,10 @@ export const ReportedLine = z.object({
 })
 export type ReportedLine = z.infer<typeof ReportedLine>
 
-/** The use of a tool and the number of characters that the agent had written before it. */
+/** A tool call and the number of characters before it. */
 const PlacedToolCall = ToolCall.extend({ offset: z.number().int().min(0) })
 
-/** The end of the turn that answered the message `question`; an empty `text` is no message. */
+/** The outcome of the turn that answered the message `question`; an empty `text` creates no message. */
 export const ReportedAnswer = z.object({
   type: z.literal('answer'),
   question: ExternalId,
@@ -53,7 +53,7 @@ export const ReportedAnswer = z.object({
 })
 export type ReportedAnswer = z.infer<typeof ReportedAnswer>
 
-/** `POST /v1/channel-messages`: what was said on messengers, in its order. */
+/** Body of `POST /v1/channel-messages`: channel entries in order. */
 export const ChannelReport = z
   .object({
     entries: z
@@ -83,5 +83,5 @@ export const ChannelReport = z
   })
 export type ChannelReport = z.infer<typeof ChannelReport>
 
-/** The number of entries that are stored now; those that were stored before count, too. */
+/** The number of stored entries, including those stored before. */
 export const ChannelReported = z.object({ stored: z.number() })

@@ -6,7 +6,7 @@ import type { Guards } from '../../../../http/sessions/session.ts'
 import { ConversationList, ConversationMessages } from '../schemas.ts'
 import { listConversations, readConversation } from './conversations.ts'
 
-/** The conversations of one's agents outside of the web (Interface 4.4). */
+/** Routes for conversations outside of the web. */
 export function conversationsWeb(deps: { db: Db; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -1,34 +1,36 @@
 import type { AgentGateway } from '../../../../adapters/gateways/gateway.ts'
+import type { AgentEndpoint } from '../../../../adapters/gateways/http.ts'
 import { BrokenConnection } from '../../../../adapters/gateways/http.ts'
 import type { AgentTurnEvent } from '../../../../adapters/gateways/stream.ts'
 import { AppError } from '../../../../core/errors.ts'
 import type { Sealer } from '../../../../core/secrets.ts'
 import type { Db } from '../../../../db/open.ts'
 import { pause } from '../../../../jobs/runner.ts'
+import { findReachableEndpoint } from '../../../agents/registry/address.ts'
 import { getAgent } from '../../../agents/registry/agents.ts'
-import { tellWithAttachments } from '../attachments.ts'
-import { requireEndpoint } from '../endpoint.ts'
-import { listToldBefore } from '../replace.ts'
+import type { AgentRow } from '../../../agents/registry/tables.ts'
+import { toAgentMessage } from '../attachments.ts'
+import { listMessagesBefore } from '../replace.ts'
 import { findInstructions } from '../sessions.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import type { TurnLog } from './log.ts'
 
 export type AskDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> }
 
-/** A turn and what is known of it: `again` when it was begun before, by this process or an earlier one. */
+/** A turn to carry out. `again`: it was started before, by this process or an earlier one. */
 export type Asked = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'anew' | 'again' }
 
-/** An agent that died or was cut off is back within that, or it is given up. */
+/** Longest outage of an agent before its turn fails. */
 const REJOIN_MS = 120_000
 const REJOIN_PAUSE_MS = 500
-/** An agent in one of these will be spoken to again soon. */
+/** Statuses of agents that will be reachable again soon. */
 const PASSING: ReadonlySet<string> = new Set(['running', 'sleeping', 'provisioning', 'pending', 'unknown'])
 
 /**
- * What the agent says in a turn beyond what its log has. When the connection breaks, the agent is asked what became of the
- * turn; it is never asked the question a second time unless it has not heard of it. An agent that was killed takes the turn
- * up again by itself.
- * @throws AppError of the gateway, `conflict` TURN_INTERRUPTED for a turn that cannot be taken up again.
+ * Yields the agent's events that are missing in the log. After a broken connection it asks the agent for the turn's
+ * state; it sends the question again only if the agent does not know the turn. A killed agent resumes the turn by
+ * itself.
+ * @throws AppError of the gateway; `conflict` TURN_INTERRUPTED for a turn that cannot be resumed.
  */
 export async function* askAgent(
   deps: AskDeps,
@@ -48,7 +50,7 @@ export async function* askAgent(
   yield* rejoin(deps, asked, signal, broken)
 }
 
-/** @throws `broken` when the agent cannot tell, or stays away. */
+/** @throws `broken` when the agent does not know the turn or stays unreachable. */
 async function* rejoin(
   deps: AskDeps,
   asked: Asked,
@@ -67,7 +69,7 @@ async function* rejoin(
       signal.throwIfAborted()
       if (hasCode(error, 'TURN_INTERRUPTED')) throw error
       const isUnheard = hasCode(error, 'TURN_NOT_FOUND')
-      // What was said is gone from the agent: to ask again would be to have two answers.
+      // The agent has lost the partial answer: asking again would produce a second one.
       if (isUnheard && asked.log.end > 0) throw broken
       if (!isUnheard && !mayPass(deps, asked.turn, error)) throw error
       if (performance.now() > endsAt) throw broken
@@ -82,8 +84,8 @@ async function* askAnew(
   { turn, question }: Asked,
   signal: AbortSignal,
 ): AsyncGenerator<AgentTurnEvent, void> {
-  const history = listToldBefore(deps.db, question, turn.sessionKey)
-  const { content: message, images } = tellWithAttachments(deps.db, question)
+  const history = listMessagesBefore(deps.db, question, turn.sessionKey)
+  const { content: message, images } = toAgentMessage(deps.db, question)
   const instructions = findInstructions(deps.db, question.sessionId)
   const asked = { sessionKey: turn.sessionKey, message, images, turnId: turn.id, history }
   const request = { ...asked, ...(instructions !== null && { instructions }) }
@@ -94,12 +96,12 @@ async function* joinAgain(deps: AskDeps, { turn }: Asked, signal: AbortSignal): 
   yield* deps.gateway.joinTurn(endpointOf(deps, turn), turn.id, signal)
 }
 
-/** Where the agent is now: a restart may have moved it. */
+/** Returns the agent's current address, which a restart may have changed. */
 export function endpointOf(deps: Pick<AskDeps, 'db' | 'sealer'>, turn: TurnRow) {
   return requireEndpoint(deps.sealer, getAgent(deps.db, { kind: 'operator' }, turn.agentId))
 }
 
-/** An answer that comes from its beginning, without what is known of it already. */
+/** Skips the part of a repeated answer that the log already has. */
 async function* beyond(log: TurnLog, events: AsyncIterable<AgentTurnEvent>): AsyncGenerator<AgentTurnEvent, void> {
   let known = log.end - log.startPosition
   for await (const event of events) {
@@ -123,4 +125,11 @@ function mayPass(deps: AskDeps, turn: TurnRow, error: unknown): boolean {
 
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof AppError && error.extra.code === code
+}
+
+/** Returns the address of a running or sleeping agent. @throws AppError `conflict` AGENT_NOT_RUNNING. */
+export function requireEndpoint(sealer: Sealer, agent: AgentRow): AgentEndpoint {
+  const endpoint = findReachableEndpoint(sealer, agent)
+  if (!endpoint) throw new AppError('conflict', 'Agent is not running', { code: 'AGENT_NOT_RUNNING' })
+  return endpoint
 }

@@ -1,19 +1,17 @@
-import { and, eq, inArray, sum } from 'drizzle-orm'
+import { and, eq, inArray, isNull, or, sum } from 'drizzle-orm'
 import type { AgentTurnEvent } from '../../../../adapters/gateways/stream.ts'
+import { MAX_GENERATIONS } from '../../../../core/agents/collect-turn.ts'
 import type { Db } from '../../../../db/open.ts'
 import { toCostUsd } from '../../../ai/usage/costs.ts'
 import { usageLogs } from '../../../ai/usage/tables.ts'
-import type { ChatTurn } from '../schemas.ts'
-import type { TurnRow } from '../tables.ts'
-import type { TurnFigures } from './store.ts'
+import type { ChatTurn, TurnSummary } from '../schemas.ts'
+import { chatTurns, type MessageRow, type TurnRow } from '../tables.ts'
+import { listToolCalls, type UsageColumns } from './store.ts'
 
 type Figure = Extract<AgentTurnEvent, { type: 'generation' | 'usage' | 'early_end' }>
 
-/** No turn has more calls of a model than that; an agent that names more is not believed. */
-const MAX_GENERATIONS = 500
-
-/** Gathers what an agent tells of what a turn takes; told twice, it counts once. */
-export type FigureCollector = { add(figure: Figure): void; read(): TurnFigures }
+/** Collects the usage that an agent reports; repeated reports count once. */
+export type FigureCollector = { add(figure: Figure): void; read(): UsageColumns }
 
 export function collectFigures({
   model,
@@ -42,8 +40,8 @@ export function collectFigures({
 }
 
 /**
- * What a turn took. What the platform booked for the agent is exact, also where the turn was stopped; where the agent does
- * not name its calls, its own count of tokens is all that is known, and what they cost is null.
+ * Returns the usage of a turn. Usage recorded by the platform is exact, also for stopped turns; without generation ids
+ * only the agent's token counts are known, and the cost is null.
  */
 export function readFigures(
   db: Db,
@@ -58,7 +56,7 @@ export function readFigures(
 }
 
 function readBooked(db: Db, { agentId, userId }: TurnRow, generationIds: string[]) {
-  // Whatever an agent names, only its own calls for this user are counted.
+  // Counts only the agent's own calls for this user, whatever ids it reports.
   const isOwn = and(
     inArray(usageLogs.generationId, generationIds),
     eq(usageLogs.agentId, agentId),
@@ -76,4 +74,30 @@ function readBooked(db: Db, { agentId, userId }: TurnRow, generationIds: string[
     .where(isOwn)
     .get()
   return sums ?? null
+}
+
+/** Returns summaries of turns by the id of their reply, or of their question without a reply. */
+export function summarizeTurns(db: Db, rows: readonly MessageRow[]): Map<string, { turn: TurnSummary }> {
+  const replyIds = rows.flatMap(({ id, sender }) => (sender === 'agent' ? [id] : []))
+  const unanswered = rows.flatMap(({ id, sender, status }) => (sender === 'user' && status === 'failed' ? [id] : []))
+  const isUnanswered = and(inArray(chatTurns.questionId, unanswered), isNull(chatTurns.replyId))
+  const turns = db
+    .select()
+    .from(chatTurns)
+    .where(or(inArray(chatTurns.replyId, replyIds), isUnanswered))
+    .all()
+  return new Map(
+    turns.map((turn) => {
+      const toolCalls = listToolCalls(db, turn.id).map(({ name, success, durationMs }) => ({
+        name,
+        success,
+        durationMs,
+      }))
+      const { id, restarts, errorCode } = turn
+      return [
+        turn.replyId ?? turn.questionId,
+        { turn: { id, restarts, errorCode, ...readFigures(db, turn), toolCalls } },
+      ]
+    }),
+  )
 }

@@ -1,48 +1,46 @@
 import type { AgentToolCall } from '../../../../adapters/gateways/stream.ts'
 
 /**
- * What an agent does in a turn, as it is told to those who follow it. `restart` says that the agent took the turn up again
- * after a crash, for the `restarts`-th time: what follows replaces everything before it.
+ * An event of a turn. `restart` means that the agent resumed the turn after a crash: the following events replace all
+ * earlier ones.
  */
 export type TurnEvent =
   | { type: 'text'; text: string }
   | ({ type: 'tool' } & AgentToolCall)
   | { type: 'restart'; restarts: number }
 
-/** An event and the positions between which it stands. */
+/** An event with its start and end position. */
 export type PlacedEvent = { start: number; end: number; event: TurnEvent }
 
 /**
- * Everything that an agent has said in one turn since it was last taken up. A position counts what was said before it:
- * characters (UTF-16), and one for each use of a tool and each restart. A reader who names the last position they know gets
- * what comes after it, once, however the events were cut.
+ * Events of a turn since its last restart. A position counts UTF-16 characters of text, and one for each tool call and
+ * restart. A reader that passes its last position gets every later event once, however the text was split.
  */
 export type TurnLog = {
-  /** The position behind the last event. */
+  /** Position of the last event. */
   readonly end: number
-  /** The position at which the turn was last taken up, and how often that happened. */
+  /** Position and number of the last restart. */
   readonly startPosition: number
   readonly restarts: number
   readonly isClosed: boolean
   add(event: TurnEvent): void
-  /** Nothing is added afterwards. */
+  /** Allows no further events. */
   close(): void
-  /** What stands after `position`. */
+  /** Returns the events after `position`. */
   readAfter(position: number): PlacedEvent[]
-  /** The text alone. */
+  /** Returns the text without tool calls. */
   text(): string
-  /** The uses of tools alone. */
   toolCalls(): AgentToolCall[]
-  /** Resolves once something stands after `position`, when the log is closed, or when `signal` aborts. */
+  /** Resolves when there is an event after `position`, when the log is closed, or when `signal` aborts. */
   changed(position: number, signal: AbortSignal): Promise<void>
 }
 
-/** So many events are kept as they came; then they are joined, because a long answer comes in very many. */
+/** Joins text events beyond this number, because a long answer arrives in many chunks. */
 const MAX_EVENTS = 2000
 
 type Start = { startPosition: number; restarts: number }
 
-/** A log that begins with what was said before, such as by an earlier process, after `startPosition`. */
+/** Creates a log that starts with earlier events, for example of another process, after `startPosition`. */
 export function createTurnLog(
   before: readonly TurnEvent[] = [],
   { startPosition: start, restarts: restartsBefore }: Start = { startPosition: 0, restarts: 0 },
@@ -115,7 +113,7 @@ function toToolCall({ type: _, ...call }: Extract<TurnEvent, { type: 'tool' }>):
   return call
 }
 
-/** Pieces of text that follow one another become one; positions stay what they are. */
+/** Joins consecutive text events without changing positions. */
 export function joinEvents(events: readonly PlacedEvent[]): PlacedEvent[] {
   const joined: PlacedEvent[] = []
   for (const { start, end, event } of events) {

@@ -1,24 +1,26 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Db } from '../../../../db/open.ts'
-import type { ChatTurn, TurnQuery } from '../schemas.ts'
+import type { EventStream } from '../../../../http/streams/sse.ts'
+import type { ChatTurn, SentMessage, ToolCall, TurnOver, TurnQuery } from '../schemas.ts'
+import { describeSent } from '../sessions.ts'
 import { chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
 import { readFigures } from './figures.ts'
 import { createTurnLog, type TurnEvent, type TurnLog } from './log.ts'
-import { findMessage, getTurn, listPieces, listToolCalls, toTurnError } from './store.ts'
+import { findMessage, findTurn, getTurn, listPieces, listToolCalls, toTurnError } from './store.ts'
 import type { LiveTurn, Turns } from './turns.ts'
 
 type ReadDeps = { db: Db; turns: Pick<Turns, 'find'> }
 
-/** @throws AppError `not_found` for a missing turn and for someone else's. */
+/** @throws AppError `not_found` for a missing turn and for another user's. */
 export function showTurn(deps: ReadDeps, userId: string, id: string): ChatTurn {
   const turn = getTurn(deps.db, userId, id)
   const question = findMessage(deps.db, turn.questionId)
-  // A reference keeps the message while there is its turn.
+  // A foreign key keeps the message as long as its turn.
   if (!question) throw new Error(`Turn ${id} has no message`)
   return toChatTurn(deps, turn, question)
 }
 
-/** A user's turns that are running, with all agents unless one is named. There are few: their number is limited. */
+/** Lists a user's running turns, of all agents unless one is given. Their number is limited. */
 export function listRunningTurns(deps: ReadDeps, userId: string, query: TurnQuery): ChatTurn[] {
   return deps.db
     .select({ turn: chatTurns, question: messages })
@@ -36,8 +38,8 @@ export function listRunningTurns(deps: ReadDeps, userId: string, query: TurnQuer
     .map(({ turn, question }) => toChatTurn(deps, turn, question))
 }
 
-/** What the agent has done in a turn: as it goes on here, as it was kept, or as its message and its calls have it. */
-export function readLog({ db, turns }: ReadDeps, turn: TurnRow): TurnLog {
+/** Returns the events of a turn: live, from the saved chunks, or from the finished message and its tool calls. */
+function readLog({ db, turns }: ReadDeps, turn: TurnRow): TurnLog {
   const live = turns.find(turn.id)
   if (live) return live.log
   const events = turn.state === 'running' ? listPieces(db, turn.id) : listEnded(db, turn)
@@ -46,14 +48,14 @@ export function readLog({ db, turns }: ReadDeps, turn: TurnRow): TurnLog {
   return log
 }
 
-/** Before each use of a tool stand as many characters as its position says, less one for each use before it. */
+/** A tool call's position is the number of characters before it plus the number of earlier calls. */
 function listEnded(db: Db, turn: TurnRow): TurnEvent[] {
   const text = turn.replyId === null ? '' : (findMessage(db, turn.replyId)?.content ?? '')
   const events: TurnEvent[] = []
-  let told = 0
+  let textEnd = 0
   const addTextUpTo = (end: number) => {
-    if (end > told) events.push({ type: 'text', text: text.slice(told, end) })
-    told = Math.max(told, end)
+    if (end > textEnd) events.push({ type: 'text', text: text.slice(textEnd, end) })
+    textEnd = Math.max(textEnd, end)
   }
   for (const [index, { start, ...call }] of listToolCalls(db, turn.id).entries()) {
     addTextUpTo(start - turn.startPosition - index)
@@ -63,14 +65,14 @@ function listEnded(db: Db, turn: TurnRow): TurnEvent[] {
   return events
 }
 
-/** A turn that has ended, as it would be found if it ended now. */
+/** Returns a finished turn in the form of a live one. */
 export function readEnded(deps: ReadDeps, turn: TurnRow): LiveTurn {
   const log = readLog(deps, turn)
   if (turn.state === 'failed') return { log, ended: Promise.resolve({ state: 'failed', error: toTurnError(turn) }) }
   return { log, ended: Promise.resolve({ state: turn.state === 'stopped' ? 'stopped' : 'done' }) }
 }
 
-export function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTurn {
+function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTurn {
   const log = readLog(deps, turn)
   return {
     id: turn.id,
@@ -89,5 +91,74 @@ export function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow):
     ...readFigures(deps.db, turn),
     createdAt: turn.createdAt.toISOString(),
     finishedAt: turn.finishedAt?.toISOString() ?? null,
+  }
+}
+
+export type FollowDeps = { db: Db; turns: Pick<Turns, 'find'> }
+
+/** The last event of a followed turn. */
+type LastEvent = { event: 'done'; data: SentMessage } | { event: 'stopped' | 'failed'; data: TurnOver }
+
+/**
+ * Sends a turn's events after the position `after`, each with its own position, and finally the outcome. If this
+ * process does not run the turn, the stream ends without an outcome.
+ */
+export async function followTurn(
+  deps: FollowDeps,
+  { turn, question }: { turn: TurnRow; question: MessageRow },
+  after: number,
+  { send, signal }: Pick<EventStream, 'send' | 'signal'>,
+): Promise<void> {
+  const live = deps.turns.find(turn.id)
+  const log = live?.log ?? readLog(deps, turn)
+  const sent = await sendLog(log, after, { send, signal, isOver: !live })
+  if (live && !signal.aborted) await live.ended
+  const last = signal.aborted ? null : describeEnd(findTurn(deps.db, turn.id), question, log.text())
+  if (last) await send(last.event, last.data, sent + 1)
+}
+
+/** @returns the position of the last event sent. */
+async function sendLog(
+  log: TurnLog,
+  after: number,
+  { send, signal, isOver }: Pick<EventStream, 'send' | 'signal'> & { isOver: boolean },
+): Promise<number> {
+  let position = after
+  for (;;) {
+    for (const { end, event } of log.readAfter(position)) {
+      if (event.type === 'text') await send('delta', { text: event.text }, end)
+      else if (event.type === 'restart') await send('restart', { restarts: event.restarts }, end)
+      else await send('tool', toToolData(event), end)
+      position = end
+      if (signal.aborted) return position
+    }
+    if (isOver || log.isClosed) return position
+    await log.changed(position, signal)
+    if (signal.aborted) return position
+  }
+}
+
+function toToolData({ type: _, ...call }: Extract<TurnEvent, { type: 'tool' }>): ToolCall {
+  return call
+}
+
+function describeEnd(turn: TurnRow | undefined, question: MessageRow, reply: string): LastEvent | null {
+  // The agent was deleted with its conversations.
+  if (!turn) return { event: 'failed', data: { turnId: '', error: 'The conversation was deleted', reply } }
+  switch (turn.state) {
+    case 'running':
+      return null
+    case 'done':
+      return { event: 'done', data: describeSent(question, reply) }
+    case 'stopped':
+      return {
+        event: 'stopped',
+        data: { turnId: turn.id, error: 'The reply was stopped', code: 'TURN_STOPPED', reply },
+      }
+    case 'failed': {
+      const { message: error, extra } = toTurnError(turn)
+      const code = typeof extra.code === 'string' ? { code: extra.code } : {}
+      return { event: 'failed', data: { turnId: turn.id, error, ...code, reply } }
+    }
   }
 }

@@ -10,7 +10,7 @@ import { agents } from '../../../agents/registry/tables.ts'
 import { MessageList, TurnList } from '../schemas.ts'
 import { chatTurns } from '../tables.ts'
 
-/** A platform that ends while a real agent of its answers; `next` is the one that is started after it. */
+/** Starts a platform that ends while its agent answers; `next` is the one started after it. */
 async function withCutTurn() {
   const first = testPlatform()
   const ada = await first.signIn()
@@ -46,7 +46,7 @@ async function withCutTurn() {
   }
 }
 
-test('a platform that ends in the middle of a turn leaves it, and the next one joins what the agent went on saying', async () => {
+test('a platform that ends during a turn leaves it running, and the next one continues it', async () => {
   const { agent, model, next, state, texts } = await withCutTurn()
   expect(state()).toBe('running')
   next.platform.conversations.turns.resume()
@@ -59,7 +59,7 @@ test('a platform that ends in the middle of a turn leaves it, and the next one j
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('an answer that came while no platform was there is fetched, and not asked for again', async () => {
+test('an answer completed without a platform is fetched, and not requested again', async () => {
   const { agent, model, next, state, texts } = await withCutTurn()
   model.release()
   await until('the end of the model', async () => {
@@ -72,7 +72,7 @@ test('an answer that came while no platform was there is fetched, and not asked 
   expect(agent.platform.asked).toHaveLength(1)
 })
 
-test('an agent that was stopped meanwhile is not waited for: the turn failed, and what was said is kept', async () => {
+test('the turn of an agent that was stopped meanwhile fails, and its text is kept', async () => {
   const { next, state, texts, setStatus } = await withCutTurn()
   await setStatus('stopped')
   next.platform.conversations.turns.resume()

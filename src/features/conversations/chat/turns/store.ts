@@ -6,21 +6,21 @@ import { newId } from '../../../../core/ids.ts'
 import { requireQuota } from '../../../../core/require-quota.ts'
 import { countRows } from '../../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../../db/open.ts'
-import { insertMessage } from '../messages.ts'
+import { insertMessage } from '../sessions.ts'
 import { chatToolCalls, chatTurnPieces, chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
+import type { Once } from './idempotency.ts'
 import { joinEvents, type PlacedEvent, type TurnEvent, type TurnLog } from './log.ts'
-import type { Once } from './once.ts'
 
-/** Turns of one user that go on at once: callers who leave must not be able to start them without end. */
+/** Most concurrent turns of one user, which continue when callers disconnect. */
 const MAX_RUNNING_OF_USER = 20
 
-/** What the agent has told of what a turn took, as far as it is known. */
-export type TurnFigures = Pick<TurnRow, 'model' | 'inputTokens' | 'outputTokens' | 'generationIds' | 'endedBy'>
+/** Usage that the agent has reported so far. */
+export type UsageColumns = Pick<TurnRow, 'model' | 'inputTokens' | 'outputTokens' | 'generationIds' | 'endedBy'>
 
-/** The agent has done nothing then. */
+/** Kinds of failures before which the agent did nothing. */
 const RETRIED: ReadonlySet<ErrorKind> = new Set(['limited', 'unavailable'])
 
-/** How a turn ended; `error` is there for one that failed. */
+/** Outcome of a turn. */
 export type TurnEnd = { state: 'done' | 'stopped' } | { state: 'failed'; error: AppError }
 
 /** @throws AppError `limited` {current, limit} when too many turns of the user are running. */
@@ -44,8 +44,8 @@ function requireTurnQuota(tx: Tx, userId: string): void {
   requireQuota({ current, limit: MAX_RUNNING_OF_USER, message: 'Too many replies are under way' })
 }
 
-/** Keeps what was said since the last time. Nothing happens when the turn is gone. */
-export function keepPieces(tx: Tx, turnId: string, events: readonly PlacedEvent[], figures: TurnFigures): void {
+/** Saves new events. Does nothing when the turn was deleted. */
+export function keepPieces(tx: Tx, turnId: string, events: readonly PlacedEvent[], figures: UsageColumns): void {
   if (!findTurn(tx, turnId)) return
   for (const { start, event } of joinEvents(events)) {
     if (event.type === 'restart') dropBefore(tx, turnId, { start, restarts: event.restarts })
@@ -55,7 +55,7 @@ export function keepPieces(tx: Tx, turnId: string, events: readonly PlacedEvent[
   tx.update(chatTurns).set(figures).where(eq(chatTurns.id, turnId)).run()
 }
 
-/** Takes away what was said before a restart. */
+/** Deletes events before a restart. */
 function dropBefore(tx: Tx, turnId: string, { start, restarts }: { start: number; restarts: number }): void {
   const isDropped = and(eq(chatTurnPieces.turnId, turnId), lt(chatTurnPieces.start, start))
   tx.delete(chatTurnPieces).where(isDropped).run()
@@ -80,7 +80,7 @@ function keepToolCall(
     .run()
 }
 
-/** The uses of tools of a turn, with their positions. */
+/** Lists the tool calls of a turn with their positions. */
 export function listToolCalls(db: Db | Tx, turnId: string): (AgentToolCall & { start: number })[] {
   return db
     .select()
@@ -91,7 +91,7 @@ export function listToolCalls(db: Db | Tx, turnId: string): (AgentToolCall & { s
     .map(({ turnId: _, ...call }) => call)
 }
 
-/** What was kept of a turn that is running. */
+/** Returns the saved events of a running turn. */
 export function listPieces(db: Db | Tx, turnId: string): TurnEvent[] {
   const isOfTurn = eq(chatTurnPieces.turnId, turnId)
   const texts = db.select().from(chatTurnPieces).where(isOfTurn).all()
@@ -104,14 +104,14 @@ export function listPieces(db: Db | Tx, turnId: string): TurnEvent[] {
 }
 
 /**
- * Ends a turn that is running: what the agent said becomes its message, whole or not.
- * @returns the row as it is now; null when it is gone, or was ended before.
+ * Ends a running turn: the text becomes the agent's message, complete or partial.
+ * @returns the updated row; null when the turn was deleted or has already ended.
  */
 export function endTurn(
   clock: Clock,
   tx: Tx,
   { id }: TurnRow,
-  { log, figures, end }: { log: TurnLog; figures: TurnFigures; end: TurnEnd },
+  { log, figures, end }: { log: TurnLog; figures: UsageColumns; end: TurnEnd },
 ): TurnRow | null {
   const turn = findTurn(tx, id)
   const question = turn?.state === 'running' ? findMessage(tx, turn.questionId) : undefined
@@ -120,12 +120,12 @@ export function endTurn(
   const status = end.state === 'done' ? 'sent' : end.state
   const hasReply = end.state === 'done' || content !== ''
   const reply = hasReply ? insertMessage(clock, tx, { ...question, sender: 'agent', content, status }) : null
-  // A question that was answered in part was answered, unless the rest failed to come.
+  // A partial reply counts as answered unless the turn failed.
   const isAnswered = end.state === 'done' || (end.state === 'stopped' && hasReply)
   if (!isAnswered) tx.update(messages).set({ status }).where(eq(messages.id, question.id)).run()
   keepPieces(tx, id, log.readAfter(0), figures)
   tx.delete(chatTurnPieces).where(eq(chatTurnPieces.turnId, id)).run()
-  // The answer says to try again, which would be useless if the same request got it again.
+  // The error asks the caller to retry, so the key must not return the same error again.
   const isToTryAgain = end.state === 'failed' && !hasReply && RETRIED.has(end.error.kind)
   return tx
     .update(chatTurns)
@@ -141,7 +141,7 @@ export function endTurn(
     .get()
 }
 
-/** Why a turn failed, as it was thrown. */
+/** Returns the error of a failed turn. */
 export function toTurnError({ errorKind, error, errorCode }: TurnRow): AppError {
   const extra = errorCode === null ? {} : { code: errorCode }
   return new AppError((errorKind ?? 'internal') as ErrorKind, error ?? 'Internal error', extra)
@@ -151,7 +151,7 @@ export function findTurn(db: Db | Tx, id: string): TurnRow | undefined {
   return db.select().from(chatTurns).where(eq(chatTurns.id, id)).get()
 }
 
-/** @throws AppError `not_found` for a missing turn and for someone else's. */
+/** @throws AppError `not_found` for a missing turn and for another user's. */
 export function getTurn(db: Db, userId: string, id: string): TurnRow {
   const isOwn = and(eq(chatTurns.id, id), eq(chatTurns.userId, userId))
   const turn = db.select().from(chatTurns).where(isOwn).get()
@@ -159,7 +159,7 @@ export function getTurn(db: Db, userId: string, id: string): TurnRow {
   return turn
 }
 
-/** All turns that are running, whoever's. */
+/** Lists the running turns of all users. */
 export function listRunning(db: Db): TurnRow[] {
   return db.select().from(chatTurns).where(eq(chatTurns.state, 'running')).orderBy(asc(chatTurns.sequence)).all()
 }

@@ -9,7 +9,7 @@ import { ChatTurn, MessageList, TurnList } from '../schemas.ts'
 
 const OneTurn = z.object({ turn: ChatTurn })
 
-/** Ada with an agent whose words the test says one by one. */
+/** Creates Ada with an agent whose answer the test sends word by word. */
 async function withTurn(message = 'Hello') {
   const installation = await startStreamingAgent()
   const { ada, web } = installation
@@ -36,7 +36,7 @@ const textOf = (events: { event: string | undefined; data: string }[]) =>
     .map(({ data }) => JSON.parse(data).text)
     .join('')
 
-test('POST /api/chat with Prefer: respond-async: 202 with the turn, which is there before the agent has said a word', async () => {
+test('POST /api/chat with Prefer: respond-async: 202 with the turn, before the agent has answered', async () => {
   const { begun, agent, show, id } = await withTurn()
   expect(begun).toEqual({
     id,
@@ -67,7 +67,7 @@ test('POST /api/chat with Prefer: respond-async: 202 with the turn, which is the
   expect(await show()).toMatchObject({ text: 'Good morning.', position: 13, replyId: expect.stringMatching(/^msg_/) })
 })
 
-test('GET /api/chat/turns/:id: says which limit ended a turn, whose answer is whole otherwise', async () => {
+test('GET /api/chat/turns/:id: 200 with the limit that ended the turn', async () => {
   const { agent, show, lines } = await withTurn()
   agent.say('I stopped here.')
   agent.tell({ type: 'early_end', reason: 'loop', tool: 'read_page' })
@@ -77,7 +77,7 @@ test('GET /api/chat/turns/:id: says which limit ended a turn, whose answer is wh
   expect((await lines()).at(-1)).toMatchObject({ status: 'sent', turn: { endedBy: 'loop' } })
 })
 
-test('GET /api/chat/turns/:id/events: whoever joins, whenever, gets every character once and the end', async () => {
+test('GET /api/chat/turns/:id/events: a listener gets every character once and the outcome, whenever it joins', async () => {
   const { agent, join, show } = await withTurn()
   const first = join()
   agent.say('One ')
@@ -97,7 +97,7 @@ test('GET /api/chat/turns/:id/events: whoever joins, whenever, gets every charac
   }
 })
 
-test('GET /api/chat/turns/:id/events: Last-Event-ID goes on behind any character, during the turn and after it', async () => {
+test('GET /api/chat/turns/:id/events: Last-Event-ID continues after any character, during the turn and after it', async () => {
   const { agent, join, show } = await withTurn()
   agent.say('One two')
   await until('the words', async () => (await show()).text === 'One two')
@@ -119,7 +119,7 @@ test('GET /api/chat/turns/:id/events: Last-Event-ID goes on behind any character
   expect([over.status, await over.text()]).toEqual([204, ''])
 })
 
-test('POST /api/chat/turns/:id/stop: 200; what was said is kept as stopped, and the agent is told to end', async () => {
+test('POST /api/chat/turns/:id/stop: 200; the text is stored as stopped, and the agent is stopped', async () => {
   const { agent, join, show, stop, lines, web, ada, id } = await withTurn()
   const following = join()
   agent.say('Once upon')
@@ -146,13 +146,13 @@ test('POST /api/chat/turns/:id/stop: 200; what was said is kept as stopped, and 
   expect(turns).toEqual([])
 })
 
-test('POST /api/chat/turns/:id/stop: before the first word there is no reply, and the question is marked stopped', async () => {
+test('POST /api/chat/turns/:id/stop: without text there is no reply, and the question is marked stopped', async () => {
   const { stop, lines } = await withTurn()
   await stop()
   expect(await lines()).toMatchObject([{ sender: 'user', status: 'stopped' }])
 })
 
-test('POST /api/chat: 409 TURN_STOPPED with what was said for who waits while another tab stops', async () => {
+test('POST /api/chat: 409 TURN_STOPPED with the partial reply when another tab stops the turn', async () => {
   const installation = await startStreamingAgent()
   const { ada, web, agent } = installation
   const waiting = web.request('/api/chat', json('POST', { message: 'Hello' }, ada.cookie))
@@ -172,7 +172,7 @@ test('POST /api/chat: 409 TURN_STOPPED with what was said for who waits while an
   ])
 })
 
-test('GET /api/chat/turns/:id/events: a turn that fails says why, and what was said is kept as failed', async () => {
+test('GET /api/chat/turns/:id/events: a failed turn reports why, and its text is stored as failed', async () => {
   const { agent, join, lines, show } = await withTurn()
   const following = join()
   agent.say('Half')
@@ -188,7 +188,7 @@ test('GET /api/chat/turns/:id/events: a turn that fails says why, and what was s
   expect(await show()).toMatchObject({ state: 'failed', error: expect.stringMatching(/\w{5}/) })
 })
 
-test('/api/chat/turns: 404 for a stranger, 401 for nobody, 400 for a bad position', async () => {
+test('/api/chat/turns: 404 for a stranger, 401 without a session, 400 for a bad position', async () => {
   const { web, signIn, id, join } = await withTurn()
   const eve = await signIn('eve@example.com')
   for (const [method, path] of [
@@ -205,7 +205,7 @@ test('/api/chat/turns: 404 for a stranger, 401 for nobody, 400 for a bad positio
   for (const after of ['x', '-1', '1.5']) expect((await join(`?after=${after}`)).status).toBe(400)
 })
 
-test('POST /api/chat: 429 with 20 turns under way, and nothing is stored', async () => {
+test('POST /api/chat: 429 with 20 running turns, and nothing is stored', async () => {
   const { web, ada, lines } = await withTurn()
   const ask = () =>
     web.request('/api/chat', json('POST', { message: 'Hi' }, { ...ada.cookie, prefer: 'respond-async' }))
@@ -218,7 +218,7 @@ test('POST /api/chat: 429 with 20 turns under way, and nothing is stored', async
   expect(await lines()).toHaveLength(20)
 })
 
-test('an agent that is deleted in the middle of a turn takes it with it, and the stream ends', async () => {
+test('a deleted agent ends its running turn and the stream', async () => {
   const { join, agent, show, removeAgent, lines } = await withTurn()
   agent.say('Half')
   await until('the word', async () => (await show()).text === 'Half')
@@ -229,7 +229,7 @@ test('an agent that is deleted in the middle of a turn takes it with it, and the
   expect(await lines()).toEqual([])
 })
 
-test('POST /api/chat/turns/:id/stop: what a real agent was asked of its model ends, and is billed', async () => {
+test('POST /api/chat/turns/:id/stop: a real agent’s model call ends, and is billed', async () => {
   await using service = await openTalkingService({ text: ['Good ', 'never sent'], fault: 'hang-mid-body' })
   const { provider, person } = service
   const begun = await person.post('/api/chat', { message: 'Hello', stream: true })
@@ -251,7 +251,7 @@ test('POST /api/chat/turns/:id/stop: what a real agent was asked of its model en
   })
 }, 300_000)
 
-test('GET /api/chat/turns/:id: what a real agent did with its tools, and what the turn took and cost, also for who joins', async () => {
+test('GET /api/chat/turns/:id: 200 with the tool calls, usage and cost of a real agent, also for a listener', async () => {
   await using service = await openTalkingService()
   const { provider, person } = service
   const note = { path: 'notes/tea.md', content: 'Tea at four.' }

@@ -2,43 +2,42 @@ import type { AgentGateway } from '../../../../adapters/gateways/gateway.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../../core/errors.ts'
 import type { Log } from '../../../../core/log.ts'
+import type { Db } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
 import { describeFailure, toAppError } from '../../../../http/errors.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import { type AskDeps, type Asked, askAgent, endpointOf } from './ask.ts'
 import { collectFigures, type FigureCollector } from './figures.ts'
 import { createTurnLog, type TurnLog } from './log.ts'
-import { createPieceKeeper } from './pieces.ts'
-import { endTurn, findMessage, listPieces, listRunning, type TurnEnd } from './store.ts'
+import { endTurn, findMessage, keepPieces, listPieces, listRunning, type TurnEnd } from './store.ts'
 
-export type TurnsDeps = AskDeps & { clock: Clock; log: Log; gateway: Pick<AgentGateway, 'stopTurn'> }
+type TurnsDeps = AskDeps & { clock: Clock; log: Log; gateway: Pick<AgentGateway, 'stopTurn'> }
 
-/** A turn that this process carries on. `ended` never rejects: whatever goes wrong is an end as well. */
+/** A turn that this process runs. `ended` never rejects: a failure is an outcome too. */
 export type LiveTurn = { log: TurnLog; ended: Promise<TurnEnd> }
 
 /**
- * The turns under way. A turn belongs to the platform and not to whoever asked: it goes on until the agent has answered,
- * somebody stops it, or the platform ends; then it is taken up at the next start.
+ * Running turns. A turn belongs to the platform, not to the caller: it continues until the agent has answered, the user
+ * stops it, or the platform stops; the next start resumes it.
  */
 export type Turns = {
-  /** Asks the agent, in the background. */
+  /** Asks the agent in the background. */
   start(turn: TurnRow, question: MessageRow): LiveTurn
-  /** Goes on with a turn that was begun before, here or by an earlier process. */
+  /** Continues a turn that was started before, by this process or an earlier one. */
   takeUp(turn: TurnRow, question: MessageRow): LiveTurn
   find(id: string): LiveTurn | undefined
-  /** How many are under way. */
   count(): number
-  /** Ends a turn, which keeps what was said. Nothing happens when it has ended. */
+  /** Ends a turn and keeps its text. Does nothing for a finished one. */
   stop(id: string): Promise<void>
-  /** Takes up what an earlier process left, and what could not be recorded when it ended. */
+  /** Resumes turns of an earlier process, and those whose outcome could not be saved. */
   resume(): void
-  /** Lets go of all turns, which stay as they are in the database. */
+  /** Disconnects from all turns, which stay `running` in the database. */
   close(): Promise<void>
 }
 
 type Running = LiveTurn & { stopping: AbortController }
 
-/** Opens the turns of the platform: one for the whole program. */
+/** Creates the registry of turns, one for the whole process. */
 export function createTurns(deps: TurnsDeps): Turns {
   const live = new Map<string, Running>()
   const closing = new AbortController()
@@ -89,7 +88,7 @@ async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<T
   try {
     const end = await answer(deps, work, signals, keeper.note)
     if (end.state === 'failed' && signals.closing.aborted) {
-      // The next process goes on from here.
+      // The next process continues the turn.
       await keeper.keepRest()
       return end
     }
@@ -97,7 +96,7 @@ async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<T
     await write(deps.db, (tx) => endTurn(deps.clock, tx, turn, { log, figures: work.figures.read(), end }))
     return end
   } catch (error) {
-    deps.log.error({ turn: turn.id, error: errorMessage(error) }, 'the end of a turn could not be recorded')
+    deps.log.error({ turn: turn.id, error: errorMessage(error) }, 'failed to save the outcome of a turn')
     return { state: 'failed', error: toAppError(error) }
   } finally {
     log.close()
@@ -115,7 +114,7 @@ async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: ()
     return { state: 'done' }
   } catch (error) {
     if (closing.aborted && !stopping.aborted) return { state: 'failed', error: toAppError(closing.reason) }
-    await tellAgent(deps, work.turn)
+    await stopAtAgent(deps, work.turn)
     if (stopping.aborted || isStopped(error)) return { state: 'stopped' }
     if (!(error instanceof AppError))
       deps.log.error({ turn: work.turn.id, error: describeFailure(error) }, 'turn failed')
@@ -123,16 +122,57 @@ async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: ()
   }
 }
 
-/** An agent that goes on without a connection is told that nobody waits any more. */
-async function tellAgent(deps: TurnsDeps, turn: TurnRow): Promise<void> {
+/** Stops the turn at the agent, which would continue without a connection. */
+async function stopAtAgent(deps: TurnsDeps, turn: TurnRow): Promise<void> {
   try {
     await deps.gateway.stopTurn(endpointOf(deps, turn), turn.id)
   } catch (error) {
-    deps.log.info({ turn: turn.id, error: errorMessage(error) }, 'the agent could not be told that a turn is over')
+    deps.log.info({ turn: turn.id, error: errorMessage(error) }, 'failed to stop a turn at its agent')
   }
 }
 
-/** The agent itself says so when another platform process had stopped it. */
+/** Another platform process has stopped the turn. */
 function isStopped(error: unknown): boolean {
   return error instanceof AppError && error.extra.code === 'TURN_STOPPED'
+}
+
+/** Longest delay until text is on disk; small chunks share one write. */
+const KEEP_MS = 200
+
+type KeptTurn = { turn: TurnRow; log: TurnLog; figures: FigureCollector }
+
+/** Saves events that are added to the log of a turn: call `note` after each. `stop` and `keepRest` end it. */
+function createPieceKeeper(deps: { db: Db; log: Log }, { turn, log, figures }: KeptTurn) {
+  const turnId = turn.id
+  let kept = log.end
+  let timer: Timer | undefined
+  let writing = Promise.resolve()
+
+  const keep = async () => {
+    const events = log.readAfter(kept)
+    const last = events.at(-1)
+    if (!last) return
+    await write(deps.db, (tx) => keepPieces(tx, turnId, events, figures.read()))
+    kept = last.end
+  }
+  const keepSoon = () => {
+    timer = undefined
+    writing = writing.then(keep).catch((error) => {
+      deps.log.warn({ turn: turnId, error: errorMessage(error) }, 'failed to save the events of a turn; retrying')
+    })
+  }
+  return {
+    note() {
+      timer ??= setTimeout(keepSoon, KEEP_MS)
+    },
+    async stop() {
+      clearTimeout(timer)
+      await writing
+    },
+    async keepRest() {
+      clearTimeout(timer)
+      keepSoon()
+      await writing
+    },
+  }
 }

@@ -7,8 +7,7 @@ import type { Guards } from '../../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../../http/streams/sse.ts'
 import { NoBody, validate, validateAnyBody } from '../../../../http/validate.ts'
 import { OneTurn, TurnEventsQuery, TurnList, TurnQuery } from '../schemas.ts'
-import { type FollowDeps, followTurn } from './follow.ts'
-import { listRunningTurns, showTurn } from './read.ts'
+import { type FollowDeps, followTurn, listRunningTurns, showTurn } from './read.ts'
 import { findMessage, getTurn } from './store.ts'
 import type { Turns } from './turns.ts'
 
@@ -20,7 +19,7 @@ export type TurnsWebDeps = FollowDeps & {
   requestsPerMinute: { chat: number }
 }
 
-/** The turns of one's conversations: looking at them, joining them from anywhere, ending them (Interface 4.15). */
+/** Routes for reading, joining and stopping turns. */
 export function turnsWeb(deps: TurnsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -64,7 +63,7 @@ export function turnsWeb(deps: TurnsWebDeps) {
       const turn = getTurn(deps.db, c.var.user.id, c.req.param('id'))
       const question = findMessage(deps.db, turn.questionId)
       const known = readPosition(c.req.header('last-event-id')) ?? c.req.valid('query').after
-      // Browsers come back after every end, unless they are told that nothing more will come.
+      // 204 keeps browsers from reconnecting after the last event.
       if (!question || (turn.state !== 'running' && known > showTurn(deps, c.var.user.id, turn.id).position)) {
         return c.body(null, 204)
       }
