@@ -54,8 +54,8 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   tokens?: TokenCounter
 }
 
-/** What lower wings set off in higher ones, which they do not know: handed to them as functions. */
-export function connectUpwards(base: Base, parts: PlatformParts) {
+/** Returns the callbacks by which lower domains cause effects in higher ones. */
+export function createCallbacks(base: Base, parts: PlatformParts) {
   const accounts = {
     takeOver: (tx: Tx, userId: string) => takeOver(tx, base, userId),
     copyKeyUsage,

@@ -12,14 +12,14 @@ import { openPayments } from '../features/payments/open.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
 import { createJobQueue } from '../jobs/queue.ts'
 import { createLiveShelf } from './backups/store.ts'
-import { connectUpwards, type PlatformParts } from './platform-parts.ts'
+import { createCallbacks, type PlatformParts } from './platform-parts.ts'
 import { refuseAgentJobs } from './standby.ts'
 
 export type Platform = ReturnType<typeof openPlatform>
 
 /**
- * Opens the wings from the ground up. Each stands on the parts of those below it, and a room gets those of its wing; what a
- * lower wing sets off in a higher one is handed to it as a function. Closing the platform closes the database as well.
+ * Opens the domains in dependency order. Each domain takes the named parts of the domains below it and adds its own; effects
+ * in a higher domain are passed down as callbacks. Closing the platform closes the database.
  */
 export function openPlatform(parts: PlatformParts) {
   const { clock, log, fetch, connection, passwordCost, standsBack, bound } = parts
@@ -29,22 +29,66 @@ export function openPlatform(parts: PlatformParts) {
   const base: Base = { db, clock, log, sealer: createSealer(parts.encryptionKey), enqueue, fetch }
   const settings = { ...parts.config, passwordCost, appUrl: parts.config.appUrl ?? bound.webUrl }
 
-  const upwards = connectUpwards(base, parts)
-  const accounts = { ...base, ...openAccounts(base, settings, upwards.accounts) }
-  const agents = { ...accounts, ...openAgents(base, settings, accounts, upwards.agents) }
-  const ai = { ...agents, ...openAi(base, settings, agents, upwards.ai) }
+  const callbacks = createCallbacks(base, parts)
+  const accounts = { ...base, ...openAccounts(base, settings, callbacks.accounts) }
+  const agents = {
+    ...base,
+    ...pick(accounts, ACCOUNTS_FOR_AGENTS),
+    ...openAgents(base, settings, accounts, callbacks.agents),
+  }
+  const ai = {
+    ...base,
+    ...pick(accounts, ACCOUNTS_FOR_AI),
+    aggregator: agents.aggregator,
+    ...openAi(base, settings, { ...pick(accounts, CALLER_PARTS), activity: agents.activity }, callbacks.ai),
+  }
   const payments = {
-    ...ai,
+    ...base,
+    ...pick(accounts, ACCOUNTS_FOR_PAYMENTS),
+    ...pick(agents, AGENTS_FOR_PAYMENTS),
+    ...pick(ai, AI_FOR_PAYMENTS),
     ...openPayments(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId), standsBack }),
   }
-  const conversations = { ...payments, ...openConversations(base, settings, payments) }
-  const webTools = { ...conversations, ...openWebTools(base, settings, payments) }
-  const monitoring = { ...webTools, ...openMonitoring(base, settings, conversations, bound.countUnderWay) }
+  const conversations = {
+    ...base,
+    ...pick(accounts, ACCOUNTS_FOR_CONVERSATIONS),
+    ...pick(agents, AGENTS_FOR_CONVERSATIONS),
+    ...pick(ai, AI_FOR_CONVERSATIONS),
+    approvalExpiryMinutes: payments.approvalExpiryMinutes,
+    ...openConversations(base, settings, { gateway: agents.gateway, egress: accounts.egress }),
+  }
+  const webTools = {
+    ...base,
+    ...pick(accounts, ACCOUNTS_FOR_WEB_TOOLS),
+    ...pick(agents, AGENTS_FOR_WEB_TOOLS),
+    ...pick(ai, ['callers', 'spendings']),
+    webhooks: conversations.webhooks,
+    ...openWebTools(base, settings, accounts),
+  }
+  const monitoring = {
+    ...base,
+    ...pick(accounts, ACCOUNTS_FOR_MONITORING),
+    ...pick(agents, AGENTS_FOR_MONITORING),
+    ...pick(payments, ['plansArePaid', 'tokenChains']),
+    usage: ai.usage,
+    turns: conversations.turns,
+    ...pick(webTools, ['browseRoot', 'git', 'workspaceLinks']),
+    ...openMonitoring(
+      base,
+      settings,
+      { ...pick(agents, ['diskFloor', 'runtimes']), turns: conversations.turns },
+      bound.countUnderWay,
+    ),
+  }
   const admin = {
-    ...monitoring,
+    ...base,
+    ...pick(accounts, ACCOUNTS_FOR_ADMIN),
+    ...pick(agents, ['diskFloor', 'imageRules', 'runtimes']),
+    ...pick(ai, AI_FOR_ADMIN),
+    ...pick(monitoring, ['findFailing', 'measureDatabase', 'probeHost']),
     ...openAdmin(base, settings, {
       connection,
-      // What is ordered on a copy would never be done.
+      // A standby copy must not run commands.
       runStead: standsBack ? null : (parts.runStead ?? null),
       openLiveShelf: (readPlace) => createLiveShelf(readPlace, settings.backups),
       shownSettings: parts.shownSettings ?? [],
@@ -54,7 +98,7 @@ export function openPlatform(parts: PlatformParts) {
   }
 
   const close = () => {
-    // Its last writes find no database: a server has waited for them before.
+    // The last writes of the turns find no database; a server has waited for them before.
     void conversations.turns.close()
     const parsers = [webTools.pages, webTools.git, webTools.pdf, webTools.mailReader, ai.tokens]
     for (const part of [agents.changes, ...parsers, monitoring.exposition]) part.close()
@@ -62,4 +106,122 @@ export function openPlatform(parts: PlatformParts) {
     connection.close()
   }
   return { accounts, agents, ai, payments, conversations, webTools, monitoring, admin, queue, close }
+}
+
+// The parts of lower domains that the features of a domain use.
+const CALLER_PARTS = ['findUser', 'rules', 'verifyKey'] as const
+const ACCOUNTS_FOR_AGENTS = [
+  ...CALLER_PARTS,
+  'appUrl',
+  'bodies',
+  'chain',
+  'guards',
+  'idempotency',
+  'internalKey',
+  'notify',
+  'requestsPerMinute',
+  'tellOwner',
+] as const
+const ACCOUNTS_FOR_AI = [
+  'guards',
+  'internalKey',
+  'plannedEndpoints',
+  'requestsPerMinute',
+  'rules',
+  'tellOwner',
+  'verifyKey',
+] as const
+const ACCOUNTS_FOR_PAYMENTS = [
+  'appUrl',
+  'chain',
+  'egress',
+  'findUser',
+  'guards',
+  'idempotency',
+  'internalKey',
+  'requestsPerMinute',
+  'signUp',
+] as const
+const AGENTS_FOR_PAYMENTS = ['addresses', 'aggregator', 'gateway', 'standsBack', 'storage'] as const
+const AI_FOR_PAYMENTS = [
+  'callers',
+  'catalogue',
+  'cooldowns',
+  'exports',
+  'ownKeys',
+  'spendings',
+  'tokens',
+  'userSums',
+] as const
+const ACCOUNTS_FOR_CONVERSATIONS = [
+  'appUrl',
+  'egress',
+  'findUser',
+  'guards',
+  'mailer',
+  'openMessenger',
+  'requestsPerMinute',
+  'rules',
+  'tellOwner',
+] as const
+const AGENTS_FOR_CONVERSATIONS = [
+  'agentMail',
+  'aggregator',
+  'diskFloor',
+  'gateway',
+  'liveStreams',
+  'runtimes',
+  'storage',
+] as const
+const AI_FOR_CONVERSATIONS = ['callers', 'catalogue', 'cooldowns', 'exports', 'ownKeys', 'spendings', 'tokens'] as const
+const ACCOUNTS_FOR_WEB_TOOLS = [
+  'appUrl',
+  'egress',
+  'guards',
+  'internalKey',
+  'plannedEndpoints',
+  'requestsPerMinute',
+  'tokenGate',
+] as const
+const AGENTS_FOR_WEB_TOOLS = ['agentMail', 'agentsFolder', 'runtimes', 'storage'] as const
+const ACCOUNTS_FOR_MONITORING = [
+  'appUrl',
+  'findUser',
+  'guards',
+  'internalKey',
+  'requestsPerMinute',
+  'verifyKey',
+] as const
+const AGENTS_FOR_MONITORING = [
+  'addresses',
+  'agentTurns',
+  'agentsFolder',
+  'changes',
+  'clonePayments',
+  'gateway',
+  'imageRules',
+  'killSwitch',
+  'liveStreams',
+  'logViewers',
+  'runtimes',
+  'snapshotDir',
+  'storage',
+] as const
+const ACCOUNTS_FOR_ADMIN = [
+  'appUrl',
+  'findUser',
+  'guards',
+  'isHttps',
+  'mailOptions',
+  'mailer',
+  'passwords',
+  'requestsPerMinute',
+  'rules',
+  'signUp',
+  'tellOwner',
+] as const
+const AI_FOR_ADMIN = ['catalogue', 'exports', 'openProvider', 'ownKeys', 'serviceProviders', 'userSums'] as const
+
+function pick<Parts extends object, Name extends keyof Parts>(parts: Parts, names: readonly Name[]): Pick<Parts, Name> {
+  return Object.fromEntries(names.map((name) => [name, parts[name]])) as Pick<Parts, Name>
 }

@@ -136,8 +136,11 @@ export function testPlatform(options: TestOptions = {}) {
       countUnderWay: () => NOTHING_UNDER_WAY,
     },
   })
-  // A verb under test takes the parts that it names from wherever they stand.
-  const platform = { ...parts.admin, ...parts }
+  // Service functions under test take their dependencies from any domain.
+  const platform = {
+    ...{ ...parts.accounts, ...parts.agents, ...parts.ai, ...parts.payments, ...parts.conversations },
+    ...{ ...parts.webTools, ...parts.monitoring, ...parts.admin, ...parts },
+  }
   const app = createApp(platform, new Map())
   const closeLater = options.closeLater ?? onTestFinished
   closeLater(() => {
