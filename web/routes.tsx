@@ -9,16 +9,13 @@ import {
 } from '@tanstack/react-router'
 import { LoginSearch, SignupSearch, TokenSearch } from './account/return-path.ts'
 import { findUser } from './account/session.ts'
-import { CreateSearch } from './agents/create-search.ts'
 import { BillingSearch } from './billing/billing-api.ts'
-import { CostSearch } from './cost/cost-search.ts'
-import { FleetSearch } from './fleet/fleet-search.ts'
-import { ModelsSearch } from './models/models-search.ts'
 import { adminRoutes } from './routes/admin.tsx'
 import { agentRoutes } from './routes/agent.tsx'
 import { root, signedIn } from './routes/base.tsx'
 import { mediaRoutes } from './routes/media.tsx'
-import { teamRoutes } from './routes/team.tsx'
+import { CostSearch, CreateSearch, FleetSearch, ModelsSearch } from './routes/searches.ts'
+import { swarmsRoutes } from './routes/swarms.tsx'
 import { Failure, NotFound, Pending } from './shell/failure.tsx'
 
 const start = createRoute({
@@ -137,7 +134,7 @@ const security = createRoute({
 const notices = createRoute({
   getParentRoute: () => signedIn,
   path: '/settings/notices',
-  component: lazyRouteComponent(() => import('./notifications/notices-page.tsx'), 'NoticesPage'),
+  component: lazyRouteComponent(() => import('./notifications/notifications-page.tsx'), 'NotificationsPage'),
 })
 const keys = createRoute({
   getParentRoute: () => signedIn,
@@ -147,7 +144,7 @@ const keys = createRoute({
 const oneKey = createRoute({
   getParentRoute: () => signedIn,
   path: '/keys/$keyId',
-  component: lazyRouteComponent(() => import('./key/key-page.tsx'), 'KeyPage'),
+  component: lazyRouteComponent(() => import('./keys/key-page.tsx'), 'KeyPage'),
 })
 const wallets = createRoute({
   getParentRoute: () => signedIn,
@@ -201,7 +198,7 @@ const routeTree = root.addChildren([
     agents,
     createAgent,
     ...agentRoutes,
-    ...teamRoutes,
+    ...swarmsRoutes,
     ...mediaRoutes,
     approvals,
     cost,

@@ -6,12 +6,10 @@ import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
+import { Patience } from '../ui/loaded.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Patience } from '../ui/patience.tsx'
-import { AuthFrame } from './auth-frame.tsx'
-import { Honeypot } from './honeypot.tsx'
-import { providersQuery } from './providers.ts'
-import { requestPasswordLink } from './session.ts'
+import { AuthFrame, Honeypot } from './auth-frame.tsx'
+import { providersQuery, requestPasswordLink } from './session.ts'
 
 /** The reset link, depending on whether the server can deliver it. */
 const leads = {

@@ -1,19 +1,19 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
+import { Wallet as WalletIcon } from 'lucide-react'
 import { useState } from 'react'
 import { z } from 'zod'
 import { LoginRequest } from '../../src/features/accounts/accounts/schemas.ts'
-import { hasCode } from '../api/request.ts'
-import { Button } from '../ui/button.tsx'
-import { CodeField } from '../ui/code-field.tsx'
-import { PasswordField, TextField } from '../ui/field.tsx'
+import { ApiError, hasCode } from '../api/request.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { CodeField, PasswordField, TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 import { AuthFrame } from './auth-frame.tsx'
-import { OtherWays } from './other-ways.tsx'
 import { describeSignInError } from './return-path.ts'
 import { SecondFactorPage } from './second-factor-page.tsx'
-import { signIn } from './session.ts'
+import { providersQuery, signIn } from './session.ts'
+import { findWallet, signInWithWallet, type Wallet } from './wallet.ts'
 
 const route = getRouteApi('/login')
 
@@ -124,4 +124,65 @@ function Remarks() {
       {done === 'deleted' ? 'All of its data was permanently deleted.' : 'Sign in to continue.'}
     </Notice>
   )
+}
+
+/** Hides the methods that the server or the browser does not support. */
+export function OtherWays({ redirect }: { redirect: string | undefined }) {
+  const providers = useQuery(providersQuery).data
+  const wallet = findWallet()
+  const isWalletOffered = Boolean(providers?.wallet && wallet)
+  if (!providers?.idpA && !providers?.idpB && !isWalletOffered) return null
+  return (
+    <section aria-label="Other ways to sign in" className="grid gap-2.5">
+      <p
+        aria-hidden
+        className="flex items-center gap-3 text-sm text-muted before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line"
+      >
+        or
+      </p>
+      {providers?.idpA && (
+        <a href="/api/auth/idp-a" className={`${buttonClass('plain')} min-h-10`}>
+          Continue with {providers.idpAName ?? 'your code hosting account'}
+        </a>
+      )}
+      {providers?.idpB && (
+        <a href="/api/auth/idp-b" className={`${buttonClass('plain')} min-h-10`}>
+          Continue with {providers.idpBName ?? 'your identity provider'}
+        </a>
+      )}
+      {providers && wallet && isWalletOffered && (
+        <WalletButton wallet={wallet} chainId={providers.siweChainId} redirect={redirect} />
+      )}
+    </section>
+  )
+}
+
+type WalletButtonProps = { wallet: Wallet; chainId: number; redirect: string | undefined }
+
+export function WalletButton({ wallet, chainId, redirect }: WalletButtonProps) {
+  const client = useQueryClient()
+  const router = useRouter()
+  const navigate = useNavigate()
+  const signing = useMutation({
+    mutationFn: () => signInWithWallet(client, wallet, chainId),
+    onSuccess: () => router.history.push(redirect ?? '/'),
+    onError: (error) => {
+      if (!hasCode(error, 'TWO_FACTOR_REQUIRED')) return
+      void navigate({ to: '/login', search: { step: 'two-factor', ...(redirect ? { redirect } : {}) } })
+    },
+  })
+  return (
+    <>
+      <Button className="min-h-10" isPending={signing.isPending} onClick={() => signing.mutate()}>
+        {!signing.isPending && <WalletIcon aria-hidden className="size-4" />}
+        Continue with wallet
+      </Button>
+      {signing.isError && <Notice tone="problem">{describe(signing.error)}</Notice>}
+    </>
+  )
+}
+
+/** Wallet errors differ by vendor; the remedy is the same. */
+function describe(error: Error): string {
+  return error instanceof ApiError ? error.message : 'The wallet did not sign. Unlock it and try again.'
 }

@@ -10,8 +10,9 @@ import {
 import { MessageResponse } from '../../src/features/accounts/mails/schemas.ts'
 import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
 import type { SetupRequest } from '../../src/features/accounts/setup/schemas.ts'
+import { ProvidersResponse } from '../../src/features/accounts/sign-in/schemas.ts'
 import { api, request } from '../api/request.ts'
-import { withProof } from './proof.ts'
+import { withProof } from './proof-of-work.ts'
 
 type SignedInUser = NonNullable<SessionResponse['user']>
 
@@ -75,3 +76,9 @@ export function signOut() {
 export function forgetSession(client: QueryClient): void {
   client.setQueryData(sessionQuery.queryKey, { user: null })
 }
+
+export const providersQuery = queryOptions({
+  queryKey: ['providers'],
+  queryFn: ({ signal }) => request(ProvidersResponse, api.GET('/api/auth/providers', { signal })),
+  staleTime: 5 * 60_000,
+})

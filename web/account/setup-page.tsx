@@ -6,8 +6,7 @@ import { Button, buttonClass } from '../ui/button.tsx'
 import { useForm } from '../ui/form.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { AuthFrame } from './auth-frame.tsx'
-import { IdentityFields } from './identity-fields.tsx'
+import { AuthFrame, IdentityFields } from './auth-frame.tsx'
 import { setUp, signIn } from './session.ts'
 
 const route = getRouteApi('/setup')

@@ -1,12 +1,13 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { z } from 'zod'
+import { UpdateNotice } from '../../src/features/admin/updates/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
+import { api, request } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Tabs } from '../ui/tabs.tsx'
-import { UpdateAvailable } from './update-notice.tsx'
 
 const places = [
   { to: '/admin/users', label: 'Users' },
@@ -53,5 +54,28 @@ export function AdminFrame({ title, lead, children }: { title: string; lead: str
       <UpdateAvailable />
       {children}
     </Page>
+  )
+}
+
+const updateQuery = queryOptions({
+  queryKey: ['admin', 'update'],
+  queryFn: ({ signal }) => request(UpdateNotice, api.GET('/api/admin/update', { signal })),
+  staleTime: 3_600_000,
+})
+
+function UpdateAvailable() {
+  const update = useQuery(updateQuery).data
+  if (!update?.isNewer) return null
+  return (
+    <Notice tone="note" title={`Stead ${update.latest} is available`}>
+      <p>
+        Current version: {update.current}.{' '}
+        {update.url && (
+          <a href={update.url} target="_blank" rel="noreferrer" className="underline">
+            Release notes
+          </a>
+        )}
+      </p>
+    </Notice>
   )
 }

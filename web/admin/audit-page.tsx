@@ -1,11 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { NamedAuditList } from '../../src/features/admin/oversight/schemas.ts'
-import { Empty } from '../ui/empty.tsx'
 import { Moment } from '../ui/moment.tsx'
+import { Empty } from '../ui/panel.tsx'
 import { auditQuery } from './admin-api.ts'
 import { AdminFrame } from './admin-frame.tsx'
-import { describeDetail } from './audit-detail.ts'
-import { describeEntry } from './audit-words.ts'
+import { describeDetail, describeEntry } from './audit-words.ts'
 import { Pages } from './paging.tsx'
 
 type Entry = NamedAuditList['entries'][number]

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
-import { describeEntry } from './audit-words.ts'
+import { describeDetail, describeEntry } from './audit-words.ts'
 
 const NAMES = { usr_1: 'ada@example.com', usr_2: 'bo@example.com', 'agent-1': 'Harbour' }
 
@@ -34,4 +34,14 @@ test('describeEntry has a sentence for every audit action in the sources', async
     describeEntry({ actor: 'usr_1', action, target: 'agent-1' }, NAMES).includes(action),
   )
   expect(unnamed).toEqual([])
+})
+
+test('describeDetail shows a pair as a change and anything else as a value', () => {
+  expect(describeDetail({ plan: ['free', 'solo'], ended: 3, via: 'link' })).toEqual([
+    'plan: free → solo',
+    'ended: 3',
+    'via: link',
+  ])
+  expect(describeDetail({})).toEqual([])
+  expect(describeDetail(null)).toEqual([])
 })

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 /** Actors that are not accounts. */
 const ACTORS: Readonly<Record<string, string>> = {
   cli: 'Command line',
@@ -102,4 +104,20 @@ function nameActor(actor: string, names: Names): string {
 function nameTarget({ actor, target }: Pick<Entry, 'actor' | 'target'>, names: Names): string {
   if (target === actor) return 'their own account'
   return names[target] ?? SCOPES[target] ?? target
+}
+
+const Detail = z.record(z.string(), z.unknown())
+const Change = z.tuple([z.unknown(), z.unknown()])
+
+export function describeDetail(detail: unknown): string[] {
+  const parsed = Detail.safeParse(detail)
+  if (!parsed.success) return []
+  return Object.entries(parsed.data).map(([name, value]) => {
+    const change = Change.safeParse(value)
+    return `${name}: ${change.success ? change.data.map(show).join(' → ') : show(value)}`
+  })
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

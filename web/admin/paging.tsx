@@ -1,7 +1,9 @@
-import type { ReactNode } from 'react'
+import { useMutation } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
+import { AskDialog, focusHeading } from '../ui/modal.tsx'
 import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 
 type ShowMoreProps = {
@@ -68,4 +70,34 @@ export function Pages<Page, Item>({ query, what, itemsOf, empty, children }: Pag
 
 function toTitle(what: string): string {
   return `${what.slice(0, 1).toUpperCase()}${what.slice(1)}`
+}
+
+type ForgetButtonProps = { title: string; lead: string; verb?: string; forget: () => Promise<void> }
+
+export function ForgetButton({ title, lead, verb = 'Remove', forget }: ForgetButtonProps) {
+  const [isAsking, setAsking] = useState(false)
+  const { mutate, isPending, error, reset } = useMutation({ mutationFn: forget, onSuccess: () => setAsking(false) })
+  const open = () => {
+    reset()
+    setAsking(true)
+  }
+  return (
+    <>
+      <Button look="ghost" onClick={open}>
+        {verb}
+      </Button>
+      {isAsking && (
+        <AskDialog
+          title={title}
+          lead={lead}
+          verb={verb}
+          isPending={isPending}
+          error={error}
+          onConfirm={() => mutate()}
+          onClose={() => setAsking(false)}
+          onCloseFocus={focusHeading}
+        />
+      )}
+    </>
+  )
 }

@@ -4,7 +4,7 @@ import type { AgentTools, ToolsRequest } from '../../src/features/conversations/
 import { messageFor } from '../api/request.ts'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
+import { Section } from '../ui/panel.tsx'
 import { changeTools, toolsQuery } from './tools-api.ts'
 
 const profiles = [

@@ -1,13 +1,19 @@
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import { z } from 'zod'
 import { DeploymentList } from '../../src/features/agents/deployments/schemas.ts'
-import { type ConfigRequest, ConfigResponse } from '../../src/features/agents/registry/schemas.ts'
+import {
+  type AgentStatusEvent,
+  type ConfigRequest,
+  ConfigResponse,
+} from '../../src/features/agents/registry/schemas.ts'
 import { Challenge, Verification, type VerifyRequest } from '../../src/features/agents/verification/schemas.ts'
 import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Instance } from '../../src/features/monitoring/instances/schemas.ts'
 import { AgentStats } from '../../src/features/monitoring/metrics/schemas.ts'
-import { agentQuery } from '../agents/agents-api.ts'
-import { api, inPath, request, within } from '../api/request.ts'
+import { agentQuery, agentsQuery } from '../agents/agents-api.ts'
+import { followAgent } from '../agents/deployment.ts'
+import { ApiError, api, inPath, request, within } from '../api/request.ts'
 
 /** Operations slower than a start, because they may pull images or restore data. */
 export type Operation =
@@ -78,7 +84,7 @@ export function verificationQuery(agentId: string) {
 }
 
 /** Resolves when the operation has finished. @throws ApiError with the reason when it is rejected or fails. */
-export function operateAgent(agentId: string, operation: Operation) {
+function operateAgent(agentId: string, operation: Operation) {
   return request(Success, sendOperation(agentId, operation))
 }
 
@@ -93,7 +99,7 @@ function sendOperation(id: string, operation: Operation) {
 }
 
 /** Null removes a setting. A running agent restarts in the background. */
-export async function changeConfig(agentId: string, change: ConfigRequest) {
+async function changeConfig(agentId: string, change: ConfigRequest) {
   return (
     await request(ConfigResponse, api.PUT('/api/agents/{id}/config', { ...inPath({ id: agentId }), body: change }))
   ).config
@@ -138,4 +144,52 @@ export function verifyAgent(agentId: string, body: z.input<typeof VerifyRequest>
 
 export function removeVerification(agentId: string) {
   return request(Success, api.DELETE('/api/agents/{id}/verify', inPath({ id: agentId })))
+}
+
+export function useChangeConfig(agentId: string) {
+  const client = useQueryClient()
+  return async (change: ConfigRequest): Promise<void> => {
+    const config = await changeConfig(agentId, change)
+    client.setQueryData(configQuery(agentId).queryKey, config)
+    void client.invalidateQueries({ queryKey: agentQuery(agentId).queryKey })
+  }
+}
+
+/** The server's error message starts with the name of the rejected setting. */
+export function fieldOfConfig(names: readonly string[]) {
+  return (error: unknown): string | null => {
+    if (!(error instanceof ApiError) || error.status !== 400) return null
+    return names.find((name) => error.message.toLowerCase().includes(name.toLowerCase())) ?? null
+  }
+}
+
+export function useOperation(agentId: string) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (operation: Operation) => operateAgent(agentId, operation),
+    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+  })
+}
+
+/**
+ * Returns the latest live event of an agent. A new step reloads its deployments, a new status everything shown of it;
+ * progress events need no request.
+ */
+export function useLiveAgent(agentId: string): AgentStatusEvent | null {
+  const client = useQueryClient()
+  const [latest, setLatest] = useState<AgentStatusEvent | null>(null)
+  useEffect(() => {
+    let known: AgentStatusEvent | null = null
+    return followAgent(agentId, (event) => {
+      if (known && known.status !== event.status) {
+        void client.invalidateQueries({ queryKey: agentQuery(agentId).queryKey })
+      } else if (known && known.step !== event.step) {
+        void client.invalidateQueries({ queryKey: deploymentsQuery(agentId).queryKey })
+      }
+      known = event
+      setLatest(event)
+      return true
+    })
+  }, [agentId, client])
+  return latest
 }

@@ -1,22 +1,33 @@
-import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { z } from 'zod'
+import type { ShownConfig, WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import { Breaker, Caps } from '../../src/features/ai/breakers/schemas.ts'
 import { WorkspaceImportSection } from '../agent-memory/workspace-import.tsx'
 import { McpSection } from '../agent-tools/mcp-section.tsx'
 import { ToolsSection } from '../agent-tools/tools-section.tsx'
+import { DeleteDialog } from '../agents/agent-menu.tsx'
+import { agentQuery } from '../agents/agents-api.ts'
+import { api, inPath, messageFor, request } from '../api/request.ts'
+import { formatCost } from '../cost/figures.ts'
+import { SectionForm } from '../settings/form-notice.tsx'
 import { AsksBeforeLeaving } from '../shell/asks-before-leaving.tsx'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { CheckField, TextField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
 import { Loaded } from '../ui/loaded.tsx'
-import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
-import { configQuery } from './agent-api.ts'
+import { Moment } from '../ui/moment.tsx'
+import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
+import { Section } from '../ui/panel.tsx'
+import { configQuery, useChangeConfig } from './agent-api.ts'
 import { AgentFrame } from './agent-frame.tsx'
-import { ChannelsSection } from './channels/channels-section.tsx'
-import { MailChannelSection } from './channels/mail-channel-section.tsx'
+import { ChannelsSection, MailChannelSection } from './channels/channels-section.tsx'
 import { MessengerSections } from './channels/messenger-sections.tsx'
 import { WebhookChannelSection } from './channels/webhook-channel-section.tsx'
-import { DangerSection } from './danger-section.tsx'
-import { LimitsSection } from './limits-section.tsx'
 import { ModelSection, NameSection, ProviderSection } from './model-sections.tsx'
-import { SleepSection } from './sleep-section.tsx'
 import { TokenSection } from './token-section.tsx'
 import { VerificationSection } from './verification-section.tsx'
 
@@ -70,5 +81,158 @@ function Configured({ agent }: { agent: WebAgent }) {
         </>
       )}
     </Loaded>
+  )
+}
+
+export function SleepSection({ agent, config }: { agent: WebAgent; config: ShownConfig }) {
+  const changeConfig = useChangeConfig(agent.id)
+  const change = useMutation({ mutationFn: (neverSleeps: boolean) => changeConfig({ neverSleeps }) })
+  return (
+    <Section title="Sleep" lead="Idle agents sleep and wake within two seconds when something reaches them.">
+      {change.error && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      <CheckField
+        label="Never sleep"
+        hint="Always on: answers without a wake-up delay."
+        checked={config.neverSleeps ?? false}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate(event.target.checked)}
+      />
+    </Section>
+  )
+}
+
+export function DangerSection({ agent }: { agent: WebAgent }) {
+  const navigate = useNavigate()
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <Section
+      title="Delete agent"
+      tone="danger"
+      lead="Stops the agent and permanently deletes its files, memory and conversations. Cost records are kept."
+    >
+      <Button className="justify-self-start" onClick={() => setAsking(true)}>
+        <Trash2 aria-hidden className="size-4" />
+        Delete {agent.name}…
+      </Button>
+      {isAsking && (
+        <DeleteDialog
+          agent={agent}
+          onClose={() => setAsking(false)}
+          onDeleted={() => void navigate({ to: '/agents' })}
+        />
+      )}
+    </Section>
+  )
+}
+
+/** An empty field means no limit. */
+const emptyIsNone = (text: unknown) => (text === '' ? null : Number(text))
+const CapsForm = z.object({
+  tokensPerDay: z.preprocess(emptyIsNone, Caps.shape.tokensPerDay),
+  costUsdPerDay: z.preprocess(emptyIsNone, Caps.shape.costUsdPerDay),
+})
+
+const paused: Readonly<Record<NonNullable<Breaker['pause']>['scope'], string>> = {
+  agent: 'This agent is paused',
+  owner: 'All your agents are paused',
+  platform: 'The administrator paused all agents',
+}
+
+function breakerQuery(agentId: string) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'breaker'],
+    queryFn: ({ signal }) =>
+      request(Breaker, api.GET('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), signal })),
+    refetchInterval: 30_000,
+  })
+}
+
+export function LimitsSection({ agent }: { agent: WebAgent }) {
+  const query = useQuery(breakerQuery(agent.id))
+  return (
+    <Section
+      title="Limits"
+      badge={query.data?.pause && <Badge tone="warning">Paused</Badge>}
+      lead="Daily model usage. At the limit, calls are rejected until midnight UTC. You are notified before."
+    >
+      <Loaded query={query} what="limits" placeholder={<Skeleton className="h-40" />}>
+        {(breaker) => (
+          <>
+            <PauseSwitch breaker={breaker} />
+            <CapsFields breaker={breaker} />
+          </>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+function PauseSwitch({ breaker: { agentId, pause } }: { breaker: Breaker }) {
+  const client = useQueryClient()
+  const change = useMutation({
+    mutationFn: (verb: 'pause' | 'resume') =>
+      request(Breaker, api.POST(`/api/agents/{id}/${verb}`, inPath({ id: agentId }))),
+    onSuccess: (breaker) => client.setQueryData(breakerQuery(agentId).queryKey, breaker),
+  })
+  return (
+    <div className="grid grid-cols-1 gap-3">
+      {pause && (
+        <Notice tone="warning" title={paused[pause.scope]}>
+          <p>
+            No model calls since <Moment at={pause.since} as="minute" />
+            {pause.reason && `: ${pause.reason}`}.
+          </p>
+        </Notice>
+      )}
+      {change.isError && <Notice tone="problem">{messageFor(change.error)}</Notice>}
+      {pause?.scope !== 'owner' && pause?.scope !== 'platform' && (
+        <Button
+          className="justify-self-start"
+          isPending={change.isPending}
+          onClick={() => change.mutate(pause ? 'resume' : 'pause')}
+        >
+          {pause ? 'Resume' : 'Pause agent'}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function CapsFields({ breaker: { agentId, caps, usedToday } }: { breaker: Breaker }) {
+  const client = useQueryClient()
+  const form = useForm(
+    CapsForm,
+    async (body) => {
+      const breaker = await request(Breaker, api.PUT('/api/agents/{id}/breaker', { ...inPath({ id: agentId }), body }))
+      client.setQueryData(breakerQuery(agentId).queryKey, breaker)
+    },
+    () => null,
+  )
+  return (
+    <SectionForm form={form} action="Save limits">
+      {form.isDone && <Notice tone="good">Limits saved.</Notice>}
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <TextField
+          label="Tokens per day"
+          name="tokensPerDay"
+          inputMode="numeric"
+          autoComplete="off"
+          placeholder="No limit"
+          defaultValue={caps.tokensPerDay ?? ''}
+          hint={`${usedToday.tokens.toLocaleString('en')} used today`}
+          error={form.problem?.fields.tokensPerDay}
+        />
+        <TextField
+          label="US dollars per day"
+          name="costUsdPerDay"
+          inputMode="decimal"
+          autoComplete="off"
+          placeholder="No limit"
+          defaultValue={caps.costUsdPerDay ?? ''}
+          hint={`${formatCost(usedToday.costUsd)} used today`}
+          error={form.problem?.fields.costUsdPerDay}
+        />
+      </div>
+    </SectionForm>
   )
 }

@@ -3,11 +3,11 @@ import { useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
+import { AskDialog } from '../ui/modal.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
+import { Section } from '../ui/panel.tsx'
 import { getToken, rotateGatewayToken, rotatePlatformToken } from './agent-api.ts'
 
 export function TokenSection({ agent }: { agent: WebAgent }) {

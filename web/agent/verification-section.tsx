@@ -11,7 +11,7 @@ import { SelectField, TextField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
+import { Section } from '../ui/panel.tsx'
 import { createChallenge, removeVerification, verificationQuery, verifyAgent } from './agent-api.ts'
 
 const proofs = {

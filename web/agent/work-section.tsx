@@ -3,17 +3,17 @@ import { ArrowUpFromLine, Brain, LoaderCircle, Play, RotateCw, Square, Trash2, W
 import { type MouseEventHandler, useRef, useState } from 'react'
 import type { Deployment } from '../../src/features/agents/deployments/schemas.ts'
 import type { AgentStatusEvent } from '../../src/features/agents/registry/schemas.ts'
+import { DeleteDialog } from '../agents/agent-menu.tsx'
 import type { AgentVerb } from '../agents/agents-api.ts'
-import { DeleteDialog } from '../agents/delete-dialog.tsx'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { AskDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
-import { deploymentsQuery, type Operation } from './agent-api.ts'
+import { Section } from '../ui/panel.tsx'
+import { deploymentsQuery, type Operation, type useOperation } from './agent-api.ts'
 import type { AgentPageProps } from './agent-frame.tsx'
-import { RepairDialog, ResetMemoryDialog, UpdateDialog } from './operation-dialogs.tsx'
-import type { useOperation } from './use-operation.ts'
 import { describeStep, findUnderWay, kindOf, resultOf, whyNot } from './work.ts'
 
 type WorkSectionProps = AgentPageProps & { operation: ReturnType<typeof useOperation>; event: AgentStatusEvent | null }
@@ -164,5 +164,84 @@ function Last({ deployment, reason }: { deployment: Deployment; reason: string |
       <Moment at={deployment.finishedAt ?? deployment.requestedAt} as="distance" />
       {reason && `: ${reason}`}
     </p>
+  )
+}
+
+type OperationDialogProps = {
+  agent: { name: string }
+  onConfirm: (operation: Operation) => void
+  onClose: () => void
+  onCloseFocus: (event: Event) => void
+}
+
+function UpdateDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
+  const [image, setImage] = useState('')
+  const wanted = image.trim()
+  return (
+    <AskDialog
+      title={`Update ${agent.name}?`}
+      lead="A snapshot is saved first. If the new version does not become healthy, the agent is rolled back."
+      verb="Update"
+      look="primary"
+      isPending={false}
+      error={null}
+      onConfirm={() => onConfirm({ verb: 'update', ...(wanted && { image: wanted }) })}
+      {...on}
+    >
+      <TextField
+        label="Image"
+        value={image}
+        onChange={(event) => setImage(event.target.value)}
+        placeholder="registry/name:tag"
+        autoCapitalize="none"
+        autoComplete="off"
+        spellCheck={false}
+        hint="Leave empty for the latest version."
+      />
+    </AskDialog>
+  )
+}
+
+export function ReturnDialog({ agent, image, onConfirm, ...on }: OperationDialogProps & { image: string }) {
+  return (
+    <AskDialog
+      title={`Roll back to ${image}?`}
+      lead={`Stops ${agent.name}, saves a snapshot, and starts it on that image with its current data.`}
+      verb="Roll back"
+      look="primary"
+      isPending={false}
+      error={null}
+      onConfirm={() => onConfirm({ verb: 'update', image })}
+      {...on}
+    />
+  )
+}
+
+function RepairDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
+  return (
+    <AskDialog
+      title={`Repair ${agent.name}?`}
+      lead="Stops the agent immediately, repairs its files and starts it again. The current turn is lost; memory and conversations are kept."
+      verb="Repair"
+      look="primary"
+      isPending={false}
+      error={null}
+      onConfirm={() => onConfirm({ verb: 'repair' })}
+      {...on}
+    />
+  )
+}
+
+function ResetMemoryDialog({ agent, onConfirm, ...on }: OperationDialogProps) {
+  return (
+    <AskDialog
+      title={`Reset the memory of ${agent.name}?`}
+      lead="Deletes everything the agent remembers and restarts it. Chat history stays readable. A snapshot is saved first."
+      verb="Reset memory"
+      isPending={false}
+      error={null}
+      onConfirm={() => onConfirm({ verb: 'reset-memory' })}
+      {...on}
+    />
   )
 }

@@ -1,7 +1,8 @@
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
 import { SessionResponse } from '../../src/features/accounts/accounts/schemas.ts'
 import {
+  type AgentStatus,
   type ProvisionRequest,
   ProvisionResponse,
   WebAgentDetail,
@@ -68,7 +69,7 @@ export function changeAgent(agentId: string, verb: AgentVerb) {
   return request(Changed, api.POST(`/api/agents/{id}/${verb}`, { ...inPath({ id: agentId }), fetch: within(60_000) }))
 }
 
-export function deleteAgent(agentId: string) {
+function deleteAgent(agentId: string) {
   const Deleted = z.object({ id: z.string(), deleted: z.literal(true) })
   return request(Deleted, api.DELETE('/api/agents/{id}', { ...inPath({ id: agentId }), fetch: within(60_000) }))
 }
@@ -78,6 +79,31 @@ export function agentEventsPath(agentId: string): string {
   return `${agentPath(agentId)}/events`
 }
 
-export function agentPath(agentId: string): string {
+function agentPath(agentId: string): string {
   return `/api/agents/${encodeURIComponent(agentId)}`
+}
+
+export function canChange(status: AgentStatus, verb: AgentVerb): boolean {
+  if (status === 'pending' || status === 'provisioning') return false
+  return verb === 'start' ? status !== 'running' : verb === 'stop' ? status !== 'stopped' : status !== 'stopped'
+}
+
+export function useChangeAgent(agentId: string) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (verb: AgentVerb) => changeAgent(agentId, verb),
+    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+  })
+}
+
+export function useDeleteAgent(agentId: string) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: () => deleteAgent(agentId),
+    onSuccess: () => {
+      client.removeQueries({ queryKey: agentQuery(agentId).queryKey })
+      client.setQueryData(agentsQuery.queryKey, (agents) => agents?.filter(({ id }) => id !== agentId))
+      return client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+    },
+  })
 }

@@ -4,19 +4,18 @@ import { Plus } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import type { FleetPage } from '../../src/features/monitoring/fleet/schemas.ts'
 import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
+import { formatDuration } from '../cost/figures.ts'
 import { BulkBar } from '../fleet/bulk-bar.tsx'
-import { fleetQuery, listFleetIds } from '../fleet/fleet-api.ts'
+import { fleetQuery, listFleetIds, useFleetEvents } from '../fleet/fleet-api.ts'
 import { FleetFilters } from '../fleet/fleet-filters.tsx'
-import { FleetList } from '../fleet/fleet-list.tsx'
-import { FleetRowShape } from '../fleet/fleet-row.tsx'
-import type { FleetSearch } from '../fleet/fleet-search.ts'
-import { useFleetEvents } from '../fleet/use-fleet-events.ts'
+import { FleetList, FleetRowShape } from '../fleet/fleet-list.tsx'
+import type { FleetSearch } from '../routes/searches.ts'
 import { Page } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { LoadingShapes, Notice } from '../ui/notice.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
+import { totalsQuery } from './agents-api.ts'
 import { FieldMark } from './field-mark.tsx'
-import { Totals } from './totals.tsx'
 
 const route = getRouteApi('/signed-in/agents')
 
@@ -129,4 +128,49 @@ function summarize({ statuses }: FleetPage): string {
   const total = Object.values(statuses).reduce((sum, agents) => sum + agents, 0)
   const others = [...(sleeping ? [`${sleeping} asleep`] : []), ...(error ? [`${error} with an error`] : [])]
   return [`${running} of ${total} running`, ...others].join(', ')
+}
+
+const count = new Intl.NumberFormat('en')
+
+/** Covers model calls of the last 24 hours. */
+export function Totals() {
+  const { data, error, refetch } = useQuery(totalsQuery)
+  if (!data && error) return <LoadProblem what="totals" error={error} onRetry={refetch} />
+  const { messages, uptime, performance, deployments } = data ?? {}
+  const failed = deployments && deployments.failed > 0 ? `, ${count.format(deployments.failed)} failed` : ''
+  return (
+    <section aria-label="All agents" aria-busy={!data}>
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-4 px-1 sm:grid-cols-3 lg:grid-cols-6">
+        <Total label="Messages today" value={messages && count.format(messages.today)} />
+        <Total label="Success rate" value={performance && toPercent(performance.successRate)} />
+        <Total label="Model time" value={performance && toTime(performance.averageResponseTime)} />
+        <Total label="CPU, memory" value={performance && joinPercents(performance)} />
+        <Total label="Uptime, 30 days" value={uptime && toPercent(uptime.averageAgentUptime)} />
+        <Total label="Deployments" value={deployments && `${count.format(deployments.total)}${failed}`} />
+      </dl>
+    </section>
+  )
+}
+
+function Total({ label, value }: { label: string; value: string | undefined }) {
+  return (
+    <div className="grid min-w-0 gap-0.5">
+      <dt className="text-sm text-muted">{label}</dt>
+      <dd className="truncate font-medium tabular-nums">{value ?? <Skeleton className="my-0.5 h-5 w-16" />}</dd>
+    </div>
+  )
+}
+
+const notMeasured = 'Not available'
+
+function toPercent(percent: number | null): string {
+  return percent === null ? notMeasured : `${percent}%`
+}
+
+function toTime(ms: number | null): string {
+  return ms === null ? notMeasured : formatDuration(ms)
+}
+
+function joinPercents({ cpu, memory }: { cpu: number | null; memory: number | null }): string {
+  return cpu === null || memory === null ? notMeasured : `${cpu}%, ${memory}%`
 }

@@ -1,18 +1,19 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { ProvisionRequest } from '../../src/features/agents/registry/schemas.ts'
-import { ApiError } from '../api/request.ts'
-import { useNeedsPlan } from '../billing/plan-needed.tsx'
+import { sessionQuery } from '../account/session.ts'
+import { ApiError, messageFor } from '../api/request.ts'
+import { PLAN_NEEDED, PlanLink, useNeedsPlan } from '../billing/plan-needed.tsx'
 import { Page } from '../shell/page.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
+import { Notice } from '../ui/notice.tsx'
 import { agentsQuery, provisionAgent } from './agents-api.ts'
 import { DeploymentProgress } from './deployment-progress.tsx'
 import { FieldMark } from './field-mark.tsx'
 import { ModelField } from './model-field.tsx'
-import { Refusal, SubscriptionNeeded } from './refusal.tsx'
 
 const route = getRouteApi('/signed-in/agents/new')
 
@@ -100,4 +101,38 @@ function Deploying({ agent }: { agent: { id: string; name: string } }) {
 function fieldOf(error: unknown): string | null {
   if (!(error instanceof ApiError) || error.status !== 400) return null
   return /model/i.test(error.message) ? 'model' : /name/i.test(error.message) ? 'name' : null
+}
+
+export function Refusal({ error }: { error: unknown }) {
+  if (error instanceof ApiError && error.status === 402) return <SubscriptionNeeded />
+  if (error instanceof ApiError && error.limit !== null) {
+    return (
+      <Notice tone="warning" role="alert" title="Agent limit reached">
+        <p>
+          Your plan allows {error.limit} {error.limit === 1 ? 'agent' : 'agents'} and you have{' '}
+          {error.current ?? error.limit}. Delete an agent or upgrade your plan.
+        </p>
+      </Notice>
+    )
+  }
+  return (
+    <Notice tone="problem" title="Could not create the agent">
+      {messageFor(error)}
+    </Notice>
+  )
+}
+
+export function SubscriptionNeeded() {
+  const email = useQuery(sessionQuery).data?.user?.email ?? 'EMAIL'
+  return (
+    <Notice tone="warning" role="alert" title="Active subscription required">
+      <p>{PLAN_NEEDED}</p>
+      <PlanLink />
+      <p>The administrator can also assign a plan:</p>
+      <code className="rounded-md bg-surface px-2.5 py-1.5 font-mono text-[0.8125rem] break-all">
+        stead user set-plan {email} starter
+      </code>
+      <p>Plans are starter, pro and enterprise. Then create the agent again.</p>
+    </Notice>
+  )
 }

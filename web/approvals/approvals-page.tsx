@@ -2,11 +2,10 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Approval } from '../../src/features/conversations/approvals/schemas.ts'
 import { LoadingRows, ShowMore } from '../admin/paging.tsx'
 import { Page } from '../shell/page.tsx'
-import { Empty } from '../ui/empty.tsx'
 import { LoadProblem } from '../ui/notice.tsx'
+import { Empty } from '../ui/panel.tsx'
 import { ApprovalItem } from './approval-item.tsx'
-import { approvalsQuery } from './approvals-api.ts'
-import { useCountFollows } from './use-waiting.ts'
+import { approvalsQuery, useCountFollows } from './approvals-api.ts'
 
 /** Page `/approvals`. */
 export function ApprovalsPage() {

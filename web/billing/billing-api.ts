@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useMutation } from '@tanstack/react-query'
 import { z } from 'zod'
 import { Billing, BillingDone } from '../../src/features/payments/billing/schemas.ts'
 import { PaymentPage } from '../../src/features/payments/cards/schemas.ts'
@@ -46,13 +46,13 @@ export const ledgerQuery = queryOptions({
 export const LEDGER_EXPORT_PATH = '/api/ledger/export'
 
 /** Orders that open a Stripe page. */
-export type PayOrder =
+type PayOrder =
   | { action: 'create-checkout'; plan: string }
   | { action: 'buy-credits'; pack: string }
   | { action: 'open-portal' }
   | { action: 'upgrade-storage' }
 
-export async function openPayPage(order: PayOrder): Promise<string> {
+async function openPayPage(order: PayOrder): Promise<string> {
   const answer =
     order.action === 'upgrade-storage'
       ? api.POST('/api/payments/storage-upgrade')
@@ -67,4 +67,8 @@ export type ChangeOrder =
 
 export function changeSubscription(order: ChangeOrder): Promise<BillingDone> {
   return request(BillingDone, api.POST('/api/billing', { body: order }))
+}
+
+export function usePay() {
+  return useMutation({ mutationFn: openPayPage, onSuccess: (url) => location.assign(url) })
 }

@@ -6,11 +6,10 @@ import { SettingsFrame } from '../settings/settings-frame.tsx'
 import { formatBytes, StorageSection } from '../settings/storage-section.tsx'
 import { Button } from '../ui/button.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
-import { billingPageQuery, untilConfirmed } from './billing-api.ts'
+import { Section } from '../ui/panel.tsx'
+import { billingPageQuery, untilConfirmed, usePay } from './billing-api.ts'
 import { PlanSection } from './plan-section.tsx'
 import { MovementsSection, ReceiptsSection } from './records.tsx'
-import { usePay } from './use-pay.ts'
 
 const route = getRouteApi('/signed-in/billing')
 

@@ -3,13 +3,12 @@ import { useState } from 'react'
 import type { Billing, Subscription } from '../../src/features/payments/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'
 import { messageFor } from '../api/request.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Button } from '../ui/button.tsx'
+import { AskDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
-import { billingPageQuery, type ChangeOrder, changeSubscription, untilConfirmed } from './billing-api.ts'
-import { usePay } from './use-pay.ts'
+import { Section } from '../ui/panel.tsx'
+import { billingPageQuery, type ChangeOrder, changeSubscription, untilConfirmed, usePay } from './billing-api.ts'
 
 export function PlanSection({ billing }: { billing: Billing }) {
   const pay = usePay()

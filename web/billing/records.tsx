@@ -3,7 +3,7 @@ import { Download } from 'lucide-react'
 import { buttonClass } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
+import { Section } from '../ui/panel.tsx'
 import { LEDGER_EXPORT_PATH, ledgerQuery, receiptsQuery, untilConfirmed } from './billing-api.ts'
 
 type RecordsProps = { isAwaited: boolean }

@@ -9,10 +9,9 @@ import { platformName } from '../agent/channels/platform-badge.tsx'
 import { useDeployment } from '../agents/deployment.ts'
 import { DeploymentProgress } from '../agents/deployment-progress.tsx'
 import { Button } from '../ui/button.tsx'
-import { Conversation } from './conversation.tsx'
+import { sessionsQuery } from './chat-api.ts'
+import { Conversation, type Target } from './conversation.tsx'
 import { Sessions } from './sessions.tsx'
-import { sessionsQuery } from './sessions-api.ts'
-import type { Target } from './shown-messages.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId')
 

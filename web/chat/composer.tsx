@@ -1,11 +1,18 @@
 import { ArrowUp, Square } from 'lucide-react'
-import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useEffect } from 'react'
-import type { ChatAttachment } from '../../src/features/conversations/chat/schemas.ts'
-import { Button } from '../ui/button.tsx'
+import {
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import type { ChatAttachment, ChatMessage } from '../../src/features/conversations/chat/schemas.ts'
+import { Button, FormButtons } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AttachButton, FileChips, type useAttachments, useDroppedFiles } from './attachments.tsx'
 import type { useDraft } from './draft.ts'
-import { useGrowingArea } from './growing-area.ts'
 
 type ComposerProps = {
   draft: ReturnType<typeof useDraft>
@@ -111,5 +118,59 @@ function SendOrStop({ isBusy, canSend, onStop }: { isBusy: boolean; canSend: boo
       <ArrowUp aria-hidden className="size-4" />
       Send
     </Button>
+  )
+}
+
+const maxHeightPx = 220
+
+function useGrowingArea(text: string) {
+  const areaRef = useRef<HTMLTextAreaElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text
+  useLayoutEffect(() => {
+    const area = areaRef.current
+    if (!area) return
+    area.style.height = 'auto'
+    area.style.height = `${Math.min(area.scrollHeight, maxHeightPx)}px`
+    area.style.overflowY = area.scrollHeight > maxHeightPx ? 'auto' : 'hidden'
+  }, [text])
+  return areaRef
+}
+
+type EditMessageProps = { message: ChatMessage; onSend: (text: string) => void; onClose: () => void }
+
+/** Edits a message in place. Escape cancels. */
+export function EditMessage({ message, onSend, onClose }: EditMessageProps) {
+  const [text, setText] = useState(message.content)
+  const areaRef = useGrowingArea(text)
+  useEffect(() => areaRef.current?.focus(), [areaRef])
+  const send = () => text.trim() !== '' && onSend(text.trim())
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return
+    if (event.key === 'Escape') onClose()
+    if (event.key !== 'Enter' || event.shiftKey) return
+    event.preventDefault()
+    send()
+  }
+  return (
+    <form
+      className="grid grid-cols-1 gap-2 rounded-xl border border-edge bg-surface p-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      <textarea
+        ref={areaRef}
+        rows={2}
+        aria-label="Edit your message"
+        maxLength={100_000}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="resize-none bg-transparent px-1 text-base outline-none sm:text-[0.9375rem]"
+      />
+      <p className="px-1 text-xs text-muted">Sending replaces this message and removes everything after it.</p>
+      <FormButtons verb="Send" isDisabled={text.trim() === ''} onCancel={onClose} />
+    </form>
   )
 }

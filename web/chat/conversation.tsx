@@ -1,21 +1,21 @@
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ArrowDown } from 'lucide-react'
+import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ArrowDown, LoaderCircle } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
+import type { ChatMessage, MessageList } from '../../src/features/conversations/chat/schemas.ts'
 import { FieldMark } from '../agents/field-mark.tsx'
+import { ApiError } from '../api/request.ts'
+import { useIsLost } from '../shell/connection.ts'
 import { Button } from '../ui/button.tsx'
 import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { useStickyScroll } from '../ui/sticky-scroll.ts'
 import { useAttachments } from './attachments.tsx'
-import { messagesQuery, newMessagesQuery } from './chat-api.ts'
+import { messagesQuery, newMessagesQuery, type Place, runningTurnsQuery } from './chat-api.ts'
 import { Composer } from './composer.tsx'
-import { ConnectionBanner } from './connection-banner.tsx'
 import { useDraft } from './draft.ts'
 import { LiveTurn } from './live-turn.tsx'
-import type { MessageWays } from './message.tsx'
-import { MessageList } from './message-list.tsx'
-import { type Target, useShownMessages, useTarget } from './shown-messages.ts'
-import { CONTINUE } from './shown-turn.ts'
+import { MessageRows, type MessageWays } from './message.tsx'
+import { CONTINUE, type Turn } from './shown-turn.ts'
 import { useTurn } from './turn.ts'
 
 type ConversationProps = {
@@ -130,7 +130,7 @@ function Messages({ agent, sessionId, target, canWrite, turn, ways, onRetry, onC
           {isEmpty && <Beginning agent={agent} canWrite={canWrite} />}
           <ol aria-label="Messages" className="grid grid-cols-1 gap-1 empty:hidden">
             {messages && (
-              <MessageList
+              <MessageRows
                 messages={messages}
                 agentName={agent.name}
                 target={target?.messageId ?? null}
@@ -215,4 +215,84 @@ function Loading() {
       <Skeleton className="h-10 w-1/3 justify-self-end" />
     </LoadingShapes>
   )
+}
+
+/** Reloads missed messages once the server is reachable again. `isStreamLost` is about the reply in progress. */
+function ConnectionBanner({ place, isStreamLost }: { place: Place; isStreamLost: boolean }) {
+  const client = useQueryClient()
+  const { error } = useQuery(runningTurnsQuery(place.agentId))
+  const isLostEverywhere = useIsLost()
+  const isLost = isStreamLost || isLostEverywhere || (error instanceof ApiError && error.status === 0)
+  const wasLost = useRef(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per reconnect
+  useEffect(() => {
+    if (wasLost.current && !isLost) {
+      void client.invalidateQueries(runningTurnsQuery(place.agentId))
+      void client.invalidateQueries(newMessagesQuery(client, place))
+    }
+    wasLost.current = isLost
+  }, [isLost])
+  return (
+    <p
+      role="status"
+      className="absolute top-2 left-1/2 z-10 flex w-max max-w-[calc(100%-2rem)] -translate-x-1/2 items-center gap-2 rounded-lg border border-line bg-warn-soft px-3 py-1.5 text-sm text-warn shadow-lifted empty:hidden"
+    >
+      {isLost && !isLostEverywhere && (
+        <>
+          <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />
+          Connection lost. Reconnecting…
+        </>
+      )}
+    </p>
+  )
+}
+
+type History = ReturnType<typeof useInfiniteQuery<MessageList, Error, InfiniteData<MessageList>>>
+
+/** Returns the messages that the turn in progress neither shows nor replaces. */
+function useShownMessages(data: InfiniteData<MessageList> | undefined, turn: Turn | null) {
+  const hidden = turn?.messageIds.join(' ') ?? ''
+  // A message that did not reach the server replaces nothing.
+  const replaced = turn && !(turn.id === null && turn.state === 'failed') ? turn.replaces : undefined
+  return useMemo(() => data && listShown(data.pages, hidden.split(' '), replaced), [data, hidden, replaced])
+}
+
+function listShown(
+  pages: readonly MessageList[],
+  hidden: readonly string[],
+  replaced: string | undefined,
+): ChatMessage[] {
+  const all = pages.toReversed().flatMap((page) => page.messages)
+  const end = replaced === undefined ? -1 : all.findIndex(({ id }) => id === replaced)
+  return (end === -1 ? all : all.slice(0, end)).filter(({ id }) => !hidden.includes(id))
+}
+
+/** A new object each time, so that searching again scrolls again. */
+export type Target = { messageId: string }
+
+/** Scrolls to a found message, loading older pages as needed. @returns whether it no longer exists. */
+function useTarget(
+  target: Target | null,
+  messages: readonly ChatMessage[] | undefined,
+  {
+    hasNextPage,
+    isFetching,
+    isError,
+    fetchNextPage,
+  }: Pick<History, 'hasNextPage' | 'isFetching' | 'isError' | 'fetchNextPage'>,
+  leaveEnd: () => void,
+): boolean {
+  const isFound = target !== null && messages?.some(({ id }) => id === target.messageId) === true
+  useEffect(() => {
+    if (target === null || isFound || !hasNextPage || isFetching || isError) return
+    void fetchNextPage()
+  }, [target, isFound, hasNextPage, isFetching, isError, fetchNextPage])
+  useEffect(() => {
+    if (!isFound || target === null) return
+    leaveEnd()
+    const found = document.querySelector<HTMLElement>(`[data-message="${CSS.escape(target.messageId)}"]`)
+    found?.focus({ preventScroll: true })
+    found?.scrollIntoView({ block: 'center' })
+  }, [isFound, target, leaveEnd])
+  return target !== null && messages !== undefined && !isFound && !hasNextPage && !isFetching
 }

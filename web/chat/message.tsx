@@ -1,12 +1,15 @@
+import { Check, Copy, Pencil, Play, RotateCw } from 'lucide-react'
 import { memo, type ReactNode, useState } from 'react'
-import type { ChatMessage } from '../../src/features/conversations/chat/schemas.ts'
+import type { ChatMessage, TurnSummary } from '../../src/features/conversations/chat/schemas.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { copyText } from '../ui/copy-button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { AgentText } from './agent-text.tsx'
 import { FileChips } from './attachments.tsx'
-import { EditMessage } from './edit-message.tsx'
-import { MessageActions } from './message-actions.tsx'
+import { EditMessage } from './composer.tsx'
 import { ReplyText } from './reply-text.tsx'
-import { EndedToolFolds } from './tool-folds.tsx'
+import { INTERRUPTED } from './shown-turn.ts'
+import { EndedToolFolds, toDuration } from './tool-folds.tsx'
 
 const REMARKS: Record<ChatMessage['status'], Record<ChatMessage['sender'], string | null>> = {
   sent: { user: null, agent: null },
@@ -32,7 +35,7 @@ type MessageProps = {
 }
 
 /** Memoized, so that unchanged messages are not redrawn while a reply streams. */
-export const Message = memo(function Message({ message, agentName, question, isTarget, ways }: MessageProps) {
+const Message = memo(function Message({ message, agentName, question, isTarget, ways }: MessageProps) {
   const { id, sender, content, status, timestamp, turn, attachments, author } = message
   const [isEdited, setEdited] = useState(false)
   const isMine = sender === 'user'
@@ -117,3 +120,121 @@ export function MessageFrame({
     </li>
   )
 }
+
+type MessageActionsProps = {
+  message: ChatMessage
+  onRetry: (() => void) | undefined
+  onEdit: (() => void) | undefined
+}
+
+/** Visible on hover and keyboard focus, and always on touch devices. */
+function MessageActions({ message, onRetry, onEdit }: MessageActionsProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-1 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 [@media(hover:none)]:opacity-100">
+      <CopyMessage text={message.content} />
+      {onEdit && (
+        <IconButton label="Edit message" className="size-8" onClick={onEdit}>
+          <Pencil aria-hidden className="size-3.5" />
+        </IconButton>
+      )}
+      {onRetry && (
+        <IconButton label={message.sender === 'user' ? 'Ask again' : 'Regenerate'} className="size-8" onClick={onRetry}>
+          <RotateCw aria-hidden className="size-3.5" />
+        </IconButton>
+      )}
+      {message.turn && <Figures turn={message.turn} />}
+    </div>
+  )
+}
+
+function CopyMessage({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState<boolean | null>(null)
+  const Icon = isCopied ? Check : Copy
+  return (
+    <>
+      <IconButton label="Copy message" className="size-8" onClick={() => void copyText(text).then(setCopied)}>
+        <Icon aria-hidden className="size-3.5" />
+      </IconButton>
+      <span role="status" className={isCopied === false ? 'text-xs text-bad' : 'sr-only'}>
+        {isCopied === null ? '' : isCopied ? 'Copied' : 'Select and copy it'}
+      </span>
+    </>
+  )
+}
+
+const dollars = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 3 })
+
+const ENDED: Readonly<Record<NonNullable<TurnSummary['endedBy']>, string>> = {
+  loop: 'stopped: loop detected',
+  cost: 'stopped: turn cost limit reached',
+  steps: 'stopped: turn limit reached',
+}
+
+/** Such as `openai/gpt-4o-mini · 1,500 tokens · $0.00045 · 2.1 s`. */
+function Figures({
+  turn: { model, inputTokens, outputTokens, costUsd, durationMs, endedBy, restarts },
+}: {
+  turn: TurnSummary
+}) {
+  const isCounted = inputTokens !== null && outputTokens !== null
+  const parts = [
+    model,
+    isCounted ? `${(inputTokens + outputTokens).toLocaleString('en')} tokens` : null,
+    costUsd === null ? null : dollars.format(costUsd),
+    durationMs === null ? null : toDuration(durationMs),
+    restarts === 0 ? null : 'retried after an interruption',
+    endedBy === null ? null : ENDED[endedBy],
+  ].filter((part) => part !== null)
+  const split = isCounted
+    ? `${inputTokens.toLocaleString('en')} input, ${outputTokens.toLocaleString('en')} output`
+    : undefined
+  return (
+    <span title={split} className="px-1 text-xs text-muted tabular-nums">
+      {parts.join(' · ')}
+    </span>
+  )
+}
+
+type MessagesProps = {
+  messages: readonly ChatMessage[]
+  agentName: string
+  /** The message found by a search. */
+  target: string | null
+  /** A reply in progress, or its outcome, is shown below. */
+  hasTurn: boolean
+  ways: MessageWays
+}
+
+/** Offers a retry when the last question got no complete answer. */
+export const MessageRows = memo(function MessageRows({ messages, agentName, target, hasTurn, ways }: MessagesProps) {
+  const question = hasTurn ? null : (messages.findLast(({ sender }) => sender === 'user') ?? null)
+  const last = messages.at(-1)
+  return (
+    <>
+      {messages.map((message) => (
+        <Message
+          key={message.id}
+          message={message}
+          agentName={agentName}
+          question={message === question || message === last ? question : null}
+          isTarget={message.id === target}
+          ways={ways}
+        />
+      ))}
+      {question && ways && last && last.status !== 'sent' && (
+        <li className="flex flex-wrap gap-2">
+          {last.turn?.errorCode === INTERRUPTED && (
+            <Button look="primary" onClick={ways.onContinue}>
+              <Play aria-hidden className="size-4" />
+              Continue
+            </Button>
+          )}
+          <Button onClick={() => ways.onResend(question, question.content)}>
+            <RotateCw aria-hidden className="size-4" />
+            Retry
+          </Button>
+        </li>
+      )}
+    </>
+  )
+})

@@ -1,16 +1,15 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { MessagesSquare, Pencil, Plus, ScrollText, Trash2 } from 'lucide-react'
-import { type ReactNode, useId, useState } from 'react'
-import type { ChatSession } from '../../src/features/conversations/chat/schemas.ts'
+import { type ReactNode, useDeferredValue, useId, useState } from 'react'
+import type { ChatSession, SearchResults } from '../../src/features/conversations/chat/schemas.ts'
 import { PlatformBadge } from '../agent/channels/platform-badge.tsx'
 import { messageFor } from '../api/request.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
-import { Button, IconButton } from '../ui/button.tsx'
+import { Button, FormButtons, IconButton } from '../ui/button.tsx'
+import { TextArea, TextField } from '../ui/field.tsx'
+import { AskDialog } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { SearchSection } from './search-section.tsx'
-import { InstructionsForm, RenameForm } from './session-forms.tsx'
-import { createSession, deleteSession, sessionsQuery } from './sessions-api.ts'
+import { createSession, deleteSession, instructSession, renameSession, searchQuery, sessionsQuery } from './chat-api.ts'
 
 /** Messages outside of sessions, such as those sent by programs. */
 const MAIN_TITLE = 'Main conversation'
@@ -167,5 +166,117 @@ function ChooseButton({ isCurrent, onClick, children }: ChooseButtonProps) {
     >
       {children}
     </button>
+  )
+}
+
+type SessionFormProps = { session: ChatSession; onClose: () => Promise<void> }
+
+function RenameForm({ session, onClose }: SessionFormProps) {
+  const [title, setTitle] = useState(session.title ?? '')
+  const renaming = useMutation({ mutationFn: () => renameSession(session.id, title.trim()), onSuccess: onClose })
+  return (
+    <form
+      className="grid grid-cols-1 gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (title.trim() !== '') renaming.mutate()
+      }}
+    >
+      <TextField
+        label="Conversation title"
+        autoFocus
+        maxLength={100}
+        value={title}
+        error={renaming.error ? messageFor(renaming.error) : undefined}
+        onChange={(event) => setTitle(event.target.value)}
+      />
+      <FormButtons verb="Save title" isPending={renaming.isPending} onCancel={() => void onClose()} />
+    </form>
+  )
+}
+
+function InstructionsForm({ session, onClose }: SessionFormProps) {
+  const [text, setText] = useState(session.instructions ?? '')
+  const saving = useMutation({ mutationFn: () => instructSession(session.id, text), onSuccess: onClose })
+  return (
+    <form
+      className="grid grid-cols-1 gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        saving.mutate()
+      }}
+    >
+      <TextArea
+        label="Instructions for this conversation"
+        placeholder="Added to every turn of this conversation only."
+        look="prose"
+        rows={4}
+        autoFocus
+        maxLength={8000}
+        value={text}
+        error={saving.error ? messageFor(saving.error) : undefined}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <FormButtons verb="Save instructions" isPending={saving.isPending} onCancel={() => void onClose()} />
+    </form>
+  )
+}
+
+/** A null session is the main conversation. */
+type Choose = (sessionId: string | null, messageId: string) => void
+
+function SearchSection({ agentId, onChoose }: { agentId: string; onChoose: Choose }) {
+  const [text, setText] = useState('')
+  const q = useDeferredValue(text.trim())
+  const search = useInfiniteQuery(searchQuery(agentId, q))
+  const found = search.data?.pages.flatMap((page) => page.results)
+  return (
+    <div className="grid grid-cols-1 gap-2">
+      <TextField
+        label="Search all conversations"
+        type="search"
+        maxLength={200}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      {search.error && <Notice tone="problem">{messageFor(search.error)}</Notice>}
+      {q !== '' && found?.length === 0 && <p className="text-sm text-muted">No results</p>}
+      {q !== '' && found && (
+        <ul aria-label="Search results" className="grid grid-cols-1 gap-1 empty:hidden">
+          {found.map((result) => (
+            <Found key={result.message.id} result={result} onChoose={onChoose} />
+          ))}
+        </ul>
+      )}
+      {search.hasNextPage && (
+        <Button isPending={search.isFetchingNextPage} onClick={() => void search.fetchNextPage()}>
+          Search older messages
+        </Button>
+      )}
+    </div>
+  )
+}
+
+type FoundProps = { result: SearchResults['results'][number]; onChoose: Choose }
+
+function Found({ result: { message, snippet }, onChoose }: FoundProps) {
+  return (
+    <li>
+      <button
+        type="button"
+        onClick={() => onChoose(message.sessionId ?? null, message.id)}
+        className="grid w-full grid-cols-1 gap-0.5 rounded-md px-2 py-1 text-left hover:bg-sunken"
+      >
+        <span className="text-sm break-words [overflow-wrap:anywhere]">
+          {snippet.map(({ text, isFound }, index) =>
+            // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no stable key
+            isFound ? <mark key={index}>{text}</mark> : <span key={index}>{text}</span>,
+          )}
+        </span>
+        <span className="text-xs text-muted">
+          {message.sender === 'user' ? 'You' : 'Agent'} · <Moment at={message.timestamp} as="minute" />
+        </span>
+      </button>
+    </li>
   )
 }

@@ -11,10 +11,10 @@ import {
   type Place,
   readNewMessages,
   runningTurnsQuery,
+  sessionsQuery,
   stopTurn,
 } from './chat-api.ts'
 import { forgetSending, keepSending, newSendingKey, readSending } from './draft.ts'
-import { sessionsQuery } from './sessions-api.ts'
 import { type Followed, showTurn, type Turn, toEndedTurn, toWaitingTurn } from './shown-turn.ts'
 
 /** Broadcasts to other tabs that a turn has begun. */

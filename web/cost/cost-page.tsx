@@ -11,8 +11,7 @@ import { AgentCosts, ModelShares } from './cost-tables.tsx'
 import { DailyCost } from './daily-cost.tsx'
 import { type Chosen, forecastMonth } from './explore.ts'
 import { Explored } from './explored.tsx'
-import { formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
-import { forecastSum } from './forecast.ts'
+import { forecastSum, formatCompact, formatCost, formatCount, formatShare } from './figures.ts'
 import { MonthMeter } from './month-meter.tsx'
 
 const route = getRouteApi('/signed-in/cost')

@@ -1,8 +1,8 @@
 import type { CostDashboard } from '../../src/features/ai/usage/schemas.ts'
-import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
+import { isOfflineModel, offlineModelWarning } from '../agents/model-field.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
-import { formatCost, formatShare } from './figures.ts'
-import { UseCells } from './use-cells.tsx'
+import type { Sums } from './explore.ts'
+import { formatCompact, formatCost, formatCount, formatMissing, formatShare } from './figures.ts'
 
 const agentColumns = { Agent: 'text', Cost: 'number', Calls: 'number', Tokens: 'number', 'Per call': 'number' } as const
 
@@ -71,5 +71,23 @@ function ShareBar({ percent }: { percent: number }) {
     <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-sunken">
       <div className="h-full rounded-full bg-accent" style={{ width }} />
     </div>
+  )
+}
+
+/** Cells in the order cost, calls, tokens. */
+export function UseCells({ costUsd, calls, tokens, unpricedCalls = 0 }: Sums) {
+  return (
+    <>
+      <td className={`${cellClass('number')} font-medium`}>
+        {formatCost(costUsd)}
+        {unpricedCalls > 0 && costUsd !== null && (
+          <span className="block text-xs font-normal text-muted">{formatMissing(unpricedCalls)}</span>
+        )}
+      </td>
+      <td className={cellClass('number')}>{formatCount(calls)}</td>
+      <td className={cellClass('number')} title={formatCount(tokens)}>
+        {formatCompact(tokens)}
+      </td>
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import type { UsageByDay } from '../../src/features/ai/usage/schemas.ts'
-import { forecastSum } from './forecast.ts'
+import { forecastSum } from './figures.ts'
 
 type Row = UsageByDay['rows'][number]
 /** `unpricedCalls` are missing from `costUsd`, which is null when no cost is known. */

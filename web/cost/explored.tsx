@@ -1,9 +1,10 @@
 import { X } from 'lucide-react'
 import { useState } from 'react'
 import type { UsageByDay } from '../../src/features/ai/usage/schemas.ts'
-import { isOfflineModel, offlineModelWarning } from '../agents/model-name.ts'
+import { isOfflineModel, offlineModelWarning } from '../agents/model-field.tsx'
 import { Button } from '../ui/button.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
+import { UseCells } from './cost-tables.tsx'
 import {
   addUp,
   type Chosen,
@@ -17,9 +18,7 @@ import {
 } from './explore.ts'
 import { formatCompact, formatCost, formatCount } from './figures.ts'
 import { Requests } from './requests.tsx'
-import { Stacked } from './stacked.tsx'
-import { UseCells } from './use-cells.tsx'
-import { useDayBudget } from './use-day-budget.ts'
+import { Stacked, useDayBudget } from './stacked.tsx'
 
 type ExploredProps = { usage: UsageByDay; chosen: Chosen; onChoose: (chosen: Chosen) => void }
 

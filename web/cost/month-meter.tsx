@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { LimitBar } from '../ui/limit-bar.tsx'
 import { LoadProblem, Skeleton } from '../ui/notice.tsx'
 import { monthQuery } from './cost-api.ts'
-import { formatCompact, formatCount } from './figures.ts'
-import { forecastEnd, forecastSum } from './forecast.ts'
+import { forecastEnd, forecastSum, formatCompact, formatCount } from './figures.ts'
 
 export function MonthMeter() {
   const { data, error, refetch } = useQuery(monthQuery)

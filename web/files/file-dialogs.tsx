@@ -1,5 +1,6 @@
-import { AskDialog } from '../ui/ask-dialog.tsx'
-import { NameDialog } from './name-dialog.tsx'
+import { useState } from 'react'
+import { TextField } from '../ui/field.tsx'
+import { AskDialog } from '../ui/modal.tsx'
 import { joinPath, type useFiles } from './use-files.ts'
 
 export type Chosen = { path: string; type: 'file' | 'folder' }
@@ -68,5 +69,55 @@ export function FileDialogs({ asking, chosen, files, folder, onOpen, onClose }: 
       }}
       onClose={onClose}
     />
+  )
+}
+
+type NameDialogProps = {
+  title: string
+  lead: string
+  verb: string
+  initial: string
+  onConfirm: (path: string) => void
+  onClose: () => void
+}
+
+function NameDialog({ title, lead, verb, initial, onConfirm, onClose }: NameDialogProps) {
+  const [path, setPath] = useState(initial)
+  const [error, setError] = useState<string | undefined>(undefined)
+  const confirm = () => {
+    const name = path.trim().split('/').filter(Boolean).join('/')
+    if (name === '') return setError('This field is required.')
+    onConfirm(name)
+    onClose()
+  }
+  return (
+    <AskDialog
+      title={title}
+      lead={lead}
+      verb={verb}
+      look="primary"
+      isPending={false}
+      error={null}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          confirm()
+        }}
+      >
+        <TextField
+          label="Path"
+          value={path}
+          error={error}
+          autoCapitalize="none"
+          autoComplete="off"
+          spellCheck={false}
+          autoFocus
+          onChange={({ target }) => setPath(target.value)}
+        />
+      </form>
+    </AskDialog>
   )
 }

@@ -9,7 +9,7 @@ import { Button, buttonClass, IconButton } from '../ui/button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Notice, Skeleton } from '../ui/notice.tsx'
 import { changesQuery, downloadPath, fileQuery, filesKey, type OpenedFile, writeText } from './files-api.ts'
-import { Patch } from './patch.tsx'
+import { Patch } from './git-section.tsx'
 
 const CodeEditor = lazy(async () => ({ default: (await import('./code-editor.tsx')).CodeEditor }))
 

@@ -1,11 +1,14 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play, RotateCw, Square, Trash2, UploadCloud, X } from 'lucide-react'
 import { useState } from 'react'
+import type { FleetAgent, FleetChange, FleetChanged } from '../../src/features/monitoring/fleet/schemas.ts'
+import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
+import { AskDialog } from '../ui/modal.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { AT_ONCE, type FleetVerb, useFleetChange } from './use-fleet-change.ts'
+import { changeFleet, fleetKey, setLabels } from './fleet-api.ts'
 
 const gentle = [
   { verb: 'start', label: 'Start', Icon: Play },
@@ -147,6 +150,79 @@ function DeleteChosenDialog({ agents, onConfirm, onClose }: DeleteChosenProps) {
         spellCheck={false}
         onChange={(event) => setTyped(event.target.value)}
         error={isWrong ? `Enter “${word}”.` : undefined}
+      />
+    </AskDialog>
+  )
+}
+
+/** Small enough to show progress. */
+const AT_ONCE = 10
+
+type FleetVerb = FleetChange['verb']
+type FleetOrder = { verb: FleetVerb; ids: readonly string[] }
+
+/** Makes the browser ask before closing the tab. */
+function keepOpen(event: BeforeUnloadEvent): void {
+  event.preventDefault()
+}
+
+/** Applies a change to many agents in batches. It continues on other pages of the dashboard. */
+function useFleetChange() {
+  const client = useQueryClient()
+  const [done, setDone] = useState(0)
+  const mutation = useMutation({
+    mutationFn: async ({ verb, ids }: FleetOrder) => {
+      const results: FleetChanged['results'] = []
+      setDone(0)
+      // Closing the tab would leave the remaining batches undone.
+      window.addEventListener('beforeunload', keepOpen)
+      try {
+        for (let from = 0; from < ids.length; from += AT_ONCE) {
+          results.push(...(await changeFleet({ verb, agentIds: ids.slice(from, from + AT_ONCE) })).results)
+          setDone(results.length)
+        }
+      } finally {
+        window.removeEventListener('beforeunload', keepOpen)
+      }
+      return results
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+  })
+  return { ...mutation, done }
+}
+
+export function LabelsDialog({ agent, onClose }: { agent: FleetAgent; onClose: () => void }) {
+  const client = useQueryClient()
+  const [words, setWords] = useState(agent.labels.join(', '))
+  const labels = words
+    .split(',')
+    .map((label) => label.trim())
+    .filter(Boolean)
+  const saving = useMutation({
+    mutationFn: () => setLabels(agent.id, labels),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: fleetKey })
+      onClose()
+    },
+  })
+  return (
+    <AskDialog
+      title={`Labels of ${agent.name}`}
+      lead="Labels to group and filter agents by, such as a customer or a region."
+      verb="Save labels"
+      look="primary"
+      isPending={saving.isPending}
+      error={saving.error}
+      onConfirm={() => saving.mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Labels"
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+        autoComplete="off"
+        placeholder="shop, europe"
+        hint="Separated by commas, up to ten."
       />
     </AskDialog>
   )

@@ -1,15 +1,23 @@
-import { queryOptions } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { Labels } from '../../src/features/agents/management/schemas.ts'
-import { type FleetChange, FleetChanged, FleetPage } from '../../src/features/monitoring/fleet/schemas.ts'
+import {
+  type FleetChange,
+  FleetChanged,
+  FleetEvent,
+  type FleetFigures,
+  FleetPage,
+} from '../../src/features/monitoring/fleet/schemas.ts'
 import { api, inPath, request, within } from '../api/request.ts'
-import type { FleetSearch } from './fleet-search.ts'
+import { whileInSight } from '../api/while-in-sight.ts'
+import type { FleetSearch } from '../routes/searches.ts'
 
 /** About two screens. */
 export const PAGE_AGENTS = 50
 /** Uptime changes hourly; everything else arrives by events. */
 const QUIET_MS = 300_000
 
-export const fleetEventsPath = '/api/fleet/events'
+const fleetEventsPath = '/api/fleet/events'
 
 /** Key prefix of fleet queries, below the one of agents. */
 export const fleetKey = ['agents', 'fleet'] as const
@@ -48,4 +56,56 @@ export function setLabels(agentId: string, labels: readonly string[]) {
 function readFleet(search: FleetSearch, part: { limit: number; offset: number }, signal?: AbortSignal) {
   const query = { ...search, ...part }
   return request(FleetPage, api.GET('/api/fleet', { params: { query }, ...(signal && { signal }) }))
+}
+
+/** Poll interval where event streams are blocked. */
+const POLL_MS = 5_000
+
+/** Applies live figures to the shown agents and reloads when agents or statuses change. */
+export function useFleetEvents(): void {
+  const client = useQueryClient()
+  useEffect(() => {
+    let poll: ReturnType<typeof setInterval> | undefined
+    const readAnew = () => void client.invalidateQueries({ queryKey: fleetKey })
+    const leave = whileInSight(() => {
+      const source = new EventSource(fleetEventsPath)
+      // Covers changes before the stream opened and while it was lost.
+      source.addEventListener('open', readAnew)
+      source.addEventListener('agents', ({ data }) => {
+        const event = FleetEvent.safeParse(JSON.parse(String(data)))
+        if (event.success && takeIn(client, event.data)) readAnew()
+      })
+      source.addEventListener('error', () => {
+        if (source.readyState === EventSource.CLOSED) poll ??= setInterval(readAnew, POLL_MS)
+      })
+      return source
+    })
+    return () => {
+      leave()
+      clearInterval(poll)
+    }
+  }, [client])
+}
+
+/** @returns whether agents or statuses changed, not just figures. */
+function takeIn(client: QueryClient, { changed, gone }: FleetEvent): boolean {
+  const newest = new Map(changed.map((figures) => [figures.id, figures]))
+  const known = new Map<string, FleetFigures>()
+  for (const [key, page] of client.getQueriesData<FleetPage>({ queryKey: fleetKey })) {
+    if (!page) continue
+    for (const agent of page.agents) if (newest.has(agent.id)) known.set(agent.id, agent)
+    client.setQueryData<FleetPage>(key, {
+      ...page,
+      agents: page.agents.map((agent) => merge(agent, newest.get(agent.id))),
+    })
+  }
+  const isOther = ({ id, status, name }: FleetFigures) =>
+    known.get(id)?.status !== status || known.get(id)?.name !== name
+  return gone.length > 0 || changed.some(isOther)
+}
+
+function merge(agent: FleetPage['agents'][number], newest: FleetFigures | undefined) {
+  if (!newest) return agent
+  const hasSpoken = newest.messagesToday > agent.messagesToday
+  return { ...agent, ...newest, ...(hasSpoken && { lastActivity: new Date().toISOString() }) }
 }

@@ -1,10 +1,8 @@
 import { AgentStatus } from '../../src/features/agents/registry/schemas.ts'
 import type { FleetPage } from '../../src/features/monitoring/fleet/schemas.ts'
 import { describeStatus } from '../agents/status-badge.tsx'
-import { Choice, SortChoice } from '../ui/choice.tsx'
-import { Pills } from '../ui/pills.tsx'
-import { SearchField } from '../ui/search-field.tsx'
-import type { FleetSearch } from './fleet-search.ts'
+import type { FleetSearch } from '../routes/searches.ts'
+import { Choice, Pills, SearchField, SortChoice } from '../ui/filters.tsx'
 
 type Sort = NonNullable<FleetSearch['sort']>
 const sortWords: Record<Sort, string> = {

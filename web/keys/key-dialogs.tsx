@@ -1,10 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Key } from '../../src/features/accounts/keys/schemas.ts'
-import { AskDialog } from '../ui/ask-dialog.tsx'
+import { Button } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
 import { SelectField } from '../ui/field.tsx'
+import { AskDialog } from '../ui/modal.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { KeyExamples } from './key-examples.tsx'
 import { deleteKey, keysQuery, rotateKey } from './keys-api.ts'
-import type { FreshKey } from './raw-key.tsx'
 
 type KeyDialogProps = { apiKey: Key; onClose: () => void; onCloseFocus: (event: Event) => void }
 
@@ -73,4 +76,37 @@ export function DeleteKeyDialog({
       onCloseFocus={onCloseFocus}
     />
   )
+}
+
+/** `replacedUntil` is when the old key expires; null when it already has. */
+export type FreshKey = { name: string; key: string; replacedUntil?: string | null }
+
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
+
+export function RawKey({ fresh, onDone }: { fresh: FreshKey; onDone: () => void }) {
+  const codeRef = useRef<HTMLElement>(null)
+  useEffect(() => codeRef.current?.focus(), [])
+  return (
+    <Notice tone="good" title={`API key ${fresh.name}`}>
+      <p>
+        Copy the key now. It is not shown again. {fresh.replacedUntil !== undefined && describeOld(fresh.replacedUntil)}
+      </p>
+      <code
+        ref={codeRef}
+        tabIndex={-1}
+        className="rounded-md bg-surface px-2.5 py-1.5 font-mono text-[0.8125rem] break-all select-all"
+      >
+        {fresh.key}
+      </code>
+      <div className="flex flex-wrap gap-2">
+        <CopyButton text={fresh.key} what="key" />
+        <Button onClick={onDone}>Done</Button>
+      </div>
+      <KeyExamples secret={fresh.key} />
+    </Notice>
+  )
+}
+
+function describeOld(until: string | null): string {
+  return until ? `The old key works until ${moment.format(new Date(until))}.` : 'The old key no longer works.'
 }

@@ -8,6 +8,7 @@ import {
   KeyList,
   RotatedKey,
 } from '../../src/features/accounts/keys/schemas.ts'
+import { KeyReport } from '../../src/features/ai/gateway/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 export type Scope = NonNullable<CreateKeyRequest['scopes']>[number]
@@ -33,4 +34,20 @@ export function rotateKey(id: string, overlapHours: number) {
 
 export function deleteKey(id: string) {
   return request(z.object({ success: z.literal(true) }), api.DELETE('/api/keys/{id}', inPath({ id })))
+}
+
+/** @throws ApiError 404 for a deleted key or someone else's. */
+export function keyQuery(keyId: string) {
+  return queryOptions({
+    queryKey: ['keys', keyId],
+    queryFn: ({ signal }) => request(Key, api.GET('/api/keys/{id}', { ...inPath({ id: keyId }), signal })),
+  })
+}
+
+export function keyReportQuery(keyId: string) {
+  return queryOptions({
+    queryKey: ['keys', keyId, 'usage'],
+    queryFn: ({ signal }) => request(KeyReport, api.GET('/api/keys/{id}/usage', { ...inPath({ id: keyId }), signal })),
+    staleTime: 30_000,
+  })
 }

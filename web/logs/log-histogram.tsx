@@ -1,6 +1,5 @@
 import { type PointerEvent, useMemo, useRef, useState } from 'react'
-import { type Bar, type LogFilter, toBars } from './log-filter.ts'
-import type { LogRow } from './log-lines.ts'
+import { type Bar, type LogFilter, type LogRow, toBars } from './log-lines.ts'
 
 const BARS = 80
 const moment = new Intl.DateTimeFormat('en', {

@@ -1,6 +1,14 @@
 import { expect, test } from 'bun:test'
-import { filterRows, splitAtMatches, toBars } from './log-filter.ts'
-import { type LogRow, MAX_LINES, toRow, toStoredRow, withFresh } from './log-lines.ts'
+import {
+  filterRows,
+  type LogRow,
+  MAX_LINES,
+  splitAtMatches,
+  toBars,
+  toRow,
+  toStoredRow,
+  withFresh,
+} from './log-lines.ts'
 
 const line = (id: number, text = `line ${id}`) => toRow(String(id), { type: 'line', text }, id * 1000)
 const stored = (text: string, stream: LogRow['stream'] = 'stdout') =>

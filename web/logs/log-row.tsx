@@ -2,8 +2,7 @@ import { ChevronRight, Link2 } from 'lucide-react'
 import { type KeyboardEvent, memo } from 'react'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { splitAtMatches } from './log-filter.ts'
-import type { Level, LogRow } from './log-lines.ts'
+import { type Level, type LogRow, splitAtMatches } from './log-lines.ts'
 
 /** Height of a collapsed row in px. */
 export const ROW_HEIGHT = 28

@@ -1,7 +1,6 @@
 import { Download, Pause, Play, Search } from 'lucide-react'
 import { Button } from '../ui/button.tsx'
-import type { LogFilter } from './log-filter.ts'
-import { LEVELS, type Level } from './log-lines.ts'
+import { LEVELS, type Level, type LogFilter } from './log-lines.ts'
 
 const levelLabels: Record<Level, string> = {
   error: 'Errors',

@@ -23,7 +23,7 @@ export function MediaFrame({ title, lead, children }: { title: string; lead: str
   )
 }
 
-export function NotSetUp({ what, children }: { what: string; children: ReactNode }) {
+export function NotConfigured({ what, children }: { what: string; children: ReactNode }) {
   return (
     <Notice tone="note" title={`${what} is not configured`}>
       <p>{children}</p>
@@ -43,7 +43,7 @@ type WhereSetUpProps<T> = {
 /** Shows a query's result, or what has to be configured first. */
 export function WhereSetUp<T>({ query, feature, what, children }: WhereSetUpProps<T>) {
   if (hasCode(query.error, 'NOT_CONFIGURED')) {
-    return <NotSetUp what={feature}>{messageFor(query.error)}</NotSetUp>
+    return <NotConfigured what={feature}>{messageFor(query.error)}</NotConfigured>
   }
   return (
     <Loaded query={query} what={what} placeholder={<LoadingRows what={what.toLowerCase()} />}>

@@ -2,19 +2,23 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Radio } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { type CreatedStream, CreateStreamRequest, type LiveDj } from '../../src/features/web-tools/radio/schemas.ts'
+import {
+  type CreatedStream,
+  CreateStreamRequest,
+  type LiveDj,
+  type OwnStream,
+} from '../../src/features/web-tools/radio/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
-import { Empty } from '../ui/empty.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
+import { AskDialog, focusHeading } from '../ui/modal.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
-import { createStream, liveQuery, ownStreamsQuery } from './media-api.ts'
+import { Empty, Section } from '../ui/panel.tsx'
+import { createStream, deleteStream, liveQuery, ownStreamsQuery } from './media-api.ts'
 import { MediaFrame, WhereSetUp } from './media-frame.tsx'
-import { StreamRow } from './stream-row.tsx'
 
 /** Page `/media/radio`. */
 export function RadioPage() {
@@ -162,5 +166,77 @@ function Copied({ name, value }: { name: string; value: string }) {
       <code className="min-w-0 flex-1 basis-40 rounded-md bg-surface px-3 py-2 text-sm break-all">{value}</code>
       <CopyButton text={value} what={name.toLowerCase()} />
     </div>
+  )
+}
+
+const STATES = {
+  created: { tone: 'plain', word: 'Never used' },
+  active: { tone: 'good', word: 'Live' },
+  idle: { tone: 'plain', word: 'Offline' },
+} as const
+
+export function StreamRow({ stream }: { stream: OwnStream }) {
+  const [isAsking, setAsking] = useState(false)
+  const { tone, word } = STATES[stream.status]
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 p-3">
+      <div className="grid min-w-0 flex-1 basis-40 grid-cols-1 gap-0.5">
+        <p className="flex flex-wrap items-center gap-2.5 font-medium wrap-anywhere">
+          {stream.name} <Badge tone={tone}>{word}</Badge>
+        </p>
+        <p className="flex flex-wrap gap-x-3 text-sm text-muted">
+          <span>
+            Created <Moment at={stream.createdAt} />
+          </span>
+          <Recording recording={stream.recording} />
+        </p>
+      </div>
+      <span className="flex flex-wrap gap-2">
+        {stream.embedUrl && (
+          <a href={stream.embedUrl} target="_blank" rel="noreferrer" className={buttonClass('plain')}>
+            Open player
+          </a>
+        )}
+        <Button aria-label={`Delete ${stream.name}`} onClick={() => setAsking(true)}>
+          Delete
+        </Button>
+      </span>
+      {isAsking && <DeleteDialog stream={stream} onClose={() => setAsking(false)} />}
+    </li>
+  )
+}
+
+function Recording({ recording }: { recording: OwnStream['recording'] }) {
+  if (!recording?.hlsUrl) return null
+  const minutes = recording.seconds === null ? null : Math.max(1, Math.round(recording.seconds / 60))
+  return (
+    <a
+      href={recording.hlsUrl}
+      target="_blank"
+      rel="noreferrer"
+      className="text-accent underline underline-offset-2"
+    >{`Last recording${minutes === null ? '' : `, ${minutes} min`}`}</a>
+  )
+}
+
+function DeleteDialog({ stream: { id, name }, onClose }: { stream: OwnStream; onClose: () => void }) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: () => deleteStream(id),
+    onSuccess: onClose,
+    onSettled: () =>
+      Promise.all([ownStreamsQuery, liveQuery].map(({ queryKey }) => client.invalidateQueries({ queryKey }))),
+  })
+  return (
+    <AskDialog
+      title={`Delete ${name}?`}
+      lead="Its key stops working and listeners are disconnected."
+      verb="Delete"
+      isPending={removal.isPending}
+      error={removal.error}
+      onConfirm={() => removal.mutate()}
+      onClose={onClose}
+      onCloseFocus={focusHeading}
+    />
   )
 }

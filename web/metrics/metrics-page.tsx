@@ -1,9 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
-import type { AgentHistory } from '../../src/features/monitoring/metrics/schemas.ts'
+import { AgentHistory, AgentHistoryQuery } from '../../src/features/monitoring/metrics/schemas.ts'
 import { deploymentsQuery, watchdogQuery } from '../agent/agent-api.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
+import { agentQuery } from '../agents/agents-api.ts'
+import { api, request } from '../api/request.ts'
 import { formatCompact, formatCost, formatCount } from '../cost/figures.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Moment } from '../ui/moment.tsx'
@@ -11,7 +13,6 @@ import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
 import { cellClass, Panel, TableFrame } from '../ui/panel.tsx'
 import { type Mark, toMarks } from './marks.ts'
 import type { Point } from './metric-chart.tsx'
-import { historyQuery, RANGES, type Range } from './metrics-api.ts'
 
 const MetricChart = lazy(async () => ({ default: (await import('./metric-chart.tsx')).MetricChart }))
 
@@ -269,4 +270,25 @@ function day(at: number): string {
 
 function toPercent(value: number): string {
   return `${Math.round(value * 10) / 10}%`
+}
+
+export type Range = AgentHistoryQuery['range']
+export const RANGES: readonly Range[] = ['1h', '24h', '7d', '30d']
+
+/** Keeps the last range's figures until the next ones arrive. */
+export function historyQuery(agentId: string, range: Range) {
+  return queryOptions({
+    queryKey: [...agentQuery(agentId).queryKey, 'metrics', range],
+    queryFn: ({ signal }) =>
+      request(
+        AgentHistory,
+        api.GET('/api/agents/{id}/metrics', { params: { path: { id: agentId }, query: { range } }, signal }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: range === '1h' ? 30_000 : 120_000,
+  })
+}
+
+export function readRange(search: Record<string, unknown>): { range: Range } {
+  return { range: AgentHistoryQuery.shape.range.catch('24h').parse(search.range) }
 }

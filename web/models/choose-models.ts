@@ -1,5 +1,5 @@
 import type { AiModel } from '../../src/features/ai/gateway/schemas.ts'
-import type { ModelsSearch } from './models-search.ts'
+import type { ModelsSearch } from '../routes/searches.ts'
 
 type Ability = NonNullable<ModelsSearch['can']>
 

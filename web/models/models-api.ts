@@ -1,7 +1,8 @@
 import { queryOptions } from '@tanstack/react-query'
-import { AiHealth, AiModelList } from '../../src/features/ai/gateway/schemas.ts'
+import { AiHealth, type AiModel, AiModelList } from '../../src/features/ai/gateway/schemas.ts'
 import { CallList } from '../../src/features/ai/usage/schemas.ts'
 import { api, request } from '../api/request.ts'
+import { formatCost } from '../cost/figures.ts'
 
 /** The call is recorded shortly after it ends, so its record is polled a few times. */
 const LOOK_MS = 500
@@ -35,4 +36,23 @@ export function bookedQuery(generationId: string) {
     refetchInterval: ({ state }) => (state.data || state.dataUpdateCount > LOOKS ? false : LOOK_MS),
     staleTime: Number.POSITIVE_INFINITY,
   })
+}
+
+const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
+
+/** US dollars per million tokens. */
+export function formatPrice(usdPerMillion: number | null): string {
+  if (usdPerMillion === null) return 'price unknown'
+  if (usdPerMillion === 0) return 'free'
+  return formatCost(usdPerMillion)
+}
+
+/** `128K`. */
+export function formatContext({ contextWindow }: AiModel): string {
+  return contextWindow === null ? 'unknown' : tokens.format(contextWindow)
+}
+
+/** `0.84 s`. */
+export function formatSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
 }

@@ -1,8 +1,8 @@
+import { Link } from '@tanstack/react-router'
 import { TrendingDown, TrendingUp } from 'lucide-react'
 import type { Overview } from '../../src/features/admin/overview/schemas.ts'
 import { formatCost } from '../cost/figures.ts'
 import { Panel } from '../ui/panel.tsx'
-import { MoreLink } from './more-link.tsx'
 
 const WEEK = 7
 const HEIGHT = 40
@@ -87,5 +87,13 @@ function Bars({ days }: { days: Overview['cost'] }) {
         <span>Today</span>
       </figcaption>
     </figure>
+  )
+}
+
+export function MoreLink({ to, children }: { to: '/agents' | '/cost'; children: string }) {
+  return (
+    <Link to={to} className="text-sm text-accent hover:underline">
+      {children}
+    </Link>
   )
 }

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { Command } from 'cmdk'
 import {
   BookOpen,
   Braces,
@@ -103,4 +104,45 @@ export function usePageEntries(isAdmin: boolean, onShortcuts: () => void): { pag
 
 function Mark({ Icon }: { Icon: LucideIcon }) {
   return <Icon aria-hidden className="size-4 shrink-0 text-muted" />
+}
+
+type EntriesProps = { heading: string; entries: readonly Entry[]; onChoose: (entry: Entry) => void }
+
+export function Entries({ heading, entries, onChoose }: EntriesProps) {
+  return (
+    <Command.Group
+      heading={heading}
+      className="[&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted"
+    >
+      {entries.map((entry) => (
+        <Command.Item
+          key={entry.id}
+          value={entry.id}
+          keywords={[entry.label, ...(entry.also ?? [])]}
+          onSelect={() => onChoose(entry)}
+          className="flex min-h-10 cursor-pointer items-center gap-3 rounded-md px-2.5 text-sm aria-selected:bg-sunken"
+        >
+          {entry.mark}
+          <span className="min-w-0 flex-1 truncate">{entry.label}</span>
+          {entry.detail && <span className="text-xs text-muted">{entry.detail}</span>}
+          {entry.keys && <KeyCaps keys={entry.keys} />}
+        </Command.Item>
+      ))}
+    </Command.Group>
+  )
+}
+
+export function KeyCaps({ keys }: { keys: readonly string[] }) {
+  return (
+    <span className="flex shrink-0 gap-1">
+      {keys.map((key) => (
+        <kbd
+          key={key}
+          className="grid h-5 min-w-5 place-items-center rounded border border-line bg-sunken px-1 font-sans text-xs text-muted"
+        >
+          {key}
+        </kbd>
+      ))}
+    </span>
+  )
 }

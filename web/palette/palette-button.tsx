@@ -1,6 +1,6 @@
 import { Search } from 'lucide-react'
 import { lazy, Suspense } from 'react'
-import { KeyCaps } from './key-caps.tsx'
+import { KeyCaps } from './entries.tsx'
 import { controlKey, useKeys } from './keys.ts'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))

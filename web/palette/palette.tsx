@@ -1,11 +1,15 @@
+import { useQueries, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Search } from 'lucide-react'
 import { useState } from 'react'
+import type { FleetAgent } from '../../src/features/monitoring/fleet/schemas.ts'
+import { type AgentVerb, agentsQuery, canChange, changeAgent } from '../agents/agents-api.ts'
+import { FieldMark } from '../agents/field-mark.tsx'
+import { StatusBadge } from '../agents/status-badge.tsx'
+import { fleetQuery } from '../fleet/fleet-api.ts'
 import { Modal } from '../ui/modal.tsx'
-import { AgentEntries } from './agent-entries.tsx'
-import { type Entry, usePageEntries } from './entries.tsx'
-import { Entries } from './entry-list.tsx'
-import { KeyCaps } from './key-caps.tsx'
+import { Entries, type Entry, KeyCaps, usePageEntries } from './entries.tsx'
 import { rateEntry } from './rate-entry.ts'
 
 type PaletteProps = { isAdmin: boolean; onClose: () => void; onShortcuts: () => void }
@@ -44,4 +48,58 @@ export function Palette({ isAdmin, onClose, onShortcuts }: PaletteProps) {
       </Command>
     </Modal>
   )
+}
+
+/** Typing more is quicker than scanning a longer list. */
+const SHOWN = 6
+const verbs = { start: 'Start', stop: 'Stop', restart: 'Restart' } as const satisfies Record<AgentVerb, string>
+const pages = [
+  { to: '/agents/$agentId/overview', label: 'overview' },
+  { to: '/agents/$agentId/logs', label: 'logs' },
+  { to: '/agents/$agentId/settings', label: 'settings' },
+] as const
+
+/** A name alone opens the chat; a verb beside it starts, stops or restarts. */
+export function AgentEntries({ words, onChoose }: { words: string; onChoose: (entry: Entry) => void }) {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  // One query per word, because a verb next to a name matches nothing.
+  const read = useQueries({
+    queries: (wanted.length > 0 ? wanted : [undefined]).slice(0, 3).map((search) => fleetQuery({ search }, 0)),
+  })
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const change = (agent: FleetAgent, verb: AgentVerb) => {
+    const known = () => client.invalidateQueries({ queryKey: agentsQuery.queryKey })
+    // The list of agents shows the outcome.
+    void changeAgent(agent.id, verb).then(known, known)
+    void navigate({ to: '/agents' })
+  }
+  const toEntries = (agent: FleetAgent): Entry[] => {
+    const params = { agentId: agent.id }
+    const mark = <FieldMark seed={agent.id} className="size-5" />
+    const more = [
+      ...pages.map(({ to, label }) => ({ label: `${agent.name}: ${label}`, run: () => void navigate({ to, params }) })),
+      ...toVerbs(agent).map((verb) => ({ label: `${verbs[verb]} ${agent.name}`, run: () => change(agent, verb) })),
+    ]
+    return [
+      {
+        id: `agent ${agent.id}`,
+        label: agent.name,
+        mark,
+        detail: <StatusBadge status={agent.status} />,
+        run: () => void navigate({ to: '/agents/$agentId', params }),
+      },
+      ...(words.trim() === ''
+        ? []
+        : more.map(({ label, run }) => ({ id: `agent ${agent.id} ${label}`, label, mark, run }))),
+    ]
+  }
+  const found = read.flatMap(({ data }) => data?.agents.slice(0, SHOWN) ?? [])
+  const fitting = [...new Map(found.map((agent) => [agent.id, agent])).values()].slice(0, SHOWN)
+  if (fitting.length === 0) return null
+  return <Entries heading="Agents" entries={fitting.flatMap(toEntries)} onChoose={onChoose} />
+}
+
+function toVerbs(agent: FleetAgent): AgentVerb[] {
+  return (['start', 'stop', 'restart'] as const).filter((verb) => canChange(agent.status, verb))
 }

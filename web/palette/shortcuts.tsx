@@ -3,7 +3,7 @@ import { listKeyedPlaces } from '../shell/places.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField } from '../ui/field.tsx'
 import { Modal } from '../ui/modal.tsx'
-import { KeyCaps } from './key-caps.tsx'
+import { KeyCaps } from './entries.tsx'
 import { areSingleKeysOn, controlKey, turnSingleKeys } from './keys.ts'
 
 export function Shortcuts({ isAdmin, onClose }: { isAdmin: boolean; onClose: () => void }) {

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { AdminOnly, LogSearch, UserSearch } from '../admin/admin-frame.tsx'
-import { AllAgentsSearch, JobsSearch, SettingsSearch } from '../oversight/oversight-search.ts'
 import { signedIn } from './base.tsx'
+import { AllAgentsSearch, JobsSearch, SettingsSearch } from './searches.ts'
 
 const admin = createRoute({ getParentRoute: () => signedIn, path: '/admin', component: AdminOnly })
 const adminStart = createRoute({
@@ -38,29 +38,29 @@ const adminAgents = createRoute({
   getParentRoute: () => admin,
   path: '/agents',
   validateSearch: AllAgentsSearch,
-  component: lazyRouteComponent(() => import('../oversight/agents-page.tsx'), 'AllAgentsPage'),
+  component: lazyRouteComponent(() => import('../admin/all-agents-page.tsx'), 'AllAgentsPage'),
 })
 const adminJobs = createRoute({
   getParentRoute: () => admin,
   path: '/jobs',
   validateSearch: JobsSearch,
-  component: lazyRouteComponent(() => import('../oversight/jobs-page.tsx'), 'JobsPage'),
+  component: lazyRouteComponent(() => import('../admin/jobs-page.tsx'), 'JobsPage'),
 })
 const adminHealth = createRoute({
   getParentRoute: () => admin,
   path: '/health',
-  component: lazyRouteComponent(() => import('../oversight/health-page.tsx'), 'HealthPage'),
+  component: lazyRouteComponent(() => import('../admin/health-page.tsx'), 'HealthPage'),
 })
 const adminSettings = createRoute({
   getParentRoute: () => admin,
   path: '/settings',
   validateSearch: SettingsSearch,
-  component: lazyRouteComponent(() => import('../oversight/settings-page.tsx'), 'SettingsPage'),
+  component: lazyRouteComponent(() => import('../admin/configuration-page.tsx'), 'ConfigurationPage'),
 })
 const adminInvites = createRoute({
   getParentRoute: () => admin,
   path: '/invites',
-  component: lazyRouteComponent(() => import('../oversight/invites-page.tsx'), 'InvitesPage'),
+  component: lazyRouteComponent(() => import('../admin/invites-page.tsx'), 'InvitesPage'),
 })
 
 const adminLogs = createRoute({
@@ -73,13 +73,13 @@ const adminLogs = createRoute({
 const adminPlans = createRoute({
   getParentRoute: () => admin,
   path: '/plans',
-  component: lazyRouteComponent(() => import('../plans/plans-page.tsx'), 'PlansPage'),
+  component: lazyRouteComponent(() => import('../admin/plans-page.tsx'), 'PlansPage'),
 })
 
 const adminServices = createRoute({
   getParentRoute: () => admin,
   path: '/services',
-  component: lazyRouteComponent(() => import('../admin/services/services-page.tsx'), 'ServicesPage'),
+  component: lazyRouteComponent(() => import('../admin/services-page.tsx'), 'ServicesPage'),
 })
 
 export const adminRoutes = admin.addChildren([

@@ -1,8 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
-import { PathSearch } from '../files/path-search.ts'
-import { LineSearch } from '../logs/line-search.ts'
-import { readRange } from '../metrics/metrics-api.ts'
+import { readRange } from '../metrics/metrics-page.tsx'
 import { signedIn } from './base.tsx'
+import { LineSearch, PathSearch } from './searches.ts'
 
 const agent = createRoute({
   getParentRoute: () => signedIn,

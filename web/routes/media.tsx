@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { FeedsSearch, VideoSearch } from '../media/media-search.ts'
 import { signedIn } from './base.tsx'
+import { FeedsSearch, VideoSearch } from './searches.ts'
 
 const media = createRoute({
   getParentRoute: () => signedIn,

@@ -1,7 +1,6 @@
 import { useMemo } from 'react'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { listNextRuns } from './next-runs.ts'
-import { DAYS, fromCron, type Sentence, toCron } from './sentence.ts'
+import { DAYS, fromCron, listNextRuns, type Sentence, toCron } from './sentence.ts'
 import { listZones } from './zones.ts'
 
 const SHOWN_RUNS = 5

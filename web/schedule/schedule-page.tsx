@@ -1,15 +1,33 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
-import { useState } from 'react'
+import { Pencil, Play, Plus, Trash2 } from 'lucide-react'
+import { type SyntheticEvent, useEffect, useState } from 'react'
+import type { Run, Task } from '../../src/features/conversations/scheduled-tasks/schemas.ts'
 import { AgentFrame } from '../agent/agent-frame.tsx'
-import { Button } from '../ui/button.tsx'
+import { messageFor } from '../api/request.ts'
+import { runningTurnsQuery } from '../chat/chat-api.ts'
+import { showTurn, type Turn } from '../chat/shown-turn.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { TextArea, TextField } from '../ui/field.tsx'
 import { Loaded } from '../ui/loaded.tsx'
-import { LoadingShapes, Skeleton } from '../ui/notice.tsx'
+import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { Moment } from '../ui/moment.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
-import { tasksQuery } from './schedule-api.ts'
-import { TaskForm } from './task-form.tsx'
-import { TaskRow } from './task-row.tsx'
+import {
+  changeTask,
+  createTask,
+  deleteTask,
+  findReply,
+  isUnderWay,
+  runsQuery,
+  runTask,
+  tasksQuery,
+} from './schedule-api.ts'
+import { ScheduleField } from './schedule-field.tsx'
+import { describeSchedule } from './sentence.ts'
+import { ownZone } from './zones.ts'
 
 const route = getRouteApi('/signed-in/agents/$agentId/schedule')
 
@@ -72,4 +90,264 @@ function Schedule({ agentId }: { agentId: string }) {
       </Panel>
     </div>
   )
+}
+
+type TaskFormProps = { agentId: string; task: Task | null; onDone: () => void }
+
+export function TaskForm({ agentId, task, onDone }: TaskFormProps) {
+  const client = useQueryClient()
+  const [name, setName] = useState(task?.name ?? '')
+  const [prompt, setPrompt] = useState(task?.prompt ?? '')
+  const [when, setWhen] = useState({
+    cron: task?.cronSchedule ?? '0 9 * * *',
+    timezone: task?.timezone ?? ownZone(),
+  })
+  const [isChecked, setChecked] = useState(false)
+  const saving = useMutation({
+    mutationFn: () => {
+      const body = { name, prompt, cronSchedule: when.cron.trim(), timezone: when.timezone }
+      return task ? changeTask({ taskId: task.id, ...body }) : createTask({ agentId, ...body })
+    },
+    onSuccess: onDone,
+    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(agentId).queryKey }),
+  })
+  const missing = 'This field is required.'
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault()
+    setChecked(true)
+    if (name.trim() && prompt.trim() && when.cron.trim() && !saving.isPending) saving.mutate()
+  }
+  return (
+    <form aria-label={task ? `Edit ${task.name}` : 'New task'} onSubmit={submit} className="grid grid-cols-1 gap-4">
+      <TextField
+        label="Name"
+        value={name}
+        maxLength={100}
+        error={isChecked && !name.trim() ? missing : undefined}
+        onChange={({ target }) => setName(target.value)}
+      />
+      <TextArea
+        label="Message to the agent"
+        value={prompt}
+        maxLength={20_000}
+        error={isChecked && !prompt.trim() ? missing : undefined}
+        onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+      />
+      <ScheduleField when={when} error={isChecked && !when.cron.trim() ? missing : undefined} onChange={setWhen} />
+      {saving.error && (
+        <Notice tone="problem" title="Could not save the task">
+          {messageFor(saving.error)}
+        </Notice>
+      )}
+      <div className="flex gap-2">
+        <Button type="submit" look="primary" isPending={saving.isPending}>
+          {task ? 'Save task' : 'Create task'}
+        </Button>
+        <Button onClick={onDone}>Cancel</Button>
+      </div>
+    </form>
+  )
+}
+
+export function TaskRow({ task }: { task: Task }) {
+  const client = useQueryClient()
+  const { agentId } = task
+  const [isChanging, setChanging] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const [shownId, setShownId] = useState<string | null>(null)
+  const runs = useQuery(runsQuery(task.id))
+  const switching = useMutation({
+    mutationFn: () => changeTask({ taskId: task.id, enabled: !task.enabled }),
+    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(agentId).queryKey }),
+  })
+  const starting = useMutation({
+    mutationFn: () => runTask(task.id),
+    onSuccess: ({ id }) => setShownId(id),
+    onSettled: () => client.invalidateQueries({ queryKey: runsQuery(task.id).queryKey }),
+  })
+  const shown = runs.data?.find(({ id }) => id === shownId)
+  const problem = switching.error ?? starting.error
+  if (isChanging) {
+    return (
+      <li className="p-4 sm:p-6">
+        <TaskForm agentId={agentId} task={task} onDone={() => setChanging(false)} />
+      </li>
+    )
+  }
+  return (
+    <li className="grid grid-cols-1 gap-3 p-4 sm:px-6">
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+        <div className="grid min-w-48 flex-1 gap-0.5">
+          <h3 className="flex flex-wrap items-center gap-2 font-medium">
+            <span className="break-words">{task.name}</span>
+            {!task.enabled && <Badge>Disabled</Badge>}
+          </h3>
+          <p className="text-sm text-muted">
+            Runs {describeSchedule(task.cronSchedule)} ({task.timezone})
+            {task.nextRun && (
+              <>
+                , next <Moment at={task.nextRun} as="minute" />
+              </>
+            )}
+          </p>
+        </div>
+        <div className="flex flex-wrap items-center gap-1.5">
+          <Button
+            isPending={starting.isPending}
+            disabled={runs.data?.some(isUnderWay)}
+            onClick={() => starting.mutate()}
+          >
+            {!starting.isPending && <Play aria-hidden className="size-3.5" />}
+            Run now
+          </Button>
+          <Button isPending={switching.isPending} onClick={() => switching.mutate()}>
+            {task.enabled ? 'Disable' : 'Enable'}
+          </Button>
+          <IconButton label={`Edit ${task.name}`} onClick={() => setChanging(true)}>
+            <Pencil aria-hidden className="size-4" />
+          </IconButton>
+          <IconButton label={`Delete ${task.name}`} onClick={() => setAsking(true)}>
+            <Trash2 aria-hidden className="size-4" />
+          </IconButton>
+        </div>
+      </div>
+      <p className="line-clamp-2 text-sm break-words">{task.prompt}</p>
+      {problem && <Notice tone="problem">{messageFor(problem)}</Notice>}
+      {runs.error && !runs.data && <LoadProblem what="runs" error={runs.error} onRetry={runs.refetch} />}
+      {runs.data && runs.data.length > 0 && (
+        <RunSquares name={task.name} runs={runs.data} shownId={shownId} onShow={setShownId} />
+      )}
+      {shown && <RunOutput key={shown.id} agentId={agentId} run={shown} />}
+      {isAsking && <DeleteQuestion task={task} onClose={() => setAsking(false)} />}
+    </li>
+  )
+}
+
+function DeleteQuestion({ task, onClose }: { task: Task; onClose: () => void }) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: () => deleteTask(task.id),
+    onSettled: () => client.invalidateQueries({ queryKey: tasksQuery(task.agentId).queryKey }),
+  })
+  return (
+    <AskDialog
+      title={`Delete ${task.name}?`}
+      lead="The task no longer runs and its run history is deleted. Messages stay in the conversation."
+      verb="Delete task"
+      isPending={removal.isPending}
+      error={removal.error}
+      onConfirm={() => removal.mutate()}
+      onClose={onClose}
+      onCloseFocus={focusHeading}
+    />
+  )
+}
+
+const looks: Record<Run['status'], { className: string; word: string }> = {
+  queued: { className: 'border-2 border-edge', word: 'waits' },
+  running: { className: 'border-2 border-accent animate-breathe', word: 'running' },
+  succeeded: { className: 'bg-accent', word: 'succeeded' },
+  failed: { className: 'bg-bad', word: 'failed' },
+  skipped: { className: 'border-2 border-dashed border-edge', word: 'skipped' },
+}
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
+
+type RunSquaresProps = {
+  name: string
+  runs: readonly Run[]
+  shownId: string | null
+  onShow: (id: string | null) => void
+}
+
+/** One square per run, the newest last; pressing one shows its result. */
+function RunSquares({ name, runs, shownId, onShow }: RunSquaresProps) {
+  const latest = runs.slice(0, 40).toReversed()
+  return (
+    <ul aria-label={`Runs of ${name}`} className="flex flex-wrap gap-1">
+      {latest.map((run) => (
+        <li key={run.id}>
+          <RunSquare
+            run={run}
+            isShown={run.id === shownId}
+            onPress={() => onShow(run.id === shownId ? null : run.id)}
+          />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function RunSquare({ run, isShown, onPress }: { run: Run; isShown: boolean; onPress: () => void }) {
+  const label = `${moment.format(new Date(run.dueAt))}: ${looks[run.status].word}`
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      aria-pressed={isShown}
+      title={label}
+      onClick={onPress}
+      className="grid size-6 place-items-center rounded aria-pressed:bg-sunken aria-pressed:outline-1 aria-pressed:outline-edge"
+    >
+      <span aria-hidden className={`size-4 rounded-xs ${looks[run.status].className}`} />
+    </button>
+  )
+}
+
+const words: Record<Run['status'], string> = {
+  queued: 'Queued…',
+  running: 'Running…',
+  succeeded: 'Done',
+  failed: 'Failed',
+  skipped: 'Skipped: the previous run was still running',
+}
+
+/** Streams a running reply, and reads a finished one from the conversation. */
+export function RunOutput({ agentId, run }: { agentId: string; run: Run }) {
+  const turn = useRunningTurn(agentId, run)
+  const isOver = !isUnderWay(run)
+  const reply = useQuery({
+    queryKey: ['task-reply', run.id],
+    queryFn: ({ signal }) => findReply(agentId, run.messageId ?? '', signal),
+    enabled: isOver && run.messageId !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const text = isOver ? (reply.data ?? null) : turn?.reply
+  return (
+    <div className="grid gap-2 rounded-lg bg-sunken px-4 py-3 text-sm">
+      <p role="status" className="text-muted">
+        {words[run.status]}
+        {run.durationMs !== null && ` in ${(run.durationMs / 1000).toFixed(1)} s`}
+        {turn && !isOver && turn.toolCalls.length > 0 && `, ${turn.toolCalls.length} tools used`}
+      </p>
+      {run.error && <p className="text-bad break-words">{run.error}</p>}
+      {reply.error && (
+        <Notice tone="problem" title="Could not load the reply">
+          {messageFor(reply.error)}
+        </Notice>
+      )}
+      {isOver && reply.isPending && run.messageId !== null && <Skeleton className="h-5 w-3/5" />}
+      {text && <p className="max-h-80 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{text}</p>}
+      {isOver && run.messageId === null && !run.error && (
+        <p className="text-muted">No message was sent to the agent.</p>
+      )}
+      {isOver && reply.data === null && run.messageId !== null && !run.error && (
+        <p className="text-muted">The reply is further back in the conversation.</p>
+      )}
+    </div>
+  )
+}
+
+function useRunningTurn(agentId: string, run: Run): Turn | null {
+  const client = useQueryClient()
+  const [turn, setTurn] = useState<Turn | null>(null)
+  const { messageId } = run
+  const isWanted = messageId !== null && isUnderWay(run)
+  const running = useQuery({ ...runningTurnsQuery(agentId), enabled: isWanted })
+  const found = running.data?.turns.find(({ questionId }) => questionId === messageId)
+  useEffect(() => {
+    if (isWanted && !found) void client.invalidateQueries({ queryKey: runningTurnsQuery(agentId).queryKey })
+  }, [isWanted, found, agentId, client])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: follows each turn once
+  useEffect(() => (found ? showTurn(found, null, setTurn, () => undefined).leave : undefined), [found?.id])
+  return turn
 }

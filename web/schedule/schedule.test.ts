@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import { listNextRuns } from './next-runs.ts'
-import { describeSchedule, fromCron, type Sentence, toCron } from './sentence.ts'
+import { describeSchedule, fromCron, listNextRuns, type Sentence, toCron } from './sentence.ts'
 
 test.each<[string, Sentence, string]>([
   ['*/15 * * * *', { kind: 'minutes', every: 15 }, 'every 15 minutes'],

@@ -1,9 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { signOut } from '../account/session.ts'
 import { ApiError, hasCode } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
-import type { FormProblem } from '../ui/form.ts'
+import type { FormProblem, useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
 
 /** Offers a new sign-in when the session has expired or is too old; the form keeps its values. */
@@ -47,4 +48,29 @@ export function secretFieldOf(password: string) {
     if (/password/i.test(error.message)) return password
     return /code/i.test(error.message) ? 'code' : null
   }
+}
+
+type SectionFormProps = {
+  form: Pick<ReturnType<typeof useForm>, 'formRef' | 'problem' | 'isPending' | 'onSubmit'>
+  action: string
+  look?: 'primary'
+  children: ReactNode
+}
+
+/** Shows the form's error above its fields and the submit button below. */
+export function SectionForm({
+  form: { formRef, problem, isPending, onSubmit },
+  action,
+  look,
+  children,
+}: SectionFormProps) {
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      {children}
+      <Button type="submit" {...(look && { look })} className="justify-self-start" isPending={isPending}>
+        {action}
+      </Button>
+    </form>
+  )
 }

@@ -7,8 +7,8 @@ import { PasswordField, SelectField } from '../ui/field.tsx'
 import { useForm } from '../ui/form.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Notice, Skeleton } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
-import { SectionForm } from './section-form.tsx'
+import { Section } from '../ui/panel.tsx'
+import { SectionForm } from './form-notice.tsx'
 import { billingQuery, disableOwnKeys, enableOwnKey } from './settings-api.ts'
 
 const PROVIDERS = [

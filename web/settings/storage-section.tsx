@@ -1,5 +1,5 @@
 import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
-import { Section } from '../ui/section.tsx'
+import { Section } from '../ui/panel.tsx'
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
 

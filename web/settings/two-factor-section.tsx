@@ -1,14 +1,29 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
+import {
+  TwoFactorCodeRequest,
+  TwoFactorDisableRequest,
+  type TwoFactorSetup,
+  TwoFactorSetupRequest,
+} from '../../src/features/accounts/two-factor/schemas.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button } from '../ui/button.tsx'
+import { Button, buttonClass, FormButtons } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { CodeField, PasswordField } from '../ui/field.tsx'
+import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
-import { RecoveryCodeList } from './recovery-code-list.tsx'
-import { settingsQuery, twoFactorQuery } from './settings-api.ts'
-import { RecoveryCodesForm, TurnOffForm } from './two-factor-forms.tsx'
-import { TwoFactorSetupSteps } from './two-factor-setup.tsx'
+import { Section } from '../ui/panel.tsx'
+import { FormNotice, secretFieldOf } from './form-notice.tsx'
+import { QrPicture } from './qr-picture.tsx'
+import {
+  disableTwoFactor,
+  enableTwoFactor,
+  renewRecoveryCodes,
+  settingsQuery,
+  setUpTwoFactor,
+  twoFactorQuery,
+} from './settings-api.ts'
 
 type Step = { name: 'rest' | 'set-up' | 'renew' | 'turn-off' } | { name: 'codes'; codes: string[] }
 
@@ -63,4 +78,156 @@ function OnActions({ onRenew, onTurnOff }: { onRenew: () => void; onTurnOff: () 
       </div>
     </>
   )
+}
+
+function RecoveryCodesForm(on: { onRenewed: (codes: string[]) => void; onCancel: () => void }) {
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    TwoFactorCodeRequest,
+    async ({ code }) => on.onRenewed(await renewRecoveryCodes(code)),
+    secretFieldOf('code'),
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      <p className="text-sm text-muted">New codes replace the old ones.</p>
+      <CodeField label="Code" error={problem?.fields.code} />
+      <FormButtons verb="Create new codes" isPending={isPending} onCancel={on.onCancel} />
+    </form>
+  )
+}
+
+function TurnOffForm({ settings, ...on }: { settings: Settings; onDone: () => void; onCancel: () => void }) {
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    TwoFactorDisableRequest,
+    async (body) => {
+      await disableTwoFactor(body)
+      on.onDone()
+    },
+    secretFieldOf('password'),
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      {settings.hasPassword && (
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          error={problem?.fields.password}
+        />
+      )}
+      <CodeField label="Code" error={problem?.fields.code} />
+      <FormButtons verb="Turn off two-factor authentication" isPending={isPending} onCancel={on.onCancel} />
+    </form>
+  )
+}
+
+type SetupProps = { settings: Settings; onEnabled: (recoveryCodes: string[]) => void; onCancel: () => void }
+
+function TwoFactorSetupSteps({ settings, onEnabled, onCancel }: SetupProps) {
+  const [setup, setSetup] = useState<TwoFactorSetup | null>(null)
+  return setup ? (
+    <EnableForm setup={setup} onEnabled={onEnabled} onCancel={onCancel} />
+  ) : (
+    <BeginForm hasPassword={settings.hasPassword} onBegun={setSetup} onCancel={onCancel} />
+  )
+}
+
+type BeginProps = { hasPassword: boolean; onBegun: (setup: TwoFactorSetup) => void; onCancel: () => void }
+
+function BeginForm({ hasPassword, onBegun, onCancel }: BeginProps) {
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    TwoFactorSetupRequest,
+    async (body) => onBegun(await setUpTwoFactor(body)),
+    secretFieldOf('password'),
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid max-w-md grid-cols-1 gap-4">
+      <FormNotice problem={problem} />
+      {hasPassword ? (
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          autoFocus
+          error={problem?.fields.password}
+        />
+      ) : (
+        <p>You need an authenticator app on your phone, such as Aegis, Ente Auth or 1Password.</p>
+      )}
+      <FormButtons verb="Continue" isPending={isPending} onCancel={onCancel} />
+    </form>
+  )
+}
+
+type EnableProps = { setup: TwoFactorSetup; onEnabled: (recoveryCodes: string[]) => void; onCancel: () => void }
+
+function EnableForm({ setup, onEnabled, onCancel }: EnableProps) {
+  const { formRef, problem, isPending, onSubmit } = useForm(
+    TwoFactorCodeRequest,
+    async ({ code }) => onEnabled(await enableTwoFactor(code)),
+    secretFieldOf('code'),
+  )
+  return (
+    <form ref={formRef} onSubmit={onSubmit} noValidate className="grid grid-cols-1 gap-5">
+      <FormNotice problem={problem} />
+      <div className="grid grid-cols-1 gap-3">
+        <p className="text-sm font-medium">1. Scan this with your authenticator app</p>
+        <QrPicture text={setup.uri} label="QR code" />
+        <p className="text-sm text-muted">Or enter the key manually. On your phone, open it in the app.</p>
+        <div className="flex flex-wrap items-center gap-2">
+          <code className="rounded-md bg-sunken px-2.5 py-1.5 font-mono text-[0.8125rem]">{inFours(setup.secret)}</code>
+          <CopyButton text={setup.secret} what="key" />
+          <a href={setup.uri} className={buttonClass('plain')}>
+            Open in app
+          </a>
+        </div>
+      </div>
+      <div className="grid max-w-md grid-cols-1 gap-3">
+        <CodeField label="2. Enter the code from the app" isSixDigits error={problem?.fields.code} />
+      </div>
+      <FormButtons verb="Turn on" isPending={isPending} onCancel={onCancel} />
+    </form>
+  )
+}
+
+function inFours(secret: string): string {
+  return secret.match(/.{1,4}/g)?.join(' ') ?? secret
+}
+
+function RecoveryCodeList({ codes, email, onDone }: { codes: string[]; email: string; onDone: () => void }) {
+  const listRef = useRef<HTMLUListElement>(null)
+  useEffect(() => listRef.current?.focus(), [])
+  return (
+    <>
+      <Notice tone="warning" title="Save your recovery codes">
+        Each code signs you in once if you lose your phone. They are not shown again.
+      </Notice>
+      <ul
+        ref={listRef}
+        tabIndex={-1}
+        aria-label="Recovery codes"
+        className="grid max-w-md grid-cols-1 gap-x-6 gap-y-1.5 rounded-lg bg-sunken px-4 py-3 font-mono text-sm whitespace-nowrap sm:grid-cols-2"
+      >
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex flex-wrap gap-2">
+        <CopyButton text={codes.join('\n')} what="recovery codes" />
+        <Button onClick={() => download(`Recovery codes for ${email}\n\n${codes.join('\n')}\n`)}>Download</Button>
+        <Button look="primary" onClick={onDone}>
+          I have saved them
+        </Button>
+      </div>
+    </>
+  )
+}
+
+function download(text: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
+  link.download = 'recovery-codes.txt'
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

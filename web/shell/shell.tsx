@@ -1,14 +1,16 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
+import { LoaderCircle } from 'lucide-react'
 import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react'
 import { AccountMenu } from '../account/account-menu.tsx'
 import { sessionQuery } from '../account/session.ts'
-import { useWaitingCount } from '../approvals/use-waiting.ts'
+import { useWaitingCount } from '../approvals/approvals-api.ts'
 import { PaletteButton } from '../palette/palette-button.tsx'
-import { useTimeZoneReport } from '../settings/use-time-zone-report.ts'
+import { ownZone } from '../schedule/zones.ts'
+import { patchSettings, settingsQuery } from '../settings/settings-api.ts'
 import { Waiting } from '../ui/badge.tsx'
 import { Brand } from './brand.tsx'
-import { LostBanner } from './lost-banner.tsx'
+import { useIsLost } from './connection.ts'
 import { adminPlaces, places, quietPlaces } from './places.ts'
 
 const placeClass =
@@ -104,4 +106,31 @@ function useFocusAfterNavigation() {
     [router],
   )
   return mainRef
+}
+
+/** Does not block clicks on the page below. */
+function LostBanner() {
+  const isLost = useIsLost()
+  return (
+    <p
+      role="status"
+      className="pointer-events-none fixed top-2 left-1/2 z-30 flex w-max max-w-[calc(100%-2rem)] -translate-x-1/2 items-center md:top-auto md:bottom-20 md:left-3 md:max-w-50 md:translate-x-0 gap-2 rounded-lg border border-line bg-warn-soft px-3 py-1.5 text-sm text-warn shadow-lifted empty:hidden"
+    >
+      {isLost && (
+        <>
+          <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />
+          Connection lost. Reconnecting…
+        </>
+      )}
+    </p>
+  )
+}
+
+/** Reports the browser's time zone once for an account without one. A failure is retried on the next visit. */
+function useTimeZoneReport(isSignedIn: boolean): void {
+  const client = useQueryClient()
+  const isUnknown = useQuery({ ...settingsQuery, enabled: isSignedIn }).data?.timeZone === null
+  useEffect(() => {
+    if (isUnknown) patchSettings(client, { timeZone: ownZone() }).catch(() => undefined)
+  }, [isUnknown, client])
 }

@@ -1,15 +1,25 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Marketplace, Skill } from '../../src/features/payments/skills/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { SelectField } from '../ui/field.tsx'
-import { Notice } from '../ui/notice.tsx'
-import { DeleteSkillDialog, SkillFile } from './skill-file.tsx'
-import { enableSkill, installSkill, marketplaceQuery, type Pair, removeSkill } from './skills-api.ts'
-import { UseSkill } from './use-skill.tsx'
+import { SelectField, TextArea } from '../ui/field.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { AskDialog, focusHeading } from '../ui/modal.tsx'
+import { Notice, Skeleton } from '../ui/notice.tsx'
+import {
+  deleteSkill,
+  enableSkill,
+  installSkill,
+  marketplaceQuery,
+  type Pair,
+  removeSkill,
+  runSkill,
+  skillQuery,
+} from './skills-api.ts'
 
 type Installed = NonNullable<Marketplace['installed']>
 type SkillRowProps = { skill: Skill; agents: readonly WebAgent[]; installed: Installed }
@@ -108,4 +118,112 @@ function Agents({ skill, agents, installed }: SkillRowProps) {
       )}
     </div>
   )
+}
+
+function SkillFile({ name }: { name: string }) {
+  const query = useQuery(skillQuery(name))
+  return (
+    <Loaded query={query} what="skill" placeholder={<Skeleton className="h-24" />}>
+      {(skill) => (
+        <pre className="wrap-anywhere rounded-md bg-sunken p-3 text-[0.8125rem] whitespace-pre-wrap">
+          {skill.content}
+        </pre>
+      )}
+    </Loaded>
+  )
+}
+
+function DeleteSkillDialog({ skill, onClose }: { skill: Skill; onClose: () => void }) {
+  const client = useQueryClient()
+  const removal = useMutation({
+    mutationFn: () => deleteSkill(skill.id),
+    onSuccess: () => client.invalidateQueries({ queryKey: marketplaceQuery.queryKey }),
+  })
+  return (
+    <AskDialog
+      title={`Delete ${skill.name}?`}
+      lead="Removes the skill from all your agents and permanently deletes its SKILL.md."
+      verb="Delete skill"
+      isPending={removal.isPending}
+      error={removal.error}
+      onConfirm={() => removal.mutate()}
+      onClose={onClose}
+      onCloseFocus={focusHeading}
+    />
+  )
+}
+
+/** Skills with actions take JSON as described in their file. */
+function UseSkill({ skill }: { skill: Skill }) {
+  const [text, setText] = useState(skill.hasActions ? exampleOf(skill.id) : '')
+  const call = useMutation({ mutationFn: (body: Record<string, unknown>) => runSkill(skill.id, body) })
+  const submit = () => {
+    if (!skill.hasActions) return call.mutate({ input: text })
+    const body = parse(text)
+    if (body !== null) call.mutate(body)
+  }
+  const isBroken = skill.hasActions && parse(text) === null
+  return (
+    <form
+      className="grid grid-cols-1 gap-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <TextArea
+        label={skill.hasActions ? 'Request (JSON)' : 'Input'}
+        value={text}
+        error={isBroken ? 'Invalid JSON.' : undefined}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Button
+        type="submit"
+        look="primary"
+        className="justify-self-start"
+        isPending={call.isPending}
+        disabled={isBroken}
+      >
+        Run
+      </Button>
+      {call.error !== null && <Notice tone="problem">{messageFor(call.error)}</Notice>}
+      {call.data && <Answer answer={call.data} />}
+    </form>
+  )
+}
+
+function Answer({ answer }: { answer: Record<string, unknown> }) {
+  const { output, imageUrl, prompt } = answer
+  if (typeof imageUrl === 'string') {
+    return <img src={imageUrl} alt={String(prompt)} className="max-h-96 w-full rounded-md border border-line" />
+  }
+  return (
+    <pre role="status" className="wrap-anywhere rounded-md bg-sunken p-3 text-sm whitespace-pre-wrap">
+      {typeof output === 'string' ? output : JSON.stringify(answer, null, 2)}
+    </pre>
+  )
+}
+
+/** Read-only example calls. */
+const EXAMPLES: Readonly<Record<string, object>> = {
+  'event-scheduler': { action: 'upcoming' },
+  'venue-finder': { action: 'search', city: 'Berlin' },
+  'festival-finder': { action: 'search', genre: 'techno' },
+  'setlist-oracle': { action: 'build', genre: 'house', duration: 60 },
+  'visual-synthesizer': { prompt: 'A lighthouse at night', aspectRatio: '16:9' },
+  'booking-settlement': { action: 'simulate_settlement', booking: { guarantee: 500, backend: 200, deposit: 100 } },
+  'instant-split': { action: 'simulate', streams: 100_000, rate: '0.003' },
+}
+
+function exampleOf(name: string): string {
+  return JSON.stringify(EXAMPLES[name] ?? { action: 'list' }, null, 2)
+}
+
+/** Returns null for anything but an object. */
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    return z.record(z.string(), z.unknown()).nullable().catch(null).parse(JSON.parse(text))
+  } catch {
+    return null
+  }
 }

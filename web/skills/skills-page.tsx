@@ -1,16 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import type { Marketplace, Skill } from '../../src/features/payments/skills/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
+import { messageFor } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
-import { SelectField, TextField } from '../ui/field.tsx'
-import { LoadingShapes, LoadProblem, Skeleton } from '../ui/notice.tsx'
+import { Button } from '../ui/button.tsx'
+import { SelectField, TextArea, TextField } from '../ui/field.tsx'
+import { SlowAnswer } from '../ui/loaded.tsx'
+import { LoadingShapes, LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Panel } from '../ui/panel.tsx'
-import { SlowAnswer } from '../ui/slow-answer.tsx'
-import { CreateSkill } from './create-skill.tsx'
 import { SkillRow } from './skill-row.tsx'
-import { marketplaceQuery } from './skills-api.ts'
+import { createSkill, marketplaceQuery } from './skills-api.ts'
 
 /** Page `/skills`. */
 export function SkillsPage() {
@@ -101,5 +102,70 @@ function Loading() {
       <Skeleton className="h-24" />
       <Skeleton className="h-24" />
     </LoadingShapes>
+  )
+}
+
+const EXAMPLE = `---
+name: my-skill
+description: What it does, and when an agent should use it.
+---
+
+# My skill
+
+What to do, step by step.
+`
+
+/** Uploading the same name again creates its next version. */
+export function CreateSkill() {
+  const client = useQueryClient()
+  const [text, setText] = useState('')
+  const creation = useMutation({
+    mutationFn: () => createSkill(text),
+    onSuccess: async () => {
+      setText('')
+      await client.invalidateQueries({ queryKey: marketplaceQuery.queryKey })
+    },
+  })
+  const read = async (file: File | undefined) => file && setText(await file.text())
+  return (
+    <form
+      className="grid grid-cols-1 gap-3 px-4 pb-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        creation.mutate()
+      }}
+    >
+      <label className="grid grid-cols-1 gap-1.5 text-sm font-medium">
+        Upload SKILL.md
+        <input
+          type="file"
+          accept=".md,text/markdown"
+          className="w-full min-w-0 text-sm font-normal text-muted file:mr-3 file:min-h-9 file:cursor-pointer file:rounded-md file:border file:border-line file:bg-surface file:px-3 file:text-sm file:font-medium file:text-ink hover:file:border-edge"
+          onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
+        />
+      </label>
+      <TextArea
+        label="Or paste the text"
+        value={text}
+        placeholder={EXAMPLE}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Button
+        type="submit"
+        look="primary"
+        className="justify-self-start"
+        isPending={creation.isPending}
+        disabled={text.trim() === ''}
+      >
+        Add skill
+      </Button>
+      {text.trim() === '' && !creation.data && <p className="text-sm text-muted">Select a file or enter text.</p>}
+      {creation.error !== null && <Notice tone="problem">{messageFor(creation.error)}</Notice>}
+      {creation.data && (
+        <Notice tone="good">
+          {creation.data.skill.name} added, version {creation.data.skill.version}.
+        </Notice>
+      )}
+    </form>
   )
 }

@@ -4,7 +4,7 @@ import { sessionQuery } from '../account/session.ts'
 import { Pending } from '../shell/failure.tsx'
 import { Shell } from '../shell/shell.tsx'
 
-const OverviewPage = lazy(async () => ({ default: (await import('../overview/first-page.tsx')).OverviewPage }))
+const OverviewPage = lazy(async () => ({ default: (await import('../overview/overview-page.tsx')).OverviewPage }))
 const LandingPage = lazy(async () => ({ default: (await import('./landing-page.tsx')).LandingPage }))
 
 /** Page `/`. */

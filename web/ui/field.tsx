@@ -105,3 +105,55 @@ function describe(id: string, hint: ReactNode, error: string | undefined) {
   const parts = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean)
   return { id, 'aria-invalid': error ? true : undefined, 'aria-describedby': parts.join(' ') || undefined }
 }
+
+type CodeFieldProps = { label: string; isSixDigits?: boolean; error: string | undefined }
+
+/** Accepts recovery codes too, unless `isSixDigits`. */
+export function CodeField({ label, isSixDigits = false, error }: CodeFieldProps) {
+  return (
+    <TextField
+      label={label}
+      name="code"
+      autoComplete="one-time-code"
+      autoCapitalize="none"
+      spellCheck={false}
+      autoFocus
+      {...(isSixDigits
+        ? { inputMode: 'numeric', maxLength: 8, placeholder: '123 456' }
+        : { hint: 'Six digits from your authenticator app, or a recovery code.', maxLength: 64 })}
+      error={error}
+    />
+  )
+}
+
+type TextAreaProps = ComponentProps<'textarea'> & {
+  label: string
+  error?: string | undefined
+  /** Prose uses the page's font, code a monospaced one. */
+  look?: 'code' | 'prose'
+}
+
+export function TextArea({ label, error, look = 'code', ...area }: TextAreaProps) {
+  const id = useId()
+  return (
+    <div className="grid grid-cols-1 gap-1.5">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+      </label>
+      <textarea
+        rows={6}
+        spellCheck={look === 'prose'}
+        {...area}
+        id={id}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={error ? `${id}-error` : undefined}
+        className={`w-full rounded-md border border-edge bg-surface px-3 py-2 text-ink placeholder:text-muted aria-invalid:border-bad ${look === 'code' ? 'font-mono text-sm' : 'text-base sm:text-[0.9375rem]'}`}
+      />
+      {error && (
+        <p id={`${id}-error`} className="text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -57,3 +57,58 @@ export function cellClass(kind: Kind): string {
 function alignClass(kind: Kind): string {
   return kind === 'number' ? 'text-right tabular-nums whitespace-nowrap' : 'text-left'
 }
+
+type SectionProps = {
+  title: string
+  badge?: ReactNode
+  lead?: ReactNode
+  actions?: ReactNode
+  tone?: 'plain' | 'danger'
+  children: ReactNode
+}
+
+/** Its heading names it; a landmark for each section would be noise. */
+export function Section({ title, badge, lead, actions, tone = 'plain', children }: SectionProps) {
+  return (
+    <section
+      className={`grid min-w-0 grid-cols-1 gap-x-8 gap-y-4 rounded-xl border bg-surface p-4 sm:p-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,2.1fr)] ${tone === 'danger' ? 'border-bad' : 'border-line'}`}
+    >
+      <div className="grid grid-cols-1 content-start justify-items-start gap-3 wrap-anywhere">
+        <div className="grid grid-cols-1 gap-1">
+          <h2 className="flex flex-wrap items-center gap-2.5 font-semibold">
+            {title}
+            {badge}
+          </h2>
+          {lead && <p className="text-sm text-muted">{lead}</p>}
+        </div>
+        {actions}
+      </div>
+      <div className="grid min-w-0 grid-cols-1 content-start gap-4">{children}</div>
+    </section>
+  )
+}
+
+export function Facts({ children }: { children: ReactNode }) {
+  return <dl className="grid grid-cols-1 gap-3 sm:grid-cols-2">{children}</dl>
+}
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="grid min-w-0 grid-cols-1 content-start gap-0.5">
+      <dt className="text-sm text-muted">{name}</dt>
+      <dd className="wrap-anywhere tabular-nums">{children}</dd>
+    </div>
+  )
+}
+
+export function Empty({ title, children }: { title?: string; children?: ReactNode }) {
+  return (
+    <div
+      role="status"
+      className="grid justify-items-center gap-2 rounded-xl border border-dashed border-edge px-6 py-12 text-center text-muted"
+    >
+      {title && <p className="font-semibold text-ink">{title}</p>}
+      {children && <div className="grid max-w-lg justify-items-center gap-3">{children}</div>}
+    </div>
+  )
+}

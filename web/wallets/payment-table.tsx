@@ -5,7 +5,7 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Moment } from '../ui/moment.tsx'
 import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
-import { Section } from '../ui/section.tsx'
+import { Section } from '../ui/panel.tsx'
 import { decide, paymentsQuery, resolve } from './wallets-api.ts'
 
 const states: Readonly<Record<Payment['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {

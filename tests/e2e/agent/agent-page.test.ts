@@ -146,7 +146,7 @@ async function seeMemory(page: Page, agentId: string): Promise<void> {
   await page.getByRole('button', { name: 'Add fact', exact: true }).click()
   await page.getByText('This field is required.').first().waitFor()
   await page.getByLabel('Name').fill('favourite-tea')
-  await page.getByLabel('Fact').fill('Green, no sugar')
+  await page.getByRole('textbox', { name: 'Fact' }).fill('Green, no sugar')
   await page.getByRole('button', { name: 'Add fact', exact: true }).click()
   await facts.getByText('Green, no sugar').waitFor()
   expect(await memory()).toEqual({ pets: { cat: 'Bo' }, 'favourite-tea': 'Green, no sugar' })

@@ -42,7 +42,7 @@ test.skipIf(!hasBrowser())(
 )
 
 function editorOf(page: Page, path = PATH) {
-  return page.getByRole('textbox', { name: `Text of ${path}` })
+  return page.getByRole('textbox', { name: `Contents of ${path}` })
 }
 
 async function contentOf({ ada, agentId }: World, path = PATH): Promise<string | null> {
@@ -171,7 +171,7 @@ async function loseConnection(world: World): Promise<void> {
   await page.keyboard.press('Control+End')
   await page.keyboard.type(' and kept')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  const problem = page.getByRole('alert').filter({ hasText: `${PATH} was not saved` })
+  const problem = page.getByRole('alert').filter({ hasText: `Could not save ${PATH}` })
   await problem.getByText('The Stead server cannot be reached.').waitFor()
   await page.unroute('**/api/browse/**')
   await page.getByRole('button', { name: 'Save', exact: true }).click()

@@ -53,7 +53,7 @@ async function tryTwo(page: Page): Promise<void> {
   await dialog.getByRole('textbox', { name: 'Question' }).fill('Who are you?')
   await dialog.getByRole('button', { name: 'Send to both' }).click()
   const large = dialog.getByRole('region', { name: 'Answer from openai/gpt-4o', exact: true })
-  const small = dialog.getByRole('region', { name: `Answer of ${MINI}`, exact: true })
+  const small = dialog.getByRole('region', { name: `Answer from ${MINI}`, exact: true })
   await large.getByText('I am openai/gpt-4o.').waitFor()
   await small.getByText(`I am ${MINI}.`).waitFor()
   // 1000 tokens in and 500 out, at 2.5 and 10 dollars a million, and at 0.15 and 0.60.
@@ -66,7 +66,7 @@ async function tryTwo(page: Page): Promise<void> {
 
 async function failAndComeBack(page: Page, provider: ProviderDouble): Promise<void> {
   const dialog = page.getByRole('dialog', { name: 'Try models' })
-  const small = dialog.getByRole('region', { name: `Answer of ${MINI}`, exact: true })
+  const small = dialog.getByRole('region', { name: `Answer from ${MINI}`, exact: true })
   provider.answerWith(({ body }) => (body.model === MINI ? { fault: { status: 400 } } : { text: 'Here.' }))
   await dialog.getByRole('button', { name: 'Send to both' }).click()
   await small.getByText(/the provider says 400/).waitFor()

@@ -5,11 +5,10 @@ import type { SecretName, ShownConfig, WebAgent } from '../../../src/features/ag
 import { Badge } from '../../ui/badge.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { LoadProblem, Notice } from '../../ui/notice.tsx'
-import { Section } from '../../ui/section.tsx'
-import { SecretSetting } from '../secret-setting.tsx'
-import { ChannelPeople } from './channel-people.tsx'
+import { Section } from '../../ui/panel.tsx'
+import { SecretSetting } from '../model-sections.tsx'
+import { ChannelPeople, Conversations } from './channel-people.tsx'
 import { channelsQuery } from './channels-api.ts'
-import { Conversations } from './conversations.tsx'
 
 type Token = { name: SecretName; label: string; hint: string }
 type Messenger = { name: string; title: string; tokens: readonly Token[]; toLink: (account: string) => string | null }

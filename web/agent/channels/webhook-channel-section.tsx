@@ -10,17 +10,16 @@ import {
 import { agentQuery } from '../../agents/agents-api.ts'
 import { api, inPath, request } from '../../api/request.ts'
 import { FormNotice } from '../../settings/form-notice.tsx'
-import { AskDialog, focusHeading } from '../../ui/ask-dialog.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { CopyButton } from '../../ui/copy-button.tsx'
+import { Address, CopyButton } from '../../ui/copy-button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { useForm } from '../../ui/form.ts'
 import { Loaded } from '../../ui/loaded.tsx'
+import { AskDialog, focusHeading } from '../../ui/modal.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Notice, Skeleton } from '../../ui/notice.tsx'
-import { Section } from '../../ui/section.tsx'
-import { Address } from '../address.tsx'
+import { Section } from '../../ui/panel.tsx'
 
 function webhookChannelQuery(agentId: string) {
   return queryOptions({
