@@ -33,7 +33,7 @@ const LIBRARIES: readonly (readonly string[])[] = [
   ['openid-client'],
   ['grammy', '@grammyjs/auto-retry'],
   ['@discordjs/rest', '@discordjs/ws', 'discord-api-types/v10'],
-  ['@slack/web-api'],
+  ['@slack/web-api', '@slack/socket-mode'],
   ['yaml'],
   ['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/sdk-trace', '@opentelemetry/resources'],
 ]

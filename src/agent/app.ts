@@ -10,10 +10,16 @@ import { readBearer } from '../http/internal-key.ts'
 import { validate } from '../http/validate.ts'
 import type { Channels } from './channels/channels.ts'
 import type { McpServers } from './commands/mcp-servers.ts'
-import { type AgentEnv, type CompletionsDeps, complete, joinTurn } from './completions.ts'
+import { type AgentEnv, answerCompletion, type CompletionsDeps, joinTurn } from './completions.ts'
 import { openAiErrorHandler } from './errors.ts'
-import { ChatRequest, HistoryQuery, InstructionsRequest, McpUseRequest, PairingDecision } from './schemas.ts'
-import type { Instructions } from './state/instructions.ts'
+import {
+  CompletionRequest,
+  DecidePairingRequest,
+  HistoryQuery,
+  McpUseRequest,
+  WriteInstructionsRequest,
+} from './schemas.ts'
+import type { OwnerInstructions } from './state/instructions.ts'
 
 type AgentAppDeps = CompletionsDeps & {
   channels: Channels
@@ -21,7 +27,7 @@ type AgentAppDeps = CompletionsDeps & {
   model: string
   version: string
   gatewayToken: string
-  instructions: Instructions
+  instructions: OwnerInstructions
   /** Null where no sandbox confines these servers. */
   mcpServers: McpServers | null
   /** State folders that must exist and be writable for readiness. */
@@ -73,8 +79,8 @@ export function createAgentApp(deps: AgentAppDeps) {
   app.route('/', channelRoutes(deps.channels, requireToken))
   app.use('/mcp-servers/*', requireToken, requireRunning)
   app.route('/', mcpRoutes(deps.mcpServers))
-  app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', ChatRequest), (c) =>
-    complete(deps, c, c.req.valid('json')),
+  app.post('/v1/chat/completions', requireToken, requireRunning, validate('json', CompletionRequest), (c) =>
+    answerCompletion(deps, c, c.req.valid('json')),
   )
   app.get('/turns/:id', requireToken, (c) => joinTurn(deps, c, c.req.param('id')))
   app.post('/turns/:id/stop', requireToken, async (c) => {
@@ -127,10 +133,10 @@ function mcpRoutes(servers: McpServers | null) {
   return app
 }
 
-function instructionRoutes(instructions: Instructions) {
+function instructionRoutes(instructions: OwnerInstructions) {
   const app = new Hono<AgentEnv>()
   app.get('/instructions', async (c) => c.json({ text: await instructions.read() }))
-  app.put('/instructions', validate('json', InstructionsRequest), async (c) => {
+  app.put('/instructions', validate('json', WriteInstructionsRequest), async (c) => {
     await instructions.write(c.req.valid('json').text)
     return c.json({ ok: true })
   })
@@ -156,7 +162,7 @@ async function listFailing(deps: AgentAppDeps): Promise<string[]> {
 function channelRoutes(channels: Channels, requireToken: MiddlewareHandler<AgentEnv>) {
   const app = new Hono<AgentEnv>()
   app.get('/channels', requireToken, (c) => c.json({ channels: channels.list() }))
-  app.post('/channels/:name/pairings/:code', requireToken, validate('json', PairingDecision), async (c) => {
+  app.post('/channels/:name/pairings/:code', requireToken, validate('json', DecidePairingRequest), async (c) => {
     const { name, code } = c.req.param()
     return c.json(await channels.decide(name, code, c.req.valid('json').approve))
   })

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import { AppError } from '../core/errors.ts'
 import { randomText } from '../core/ids.ts'
-import { logFailure, toAppError, toErrorBody } from './errors.ts'
-import { type ChatRequest, SessionKey, TurnId } from './schemas.ts'
+import { logAgentFailure, toErrorBody, toKnownError } from './errors.ts'
+import { type CompletionRequest, SessionKey, TurnId } from './schemas.ts'
 import type { ModelEvent } from './state/turn-marks.ts'
 import type { KeptTurns } from './turns/kept-turns.ts'
 import { runLoggedTurn, type TurnDeps, type TurnResult } from './turns/turn.ts'
@@ -19,7 +19,11 @@ type Listen = (onEvent: (event: ModelEvent) => void, signal: AbortSignal) => Pro
  * Answers one completion, whole or streamed, after the turn is on disk. With `x-turn-id` the turn runs once, however
  * often it is requested, and continues when callers leave; without it, the turn ends when the caller disconnects.
  */
-export async function complete(deps: CompletionsDeps, c: Context<AgentEnv>, body: ChatRequest): Promise<Response> {
+export async function answerCompletion(
+  deps: CompletionsDeps,
+  c: Context<AgentEnv>,
+  body: CompletionRequest,
+): Promise<Response> {
   c.env.keepOpen(c.req.raw)
   const request = { sessionKey: toSessionKey(c, body), messages: body.messages }
   const turnId = toTurnId(c)
@@ -89,8 +93,8 @@ async function streamTurn(
       output.end('data: [DONE]\n\n')
     },
     (error: unknown) => {
-      const known = toAppError(error)
-      if (model !== '' && !output.signal.aborted) logFailure(deps.log, c.req.path, known)
+      const known = toKnownError(error)
+      if (model !== '' && !output.signal.aborted) logAgentFailure(deps.log, c.req.path, known)
       output.end(`data: ${JSON.stringify(toErrorBody(known))}\n\n`)
     },
   )
@@ -130,7 +134,7 @@ function createOutput() {
   }
 }
 
-function toSessionKey(c: Context, body: ChatRequest): string | null {
+function toSessionKey(c: Context, body: CompletionRequest): string | null {
   const header = c.req.header('x-session-key') ?? c.req.header('x-openclaw-session-key')
   if (header === undefined) return body.user ?? null
   const parsed = SessionKey.safeParse(header)

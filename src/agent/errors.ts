@@ -27,10 +27,10 @@ const FORMS: Readonly<Record<ErrorKind, { status: ContentfulStatusCode; type: st
 /** Returns every error in the OpenAI shape `{error: {message, type, …}}` and logs server failures. */
 export function openAiErrorHandler(log: Log) {
   return (error: Error, c: Context) => {
-    const known = toAppError(error)
+    const known = toKnownError(error)
     const { status } = FORMS[known.kind]
     // A disconnected caller causes errors that are not failures of the agent.
-    if (!c.req.raw.signal.aborted) logFailure(log, c.req.path, known)
+    if (!c.req.raw.signal.aborted) logAgentFailure(log, c.req.path, known)
     return c.json(toErrorBody(known), status)
   }
 }
@@ -41,14 +41,14 @@ export function toErrorBody(error: AppError) {
 }
 
 /** Converts unexpected errors to `Internal error` and keeps their cause for the log. */
-export function toAppError(error: unknown): AppError {
+export function toKnownError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof HTTPException && error.status === 400) return new AppError('invalid', error.message)
   return new AppError('internal', 'Internal error', {}, { cause: error })
 }
 
 /** Logs failures as errors and an exhausted quota as a warning. Mistakes of callers are not logged. */
-export function logFailure(log: Log, path: string, error: AppError): void {
+export function logAgentFailure(log: Log, path: string, error: AppError): void {
   const requestId = currentRequestId()
   if (error.kind === 'limited') log.warn({ requestId, path }, error.message)
   if (FORMS[error.kind].status < 500) return

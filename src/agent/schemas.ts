@@ -32,7 +32,7 @@ export const TurnId = z.string().regex(/^[\w-]{1,64}$/, 'A turn id is 1 to 64 le
  * Chat completion request in the OpenAI format. `model`, `tools` and sampling settings are ignored: the agent chooses
  * them.
  */
-export const ChatRequest = z.object({
+export const CompletionRequest = z.object({
   messages: z
     .array(Message, { error: 'messages must be a list' })
     .min(1, 'messages is empty')
@@ -42,17 +42,17 @@ export const ChatRequest = z.object({
   user: SessionKey.nullish(),
   n: z.literal(1, { error: 'n must be 1' }).nullish(),
 })
-export type ChatRequest = z.infer<typeof ChatRequest>
-export type ChatMessage = z.infer<typeof Message>
+export type CompletionRequest = z.infer<typeof CompletionRequest>
+export type CompletionMessage = z.infer<typeof Message>
 
-export const InstructionsRequest = z.object({ text: z.string('text must be text') })
+export const WriteInstructionsRequest = z.object({ text: z.string('text must be text') })
 
 export const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) })
 
-export const PairingDecision = z.object({ approve: z.boolean() })
+export const DecidePairingRequest = z.object({ approve: z.boolean() })
 
 /** Requires the last message other than instructions to be a user message with text. */
-function endsWithUser(messages: ChatMessage[]): boolean {
+function endsWithUser(messages: CompletionMessage[]): boolean {
   const last = messages.findLast((message) => message.role === 'user' || message.role === 'assistant')
   return last?.role === 'user' && last.content.trim() !== ''
 }

@@ -6,7 +6,7 @@ import { OWNER_KEY, startTestAgent } from '../../tests/harness/test-agent.ts'
 import { systemClock } from '../core/clock.ts'
 import { StartupError } from '../core/errors.ts'
 import { createLog } from '../core/log.ts'
-import { startAgent } from './server.ts'
+import { serveAgent } from './server.ts'
 
 test('GET /healthz, /readyz, /health, /startupz: 200 without a token', async () => {
   await using agent = await startTestAgent()
@@ -123,9 +123,9 @@ test('start: StartupError for a taken port and for an unusable folder', async ()
     maxTurnMs: 1000,
   }
   const deps = { clock: systemClock, fetch, log: createLog('silent') }
-  await expect(startAgent(settings, deps)).rejects.toThrow(StartupError)
+  await expect(serveAgent(settings, deps)).rejects.toThrow(StartupError)
   await writeFile(join(agent.folder, 'file'), '')
-  await expect(startAgent({ ...settings, port: 0, folder: join(agent.folder, 'file') }, deps)).rejects.toThrow(
+  await expect(serveAgent({ ...settings, port: 0, folder: join(agent.folder, 'file') }, deps)).rejects.toThrow(
     'AGENT_DIR',
   )
 })

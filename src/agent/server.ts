@@ -17,9 +17,9 @@ import type { OrphanReaper } from './commands/orphans.ts'
 import type { Model } from './model.ts'
 import { createPlatformCall, type PlatformCall } from './platform.ts'
 import { createInstructions } from './state/instructions.ts'
-import { createLocalMemory, type Memory } from './state/memory.ts'
+import { createLocalMemory, type FactStore } from './state/memory.ts'
 import { createPlatformMemory } from './state/platform-memory.ts'
-import { createSessions, type Sessions } from './state/sessions.ts'
+import { createSessionStore, type SessionStore } from './state/sessions.ts'
 import { createTurnMarks } from './state/turn-marks.ts'
 import { createWorkspace } from './state/workspace.ts'
 import { createApprovals } from './tools/approvals.ts'
@@ -67,7 +67,7 @@ export type RunningAgent = {
 }
 
 /** Opens the state folder and starts listening. @throws StartupError when either fails. */
-export async function startAgent(settings: AgentSettings, deps: AgentDeps): Promise<RunningAgent> {
+export async function serveAgent(settings: AgentSettings, deps: AgentDeps): Promise<RunningAgent> {
   const folders = {
     sessions: join(settings.folder, 'sessions'),
     workspace: join(settings.folder, 'workspace'),
@@ -85,7 +85,7 @@ export async function startAgent(settings: AgentSettings, deps: AgentDeps): Prom
   let channels: Channels | null = null
   const outbox = createOutbox(() => channels)
   const questions = createQuestions({ listChannels: () => channels?.listOwnerChannels() ?? [], call, log: deps.log })
-  const sessions = createSessions(folders.sessions, deps.log)
+  const sessions = createSessionStore(folders.sessions, deps.log)
   const approvalWaitMs = settings.approvalWaitMs ?? settings.maxTurnMs * APPROVAL_SHARE
   const approvals = createApprovals(call, approvalWaitMs, questions)
   const turnDeps = {
@@ -161,7 +161,7 @@ async function interruptAfter(graceMs: number, idle: Promise<unknown>, { ending,
   if (!(await orLate(finished, INTERRUPT_MS, false))) await server.stop(true)
 }
 
-type HistoryParts = { call: PlatformCall; log: Log; sessions: Sessions; stopping: AbortSignal }
+type HistoryParts = { call: PlatformCall; log: Log; sessions: SessionStore; stopping: AbortSignal }
 
 /**
  * The platform keeps channel history only for agents with an agent token, not for one that uses its owner's API key.
@@ -224,7 +224,7 @@ function createOrphanReaperLoader(isSubreaper: boolean | undefined, log: Log): L
 /**
  * The platform stores the memory of its own agents. An agent that uses its owner's API key stores its memory locally.
  */
-function createMemory(settings: AgentSettings, deps: AgentDeps, stopping: AbortSignal): Memory {
+function createMemory(settings: AgentSettings, deps: AgentDeps, stopping: AbortSignal): FactStore {
   if (settings.platformToken.startsWith(AGENT_TOKEN_PREFIX))
     return createPlatformMemory(settings, { ...deps, stopping })
   return createLocalMemory(join(settings.folder, 'memory.json'), deps.clock)

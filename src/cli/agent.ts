@@ -150,8 +150,8 @@ async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
     return startUnconfigured({ host: settings.HOST, port: settings.PORT }, missing, systemClock)
   }
   const env = Complete.parse(settings)
-  const { startAgent } = await import('../agent/server.ts')
-  return startAgent(
+  const { serveAgent } = await import('../agent/server.ts')
+  return serveAgent(
     {
       host: env.HOST,
       port: env.PORT,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { type AgentSettings, startAgent } from '../../src/agent/server.ts'
+import { type AgentSettings, serveAgent } from '../../src/agent/server.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 import { callsTool, says, startPlatformDouble } from './doubles/platform.ts'
@@ -15,7 +15,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
   const token = settings.gatewayToken ?? TOKEN
   const folder = await mkdtemp(join(tmpdir(), 'stead-agent-'))
   const start = () =>
-    startAgent(
+    serveAgent(
       {
         host: '127.0.0.1',
         port: 0,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 
-export type ChannelName = 'telegram' | 'discord' | 'slack'
+export type MessengerName = 'telegram' | 'discord' | 'slack'
 
 /**
  * `account` is the bot's name at the service; `since` and `at` are ISO 8601. `lastError` remains after a successful
@@ -19,14 +19,14 @@ const SentFile = z.object({ id: z.string(), name: z.string() })
 export type SentFile = z.infer<typeof SentFile>
 
 /** A chat at its service. `threadId` is a topic in it; `isDirect` marks a chat with one person. */
-export const Place = z.object({ chatId: z.string(), threadId: z.string().nullable(), isDirect: z.boolean() })
-export type Place = z.infer<typeof Place>
+export const ChatAddress = z.object({ chatId: z.string(), threadId: z.string().nullable(), isDirect: z.boolean() })
+export type ChatAddress = z.infer<typeof ChatAddress>
 
 /** A received message. `id` is the same for every delivery and valid as a turn id. */
 export const Incoming = z.object({
   id: z.string(),
   messageId: z.string(),
-  place: Place,
+  place: ChatAddress,
   person: z.object({ id: z.string(), name: z.string() }),
   text: z.string(),
   files: z.array(SentFile),
@@ -37,7 +37,7 @@ export type Incoming = z.infer<typeof Incoming>
 export type Choice = { label: string; value: string }
 
 /** A pressed button, and the `text` of its message. */
-export type Pressed = { personId: string; value: string; place: Place; messageId: string; text: string }
+export type Pressed = { personId: string; value: string; place: ChatAddress; messageId: string; text: string }
 /** Handles a pressed button and returns the sentence shown to the person. */
 export type Press = (pressed: Pressed) => Promise<string>
 
@@ -46,22 +46,22 @@ export type Service = {
   /** Longest message, in UTF-16 code units. */
   maxChars: number
   /** Shortest time between two edits in this chat. */
-  editEveryMs(place: Place): number
+  editEveryMs(place: ChatAddress): number
   /** Sends a message, as a reply to `answerTo` if set. @returns its id. */
-  write(place: Place, text: string, answerTo: string | null): Promise<string>
+  write(place: ChatAddress, text: string, answerTo: string | null): Promise<string>
   /** Replaces the text and removes buttons. */
-  edit(place: Place, messageId: string, text: string): Promise<void>
+  edit(place: ChatAddress, messageId: string, text: string): Promise<void>
   /** Escapes the service's markup; the result is at most twice as long. */
   toLiteral(text: string): string
   /** Sends a message with buttons; undefined for services without buttons. */
-  writeChoices?(place: Place, text: string, choices: readonly Choice[]): Promise<string>
+  writeChoices?(place: ChatAddress, text: string, choices: readonly Choice[]): Promise<string>
   /**
    * Returns the direct chat with a person, created if necessary.
    * @throws when the person does not exist or cannot be reached.
    */
-  findDirect(personId: string): Promise<Place>
+  findDirect(personId: string): Promise<ChatAddress>
   /** Shows a typing indicator for a few seconds. */
-  showTyping(place: Place): Promise<void>
+  showTyping(place: ChatAddress): Promise<void>
   /** @throws AppError `too_large`, `not_found`. */
   fetchFile(file: SentFile): Promise<Uint8Array>
   /** Returns whether a retry cannot succeed, for example because the chat has blocked the bot. */
@@ -69,7 +69,7 @@ export type Service = {
 }
 
 /** A connection to one messenger, which reconnects by itself. */
-export type Connection = {
+export type ChannelConnection = {
   state(): ConnectionState
   service: Service
   /** Listens until `signal` aborts. A message is acknowledged to the service after `receive` has returned. */
@@ -80,12 +80,12 @@ export type Connection = {
 export type Receive = (message: Incoming, isAddressed: boolean) => Promise<void>
 
 /** `to` is `<channel>:<id>`, followed by the topic or thread for a group. */
-export type Recipient = { to: string; name: string | null; isGroup: boolean }
+export type KnownRecipient = { to: string; name: string | null; isGroup: boolean }
 
 /** Sends messages that the agent starts itself. */
 export type Outbox = {
   /** Lists people who may write to the agent, and groups that have addressed it. */
-  listRecipients(): Recipient[]
+  listRecipients(): KnownRecipient[]
   /** @throws AppError `not_found` for an unknown channel, or a recipient that the bot cannot write to. */
   requireRecipient(to: string): Promise<void>
   /** Sends to any person or group. @throws AppError `not_found`, `upstream_failed`. */

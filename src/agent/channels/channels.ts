@@ -5,11 +5,19 @@ import { newId } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { KeptTurns } from '../turns/kept-turns.ts'
-import type { ChannelName, Connection, ConnectionState, Outbox, Place, Pressed, Recipient } from './channel.ts'
+import type {
+  ChannelConnection,
+  ChatAddress,
+  ConnectionState,
+  KnownRecipient,
+  MessengerName,
+  Outbox,
+  Pressed,
+} from './channel.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { type Guests, type ListedPerson, openGuests } from './guests.ts'
 import type { ChannelHistory } from './history.ts'
-import { type Inbox, openInbox, toChat } from './inbox.ts'
+import { type MessageInbox, openInbox, toChat } from './inbox.ts'
 import type { OwnerChannel, Questions } from './questions.ts'
 import { splitText } from './reply.ts'
 import { createSavedFiles } from './saved-files.ts'
@@ -44,7 +52,7 @@ export type ChannelDeps = {
 
 /** A pairing code that waits for the owner's decision. Times are ISO 8601. */
 export type ListedPairing = { code: string; id: string; name: string; expiresAt: string }
-export type ListedChannel = ConnectionState & { name: ChannelName; people: ListedPerson[]; pairings: ListedPairing[] }
+export type ListedChannel = ConnectionState & { name: MessengerName; people: ListedPerson[]; pairings: ListedPairing[] }
 
 export type Channels = Outbox & {
   list(): ListedChannel[]
@@ -59,12 +67,12 @@ export type Channels = Outbox & {
 }
 
 type Open = {
-  name: ChannelName
-  connection: Connection
+  name: MessengerName
+  connection: ChannelConnection
   /** Ids of the people that the settings name. */
   owners: readonly string[]
   guests: Guests
-  inbox: Inbox
+  inbox: MessageInbox
   conversation: Conversation
   end: Promise<void>
 }
@@ -144,7 +152,7 @@ function findChannel(opened: readonly Open[], to: string): Open {
 }
 
 /** Returns the history entry of a message that the agent starts itself. */
-function toSentLine({ name, guests, inbox }: Open, place: Place, to: string) {
+function toSentLine({ name, guests, inbox }: Open, place: ChatAddress, to: string) {
   const person = guests.listPeople().find(({ id }) => `${name}:${id}` === to)
   return {
     type: 'message' as const,
@@ -159,15 +167,15 @@ function toSentLine({ name, guests, inbox }: Open, place: Place, to: string) {
 }
 
 /** Returns the chat of a recipient. @throws AppError `not_found`; the service's error for a person it cannot reach. */
-async function findPlace(opened: readonly Open[], to: string): Promise<Place> {
+async function findPlace(opened: readonly Open[], to: string): Promise<ChatAddress> {
   const { name, connection, inbox } = findChannel(opened, to)
   const group = inbox.listGroups().find((place) => toChat(name, place) === to)
   return group ?? connection.service.findDirect(to.slice(name.length + 1))
 }
 
 async function openChannel(
-  name: ChannelName,
-  connection: Connection,
+  name: MessengerName,
+  connection: ChannelConnection,
   { token, people }: { token: string; people: readonly string[] },
   deps: ChannelDeps,
 ): Promise<Open> {
@@ -190,7 +198,7 @@ async function openChannel(
 const BOT_OF_TOKEN = { telegram: /^\d+(?=:)/, discord: /^[^.]+(?=\.)/, slack: /^xoxb-\d+-\d+(?=-)/ } as const
 
 /** Identifies a bot without storing its token. A token of unknown format identifies a separate bot. */
-function toAccount(name: ChannelName, token: string): string {
+function toAccount(name: MessengerName, token: string): string {
   return sha256(BOT_OF_TOKEN[name].exec(token)?.[0] ?? token)
 }
 
@@ -203,7 +211,7 @@ function toOwnerChannel({ name, connection, owners }: Open): OwnerChannel {
   return { name, service: connection.service, owners }
 }
 
-function listRecipients({ name, guests, inbox }: Open): Recipient[] {
+function listRecipients({ name, guests, inbox }: Open): KnownRecipient[] {
   const people = guests
     .listPeople()
     .map(({ id, name: person }) => ({ to: `${name}:${id}`, name: person, isGroup: false }))

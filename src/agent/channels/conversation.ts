@@ -3,13 +3,13 @@ import type { Clock } from '../../core/clock.ts'
 import { KeyedQueue } from '../../core/concurrency/keyed-queue.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { toAppError } from '../errors.ts'
+import { toKnownError } from '../errors.ts'
 import type { KeptTurn, KeptTurns } from '../turns/kept-turns.ts'
 import { STOPPED } from '../turns/turn.ts'
-import type { Incoming, Place, Service } from './channel.ts'
+import type { ChatAddress, Incoming, Service } from './channel.ts'
 import type { Guests } from './guests.ts'
-import { type ChannelHistory, type TurnEnd, toAnswerEntry } from './history.ts'
-import { type Inbox, toChat, type Waiting } from './inbox.ts'
+import { type AnswerEnd, type ChannelHistory, toAnswerEntry } from './history.ts'
+import { type MessageInbox, toChat, type Waiting } from './inbox.ts'
 import { createReply, type Reply } from './reply.ts'
 import type { SavedFiles } from './saved-files.ts'
 
@@ -20,7 +20,7 @@ const COMMAND = /^[/!](start|stop|new)(?:@\w+)?\s*$/i
 export type ConversationDeps = {
   channel: string
   service: Service
-  inbox: Inbox
+  inbox: MessageInbox
   guests: Guests
   keptTurns: KeptTurns
   savedFiles: SavedFiles
@@ -69,7 +69,7 @@ export function createConversation(deps: ConversationDeps): Conversation {
       .finally(() => answering.delete(work))
     answering.add(work)
   }
-  const say = (place: Place, text: string, answerTo: string | null) => {
+  const say = (place: ChatAddress, text: string, answerTo: string | null) => {
     deps.service.write(place, text, answerTo).catch((error: unknown) => {
       log.warn({ channel, error: errorMessage(error) }, 'failed to send a notice to a channel')
     })
@@ -157,7 +157,7 @@ async function deliver(
 ): Promise<boolean> {
   const typing = showTyping(deps, message)
   const collected = collectTurn()
-  const noteEnd = (end: Omit<TurnEnd, 'at'>) =>
+  const noteEnd = (end: Omit<AnswerEnd, 'at'>) =>
     note(deps, toAnswerEntry(message.id, collected, { ...end, at: deps.clock.now().toISOString() }))
   let failure: string | null = null
   try {
@@ -175,7 +175,7 @@ async function deliver(
   } catch (error) {
     // The turn is on disk, and the next run of the agent continues it.
     deps.ending.throwIfAborted()
-    const { kind, message: words, extra } = toAppError(error)
+    const { kind, message: words, extra } = toKnownError(error)
     const isStopped = extra.code === STOPPED
     const end = isStopped ? 'stopped' : 'failed'
     await noteEnd({ result: null, status: end, error: isStopped ? null : { kind, message: words } })
@@ -224,7 +224,7 @@ async function noteQuestion(deps: ConversationDeps, message: Waiting): Promise<v
   })
 }
 
-function isWaiting(inbox: Inbox, message: Waiting): boolean {
+function isWaiting(inbox: MessageInbox, message: Waiting): boolean {
   return inbox.list().some(({ id }) => id === message.id)
 }
 
@@ -242,7 +242,7 @@ function showTyping({ service }: ConversationDeps, { place }: Waiting) {
 
 /** Returns the sentence that reports a failure, or null for a turn that was stopped on purpose. */
 function describeFailure(error: unknown): string | null {
-  const known: AppError = toAppError(error)
+  const known: AppError = toKnownError(error)
   const { code } = known.extra
   if (code === STOPPED) return null
   if (code === 'TURN_INTERRUPTED') return `${known.message}. Write “continue”, and I go on from there.`

@@ -7,7 +7,7 @@ import type { Log } from '../../core/log.ts'
 import { sha256 } from '../../core/secrets.ts'
 import type { PlatformCall } from '../platform.ts'
 import { syncFolder, systemCode, writeAtomically } from '../state/files.ts'
-import type { Sessions } from '../state/sessions.ts'
+import type { SessionStore } from '../state/sessions.ts'
 import type { TurnResult } from '../turns/turn.ts'
 
 /** A message of a channel, or the outcome of the turn that answered one, in the platform's format. */
@@ -186,11 +186,11 @@ async function readBatch(folder: string, names: readonly string[]): Promise<unkn
 export const NO_HISTORY: ChannelHistory = { add: async () => undefined, settle: async () => undefined }
 
 /** `result` is null for a turn without a complete answer; `at` is ISO 8601. */
-export type TurnEnd = { result: TurnResult | null; at: string } & Pick<AnswerEntry, 'status' | 'error'>
+export type AnswerEnd = { result: TurnResult | null; at: string } & Pick<AnswerEntry, 'status' | 'error'>
 type AnswerEntry = Extract<HistoryEntry, { type: 'answer' }>
 
 /** Returns the entry of the turn that answered the message `question`. */
-export function toAnswerEntry(question: string, collected: CollectedTurn, { result, ...end }: TurnEnd): AnswerEntry {
+export function toAnswerEntry(question: string, collected: CollectedTurn, { result, ...end }: AnswerEnd): AnswerEntry {
   return {
     type: 'answer',
     question,
@@ -211,7 +211,7 @@ const CHANNEL = /^(telegram|discord|slack):/
  */
 export async function handOverSessions(
   { mark, hasChannels }: { mark: string; hasChannels: boolean },
-  sessions: Sessions,
+  sessions: SessionStore,
   history: ChannelHistory,
 ): Promise<void> {
   if (!hasChannels && !(await exists(dirname(mark)))) return

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { openStateFile } from '../state/files.ts'
-import { Incoming, Place } from './channel.ts'
+import { ChatAddress, Incoming } from './channel.ts'
 
 /** A message that waits for its answer; `sentIds` are the messages that contain the answer so far. */
 const Waiting = Incoming.extend({
@@ -19,7 +19,7 @@ const InboxState = z.object({
   /** Suffix of the current session by chat, set by `/new`. */
   beginnings: z.record(z.string(), z.string()),
   /** Groups that have addressed the agent, newest last. */
-  groups: z.array(Place).default([]),
+  groups: z.array(ChatAddress).default([]),
 })
 
 /** Null for a known message; `full` when too many wait. */
@@ -31,22 +31,22 @@ const MAX_GROUPS = 200
 const KEPT_ANSWERED = 500
 
 /** Messages on disk from their arrival to the end of the answer. */
-export type Inbox = {
+export type MessageInbox = {
   add(message: Incoming, receivedAt: string): Promise<Added>
   list(): readonly Waiting[]
-  listGroups(): readonly Place[]
+  listGroups(): readonly ChatAddress[]
   keepSent(id: string, sentIds: readonly string[]): Promise<void>
   finish(id: string): Promise<void>
   /** Returns the chat's current session. */
-  sessionOf(place: Place): string
+  sessionOf(place: ChatAddress): string
   /** Starts a new session for the chat. */
-  beginAnew(place: Place, messageId: string): Promise<void>
+  beginAnew(place: ChatAddress, messageId: string): Promise<void>
 }
 
-export async function openInbox(folder: string, channel: string): Promise<Inbox> {
+export async function openInbox(folder: string, channel: string): Promise<MessageInbox> {
   const empty = { waiting: [], answered: [], beginnings: {}, groups: [] }
   const file = await openStateFile(join(folder, `${channel}-inbox.json`), InboxState, empty)
-  const sessionOf = (place: Place) => {
+  const sessionOf = (place: ChatAddress) => {
     const chat = toChat(channel, place)
     const beginning = file.read().beginnings[chat]
     return beginning === undefined ? chat : `${chat}:${beginning}`
@@ -84,13 +84,13 @@ export async function openInbox(folder: string, channel: string): Promise<Inbox>
   }
 }
 
-function withGroup(channel: string, groups: Place[], place: Place): Place[] {
+function withGroup(channel: string, groups: ChatAddress[], place: ChatAddress): ChatAddress[] {
   if (place.isDirect) return groups
   const others = groups.filter((group) => toChat(channel, group) !== toChat(channel, place))
   return [...others, place].slice(-MAX_GROUPS)
 }
 
 /** Returns the key of a chat's first session. */
-export function toChat(channel: string, { chatId, threadId }: Place): string {
+export function toChat(channel: string, { chatId, threadId }: ChatAddress): string {
   return threadId === null ? `${channel}:${chatId}` : `${channel}:${chatId}:${threadId}`
 }

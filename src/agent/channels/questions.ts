@@ -4,7 +4,7 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toVisible } from '../../core/text/visible-text.ts'
 import type { PlatformCall } from '../platform.ts'
-import type { ChannelName, Choice, Place, Pressed, Service } from './channel.ts'
+import type { ChatAddress, Choice, MessengerName, Pressed, Service } from './channel.ts'
 import { splitText } from './reply.ts'
 
 const Asked = z.object({ status: z.enum(['waiting', 'approved', 'denied', 'expired', 'used']) })
@@ -19,11 +19,11 @@ const MAX_KEPT = 100
 const NEVER_ASKED: ReadonlySet<string> = new Set(['paid_request'])
 
 /** A channel with the people whom the settings name as owners. */
-export type OwnerChannel = { name: ChannelName; service: Service; owners: readonly string[] }
+export type OwnerChannel = { name: MessengerName; service: Service; owners: readonly string[] }
 
 /** An approval request; `page` is its dashboard URL. `dashboardOnly` requests cannot be approved by a button. */
 type Shown = { tool: string; json: string; page?: string | undefined; dashboardOnly: boolean }
-type Sent = { service: Service; place: Place; messageId: string; text: string }
+type Sent = { service: Service; place: ChatAddress; messageId: string; text: string }
 
 /** Approval requests, sent with buttons to the owner's messengers. */
 export type Questions = {

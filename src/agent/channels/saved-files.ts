@@ -76,7 +76,7 @@ type Download = { service: string; url: string; maxBytes: number; headers?: Reco
  * Downloads a file from a messenger. Network errors are not passed on, because the URL may hold a secret.
  * @throws AppError `upstream_failed`, `too_large`.
  */
-export async function downloadFile(
+export async function downloadAttachment(
   { service, url, maxBytes, headers = {} }: Download,
   plainFetch: typeof fetch,
 ): Promise<Uint8Array> {

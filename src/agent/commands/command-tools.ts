@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { defineTool } from '../tools/define.ts'
 import type { OrphanReaper } from './orphans.ts'
-import { runCommand } from './run.ts'
+import { runProgram } from './run.ts'
 
 const SHELL = '/bin/sh'
 /** The agent cannot write to any of these folders, so the approved program is the one that runs. */
@@ -34,7 +34,7 @@ export function createCommandTools({ workspace, home, loadOrphanReaper }: Comman
     await mkdir(home, { recursive: true, mode: 0o700 })
     const environment = { PATH: SEARCH_PATH, HOME: home, TMPDIR: '/tmp', LANG: 'C.UTF-8' }
     const program = { cmd, folder: workspace, environment, orphanReaper: await loadOrphanReaper() }
-    const result = await runCommand({ ...program, timeoutMs: seconds * 1000, signal })
+    const result = await runProgram({ ...program, timeoutMs: seconds * 1000, signal })
     signal.throwIfAborted()
     const { endedBy, ...shown } = result
     return { ...shown, ...(endedBy === 'time' && { note: `Ended by force after ${seconds} seconds.` }) }

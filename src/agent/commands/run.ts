@@ -33,7 +33,7 @@ type CommandResult = {
  * or when `signal` aborts.
  * @throws the system's error for a program that cannot be started.
  */
-export async function runCommand(command: Command): Promise<CommandResult> {
+export async function runProgram(command: Command): Promise<CommandResult> {
   const { cmd, folder, environment, timeoutMs, signal, orphanReaper } = command
   signal.throwIfAborted()
   const startedAt = performance.now()

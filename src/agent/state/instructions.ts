@@ -1,7 +1,7 @@
 import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { toParts } from './paths.ts'
-import type { Workspace } from './workspace.ts'
+import { toPathParts } from './paths.ts'
+import type { AgentWorkspace } from './workspace.ts'
 
 /** Workspace file with the owner's instructions. */
 const FILE = 'AGENT.md'
@@ -9,7 +9,7 @@ const FILE = 'AGENT.md'
 const MAX_CHARS = 20_000
 
 /** The owner's instructions for every session. */
-export type Instructions = {
+export type OwnerInstructions = {
   /** Returns the whole file, or null without one. @throws AppError `invalid`, `too_large` if it is not a text file. */
   read(): Promise<string | null>
   /** Replaces the file; an empty text counts as none. @throws AppError `too_large`, `invalid`. */
@@ -21,7 +21,7 @@ export type Instructions = {
   toPrompt(): Promise<string | null>
 }
 
-export function createInstructions(workspace: Workspace, log: Log): Instructions {
+export function createInstructions(workspace: AgentWorkspace, log: Log): OwnerInstructions {
   const read = async () => {
     try {
       const text = await workspace.read(FILE)
@@ -59,5 +59,5 @@ export function createInstructions(workspace: Workspace, log: Log): Instructions
 
 /** Returns whether a workspace path names the instructions file. Some file systems ignore case. */
 export function isInstructions(path: string): boolean {
-  return toParts(path).join('/').toLowerCase() === FILE.toLowerCase()
+  return toPathParts(path).join('/').toLowerCase() === FILE.toLowerCase()
 }

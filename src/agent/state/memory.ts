@@ -18,7 +18,7 @@ export type About = { name?: string | undefined; session?: string | undefined; p
  * Facts that the agent knows in every session. A change is stored when it resolves; changes by others are visible at
  * once.
  */
-export type Memory = {
+export type FactStore = {
   /** Lists facts, newest last. @throws AppError when the store cannot be read. */
   list(): Promise<Fact[]>
   /** Returns the full text of a fact. @throws AppError `not_found`. */
@@ -50,7 +50,7 @@ type MemoryFile = z.infer<typeof MemoryFile>
 export type KeptFact = { key: string; text: string; at?: string }
 
 /** Keeps at most 100 facts in a file, for an agent without platform memory. */
-export function createLocalMemory(path: string, clock: Clock): Memory {
+export function createLocalMemory(path: string, clock: Clock): FactStore {
   let last: Promise<unknown> = Promise.resolve()
   /** Serializes changes, because concurrent sessions share the file. */
   const change = <Result>(work: () => Promise<Result>): Promise<Result> => {

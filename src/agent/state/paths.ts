@@ -7,7 +7,7 @@ import { systemCode } from './files.ts'
 const MAX_PATH_CHARS = 512
 
 /** Splits a relative path. Rejects `..`, NUL and backslashes, which other systems treat as separators. */
-export function toParts(path: string): string[] {
+export function toPathParts(path: string): string[] {
   const isBad =
     path.length > MAX_PATH_CHARS || path.startsWith('/') || /[\0\\]/.test(path) || path.split('/').includes('..')
   if (isBad) throw new AppError('invalid', `Not a path inside the workspace: ${JSON.stringify(path.slice(0, 100))}`)
@@ -19,7 +19,7 @@ export function toParts(path: string): string[] {
  * @throws AppError `invalid`
  */
 export function toWritableParts(path: string): string[] {
-  const parts = toParts(path)
+  const parts = toPathParts(path)
   requireNoGit(parts)
   return parts
 }
@@ -37,7 +37,7 @@ export async function toMovablePath(root: string, path: string): Promise<string>
 
 /** Resolves links and requires the target to be inside the workspace. @throws AppError `invalid`, `not_found`. */
 export async function toRealPath(root: string, path: string): Promise<string> {
-  const wanted = join(root, ...toParts(path))
+  const wanted = join(root, ...toPathParts(path))
   try {
     return await requireInside(root, await realpath(wanted), path)
   } catch (error) {

@@ -6,7 +6,7 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { createPlatformCall, type PlatformCall } from '../platform.ts'
 import { syncFolder } from './files.ts'
-import { type Memory, noSuchFact, readKeptFacts, toFactText, toKey } from './memory.ts'
+import { type FactStore, noSuchFact, readKeptFacts, toFactText, toKey } from './memory.ts'
 
 const IMPORT_RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 1000, maxTimeout: 60_000, unref: true }
 
@@ -28,7 +28,7 @@ export type PlatformMemorySettings = { platformUrl: string; platformToken: strin
 export function createPlatformMemory(
   settings: PlatformMemorySettings,
   deps: { fetch: typeof fetch; log: Log; stopping: AbortSignal },
-): Memory {
+): FactStore {
   const call = createPlatformCall(settings, deps.fetch)
   const handOver = createHandOver(settings.folder, call, deps.log)
   const onFailedAttempt = ({ error }: { error: Error }) =>

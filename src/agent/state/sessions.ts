@@ -20,7 +20,7 @@ const TurnLine = z.object({ messageCount: z.number(), messages: z.array(StoredMe
  * A line after the turn that preceded the summary. It covers the first `coveredCount` messages, except the oldest
  * `leftOutCount`.
  */
-const Summary = z.object({
+const HistorySummary = z.object({
   summary: z.string(),
   coveredCount: z.number(),
   leftOutCount: z.number(),
@@ -29,19 +29,19 @@ const Summary = z.object({
 
 /** `timestamp` is ISO 8601. */
 export type StoredMessage = z.infer<typeof StoredMessage>
-export type Summary = z.infer<typeof Summary>
+export type HistorySummary = z.infer<typeof HistorySummary>
 /** A summary follows the message after which it was made. */
 export type HistoryItem = StoredMessage | { role: 'summary'; content: string; coveredCount: number; timestamp: string }
 /** The latest summary and the messages after those it covers; `messageCount` is that of the whole session. */
 export type RecentPast = {
-  summary: Summary | null
+  summary: HistorySummary | null
   messages: Pick<StoredMessage, 'role' | 'content' | 'images'>[]
   messageCount: number
 }
 export type SessionInfo = { key: string; messageCount: number; createdAt: string; lastActivity: string }
 
 /** Stored conversations of an agent. Calls for one key must not overlap; `TurnQueue` serializes them. */
-export type Sessions = {
+export type SessionStore = {
   list(): Promise<SessionInfo[]>
   count(): Promise<number>
   /** Returns the last messages and summaries until `isEnough`, oldest first; null without the session. */
@@ -49,7 +49,7 @@ export type Sessions = {
   /** Returns the messages for a model request until `isEnough`; null without the session. */
   readRecent(key: string, isEnough: (messages: StoredMessage[]) => boolean): Promise<RecentPast | null>
   /** Stores a summary, on disk when it resolves. */
-  appendSummary(key: string, summary: Summary): Promise<void>
+  appendSummary(key: string, summary: HistorySummary): Promise<void>
   /** Stores a whole turn, on disk when it resolves; creates the session with its first turn. */
   append(key: string, messages: StoredMessage[]): Promise<void>
   /** @returns whether the session existed. */
@@ -61,7 +61,7 @@ export type Sessions = {
  * Keeps one file per session in `folder`: a header line, then one line per turn, so that a turn is stored completely or
  * not at all.
  */
-export function createSessions(folder: string, log: Log): Sessions {
+export function createSessionStore(folder: string, log: Log): SessionStore {
   const fileOf = (key: string) => join(folder, `${sha256(key)}.jsonl`)
   const readEntries = async (path: string, isEnough: (entries: Entry[]) => boolean) => {
     const toEntries = (lines: string[]) => lines.flatMap((line) => parseLine(Entry, line) ?? [])
@@ -132,7 +132,7 @@ export function createSessions(folder: string, log: Log): Sessions {
   }
 }
 
-const Entry = z.union([TurnLine, Summary])
+const Entry = z.union([TurnLine, HistorySummary])
 type Entry = z.infer<typeof Entry>
 
 function turnsOf(entries: Entry[]) {
@@ -143,7 +143,7 @@ function messagesOf(entries: Entry[]): StoredMessage[] {
   return turnsOf(entries).flatMap((turn) => turn.messages)
 }
 
-function findSummary(entries: Entry[]): Summary | null {
+function findSummary(entries: Entry[]): HistorySummary | null {
   return entries.flatMap((entry) => ('summary' in entry ? entry : [])).at(-1) ?? null
 }
 
@@ -156,7 +156,7 @@ function toRecentPast(entries: Entry[]): RecentPast {
   return { summary, messages, messageCount }
 }
 
-function toHistoryItem({ summary, coveredCount, timestamp }: Summary): HistoryItem {
+function toHistoryItem({ summary, coveredCount, timestamp }: HistorySummary): HistoryItem {
   return { role: 'summary', content: summary, coveredCount, timestamp }
 }
 

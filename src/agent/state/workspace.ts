@@ -8,8 +8,8 @@ import {
   makeFolders,
   requireReplaceable,
   toMovablePath,
-  toParts,
   toPathError,
+  toPathParts,
   toRealPath,
   toWritableParts,
 } from './paths.ts'
@@ -19,7 +19,7 @@ const MAX_PICTURE_BYTES = 4 * 1024 * 1024
 const MAX_LISTED = 500
 
 /** Text files of an agent, at most 1 MB each. Paths are relative, with `/`; a path outside the folder is `invalid`. */
-export type Workspace = {
+export type AgentWorkspace = {
   /** Lists files below `folder`, at most 500. Does not follow links, and shows the trash only if it is requested. */
   list(folder: string): Promise<{ files: { path: string; sizeBytes: number }[]; isComplete: boolean }>
   /** @throws AppError `not_found`, `invalid` for a bad path or a binary file, `too_large`. */
@@ -44,8 +44,8 @@ type FoundLine = { path: string; number: number; text: string }
 const MAX_FOUND = 100
 const MAX_LINE_CHARS = 300
 
-export function createWorkspace(root: string, clock: Clock): Workspace {
-  const workspace: Workspace = {
+export function createWorkspace(root: string, clock: Clock): AgentWorkspace {
+  const workspace: AgentWorkspace = {
     async list(folder) {
       const top = await toRealPath(root, folder)
       return listBelow(await realpath(root), top)
@@ -184,7 +184,7 @@ async function moveFile(root: string, from: string, to: string): Promise<{ path:
 
 /** Moves a file to the trash under a unique name. @throws AppError `not_found`, `invalid` for a file in the trash. */
 async function discardFile(root: string, path: string, now: Date): Promise<{ movedTo: string }> {
-  if (toParts(path)[0] === TRASH) throw new AppError('invalid', 'That lies in the trash already')
+  if (toPathParts(path)[0] === TRASH) throw new AppError('invalid', 'That lies in the trash already')
   const source = await toMovablePath(root, path)
   const movedTo = `${TRASH}/${now.toISOString().replace(/[:.]/g, '-')}-${basename(source)}`
   await moveFile(root, path, movedTo)

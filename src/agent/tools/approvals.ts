@@ -17,7 +17,7 @@ const Asked = z.object({
 type Asked = z.infer<typeof Asked>
 
 /** A request for approval: `json` is shown to the owner, and only exactly this input is executed. */
-export type Question = { tool: string; json: string; sessionKey: string | null }
+export type ApprovalQuestion = { tool: string; json: string; sessionKey: string | null }
 
 export type Approvals = {
   /**
@@ -25,9 +25,9 @@ export type Approvals = {
    * @returns the approval's id.
    * @throws AppError `forbidden` when it was denied or not answered in time.
    */
-  ask(question: Question, signal: AbortSignal): Promise<string>
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<string>
   /** Uses up an approval before its action runs. @throws AppError `conflict` when it is no longer valid. */
-  claim(id: string, question: Question, signal: AbortSignal): Promise<void>
+  claim(id: string, question: ApprovalQuestion, signal: AbortSignal): Promise<void>
   /** Lists tools for which turns of a session wait for approval. */
   listWaiting(sessionKey: string): string[]
 }
@@ -41,7 +41,7 @@ export function createApprovals(
   waitMs: number,
   questions: Pick<Questions, 'put' | 'settle'>,
 ): Approvals {
-  const ask = ({ tool, json, sessionKey }: Question, signal: AbortSignal) => {
+  const ask = ({ tool, json, sessionKey }: ApprovalQuestion, signal: AbortSignal) => {
     const body = { tool, arguments: json, ...(sessionKey !== null && { session: sessionKey }) }
     return call(Asked, { path: '/v1/approvals', method: 'POST', body, signal })
   }
@@ -58,8 +58,8 @@ export function createApprovals(
       throw error
     }
   }
-  const waiting = new Set<Question>()
-  const wait = async (question: Question, signal: AbortSignal) => {
+  const waiting = new Set<ApprovalQuestion>()
+  const wait = async (question: ApprovalQuestion, signal: AbortSignal) => {
     const endsAt = performance.now() + waitMs
     let asked = await ask(question, signal)
     if (asked.status === 'waiting') questions.put({ ...question, ...asked })

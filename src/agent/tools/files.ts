@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isInstructions } from '../state/instructions.ts'
-import type { Workspace } from '../state/workspace.ts'
+import type { AgentWorkspace } from '../state/workspace.ts'
 import { defineTool, toPart } from './define.ts'
 import { isOfSkill } from './skills.ts'
 
@@ -10,7 +10,7 @@ const path = z.string().describe('Path relative to the workspace, such as notes/
  * Creates tools for workspace files. Writing skills and instructions needs the owner's approval: a prompt injection
  * could otherwise store instructions for all later turns.
  */
-export function createFileTools(workspace: Workspace) {
+export function createFileTools(workspace: AgentWorkspace) {
   return {
     list_files: defineTool({
       description: 'Lists the files of your workspace, or of one folder in it, with their sizes in bytes.',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { PlatformCall } from '../platform.ts'
-import type { Memory } from '../state/memory.ts'
+import type { FactStore } from '../state/memory.ts'
 import { defineTool, toPart } from './define.ts'
 
 const name = z.string().describe('The name in brackets before the fact')
@@ -43,7 +43,7 @@ const Found = z.object({
 })
 
 /** Creates tools for the memory shared by all conversations. */
-export function createMemoryTools(memory: Memory, call: PlatformCall) {
+export function createMemoryTools(memory: FactStore, call: PlatformCall) {
   return {
     remember: defineTool({
       description:

@@ -3,9 +3,9 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
-import type { Workspace } from '../state/workspace.ts'
+import type { AgentWorkspace } from '../state/workspace.ts'
 
-export type LoadSkills = () => Promise<Skill[]>
+export type LoadSkills = () => Promise<AgentSkill[]>
 
 const TIMEOUT_MS = 5000
 const Skills = z.object({
@@ -18,7 +18,7 @@ const Skills = z.object({
  */
 export function createSkillLoader(
   settings: { platformUrl: string; platformToken: string },
-  deps: { fetch: typeof fetch; log: Log; workspace: Pick<Workspace, 'list' | 'read'> },
+  deps: { fetch: typeof fetch; log: Log; workspace: Pick<AgentWorkspace, 'list' | 'read'> },
 ): LoadSkills {
   const loadInstalled = async () => {
     if (!settings.platformToken.startsWith(AGENT_TOKEN_PREFIX)) return []
@@ -53,7 +53,7 @@ export async function readSkill(loadSkills: LoadSkills, name: string, howToRun: 
 async function load(
   settings: { platformUrl: string; platformToken: string },
   plainFetch: typeof fetch,
-): Promise<Skill[]> {
+): Promise<AgentSkill[]> {
   const response = await plainFetch(`${settings.platformUrl}/v1/skills`, {
     headers: { authorization: `Bearer ${settings.platformToken}`, ...requestIdHeader() },
     redirect: 'manual',
@@ -70,7 +70,13 @@ async function load(
  * Instructions for a task: `description` says when the skill applies. A workspace skill has a `folder`, and `scripts`
  * in it.
  */
-export type Skill = { name: string; description: string; instructions: string; folder?: string; scripts?: string[] }
+export type AgentSkill = {
+  name: string
+  description: string
+  instructions: string
+  folder?: string
+  scripts?: string[]
+}
 
 const MAX_SKILLS = 50
 /** Skills are in `skills/<name>/SKILL.md` of the workspace; the model reads other files there with the file tools. */
@@ -94,7 +100,7 @@ export function isOfSkill(path: string): boolean {
 }
 
 /** Lists workspace skills; files without a valid name and description in their front matter are left out. */
-async function listOwnSkills(workspace: Pick<Workspace, 'list' | 'read'>): Promise<Skill[]> {
+async function listOwnSkills(workspace: Pick<AgentWorkspace, 'list' | 'read'>): Promise<AgentSkill[]> {
   // The folder may not exist.
   const { files } = await workspace.list(SKILLS_FOLDER).catch(() => ({ files: [] }))
   const paths = files.map(({ path }) => path).filter((path) => SKILL_FILE.test(path))
@@ -113,7 +119,7 @@ function listScripts(files: readonly { path: string }[], folder: string): string
   return inFolder.filter((path) => SCRIPT_FILE.test(path)).slice(0, MAX_SCRIPTS)
 }
 
-function parse(content: string): Skill | null {
+function parse(content: string): AgentSkill | null {
   const match = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content)
   const parsed = FrontMatter.safeParse(readYaml(match?.[1] ?? ''))
   const instructions = match?.[2]?.trim() ?? ''

@@ -6,10 +6,10 @@ import type { Outbox } from '../channels/channel.ts'
 import { type CommandPlaces, createCommandTools } from '../commands/command-tools.ts'
 import type { McpServers } from '../commands/mcp-servers.ts'
 import type { PlatformCall } from '../platform.ts'
-import type { Memory } from '../state/memory.ts'
-import type { Workspace } from '../state/workspace.ts'
+import type { FactStore } from '../state/memory.ts'
+import type { AgentWorkspace } from '../state/workspace.ts'
 import type { ToolOutput, TurnRecord } from '../turns/turn-record.ts'
-import type { Approvals, Question } from './approvals.ts'
+import type { ApprovalQuestion, Approvals } from './approvals.ts'
 import { type AgentTool, defineTool, type Guard, toToolSet } from './define.ts'
 import { createFileTools } from './files.ts'
 import { loadMcpTools } from './mcp.ts'
@@ -25,8 +25,8 @@ import type { LoadToolSettings } from './settings.ts'
 import { type LoadSkills, readSkill } from './skills.ts'
 
 export type ToolDeps = {
-  workspace: Workspace
-  memory: Memory
+  workspace: AgentWorkspace
+  memory: FactStore
   loadSkills: LoadSkills
   loadToolSettings: LoadToolSettings
   approvals: Approvals
@@ -109,7 +109,7 @@ function createGuard(
     if (!agentTool.needsOwner(input)) return execute(null)
     await agentTool.check?.(input)
     onWaitForOwner()
-    const question: Question = { tool: agentTool.askedAs ?? name, json, sessionKey }
+    const question: ApprovalQuestion = { tool: agentTool.askedAs ?? name, json, sessionKey }
     const approvalId = await approvals.ask(question, signal)
     // The platform uses up approvals of the tools that it executes.
     if (!agentTool.isDoneByPlatform) await approvals.claim(approvalId, question, signal)

@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai'
 import { AppError } from '../../core/errors.ts'
-import type { Workspace } from '../state/workspace.ts'
+import type { AgentWorkspace } from '../state/workspace.ts'
 
 /** A stored message; `images` are workspace paths. */
 export type PlainMessage = { role: 'user' | 'assistant'; content: string; images?: string[] | undefined }
@@ -11,7 +11,7 @@ const MAX_SHOWN_BYTES = 5 * 1024 * 1024
 
 /** Returns model messages with their images. A note replaces each image that is left out, with the reason. */
 export async function withPictures(
-  workspace: Pick<Workspace, 'readPicture'>,
+  workspace: Pick<AgentWorkspace, 'readPicture'>,
   messages: readonly PlainMessage[],
   canSee: boolean,
 ): Promise<ModelMessage[]> {
@@ -27,7 +27,7 @@ export async function withPictures(
 }
 
 async function showEach(
-  workspace: Pick<Workspace, 'readPicture'>,
+  workspace: Pick<AgentWorkspace, 'readPicture'>,
   paths: readonly string[],
   left: { pictures: number; bytes: number },
 ) {

@@ -1,13 +1,13 @@
 import { type Fact, toMemoryLines } from '../../core/text/memory-lines.ts'
 import { toLocalTime } from '../../core/time-zone.ts'
-import type { Skill } from '../tools/skills.ts'
+import type { AgentSkill } from '../tools/skills.ts'
 
 export type PromptParts = {
   name: string
   now: Date
   timeZone: string | null
   facts: Fact[]
-  skills: readonly Skill[]
+  skills: readonly AgentSkill[]
   canUseTools: boolean
   ownerInstructions: string | null
   /** Summary of earlier messages, or a note that they are missing. */
@@ -51,7 +51,7 @@ export function toSystemPrompt({
 }
 
 /** A model with tools loads skills on demand; a model without tools gets their full text. */
-function toSkillLines(skills: readonly Skill[], canUseTools: boolean): string {
+function toSkillLines(skills: readonly AgentSkill[], canUseTools: boolean): string {
   if (!canUseTools) return skills.map(({ instructions }) => `A skill of yours:\n${instructions}`).join('\n\n')
   const lines = skills.map(({ name, description }) => `- ${name}: ${description}`)
   return ['Skills that your owner gave you. When one fits, read it with `use_skill` before you begin:', ...lines].join(

@@ -4,13 +4,13 @@ import { AppError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Log } from '../../core/log.ts'
 import { currentRequestId } from '../../core/request-id.ts'
-import { toAppError } from '../errors.ts'
+import { toKnownError } from '../errors.ts'
 import type { Answer, Model, ModelRequest } from '../model.ts'
 import { PLATFORM_AWAY } from '../platform.ts'
-import type { ChatMessage } from '../schemas.ts'
-import type { Instructions } from '../state/instructions.ts'
-import type { Memory } from '../state/memory.ts'
-import type { Sessions } from '../state/sessions.ts'
+import type { CompletionMessage } from '../schemas.ts'
+import type { OwnerInstructions } from '../state/instructions.ts'
+import type { FactStore } from '../state/memory.ts'
+import type { SessionStore } from '../state/sessions.ts'
 import type { ModelEvent, TurnOutcome } from '../state/turn-marks.ts'
 import type { LoadSkills } from '../tools/skills.ts'
 import type { Past, PastRequest } from './past.ts'
@@ -27,10 +27,10 @@ export type TurnDeps = {
   name: string
   clock: Clock
   log: Log
-  memory: Memory
+  memory: FactStore
   loadSkills: LoadSkills
-  instructions: Pick<Instructions, 'toPrompt'>
-  sessions: Sessions
+  instructions: Pick<OwnerInstructions, 'toPrompt'>
+  sessions: SessionStore
   /** Returns null for a session that does not exist. */
   readPast: (request: PastRequest) => Promise<Past | null>
   queue: TurnQueue
@@ -50,7 +50,7 @@ export const AGENT_STOPPING = 'AGENT_STOPPING'
 /** With `sessionKey` null the conversation is not stored: `messages` is all of it. */
 export type TurnRequest = {
   sessionKey: string | null
-  messages: ChatMessage[]
+  messages: CompletionMessage[]
   signal: AbortSignal
   /** Set for a turn that runs once and is resumed after a crash. */
   record?: TurnRecord
@@ -279,12 +279,12 @@ async function withDeadline<Result>(
 }
 
 function toFailure(error: unknown): TurnOutcome['failure'] {
-  const { kind, message, extra } = toAppError(error)
+  const { kind, message, extra } = toKnownError(error)
   return { kind, message, ...(typeof extra.code === 'string' && { code: extra.code }) }
 }
 
 /** Returns the messages with text; an assistant message with only tool calls has none. */
-function toConversation(messages: ChatMessage[]) {
+function toConversation(messages: CompletionMessage[]) {
   return messages.flatMap(({ role, content, images }) =>
     (role === 'user' || role === 'assistant') && content.trim() !== ''
       ? [{ role, content, ...(images && { images }) }]
@@ -292,6 +292,6 @@ function toConversation(messages: ChatMessage[]) {
   )
 }
 
-function toInstructions(messages: ChatMessage[]): string[] {
+function toInstructions(messages: CompletionMessage[]): string[] {
   return messages.flatMap(({ role, content }) => (role === 'system' || role === 'developer' ? [content] : []))
 }

@@ -55,8 +55,8 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
     const { image, model } = options
     return startHomeContainer({ image, port, name, model, platform, gatewayToken, instance, dockerHost }, log)
   }
-  const { startAgent } = await import('../../agent/server.ts')
-  const agent = await startAgent(
+  const { serveAgent } = await import('../../agent/server.ts')
+  const agent = await serveAgent(
     {
       host: options.host,
       port,

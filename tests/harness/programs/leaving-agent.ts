@@ -1,7 +1,7 @@
 /** Runs each list of commands at once, as an agent whose process is its own does, and tells of each how it ended as a line of JSON. */
 import { z } from 'zod'
 import { becomeSubreaper } from '../../../src/agent/commands/orphans.ts'
-import { runCommand } from '../../../src/agent/commands/run.ts'
+import { runProgram } from '../../../src/agent/commands/run.ts'
 
 const orphanReaper = becomeSubreaper()
 const environment = { PATH: process.env.PATH ?? '' }
@@ -14,7 +14,7 @@ const rest = {
 }
 
 async function run(command: string): Promise<void> {
-  console.log(JSON.stringify(await runCommand({ ...rest, cmd: ['/bin/sh', '-c', command] })))
+  console.log(JSON.stringify(await runProgram({ ...rest, cmd: ['/bin/sh', '-c', command] })))
 }
 
 for await (const line of console) await Promise.all(z.array(z.string()).parse(JSON.parse(line)).map(run))

@@ -11,9 +11,9 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { systemCode } from '../../state/files.ts'
-import { type Connection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { type ChannelConnection, createStateKeeper, type Press, type Receive } from '../channel.ts'
 import { describeClose, GatewayRefusal, listenToGateway, openSessionFile } from './gateway.ts'
-import { createDiscordService, toIncoming } from './service.ts'
+import { createDiscordService, toDiscordIncoming } from './service.ts'
 
 /** `apiUrl` is the service's URL without `/api`; `retryMs` is the pause before reconnecting. */
 export type DiscordSettings = { token: string; apiUrl: string; retryMs: number; editEveryMs: number }
@@ -27,7 +27,7 @@ const Me = z.object({ id: z.string(), username: z.string() })
 export async function createDiscordConnection(
   settings: DiscordSettings,
   deps: { clock: Clock; fetch: typeof fetch; folder: string },
-): Promise<Connection> {
+): Promise<ChannelConnection> {
   const { token, apiUrl, retryMs } = settings
   const session = await openSessionFile(deps.folder)
   const state = createStateKeeper(deps.clock)
@@ -46,7 +46,7 @@ export async function createDiscordConnection(
         async dispatch(payload) {
           if (payload.t === GatewayDispatchEvents.InteractionCreate) answerPress(rest, payload.d, press)
           if (payload.t !== GatewayDispatchEvents.MessageCreate) return
-          const incoming = toIncoming(payload.d, me.id)
+          const incoming = toDiscordIncoming(payload.d, me.id)
           if (incoming) await receive(incoming.message, incoming.isAddressed).catch(refuseToConfirm)
         },
       },

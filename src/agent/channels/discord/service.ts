@@ -15,7 +15,7 @@ import {
 import { z } from 'zod'
 import { randomText } from '../../../core/ids.ts'
 import type { Incoming, Service } from '../channel.ts'
-import { downloadFile } from '../saved-files.ts'
+import { downloadAttachment } from '../saved-files.ts'
 
 const MAX_CHARS = 2000
 const NONCE_CHARS = 24
@@ -77,13 +77,13 @@ export function createDiscordService(settings: { editEveryMs: number }, rest: RE
     async showTyping({ chatId }) {
       await rest.post(Routes.channelTyping(chatId))
     },
-    fetchFile: ({ id: url }) => downloadFile({ service: 'Discord', url, maxBytes: MAX_FILE_BYTES }, plainFetch),
+    fetchFile: ({ id: url }) => downloadAttachment({ service: 'Discord', url, maxBytes: MAX_FILE_BYTES }, plainFetch),
     isFinal: (error) => error instanceof DiscordAPIError && FINAL_STATUSES.has(error.status),
   }
 }
 
 /** Converts a gateway message; returns null for one that a bot or the system wrote. */
-export function toIncoming(
+export function toDiscordIncoming(
   message: GatewayMessageCreateDispatchData,
   ownId: string,
 ): { message: Incoming; isAddressed: boolean } | null {

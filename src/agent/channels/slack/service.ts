@@ -1,8 +1,8 @@
 import { WebAPIPlatformError, type WebClient } from '@slack/web-api'
 import { z } from 'zod'
 import { AppError } from '../../../core/errors.ts'
-import type { Incoming, Place, Pressed, Service } from '../channel.ts'
-import { downloadFile } from '../saved-files.ts'
+import type { ChatAddress, Incoming, Pressed, Service } from '../channel.ts'
+import { downloadAttachment } from '../saved-files.ts'
 
 /** An edit has at most 4,000 characters, and escaping makes `&`, `<` and `>` up to five times as long. */
 const MAX_CHARS = 2000
@@ -79,7 +79,7 @@ export function createSlackService(settings: SlackServiceSettings, web: WebClien
     async fetchFile({ id: url }) {
       if (!isOfSlack(url, settings.apiUrl)) throw new AppError('not_found', 'It is kept elsewhere than at Slack')
       const headers = { authorization: `Bearer ${settings.token}` }
-      return downloadFile({ service: 'Slack', url, maxBytes: MAX_FILE_BYTES, headers }, plainFetch)
+      return downloadAttachment({ service: 'Slack', url, maxBytes: MAX_FILE_BYTES, headers }, plainFetch)
     },
     isFinal: (error) => {
       const code = codeOf(error)
@@ -93,7 +93,7 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof WebAPIPlatformError ? error.data.error : undefined
 }
 
-function toThread({ threadId }: Place) {
+function toThread({ threadId }: ChatAddress) {
   return threadId === null ? {} : { thread_ts: threadId }
 }
 
@@ -148,7 +148,7 @@ const WRITTEN: ReadonlySet<string | undefined> = new Set([undefined, 'file_share
  * Converts a Slack event; null for a message that no person wrote to the agent. Mentions arrive as separate events, so
  * other channel messages are ignored.
  */
-export async function toIncoming(
+export async function toSlackIncoming(
   event: z.infer<typeof MessageEvent>,
   ownId: string,
   findName: (userId: string) => Promise<string>,

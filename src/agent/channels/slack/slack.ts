@@ -4,15 +4,15 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { type Connection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { type ChannelConnection, createStateKeeper, type Press, type Receive } from '../channel.ts'
 import {
   codeOf,
   createSlackService,
   EventPayload,
   InteractivePayload,
   type SlackServiceSettings,
-  toIncoming,
   toPressed,
+  toSlackIncoming,
 } from './service.ts'
 import { listenToSocket } from './socket.ts'
 
@@ -25,7 +25,6 @@ const MAX_NAMES = 1000
 export type SlackSettings = SlackServiceSettings & { appToken: string; retryMs: number }
 
 const Me = z.object({ user_id: z.string(), user: z.string() })
-const Opened = z.object({ url: z.string() })
 const User = z.object({
   user: z.object({
     name: z.string(),
@@ -51,7 +50,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 export function createSlackConnection(
   settings: SlackSettings,
   deps: { clock: Clock; fetch: typeof fetch; log: Log },
-): Connection {
+): ChannelConnection {
   const state = createStateKeeper(deps.clock)
   const options = {
     slackApiUrl: `${settings.apiUrl}/api/`,
@@ -60,7 +59,6 @@ export function createSlackConnection(
     logLevel: LogLevel.ERROR,
   }
   const web = new WebClient(settings.token, { ...options, fetch: deps.fetch })
-  const app = new WebClient(settings.appToken, { ...options, fetch: deps.fetch })
   const findName = createNameFinder(web)
 
   /** Runs in the background: Slack warns when a button is not acknowledged within three seconds. */
@@ -79,15 +77,15 @@ export function createSlackConnection(
   const listen = async (receive: Receive, signal: AbortSignal, press: Press) => {
     const me = Me.parse(await web.auth.test())
     while (!signal.aborted) {
-      const { url } = Opened.parse(await app.apps.connections.open())
-      const { reason } = await listenToSocket({
-        url,
+      const reason = await listenToSocket({
+        appToken: settings.appToken,
+        clientOptions: { ...options, fetch: deps.fetch },
         signal,
         connected: () => state.setConnected(`@${me.user}`),
-        async receive({ type, payload }) {
-          if (type === 'interactive') return answerPress(payload, press)
-          const event = type === 'events_api' ? EventPayload.safeParse(payload).data?.event : undefined
-          const incoming = event && (await toIncoming(event, me.user_id, findName))
+        async receive({ type, body }) {
+          if (type === 'interactive') return answerPress(body, press)
+          const event = type === 'events_api' ? EventPayload.safeParse(body).data?.event : undefined
+          const incoming = event && (await toSlackIncoming(event, me.user_id, findName))
           if (incoming) await receive(incoming, true)
         },
       })

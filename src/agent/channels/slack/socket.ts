@@ -1,67 +1,76 @@
+import { LogLevel, SocketModeClient, type SocketModeOptions } from '@slack/socket-mode'
 import { z } from 'zod'
+import { orLate } from '../../../core/concurrency/or-late.ts'
 
-/** A frame of the socket: ready, about to close, or an envelope to acknowledge. */
-const Frame = z.union([
-  z.object({ type: z.literal('hello') }),
-  z.object({ type: z.literal('disconnect'), reason: z.string() }),
-  z.object({ type: z.string(), envelope_id: z.string(), payload: z.unknown() }),
-])
-export type Envelope = { type: string; payload: unknown }
+const Disconnect = z.object({ type: z.literal('disconnect'), reason: z.string() })
+export type Envelope = { type: string; body: unknown }
+type Acknowledged = Envelope & { ack: () => Promise<void> }
 
-const PING_EVERY_MS = 15_000
+/** Longest wait for the answer to a ping. */
+const PING_TIMEOUT_MS = 15_000
+const GOODBYE_MS = 2000
+/** Failures reject, or become the state of the channel. */
+const SILENT = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  setLevel() {},
+  setName() {},
+  getLevel: () => LogLevel.ERROR,
+}
 
-type Needs = {
-  /** Valid for one connection. */
-  url: string
+type SocketParts = {
+  appToken: string
+  clientOptions: NonNullable<SocketModeOptions['clientOptions']>
   connected(): void
   /** A rejection closes the socket unacknowledged, and Slack delivers the envelope again. */
   receive(envelope: Envelope): Promise<void>
   signal: AbortSignal
 }
 
-/** Slack's reason for closing, or `broken`. */
-export type SocketEnd = { reason: string }
-
 /**
- * Listens to one socket of Socket Mode until it ends or `signal` aborts. Slack's own client needs a network library that the
- * runtime replaces, and would take each connection for dead after 30 seconds.
- * @throws what `receive` throws.
+ * Listens to one socket of Socket Mode until it ends or `signal` aborts.
+ * @returns Slack's reason for the end, or `broken`. @throws errors of `receive` and of opening the socket.
  */
-export async function listenToSocket({ url, connected, receive, signal }: Needs): Promise<SocketEnd> {
-  const { promise: ended, resolve, reject } = Promise.withResolvers<SocketEnd>()
-  const socket = new WebSocket(url)
-  let isAlive = true
-  const endAsBroken = () => resolve({ reason: 'broken' })
-  const confirm = async ({ envelope_id: id, ...envelope }: Envelope & { envelope_id: string }) => {
-    await receive(envelope)
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ envelope_id: id }))
-  }
-  socket.addEventListener('message', ({ data }) => {
-    isAlive = true
-    const frame = Frame.safeParse(parseJson(String(data))).data
-    if (!frame) return
-    if ('envelope_id' in frame) confirm(frame).catch(reject)
-    else if (frame.type === 'hello') connected()
-    else resolve({ reason: frame.reason })
+export async function listenToSocket(parts: SocketParts): Promise<string> {
+  const { appToken, clientOptions, connected, receive, signal } = parts
+  // The caller reconnects without the client's pause, and reports why a socket has ended.
+  const client = new SocketModeClient({
+    appToken,
+    clientOptions,
+    logger: SILENT,
+    clientPingTimeout: PING_TIMEOUT_MS,
+    autoReconnectEnabled: false,
   })
-  socket.addEventListener('pong', () => {
-    isAlive = true
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
+  const end = () => resolve()
+  let reason = 'broken'
+  client.on('ws_message', (data: unknown) => {
+    reason = Disconnect.safeParse(parseJson(String(data))).data?.reason ?? reason
   })
-  socket.addEventListener('error', endAsBroken)
-  socket.addEventListener('close', endAsBroken)
-  signal.addEventListener('abort', endAsBroken)
-  const timer = setInterval(() => {
-    if (!isAlive) return endAsBroken()
-    isAlive = false
-    if (socket.readyState === WebSocket.OPEN) socket.ping()
-  }, PING_EVERY_MS)
+  client.on('slack_event', ({ ack, type, body }: Acknowledged) => {
+    // A repeated envelope is ignored, so a lost acknowledgement is harmless.
+    receive({ type, body }).then(() => ack().catch(() => undefined), reject)
+  })
+  let isReady = false
+  client.on('connected', () => {
+    isReady = true
+    connected()
+  })
+  client.on('disconnected', end)
+  signal.addEventListener('abort', end)
+  // Without an error, the socket has ended before it was ready.
+  const started = client.start().catch((error: unknown) => (error === undefined ? resolve() : reject(error)))
   try {
-    if (signal.aborted) endAsBroken()
-    return await ended
+    if (signal.aborted) end()
+    await ended
+    return reason
   } finally {
-    clearInterval(timer)
-    signal.removeEventListener('abort', endAsBroken)
-    socket.close()
+    signal.removeEventListener('abort', end)
+    // A start that is still requesting its address would connect later.
+    if (!isReady) void started.then(() => client.disconnect())
+    await orLate(client.disconnect(), GOODBYE_MS, undefined)
   }
 }
 

@@ -1,8 +1,8 @@
 import { type Api, GrammyError, HttpError } from 'grammy'
 import type { Message, MessageEntity, UserFromGetMe } from 'grammy/types'
 import { AppError } from '../../../core/errors.ts'
-import type { Incoming, Place, SentFile, Service } from '../channel.ts'
-import { downloadFile } from '../saved-files.ts'
+import type { ChatAddress, Incoming, SentFile, Service } from '../channel.ts'
+import { downloadAttachment } from '../saved-files.ts'
 
 /** Longest message of the Bot API. */
 const MAX_CHARS = 4096
@@ -15,7 +15,7 @@ export type TelegramServiceSettings = { token: string; apiUrl: string; editEvery
 
 /** Implements a messenger with the Bot API. */
 export function createTelegramService(settings: TelegramServiceSettings, api: Api, plainFetch: typeof fetch): Service {
-  const toThread = ({ threadId }: Place) => (threadId === null ? {} : { message_thread_id: Number(threadId) })
+  const toThread = ({ threadId }: ChatAddress) => (threadId === null ? {} : { message_thread_id: Number(threadId) })
   return {
     maxChars: MAX_CHARS,
     editEveryMs: ({ isDirect }) =>
@@ -64,7 +64,7 @@ export function createTelegramService(settings: TelegramServiceSettings, api: Ap
       })
       if (!file.file_path) throw new AppError('not_found', 'Telegram no longer has it')
       const url = `${settings.apiUrl}/file/bot${settings.token}/${file.file_path}`
-      return downloadFile({ service: 'Telegram', url, maxBytes: MAX_FILE_BYTES }, plainFetch)
+      return downloadAttachment({ service: 'Telegram', url, maxBytes: MAX_FILE_BYTES }, plainFetch)
     },
     isFinal: (error) => isRefusal(error) && (error.error_code === 400 || error.error_code === 403),
   }
@@ -87,7 +87,10 @@ function toFileError(error: unknown): unknown {
 const OWN_COMMAND = /^\/(start|stop|new)\s*$/i
 
 /** Converts a Bot API message; null for one that a bot or a channel wrote. */
-export function toIncoming(message: Message, me: UserFromGetMe): { message: Incoming; isAddressed: boolean } | null {
+export function toTelegramIncoming(
+  message: Message,
+  me: UserFromGetMe,
+): { message: Incoming; isAddressed: boolean } | null {
   const { chat, from, message_id: messageId } = message
   if (!from || from.is_bot || chat.type === 'channel') return null
   const threadId = message.is_topic_message && message.message_thread_id ? String(message.message_thread_id) : null

@@ -4,8 +4,8 @@ import { Api, GrammyError, HttpError } from 'grammy'
 import type { CallbackQuery } from 'grammy/types'
 import type { Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
-import { type Connection, createStateKeeper, type Press, type Receive } from '../channel.ts'
-import { createTelegramService, type TelegramServiceSettings, toIncoming } from './service.ts'
+import { type ChannelConnection, createStateKeeper, type Press, type Receive } from '../channel.ts'
+import { createTelegramService, type TelegramServiceSettings, toTelegramIncoming } from './service.ts'
 
 /** Long-polling timeout of an update request. */
 const POLL_SECONDS = 30
@@ -17,13 +17,13 @@ const MAX_NOTE_CHARS = 200
 const MAX_RETRY_AFTER_SECONDS = 600
 
 /** `retryMs` is the pause before reconnecting. */
-export type TelegramSettings = TelegramServiceSettings & { retryMs: number }
+export type TelegramBotSettings = TelegramServiceSettings & { retryMs: number }
 
 /** Connects one bot with long polling. Loads grammY, so import this module only for a configured bot. */
 export function createTelegramConnection(
-  settings: TelegramSettings,
+  settings: TelegramBotSettings,
   deps: { clock: Clock; fetch: typeof fetch },
-): Connection {
+): ChannelConnection {
   const api = new Api(settings.token, { apiRoot: settings.apiUrl, timeoutSeconds: REQUEST_TIMEOUT_SECONDS })
   const retryAfterLimit = autoRetry({
     maxRetryAttempts: MAX_RETRIES,
@@ -51,7 +51,7 @@ export function createTelegramConnection(
       )
       state.setConnected(`@${me.username}`)
       for (const update of updates) {
-        const incoming = update.message && toIncoming(update.message, me)
+        const incoming = update.message && toTelegramIncoming(update.message, me)
         if (incoming) await receive(incoming.message, incoming.isAddressed)
         if (update.callback_query) answerPress(api, update.callback_query, press)
         offset = update.update_id + 1

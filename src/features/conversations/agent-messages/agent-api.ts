@@ -7,15 +7,15 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { enableSkill, installSkill } from '../../payments/skills/install.ts'
 import { listMarketplace } from '../../payments/skills/marketplace.ts'
-import { findAddressee, openTurn, type Place, type SendDeps, waitForReply } from '../chat/send.ts'
+import { type ChatDeps, findAddressee, openTurn, type TurnOptions, waitForReply } from '../chat/send.ts'
 import {
   createSession,
   findCurrentSession,
   getSession,
   getSessionSummary,
   listSessionMessages,
-  listSessions,
   requireWebSession,
+  summarizeSessions,
 } from '../chat/sessions.ts'
 import type { MessageRow } from '../chat/tables.ts'
 import { type ChatAction, CREDENTIALS, type CredentialKey } from './schemas.ts'
@@ -31,12 +31,12 @@ const MAX_REMEMBERED_CHARACTERS = 100
  * @throws AppError `not_found` for a missing or another user's agent or session, `conflict` when the agent does not
  * run; the gateway's errors.
  */
-export async function talk(deps: SendDeps, user: SignedInUser, request: ChatAction, signal: AbortSignal) {
+export async function talk(deps: ChatDeps, user: SignedInUser, request: ChatAction, signal: AbortSignal) {
   const { message, sessionId } = request
   const named = sessionId ? getSession(deps.db, user.id, sessionId) : null
   if (named) requireWebSession(named)
   const agentId = request.agentId ?? named?.agentId
-  const pickSession: Place['pickSession'] = (tx, agent) => {
+  const pickSession: TurnOptions['pickSession'] = (tx, agent) => {
     const session = named ?? findCurrentSession(tx, user.id, agent.id)
     return session ?? createSession(deps.clock, tx, user.id, agent.id)
   }
@@ -46,16 +46,16 @@ export async function talk(deps: SendDeps, user: SignedInUser, request: ChatActi
 }
 
 /** Creates a session, which becomes the current one. @throws AppError `not_found` without such an agent. */
-export async function startSession(deps: SendDeps, user: SignedInUser, agentId: string | undefined) {
+export async function openSession(deps: ChatDeps, user: SignedInUser, agentId: string | undefined) {
   const agent = findAddressee(deps.db, user, agentId)
   const session = await write(deps.db, (tx) => createSession(deps.clock, tx, user.id, agent.id))
   return { sessionId: session.id, status: 'active' }
 }
 
 /** @throws AppError `not_found` without such an agent. */
-export function showSessions(deps: SendDeps, user: SignedInUser, agentId: string | undefined) {
+export function showSessions(deps: ChatDeps, user: SignedInUser, agentId: string | undefined) {
   const agent = findAddressee(deps.db, user, agentId)
-  return listSessions(deps, user.id, agent.id).map(({ id, status, messageCount, createdAt, lastActivity }) => ({
+  return summarizeSessions(deps, user.id, agent.id).map(({ id, status, messageCount, createdAt, lastActivity }) => ({
     id,
     status,
     messageCount,
@@ -68,7 +68,7 @@ export function showSessions(deps: SendDeps, user: SignedInUser, agentId: string
  * Returns a session with its last 500 messages.
  * @throws AppError `not_found` for a missing session and for another user's.
  */
-export function showSession(deps: SendDeps, user: SignedInUser, id: string) {
+export function showSession(deps: ChatDeps, user: SignedInUser, id: string) {
   const session = getSessionSummary(deps, user.id, id)
   return {
     id,
@@ -85,7 +85,7 @@ export function showSession(deps: SendDeps, user: SignedInUser, id: string) {
 }
 
 /** Returns the last ten messages of the current session, truncated to 100 characters. @throws AppError `not_found`. */
-export function showRecent(deps: SendDeps, user: SignedInUser, agentId: string | undefined) {
+export function showRecent(deps: ChatDeps, user: SignedInUser, agentId: string | undefined) {
   const agent = findAddressee(deps.db, user, agentId)
   const session = findCurrentSession(deps.db, user.id, agent.id)
   if (!session) return []

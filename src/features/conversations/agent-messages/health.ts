@@ -5,14 +5,14 @@ import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { findAddressee, type SendDeps } from '../chat/send.ts'
+import { type ChatDeps, findAddressee } from '../chat/send.ts'
 import { messages } from '../chat/tables.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
 import { listSkills } from './agent-api.ts'
 
 export const API_VERSION = '1.0.0'
 
-export type HealthDeps = SendDeps & {
+export type AgentHealthDeps = ChatDeps & {
   gateway: Pick<AgentGateway, 'health' | 'version'>
   webhooks: { emailSecret: string | undefined }
 }
@@ -21,7 +21,7 @@ export type HealthDeps = SendDeps & {
  * Returns the health that an agent reports; for one that does not run, only what is stored.
  * @throws AppError `not_found` without such an agent; the gateway's errors for a running one.
  */
-export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId: string | undefined) {
+export async function checkHealth(deps: AgentHealthDeps, user: SignedInUser, agentId: string | undefined) {
   const agent = findAddressee(deps.db, user, agentId)
   const known = describeKnown(deps, user, agent)
   if (agent.status !== 'running') return known
@@ -37,7 +37,7 @@ export async function checkHealth(deps: HealthDeps, user: SignedInUser, agentId:
 }
 
 /** Returns the stored part of an agent's health. */
-function describeKnown(deps: HealthDeps, user: SignedInUser, agent: AgentRow) {
+function describeKnown(deps: AgentHealthDeps, user: SignedInUser, agent: AgentRow) {
   return {
     agentId: agent.id,
     status: toShownStatus(agent),
@@ -84,6 +84,6 @@ function findLastWord(db: Db, agentId: string): number | null {
   return newest?.createdAt.getTime() ?? null
 }
 
-function sinceStart({ clock }: HealthDeps, startedAt: Date | null): number {
+function sinceStart({ clock }: AgentHealthDeps, startedAt: Date | null): number {
   return startedAt ? clock.now().getTime() - startedAt.getTime() : 0
 }

@@ -4,23 +4,23 @@ import type { SignedInUser, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import type { SendDeps } from '../chat/send.ts'
+import type { ChatDeps } from '../chat/send.ts'
 import {
   chooseSkill,
   listCredentials,
   listSkills,
+  openSession,
   setCredential,
   showRecent,
   showSession,
   showSessions,
-  startSession,
   talk,
 } from './agent-api.ts'
-import { checkHealth, DESCRIPTION, type HealthDeps } from './health.ts'
+import { type AgentHealthDeps, checkHealth, DESCRIPTION } from './health.ts'
 import { AgentActionRequest, AgentActionResult, AgentQuery, AgentView } from './schemas.ts'
 
-export type AgentApiWebDeps = HealthDeps & {
-  turns: SendDeps['turns']
+export type AgentApiWebDeps = AgentHealthDeps & {
+  turns: ChatDeps['turns']
   guards: Guards
   requestsPerMinute: { chat: number }
 }
@@ -98,7 +98,7 @@ async function performAction(deps: AgentApiWebDeps, c: Context<WebEnv>, request:
     case 'chat':
       return talk(deps, user, request, c.req.raw.signal)
     case 'create-session':
-      return startSession(deps, user, request.agentId)
+      return openSession(deps, user, request.agentId)
     case 'update-skill': {
       const { skillId, enabled } = request
       await chooseSkill(deps, user, request)

@@ -7,13 +7,13 @@ import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import { claimApproval, getAgentApproval } from './decide.ts'
 import { type DecideByChannelDeps, decideByChannel, whyDashboardOnly } from './decide-by-channel.ts'
-import { type AskDeps, askOwner, statusOf } from './requests.ts'
+import { approvalStatusAt, askOwner, type RequestApprovalDeps } from './requests.ts'
 import { ApprovalRequest, ApprovalState, ApprovalUse, ChannelDecision, WaitQuery } from './schemas.ts'
 import type { ApprovalRow } from './tables.ts'
 
 const LOOK_MS = 250
 
-export type ApprovalsBackendDeps = AskDeps &
+export type ApprovalsBackendDeps = RequestApprovalDeps &
   DecideByChannelDeps & { callers: CallerFinder; requestsPerMinute: { backend: number }; appUrl: string }
 
 /** Routes through which an agent requests, awaits and uses approvals. */
@@ -102,7 +102,7 @@ function toAnswer(deps: ApprovalsBackendDeps, row: ApprovalRow) {
   const agent = getAgent(deps.db, { kind: 'operator' }, row.agentId)
   return {
     id: row.id,
-    status: statusOf(row, deps.clock.now()),
+    status: approvalStatusAt(row, deps.clock.now()),
     expiresAt: row.expiresAt.toISOString(),
     page: `${deps.appUrl}/approvals`,
     dashboardOnly: whyDashboardOnly(deps, agent, row.tool) !== null,

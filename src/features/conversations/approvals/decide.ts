@@ -10,8 +10,8 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { type AccountRules, createUserFinder } from '../../accounts/users/users.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
-import { hashOf, statusOf } from './requests.ts'
+import { type ChatDeps, openTurn, sendMessage } from '../chat/send.ts'
+import { approvalStatusAt, hashOf } from './requests.ts'
 import type { ApprovalUse } from './schemas.ts'
 import { type ApprovalRow, approvals } from './tables.ts'
 
@@ -156,7 +156,7 @@ const ATTEMPTS = 4
 
 const Resume = z.object({ id: z.string() })
 
-type ResumeDeps = SendDeps & { rules: AccountRules }
+type ResumeDeps = ChatDeps & { rules: AccountRules }
 
 /** Enqueues the follow-up message to the agent, in the transaction of the decision. */
 function enqueueResume(tx: Tx, enqueue: Enqueue, { id, agentId }: ApprovalRow): void {
@@ -186,7 +186,7 @@ export async function resumeAgent(deps: ResumeDeps, id: string, signal: AbortSig
     .innerJoin(agents, eq(agents.id, approvals.agentId))
     .where(eq(approvals.id, id))
     .get()
-  if (!found?.ownerId || statusOf(found.approval, deps.clock.now()) !== 'approved') return
+  if (!found?.ownerId || approvalStatusAt(found.approval, deps.clock.now()) !== 'approved') return
   const owner = createUserFinder(deps.db, deps.rules)(found.ownerId)
   if (!owner) return
   const { agentId, session, tool, arguments: json } = found.approval

@@ -20,7 +20,7 @@ const MAX_WAITING = 20
 /** Further requests within this time cause no notification. */
 const NOTIFY_PAUSE_MS = 10 * 60_000
 
-export type AskDeps = {
+export type RequestApprovalDeps = {
   db: Db
   clock: Clock
   tellOwner: TellOwner
@@ -35,7 +35,11 @@ export type AskDeps = {
  * @throws AppError `forbidden` for an agent without an owner, and TOOL_OFF for a disabled tool; `limited` while 20
  * requests are pending.
  */
-export async function askOwner(deps: AskDeps, agentId: string, request: ApprovalRequest): Promise<ApprovalRow> {
+export async function askOwner(
+  deps: RequestApprovalDeps,
+  agentId: string,
+  request: ApprovalRequest,
+): Promise<ApprovalRow> {
   const argumentsHash = hashOf(request)
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
@@ -56,7 +60,7 @@ export async function askOwner(deps: AskDeps, agentId: string, request: Approval
   })
 }
 
-function notifyOwner({ tellOwner }: AskDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
+function notifyOwner({ tellOwner }: RequestApprovalDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
   const text = `It wants to use ${tool}, and must not without you. The approvals page shows what exactly; without an answer it is denied by itself.`
   tellOwner(tx, { userId: owner.id, agent: { id: agentId, name: owner.agentName }, kind: 'approval_wanted', text })
 }
@@ -105,13 +109,13 @@ function wasNotified(tx: Tx, ownerId: string, now: Date): boolean {
   return recent !== undefined
 }
 
-type ListDeps = { db: Db; clock: Clock }
+type ListApprovalsDeps = { db: Db; clock: Clock }
 
 /**
  * Returns a page of the requests of a user's agents, or of one agent.
  * @throws AppError `not_found` for another user's agent.
  */
-export function listApprovals(deps: ListDeps, user: SignedInUser, query: ApprovalQuery): ApprovalList {
+export function listApprovals(deps: ListApprovalsDeps, user: SignedInUser, query: ApprovalQuery): ApprovalList {
   const { agentId, status, limit, before } = query
   if (agentId) getAgent(deps.db, { kind: 'user', user }, agentId)
   const now = deps.clock.now()
@@ -145,7 +149,7 @@ export function toApproval(row: ApprovalRow, agentName: string, now: Date): Appr
     tool: row.tool,
     arguments: row.arguments,
     session: row.session,
-    status: statusOf(row, now),
+    status: approvalStatusAt(row, now),
     decidedVia: row.decidedVia,
     createdAt: row.createdAt.toISOString(),
     expiresAt: row.expiresAt.toISOString(),
@@ -153,7 +157,7 @@ export function toApproval(row: ApprovalRow, agentName: string, now: Date): Appr
   }
 }
 
-export function statusOf({ status, expiresAt }: ApprovalRow, now: Date): ApprovalRow['status'] {
+export function approvalStatusAt({ status, expiresAt }: ApprovalRow, now: Date): ApprovalRow['status'] {
   return (status === 'waiting' || status === 'approved') && expiresAt <= now ? 'expired' : status
 }
 

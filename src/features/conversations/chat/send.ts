@@ -11,15 +11,15 @@ import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { attachTo, copyAttachments } from './attachments.ts'
 import { findSessionKey, getReplaceable, replaceFrom, toBranchKey } from './replace.ts'
 import type { SendMessageRequest, SentMessage } from './schemas.ts'
-import { describeSent, getSession, insertMessage, nameSession, requireWebSession, toTitle } from './sessions.ts'
-import type { MessageRow, SessionRow, TurnRow } from './tables.ts'
+import { describeSent, getSession, insertMessage, nameSession, requireWebSession, toSessionTitle } from './sessions.ts'
+import type { ChatSessionRow, MessageRow, TurnRow } from './tables.ts'
 import { requireEndpoint } from './turns/ask.ts'
-import { findMade, type Once } from './turns/idempotency.ts'
+import { findMade, type IdempotencyKey } from './turns/idempotency.ts'
 import { readEnded } from './turns/read.ts'
 import { findMessage, insertTurn, type TurnEnd } from './turns/store.ts'
 import type { LiveTurn, Turns } from './turns/turns.ts'
 
-export type SendDeps = {
+export type ChatDeps = {
   db: Db
   clock: Clock
   sealer: Sealer
@@ -37,10 +37,10 @@ export type Turn = { turn: TurnRow; question: MessageRow; made: boolean }
  * it the message is outside of sessions. `sessionKey` names a separate conversation at the agent. `once` shares the
  * turn with an earlier request of the same key.
  */
-export type Place = {
-  pickSession?: (tx: Tx, agent: AgentRow) => SessionRow
+export type TurnOptions = {
+  pickSession?: (tx: Tx, agent: AgentRow) => ChatSessionRow
   sessionKey?: string
-  once?: Once | undefined
+  once?: IdempotencyKey | undefined
 }
 
 /**
@@ -49,10 +49,10 @@ export type Place = {
  * too many turns are running; errors of `pickSession`.
  */
 export async function openTurn(
-  deps: SendDeps,
+  deps: ChatDeps,
   user: SignedInUser,
   request: SendMessageRequest,
-  { pickSession, sessionKey, once }: Place = {},
+  { pickSession, sessionKey, once }: TurnOptions = {},
 ): Promise<Turn> {
   const named = request.sessionId === undefined ? null : getSession(deps.db, user.id, request.sessionId)
   const made = once && (await write(deps.db, (tx) => findMadeTurn(deps, tx, user.id, once)))
@@ -61,7 +61,7 @@ export async function openTurn(
   const agent = findAddressee(deps.db, user, request.agentId ?? named?.agentId)
   if (named && named.agentId !== agent.id) throw new AppError('not_found', 'Session not found')
   requireEndpoint(deps.sealer, agent)
-  const title = toTitle(request.message)
+  const title = toSessionTitle(request.message)
   return write(deps.db, (tx) => {
     const meanwhile = once && findMadeTurn(deps, tx, user.id, once)
     if (meanwhile) return meanwhile
@@ -93,14 +93,14 @@ function placeTurn(tx: Tx, question: MessageRow, replaced: MessageRow | null): s
   return toBranchKey(question)
 }
 
-function findMadeTurn(deps: SendDeps, tx: Tx, userId: string, once: Once): Turn | null {
+function findMadeTurn(deps: ChatDeps, tx: Tx, userId: string, once: IdempotencyKey): Turn | null {
   const turn = findMade(deps.clock, tx, userId, once)
   const question = turn && findMessage(tx, turn.questionId)
   return question ? { turn, question, made: true } : null
 }
 
 /** Starts a new turn, joins a running one, or returns the outcome of a finished one. */
-export function beginTurn({ turns, db }: SendDeps, { turn, question, made }: Turn): LiveTurn {
+export function beginTurn({ turns, db }: ChatDeps, { turn, question, made }: Turn): LiveTurn {
   if (!made) return turns.start(turn, question)
   return turn.state === 'running' ? turns.takeUp(turn, question) : readEnded({ db, turns }, turn)
 }
@@ -109,7 +109,7 @@ export function beginTurn({ turns, db }: SendDeps, { turn, question, made }: Tur
  * Asks the agent and waits for its reply; aborting `signal` stops the turn.
  * @throws the AppError of a failed turn; `conflict` TURN_STOPPED of a stopped one; the signal's reason.
  */
-export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
+export async function sendMessage(deps: ChatDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
   const live = beginTurn(deps, turn)
   const stop = () => void deps.turns.stop(turn.turn.id)
   signal.addEventListener('abort', stop)
@@ -124,7 +124,7 @@ export async function sendMessage(deps: SendDeps, turn: Turn, signal: AbortSigna
 }
 
 /** Asks the agent and waits for its reply; when `signal` aborts, the turn continues. @throws as `sendMessage`. */
-export async function waitForReply(deps: SendDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
+export async function waitForReply(deps: ChatDeps, turn: Turn, signal: AbortSignal): Promise<SentMessage> {
   const live = beginTurn(deps, turn)
   const left = Promise.withResolvers<never>()
   const leave = () => left.reject(signal.reason)

@@ -9,9 +9,9 @@ import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import type { ChangeSessionRequest, ChatSession, NewSessionRequest, SessionList, SessionQuery } from './schemas.ts'
-import { findAddressee, type SendDeps } from './send.ts'
+import { type ChatDeps, findAddressee } from './send.ts'
 import { createSession, getSession, requireWebSession, toSessionKey } from './sessions.ts'
-import { chatSessions, chatTurns, messages, type SessionRow } from './tables.ts'
+import { type ChatSessionRow, chatSessions, chatTurns, messages } from './tables.ts'
 import { requireEndpoint } from './turns/ask.ts'
 
 /** Returns a page of a user's sessions, latest activity first; of all agents unless one is given. */
@@ -37,7 +37,7 @@ export function listChatSessions(db: Db, userId: string, { agentId, limit, befor
  * @throws AppError `not_found` without one.
  */
 export async function openChatSession(
-  deps: SendDeps,
+  deps: ChatDeps,
   user: SignedInUser,
   { agentId, ...given }: NewSessionRequest,
 ): Promise<ChatSession> {
@@ -63,7 +63,7 @@ export async function changeChatSession(
  * @throws AppError `not_found` for a missing session and for another user's.
  */
 export async function deleteChatSession(
-  deps: SendDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
+  deps: ChatDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
   userId: string,
   id: string,
 ): Promise<void> {
@@ -79,7 +79,7 @@ export async function deleteChatSession(
   for (const sessionKey of sessionKeys) await forgetAtAgent(deps, session.agentId, sessionKey)
 }
 
-function changeSession(tx: Tx, session: SessionRow, request: ChangeSessionRequest): SessionRow {
+function changeSession(tx: Tx, session: ChatSessionRow, request: ChangeSessionRequest): ChatSessionRow {
   // Instructions are added to web messages; messages of a messenger do not pass through the platform.
   if (request.instructions !== undefined) requireWebSession(session)
   const { title = session.title, instructions = session.instructions } = request
@@ -88,7 +88,7 @@ function changeSession(tx: Tx, session: SessionRow, request: ChangeSessionReques
 }
 
 /** Returns the agent's session keys of a session: one per branch. */
-function listSessionKeys(db: Db, { userId, id, channelKey }: SessionRow): string[] {
+function listSessionKeys(db: Db, { userId, id, channelKey }: ChatSessionRow): string[] {
   const keys = db
     .selectDistinct({ sessionKey: chatTurns.sessionKey })
     .from(chatTurns)
@@ -98,7 +98,7 @@ function listSessionKeys(db: Db, { userId, id, channelKey }: SessionRow): string
   return [...new Set([channelKey ?? toSessionKey(userId, id), ...keys.map(({ sessionKey }) => sessionKey)])]
 }
 
-function listRunningIn(db: Db, session: SessionRow) {
+function listRunningIn(db: Db, session: ChatSessionRow) {
   return db
     .select({ id: chatTurns.id })
     .from(chatTurns)
@@ -111,7 +111,7 @@ function listRunningIn(db: Db, session: SessionRow) {
 
 /** If the agent is unreachable, a session file that no one can request remains in its state folder. */
 async function forgetAtAgent(
-  deps: SendDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
+  deps: ChatDeps & { log: Log; gateway: Pick<AgentGateway, 'forgetSession'> },
   agentId: string,
   sessionKey: string,
 ): Promise<void> {
@@ -123,7 +123,7 @@ async function forgetAtAgent(
   }
 }
 
-function toChatSession({ createdAt, lastActivity, ...row }: SessionRow): ChatSession {
+function toChatSession({ createdAt, lastActivity, ...row }: ChatSessionRow): ChatSession {
   const { id, agentId, title, instructions, platform } = row
   const times = { createdAt: createdAt.toISOString(), lastActivity: lastActivity.toISOString() }
   return { id, agentId, title, instructions, platform, ...times }

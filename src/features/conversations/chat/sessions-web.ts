@@ -15,10 +15,10 @@ import {
   SessionQuery,
 } from './schemas.ts'
 import { searchMessages } from './search.ts'
-import type { SendDeps } from './send.ts'
+import type { ChatDeps } from './send.ts'
 import { changeChatSession, deleteChatSession, listChatSessions, openChatSession } from './session-list.ts'
 
-export type ChatSessionsWebDeps = SendDeps & { log: Log; guards: Guards; gateway: Pick<AgentGateway, 'forgetSession'> }
+export type ChatSessionsWebDeps = ChatDeps & { log: Log; guards: Guards; gateway: Pick<AgentGateway, 'forgetSession'> }
 
 /** Routes for sessions and message search. They share the rate limit of turns. */
 export function chatSessionsWeb(deps: ChatSessionsWebDeps) {

@@ -5,7 +5,7 @@ import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { SentMessage } from './schemas.ts'
-import { chatSessions, type MessageRow, messages, type SessionRow } from './tables.ts'
+import { type ChatSessionRow, chatSessions, type MessageRow, messages } from './tables.ts'
 
 const IDLE_AFTER_MS = 30 * 60_000
 /** Most sessions listed. */
@@ -18,12 +18,12 @@ const MAX_LISTED = 100
 type SessionStatus = 'active' | 'idle' | 'completed'
 
 /** A session as its owner sees it. */
-type SessionSummary = SessionRow & { status: SessionStatus; messageCount: number }
+type SessionSummary = ChatSessionRow & { status: SessionStatus; messageCount: number }
 
 type SessionDeps = { db: Db; clock: Clock }
 
 /** Creates a session, which becomes the current one. */
-export function createSession(clock: Clock, tx: Tx, userId: string, agentId: string): SessionRow {
+export function createSession(clock: Clock, tx: Tx, userId: string, agentId: string): ChatSessionRow {
   const now = clock.now()
   return tx
     .insert(chatSessions)
@@ -42,19 +42,19 @@ export function toSessionKey(userId: string, sessionId: string | null): string {
 }
 
 /** Returns the current web session, or null. */
-export function findCurrentSession(db: Db, userId: string, agentId: string): SessionRow | null {
+export function findCurrentSession(db: Db, userId: string, agentId: string): ChatSessionRow | null {
   return newestFirst(db, userId, agentId, eq(chatSessions.platform, 'web')).limit(1).get() ?? null
 }
 
 /** @throws AppError `conflict` OTHER_PLATFORM for a session that the web cannot write to. */
-export function requireWebSession({ platform }: SessionRow): void {
+export function requireWebSession({ platform }: ChatSessionRow): void {
   if (platform === 'web') return
   const message = `This conversation is held on ${platform}: it is answered there`
   throw new AppError('conflict', message, { code: 'OTHER_PLATFORM', platform })
 }
 
 /** @throws AppError `not_found` for a missing session and for another user's. */
-export function getSession(db: Db, userId: string, id: string): SessionRow {
+export function getSession(db: Db, userId: string, id: string): ChatSessionRow {
   const isOwn = and(eq(chatSessions.id, id), eq(chatSessions.userId, userId))
   const session = db.select().from(chatSessions).where(isOwn).get()
   if (!session) throw new AppError('not_found', 'Session not found')
@@ -70,7 +70,7 @@ export function findInstructions(db: Db, sessionId: string | null): string | nul
 }
 
 /** Lists sessions, latest activity first. */
-export function listSessions(deps: SessionDeps, userId: string, agentId: string): SessionSummary[] {
+export function summarizeSessions(deps: SessionDeps, userId: string, agentId: string): SessionSummary[] {
   const current = findCurrentSession(deps.db, userId, agentId)
   return newestFirst(deps.db, userId, agentId)
     .limit(MAX_LISTED)
@@ -85,7 +85,7 @@ export function getSessionSummary(deps: SessionDeps, userId: string, id: string)
   return summarize(deps, session, { isCurrent: current?.id === id })
 }
 
-function summarize({ db, clock }: SessionDeps, session: SessionRow, { isCurrent }: { isCurrent: boolean }) {
+function summarize({ db, clock }: SessionDeps, session: ChatSessionRow, { isCurrent }: { isCurrent: boolean }) {
   const inSession = eq(messages.sessionId, session.id)
   const messageCount = db.select({ lines: count() }).from(messages).where(inSession).get()?.lines ?? 0
   const isIdle = clock.now().getTime() - session.lastActivity.getTime() > IDLE_AFTER_MS
@@ -94,7 +94,7 @@ function summarize({ db, clock }: SessionDeps, session: SessionRow, { isCurrent 
 }
 
 /** Returns the last `limit` messages of a session, oldest first. */
-export function listSessionMessages(db: Db, session: SessionRow, limit: number): MessageRow[] {
+export function listSessionMessages(db: Db, session: ChatSessionRow, limit: number): MessageRow[] {
   return db
     .select()
     .from(messages)
@@ -130,7 +130,7 @@ export function nameSession(tx: Tx, id: string, title: string): void {
 }
 
 /** Returns the first line of a message, truncated at a word. */
-export function toTitle(message: string): string {
+export function toSessionTitle(message: string): string {
   const text = message.trim()
   const end = text.indexOf('\n')
   const line = (end === -1 ? text : text.slice(0, end)).trimEnd()

@@ -44,7 +44,7 @@ export const chatSessions = sqliteTable(
     index('chat_sessions_by_user').on(table.userId, table.sequence),
   ],
 )
-export type SessionRow = typeof chatSessions.$inferSelect
+export type ChatSessionRow = typeof chatSessions.$inferSelect
 
 /**
  * One row per message between a user and an agent, in the order of `sequence`. `failed` marks a question without a

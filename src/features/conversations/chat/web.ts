@@ -8,11 +8,11 @@ import { eventStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
 import { listMessages } from './history.ts'
 import { MessageList, MessageQuery, OneTurn, SendMessageRequest, SentMessage } from './schemas.ts'
-import { beginTurn, openTurn, type SendDeps, type Turn, waitForReply } from './send.ts'
+import { beginTurn, type ChatDeps, openTurn, type Turn, waitForReply } from './send.ts'
 import { readOnce } from './turns/idempotency.ts'
 import { followTurn, showTurn } from './turns/read.ts'
 
-export type ChatWebDeps = SendDeps & { log: Log; guards: Guards; requestsPerMinute: { chat: number } }
+export type ChatWebDeps = ChatDeps & { log: Log; guards: Guards; requestsPerMinute: { chat: number } }
 
 /** Routes for chatting with agents. */
 export function chatWeb(deps: ChatWebDeps) {

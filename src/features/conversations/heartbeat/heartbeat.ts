@@ -7,7 +7,7 @@ import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
-import { type AdmitDeps, addRun, admitRuns, skipRun } from '../scheduled-tasks/runs.ts'
+import { addRun, admitRuns, type RunQueueDeps, skipRun } from '../scheduled-tasks/runs.ts'
 import { type ChangeHeartbeatRequest, DEFAULT_FREQUENCY, toMs } from './schemas.ts'
 import { type HeartbeatRow, heartbeats } from './tables.ts'
 
@@ -77,7 +77,7 @@ const BATCH = 20
 const HEARTBEAT_PROMPT =
   'Heartbeat: this is a scheduled check, nobody is waiting. If something you were asked to watch or to do is due now, do it and say in short what you did. If not, answer only HEARTBEAT_OK.'
 
-type HeartbeatDeps = AdmitDeps & { db: Db }
+type HeartbeatDeps = RunQueueDeps & { db: Db }
 
 /** Sends due heartbeats to the running and sleeping agents of users who enabled them. */
 export function heartbeatJob(deps: HeartbeatDeps): RepeatingJob {

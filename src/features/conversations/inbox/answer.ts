@@ -18,7 +18,7 @@ import { agents } from '../../agents/registry/tables.ts'
 import { type InboxRow, inboxMessages } from './tables.ts'
 
 /** Sends the reply to a mail; `CODE_JOB` sends a pairing code to a stranger. */
-export const ANSWER_JOB = 'inbox.answer'
+export const ANSWER_MAIL_JOB = 'inbox.answer'
 export const CODE_JOB = 'inbox.code'
 
 const HOUR_MS = 3_600_000
@@ -28,17 +28,17 @@ const MAX_OF_AGENT = 60
 /** About 90 minutes with the queue's pauses, which covers a restart of the mail server. */
 const MAX_ATTEMPTS = 24
 
-export type AnswerDeps = { db: Db; clock: Clock; enqueue: Enqueue; agentMail: AgentMail; mailer: Mailer }
+export type AnswerMailDeps = { db: Db; clock: Clock; enqueue: Enqueue; agentMail: AgentMail; mailer: Mailer }
 
 /** Status of the reply to a mail; null while the agent does not answer mail. */
 export type AnswerDecision = Pick<InboxRow, 'answerStatus' | 'answerError'> | null
 
 /** Enqueues the reply in the transaction that stores it, unless it must not be sent. */
-export function putAnswerOnItsWay({ clock, enqueue }: AnswerDeps, tx: Tx, mail: InboxRow): AnswerDecision {
+export function putAnswerOnItsWay({ clock, enqueue }: AnswerMailDeps, tx: Tx, mail: InboxRow): AnswerDecision {
   if (!findOpenChannel(tx, mail.agentId, 'mail')) return null
   const reason = mail.automatic ?? findTooMany(tx, mail, clock.now())
   if (reason !== null) return { answerStatus: 'withheld', answerError: reason }
-  enqueue(tx, ANSWER_JOB, { id: mail.id }, { key: `${ANSWER_JOB}:${mail.id}` })
+  enqueue(tx, ANSWER_MAIL_JOB, { id: mail.id }, { key: `${ANSWER_MAIL_JOB}:${mail.id}` })
   return { answerStatus: 'queued', answerError: null }
 }
 
@@ -63,9 +63,9 @@ function findTooMany(tx: Tx, mail: InboxRow, now: Date): string | null {
 }
 
 /** Sends at least once; repeated mails have the same id, so mail programs show them once. */
-export function answerMailJob(deps: AnswerDeps): JobKind {
+export function answerMailJob(deps: AnswerMailDeps): JobKind {
   return defineJob({
-    kind: ANSWER_JOB,
+    kind: ANSWER_MAIL_JOB,
     payload: z.object({ id: z.string() }),
     maxAttempts: MAX_ATTEMPTS,
     run: ({ id }, signal) => sendAnswer(deps, id, signal),
@@ -73,7 +73,7 @@ export function answerMailJob(deps: AnswerDeps): JobKind {
   })
 }
 
-async function sendAnswer(deps: AnswerDeps, id: string, signal: AbortSignal): Promise<void> {
+async function sendAnswer(deps: AnswerMailDeps, id: string, signal: AbortSignal): Promise<void> {
   const found = deps.db
     .select({ mail: inboxMessages, name: agents.name })
     .from(inboxMessages)
@@ -90,7 +90,7 @@ async function sendAnswer(deps: AnswerDeps, id: string, signal: AbortSignal): Pr
   await write(deps.db, (tx) => tx.update(inboxMessages).set(sent).where(eq(inboxMessages.id, id)).run())
 }
 
-async function giveUp(deps: AnswerDeps, id: string, error: unknown): Promise<void> {
+async function giveUp(deps: AnswerMailDeps, id: string, error: unknown): Promise<void> {
   const answerError = `The mail server did not take it: ${errorMessage(error)}`
   await write(deps.db, (tx) => {
     const [mail] = tx
@@ -114,7 +114,7 @@ export const CodeMail = z.object({
 })
 
 /** Sends a pairing code: at most one per hour and stranger, and only if DMARC verified the sender's domain. */
-export function codeMailJob(deps: AnswerDeps): JobKind {
+export function codeMailJob(deps: AnswerMailDeps): JobKind {
   return defineJob({
     kind: CODE_JOB,
     payload: CodeMail,
@@ -127,7 +127,7 @@ export function codeMailJob(deps: AnswerDeps): JobKind {
 }
 
 /** Notifies a person whom the owner has admitted. */
-export function welcomeMailJob(deps: AnswerDeps): JobKind {
+export function welcomeMailJob(deps: AnswerMailDeps): JobKind {
   return defineJob({
     kind: WELCOME_JOB,
     payload: z.object({ agentId: z.string(), personId: z.string() }),
@@ -153,7 +153,12 @@ type Written = {
   thread: { messageId: string | null; references: string[] } | null
 }
 
-async function sendOfAgent(deps: AnswerDeps, agentId: string, written: Written, signal: AbortSignal): Promise<void> {
+async function sendOfAgent(
+  deps: AnswerMailDeps,
+  agentId: string,
+  written: Written,
+  signal: AbortSignal,
+): Promise<void> {
   const agent = deps.db.select({ name: agents.name }).from(agents).where(eq(agents.id, agentId)).get()
   if (!agent || !findOpenChannel(deps.db, agentId, 'mail')) return
   await deps.mailer.send(compose(deps, { agentId, name: agent.name }, written), signal)
@@ -161,7 +166,7 @@ async function sendOfAgent(deps: AnswerDeps, agentId: string, written: Written, 
 
 /** @throws AppError `unavailable` when the operator has removed the agents' mail address. */
 function compose(
-  { agentMail }: AnswerDeps,
+  { agentMail }: AnswerMailDeps,
   { agentId, name }: { agentId: string; name: string },
   { id, to, subject, text, thread }: Written,
 ): Mail {

@@ -12,8 +12,8 @@ import { findOpenChannel } from '../../agents/channels/channels.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
-import { type AnswerDeps, putAnswerOnItsWay } from './answer.ts'
-import { DELIVER_JOB, toMailSession } from './receive.ts'
+import { type AnswerMailDeps, putAnswerOnItsWay } from './answer.ts'
+import { DELIVER_MAIL_JOB, toMailSession } from './receive.ts'
 import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
 /** About three hours, so a stopped agent still gets its mail. */
@@ -22,15 +22,15 @@ const MAX_REPLY_CHARACTERS = 20_000
 
 const MailJob = z.object({ id: z.string() })
 
-export type DeliverDeps = AnswerDeps & { sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn'> }
+export type DeliverMailDeps = AnswerMailDeps & { sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn'> }
 
 /** Reply to the sender when the agent stopped during an answer that must not be repeated. */
 const INTERRUPTED = 'I was interrupted before I had answered. Please send your mail again.'
 
 /** Delivers mail to agents. A built-in agent answers each mail once, even if it is delivered again. */
-export function deliverMailJob(deps: DeliverDeps): JobKind {
+export function deliverMailJob(deps: DeliverMailDeps): JobKind {
   return defineJob({
-    kind: DELIVER_JOB,
+    kind: DELIVER_MAIL_JOB,
     payload: MailJob,
     maxAttempts: MAX_ATTEMPTS,
     isSlow: true,
@@ -40,7 +40,7 @@ export function deliverMailJob(deps: DeliverDeps): JobKind {
 }
 
 /** @throws AppError when the agent does not run or does not answer. */
-async function deliverMail(deps: DeliverDeps, id: string, signal: AbortSignal): Promise<void> {
+async function deliverMail(deps: DeliverMailDeps, id: string, signal: AbortSignal): Promise<void> {
   const found = findQueued(deps.db, id)
   if (!found) return
   const { mail, agent } = found
@@ -66,7 +66,7 @@ function findQueued(db: Db | Tx, id: string) {
     .get()
 }
 
-function noteDelivered(tx: Tx, deps: DeliverDeps, delivered: InboxRow): void {
+function noteDelivered(tx: Tx, deps: DeliverMailDeps, delivered: InboxRow): void {
   const { id, status, reply, error, deliveredAt } = delivered
   const change = { status, reply, error, deliveredAt, ...putAnswerOnItsWay(deps, tx, delivered) }
   tx.update(inboxMessages).set(change).where(eq(inboxMessages.id, id)).run()
@@ -76,7 +76,7 @@ type Outcome = Pick<InboxRow, 'status' | 'reply' | 'error'>
 
 /** Adds the outcome of a mail to the agent's history. */
 function recordOutcome(
-  deps: Pick<DeliverDeps, 'clock'>,
+  deps: Pick<DeliverMailDeps, 'clock'>,
   tx: Tx,
   { agent, id, outcome, figures }: { agent: AgentRow; id: string; outcome: Outcome; figures: TurnFigures },
 ): void {
@@ -94,7 +94,7 @@ function recordOutcome(
 type Asked = { endpoint: AgentEndpoint; request: AgentChatRequest; collected: CollectedTurn }
 
 async function ask(
-  { gateway }: DeliverDeps,
+  { gateway }: DeliverMailDeps,
   { endpoint, request, collected }: Asked,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -122,7 +122,7 @@ function toNote({ name, path, textPath, mediaType, sizeBytes, problem }: MailFil
   return `[Attached file, in your workspace at ${path}: ${mediaType}, ${sizeBytes} bytes${text}]`
 }
 
-async function giveUp(deps: DeliverDeps, id: string, error: unknown): Promise<void> {
+async function giveUp(deps: DeliverMailDeps, id: string, error: unknown): Promise<void> {
   const reason = error instanceof AppError ? error.message : 'The agent could not be reached'
   const outcome = { status: 'failed', reply: null, error: reason } as const
   await write(deps.db, (tx) => {

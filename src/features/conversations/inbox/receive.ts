@@ -15,7 +15,7 @@ import { describeAutomatic, type MailHeaders, type MailThread, readDmarc, readTh
 import { type InboxRow, inboxMessages, type MailFile } from './tables.ts'
 
 /** Delivers a mail to its agent; the job is in `jobs.ts`. */
-export const DELIVER_JOB = 'inbox.deliver'
+export const DELIVER_MAIL_JOB = 'inbox.deliver'
 
 const HOUR_MS = 3_600_000
 const MAX_PER_HOUR = 10
@@ -40,7 +40,7 @@ export type IncomingMail = {
  */
 export type MailOutcome = 'processed' | 'rejected' | 'pairing' | 'rate_limited' | 'fetch_error'
 
-export type ReceiveDeps = {
+export type ReceiveMailDeps = {
   clock: Clock
   enqueue: Enqueue
   storage: Pick<StorageQuota, 'within'>
@@ -94,7 +94,7 @@ export type Addressed = { agent: Pick<AgentRow, 'id' | 'ownerId'>; sender: strin
 
 /** Finds the recipient without side effects. */
 export function addressMail(
-  deps: Pick<ReceiveDeps, 'webhooks' | 'agentMail'>,
+  deps: Pick<ReceiveMailDeps, 'webhooks' | 'agentMail'>,
   db: Db | Tx,
   mail: Pick<ReadMail, 'sender' | 'agentIds' | 'isProved'>,
 ): Addressed | null {
@@ -112,7 +112,7 @@ export function addressMail(
  * delivery.
  * @throws AppError `storage_full` when the owner has no space; the mail service retries.
  */
-export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: ReadMail, { text, files }: MailContent): MailOutcome {
+export function receiveMail(deps: ReceiveMailDeps, tx: Tx, mail: ReadMail, { text, files }: MailContent): MailOutcome {
   const addressed = addressMail(deps, tx, mail)
   if (!addressed) return 'rejected'
   const { agent, sender } = addressed
@@ -129,13 +129,13 @@ export function receiveMail(deps: ReceiveDeps, tx: Tx, mail: ReadMail, { text, f
     const stored = tx.insert(inboxMessages).values(row).returning().get()
     recordMail(deps, tx, { agent, mail: stored })
   })
-  deps.enqueue(tx, DELIVER_JOB, { id }, { key: `inbox:${id}`, share: agent.ownerId })
+  deps.enqueue(tx, DELIVER_MAIL_JOB, { id }, { key: `inbox:${id}`, share: agent.ownerId })
   return 'processed'
 }
 
 /** Adds a mail to the agent's history. */
 function recordMail(
-  deps: Pick<ReceiveDeps, 'clock'>,
+  deps: Pick<ReceiveMailDeps, 'clock'>,
   tx: Tx,
   { agent, mail }: { agent: Addressed['agent']; mail: InboxRow },
 ): void {
@@ -169,7 +169,7 @@ export function toMailSession(
  * Sends a pairing code to a stranger if the agent answers mail and DMARC verified the domain: forged mail must not make
  * the agent write to the forged address.
  */
-function sendCode(deps: ReceiveDeps, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
+function sendCode(deps: ReceiveMailDeps, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
   const mayWrite = findOpenChannel(tx, agent.id, 'mail') && mail.isProved
   if (!mayWrite || mail.automatic !== null) return 'rejected'
   const name = mail.senderName

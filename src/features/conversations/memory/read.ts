@@ -19,7 +19,7 @@ const MAX_SHOWN_CHARACTERS = 500
 
 const rowid = sql<number>`rowid`
 
-export type ReadDeps = NoteDeps & { db: Db }
+export type ReadMemoryDeps = NoteDeps & { db: Db }
 
 /**
  * Returns the facts of a user's agents, or of one agent, as parts of a JSON document (schema `Memory`) that are read
@@ -27,7 +27,7 @@ export type ReadDeps = NoteDeps & { db: Db }
  * @throws AppError `not_found` for a missing agent and for another user's.
  */
 export async function readMemory(
-  deps: ReadDeps,
+  deps: ReadMemoryDeps,
   user: SignedInUser,
   agentId: string | undefined,
 ): Promise<Generator<string, void>> {
@@ -49,7 +49,7 @@ export async function readMemory(
 
 /** Returns all facts of a user's agents, by agent, as parts of one JSON document. */
 export async function exportMemory(
-  deps: ReadDeps & { clock: Clock },
+  deps: ReadMemoryDeps & { clock: Clock },
   user: SignedInUser,
 ): Promise<Generator<string, void>> {
   const own = listAgents(deps.db, { kind: 'user', user }).toReversed()

@@ -8,7 +8,7 @@ import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate } from '../../../http/validate.ts'
 import { importWorkspace } from './import-workspace.ts'
 import { type InstructionDeps, readInstructions, writeInstructions } from './instructions.ts'
-import { exportMemory, type ReadDeps, readMemory } from './read.ts'
+import { exportMemory, type ReadMemoryDeps, readMemory } from './read.ts'
 import { forgetKey, type SaveDeps, saveMemory } from './save.ts'
 import {
   ForgetQuery,
@@ -40,7 +40,7 @@ const forgetAnswers: Responses = {
 
 /** Routes for the memory and instructions of agents. */
 export function memoryWeb(
-  deps: SaveDeps & ReadDeps & InstructionDeps & { log: Log; guards: Guards; exports: Exports },
+  deps: SaveDeps & ReadMemoryDeps & InstructionDeps & { log: Log; guards: Guards; exports: Exports },
 ) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -2,14 +2,14 @@ import { and, asc, eq, gt, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { type AdmitDeps, addRun, admitRuns, skipRun } from './runs.ts'
+import { addRun, admitRuns, type RunQueueDeps, skipRun } from './runs.ts'
 import { findNextRun, isSameSchedule } from './schedule.ts'
 import { scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
 
 /** Tasks per transaction, which limits how long other writers wait. */
 const BATCH = 25
 
-export type DueDeps = AdmitDeps & { db: Db }
+export type DueDeps = RunQueueDeps & { db: Db }
 
 /**
  * Starts each due task once, however often it was due, and plans its next run from now. A task whose last run is

@@ -4,12 +4,12 @@ import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type AccountRules, createUserFinder } from '../../accounts/users/users.ts'
-import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
+import { type ChatDeps, openTurn, sendMessage } from '../chat/send.ts'
 import { chatTurns } from '../chat/tables.ts'
 import { findMessage } from '../chat/turns/store.ts'
 import { type DueDeps, replanTasks, startDueTasks } from './due.ts'
-import { type AdmitDeps, findRun, finishRun, RUN_JOB, RunJob } from './runs.ts'
-import { type RunRow, scheduledRuns } from './tables.ts'
+import { findRun, finishRun, RUN_JOB, RunJob, type RunQueueDeps } from './runs.ts'
+import { scheduledRuns, type TaskRunRow } from './tables.ts'
 
 const CHECK_MS = 5000
 /** Attempts while an agent restarts, with the queue's pauses. */
@@ -59,7 +59,7 @@ const NEVER_CONNECTED = new Set([
 ])
 const INTERRUPTED = 'Interrupted after the prompt was sent: whether the agent acted on it is not known'
 
-type DeliverDeps = SendDeps & AdmitDeps & { rules: AccountRules }
+type DeliverDeps = ChatDeps & RunQueueDeps & { rules: AccountRules }
 
 /**
  * Sends the prompt of a run to its agent as its owner, so that it is stored and metered, and records the outcome.
@@ -104,7 +104,7 @@ async function send(deps: DeliverDeps, job: RunJob, signal: AbortSignal): Promis
   }
 }
 
-async function note(deps: DeliverDeps, runId: string, change: Partial<RunRow>): Promise<void> {
+async function note(deps: DeliverDeps, runId: string, change: Partial<TaskRunRow>): Promise<void> {
   await write(deps.db, (tx) => tx.update(scheduledRuns).set(change).where(eq(scheduledRuns.id, runId)).run())
 }
 

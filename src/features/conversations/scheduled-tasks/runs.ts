@@ -8,7 +8,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import type { TellOwner } from '../../accounts/notices/tell.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
+import { scheduledRuns, scheduledTasks, type TaskRow, type TaskRunRow } from './tables.ts'
 
 export const RUN_JOB = 'scheduled-tasks.run'
 /** Concurrent runs, in total and of one user, because a run may take minutes and must not delay other users. */
@@ -18,8 +18,8 @@ const MAX_RUNNING_OF_USER = 2
 const RUNS_KEPT = 50
 const UNFINISHED = ['queued', 'running'] as const
 
-export type AdmitDeps = { clock: Clock; enqueue: Enqueue; tellOwner: TellOwner }
-export type RunRequest = Pick<RunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
+export type RunQueueDeps = { clock: Clock; enqueue: Enqueue; tellOwner: TellOwner }
+export type NewRun = Pick<TaskRunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
 
 /** Payload of the job: the prompt at the time the run started. */
 export const RunJob = z.object({
@@ -32,17 +32,17 @@ export const RunJob = z.object({
 export type RunJob = z.infer<typeof RunJob>
 
 /** Adds a run, which `admitRuns` starts when there is capacity. Null while the previous run is unfinished. */
-export function addRun(tx: Tx, request: RunRequest): RunRow | null {
+export function addRun(tx: Tx, request: NewRun): TaskRunRow | null {
   return hasUnfinishedRun(tx, request) ? null : insertRun(tx, request, { status: 'queued' })
 }
 
 /** Records that `request` was due while the previous run was unfinished. */
-export function skipRun(tx: Tx, request: RunRequest, now: Date): void {
+export function skipRun(tx: Tx, request: NewRun, now: Date): void {
   insertRun(tx, request, { status: 'skipped', finishedAt: now, error: 'The run before it was still going' })
 }
 
 /** Ends a run and starts the next one; does nothing for a run that has ended or was deleted. */
-export function finishRun(deps: AdmitDeps, tx: Tx, runId: string, error: string | null): void {
+export function finishRun(deps: RunQueueDeps, tx: Tx, runId: string, error: string | null): void {
   const ended = tx
     .update(scheduledRuns)
     .set({ status: error === null ? 'succeeded' : 'failed', error, finishedAt: deps.clock.now() })
@@ -53,7 +53,12 @@ export function finishRun(deps: AdmitDeps, tx: Tx, runId: string, error: string 
   admitRuns(deps, tx, runId)
 }
 
-function notifyFailure({ tellOwner }: AdmitDeps, tx: Tx, { ownerId, agentId, trigger }: RunRow, error: string): void {
+function notifyFailure(
+  { tellOwner }: RunQueueDeps,
+  tx: Tx,
+  { ownerId, agentId, trigger }: TaskRunRow,
+  error: string,
+): void {
   const name = tx.select({ name: agents.name }).from(agents).where(eq(agents.id, agentId)).get()?.name ?? agentId
   const what = trigger === 'heartbeat' ? 'A heartbeat' : 'A scheduled task'
   const text = `${what} failed: ${error}`
@@ -61,7 +66,7 @@ function notifyFailure({ tellOwner }: AdmitDeps, tx: Tx, { ownerId, agentId, tri
 }
 
 /** Enqueues jobs for waiting runs while there is capacity, oldest first. The job of `endedRunId` no longer counts. */
-export function admitRuns(deps: AdmitDeps, tx: Tx, endedRunId = ''): void {
+export function admitRuns(deps: RunQueueDeps, tx: Tx, endedRunId = ''): void {
   for (;;) {
     const owners = listBusyOwners(tx, endedRunId)
     const isFull = owners.reduce((runs, owner) => runs + owner.runs, 0) >= MAX_RUNNING
@@ -76,12 +81,12 @@ export function admitRuns(deps: AdmitDeps, tx: Tx, endedRunId = ''): void {
   }
 }
 
-export function findRun(db: Db | Tx, id: string): RunRow | undefined {
+export function findRun(db: Db | Tx, id: string): TaskRunRow | undefined {
   return db.select().from(scheduledRuns).where(eq(scheduledRuns.id, id)).get()
 }
 
 /** Lists the kept runs of a task, newest first. */
-export function listRuns(db: Db, taskId: string): RunRow[] {
+export function listTaskRuns(db: Db, taskId: string): TaskRunRow[] {
   const isOfTask = eq(scheduledRuns.taskId, taskId)
   return db.select().from(scheduledRuns).where(isOfTask).orderBy(desc(scheduledRuns.sequence)).limit(RUNS_KEPT).all()
 }
@@ -100,7 +105,7 @@ function listBusyOwners(tx: Tx, endedRunId: string): BusyOwner[] {
     .all()
 }
 
-function findNextWaiting(tx: Tx, owners: BusyOwner[]): { run: RunRow; task: TaskRow | null } | undefined {
+function findNextWaiting(tx: Tx, owners: BusyOwner[]): { run: TaskRunRow; task: TaskRow | null } | undefined {
   const full = owners.filter(({ runs }) => runs >= MAX_RUNNING_OF_USER).map(({ ownerId }) => ownerId)
   return tx
     .select({ run: scheduledRuns, task: scheduledTasks })
@@ -112,13 +117,13 @@ function findNextWaiting(tx: Tx, owners: BusyOwner[]): { run: RunRow; task: Task
     .get()
 }
 
-function toJob(run: RunRow, task: TaskRow | null): RunJob {
+function toJob(run: TaskRunRow, task: TaskRow | null): RunJob {
   const { id: runId, ownerId, agentId } = run
   const prompt = run.prompt ?? task?.prompt ?? ''
   return { runId, ownerId, agentId, prompt, topic: run.taskId === null ? 'heartbeat' : 'scheduled' }
 }
 
-function insertRun(tx: Tx, request: RunRequest, outcome: Pick<RunRow, 'status'> & Partial<RunRow>): RunRow {
+function insertRun(tx: Tx, request: NewRun, outcome: Pick<TaskRunRow, 'status'> & Partial<TaskRunRow>): TaskRunRow {
   const row = tx
     .insert(scheduledRuns)
     .values({ ...request, ...outcome, id: newId('run') })
@@ -128,12 +133,12 @@ function insertRun(tx: Tx, request: RunRequest, outcome: Pick<RunRow, 'status'> 
   return row
 }
 
-function hasUnfinishedRun(tx: Tx, request: RunRequest): boolean {
+function hasUnfinishedRun(tx: Tx, request: NewRun): boolean {
   const isUnfinished = and(isOfSame(request), inArray(scheduledRuns.status, UNFINISHED))
   return tx.select({ id: scheduledRuns.id }).from(scheduledRuns).where(isUnfinished).get() !== undefined
 }
 
-function forgetOldRuns(tx: Tx, request: RunRequest): void {
+function forgetOldRuns(tx: Tx, request: NewRun): void {
   const condition = isOfSame(request)
   const isOld = beyondNewest(tx, { condition, newest: scheduledRuns.sequence, count: RUNS_KEPT })
   if (!isOld) return
@@ -142,7 +147,7 @@ function forgetOldRuns(tx: Tx, request: RunRequest): void {
     .run()
 }
 
-function isOfSame({ taskId, agentId }: RunRequest): SQL | undefined {
+function isOfSame({ taskId, agentId }: NewRun): SQL | undefined {
   if (taskId !== null) return eq(scheduledRuns.taskId, taskId)
   return and(isNull(scheduledRuns.taskId), eq(scheduledRuns.agentId, agentId))
 }

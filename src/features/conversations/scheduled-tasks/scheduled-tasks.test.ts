@@ -13,7 +13,7 @@ import { insertAgent } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { messages } from '../chat/tables.ts'
 import { scheduledTasksJob } from './jobs.ts'
-import { listRuns } from './runs.ts'
+import { listTaskRuns } from './runs.ts'
 import { Run, RunList, Task, TaskList } from './schemas.ts'
 import { scheduledRuns, scheduledTasks } from './tables.ts'
 
@@ -292,7 +292,7 @@ test('scheduled tasks: a task due many times runs once, and clock changes start 
   const task = await create({ cronSchedule: '* * * * *' })
   await using _jobs = startJobs(platform)
   // Uses the database, because no session lives that long.
-  const runs = () => listRuns(platform.db, task.id)
+  const runs = () => listTaskRuns(platform.db, task.id)
   const isIdle = () => until('no run under way', () => runs().every(({ finishedAt }) => finishedAt))
   await check()
   clock.set(new Date('2026-11-21T12:00:30Z'))

@@ -77,4 +77,4 @@ export const scheduledRuns = sqliteTable(
     oneOf('scheduled_runs_status', table.status, STATUSES),
   ],
 )
-export type RunRow = typeof scheduledRuns.$inferSelect
+export type TaskRunRow = typeof scheduledRuns.$inferSelect

@@ -12,7 +12,7 @@ import type { DueDeps } from './due.ts'
 import { addRun, admitRuns, findRun } from './runs.ts'
 import { findNextRun, isSameSchedule, type Schedule, toStoredSchedule } from './schedule.ts'
 import type { ChangeTaskRequest, CreateTaskRequest } from './schemas.ts'
-import { type RunRow, scheduledRuns, scheduledTasks, type TaskRow } from './tables.ts'
+import { scheduledRuns, scheduledTasks, type TaskRow, type TaskRunRow } from './tables.ts'
 
 const MAX_TASKS_PER_USER = 50
 
@@ -104,7 +104,7 @@ export async function deleteTask(db: Db, ownerId: string, id: string): Promise<v
  * Runs a task now, even if it is off, without changing its next run.
  * @throws AppError `not_found`, `conflict` while it runs.
  */
-export function runTaskNow(deps: DueDeps, ownerId: string, id: string): Promise<RunRow> {
+export function runTaskNow(deps: DueDeps, ownerId: string, id: string): Promise<TaskRunRow> {
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
     const { agentId } = getTask(tx, ownerId, id)

@@ -4,7 +4,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import type { DueDeps } from './due.ts'
-import { listRuns } from './runs.ts'
+import { listTaskRuns } from './runs.ts'
 import {
   ChangeTaskRequest,
   CreateTaskRequest,
@@ -16,7 +16,7 @@ import {
   TaskList,
   TaskQuery,
 } from './schemas.ts'
-import type { RunRow, TaskRow } from './tables.ts'
+import type { TaskRow, TaskRunRow } from './tables.ts'
 import { changeTask, createTask, deleteTask, getTask, listTasks, runTaskNow } from './tasks.ts'
 
 export type ScheduledTasksWebDeps = DueDeps & { guards: Guards }
@@ -94,7 +94,7 @@ export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
     signedIn,
     (c) => {
       const task = getTask(deps.db, c.var.user.id, c.req.param('id'))
-      const runs = listRuns(deps.db, task.id).map(toRun)
+      const runs = listTaskRuns(deps.db, task.id).map(toRun)
       return c.json({ runs, count: runs.length } satisfies RunList)
     },
   )
@@ -134,7 +134,7 @@ export function toTask(row: TaskRow): Task {
   }
 }
 
-function toRun(row: RunRow): Run {
+function toRun(row: TaskRunRow): Run {
   const { startedAt, finishedAt } = row
   return {
     id: row.id,

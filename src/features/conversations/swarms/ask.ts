@@ -5,12 +5,12 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import { type AccountRules, createUserFinder } from '../../accounts/users/users.ts'
-import { openTurn, type SendDeps, sendMessage } from '../chat/send.ts'
+import { type ChatDeps, openTurn, sendMessage } from '../chat/send.ts'
 import { messages } from '../chat/tables.ts'
 import { onceOf } from '../chat/turns/idempotency.ts'
 import { listAnswers } from './runs.ts'
-import { ASK_JOB } from './start-run.ts'
-import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.ts'
+import { ASK_MEMBER_JOB } from './start-run.ts'
+import { type AnswerRow, type SwarmRunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
 /** Asks the summarizer of a run. */
 export const SUMMARIZE_JOB = 'swarms.summarize'
@@ -21,7 +21,7 @@ const MAX_QUOTED_LENGTH = 7000
 /** Delay until a cancelled run interrupts its agents. */
 const CANCEL_CHECK_MS = 500
 
-type AskDeps = SendDeps & { enqueue: Enqueue; rules: AccountRules }
+type AskMemberDeps = ChatDeps & { enqueue: Enqueue; rules: AccountRules }
 type AnswerKey = { runId: string; agentId: string }
 type Outcome = Pick<AnswerRow, 'state'> & Partial<Pick<AnswerRow, 'reply' | 'error' | 'errorKind'>>
 
@@ -29,7 +29,7 @@ type Outcome = Pick<AnswerRow, 'state'> & Partial<Pick<AnswerRow, 'reply' | 'err
  * Sends an agent the task in its owner's name and stores the answer or the error. After a crash the job runs again and
  * asks only if there is no answer yet. When the server stops, the next start continues.
  */
-async function askAgent(deps: AskDeps, key: AnswerKey, signal: AbortSignal): Promise<void> {
+async function askMember(deps: AskMemberDeps, key: AnswerKey, signal: AbortSignal): Promise<void> {
   const begun = await write(deps.db, (tx) => beginAnswer(tx, deps, key))
   if (!begun) return
   const { run, answer } = begun
@@ -38,13 +38,13 @@ async function askAgent(deps: AskDeps, key: AnswerKey, signal: AbortSignal): Pro
 }
 
 /** Records that the job has failed permanently. */
-async function giveAnswerUp(deps: AskDeps, key: AnswerKey): Promise<void> {
+async function giveAnswerUp(deps: AskMemberDeps, key: AnswerKey): Promise<void> {
   const outcome: Outcome = { state: 'failed', error: 'The task was given up', errorKind: 'internal' }
   await write(deps.db, (tx) => settleAnswer(tx, deps, key, outcome))
 }
 
 /** Asks the summarizer to summarize the answers, which ends the run. */
-async function summarizeRun(deps: AskDeps, runId: string, signal: AbortSignal): Promise<void> {
+async function summarizeRun(deps: AskMemberDeps, runId: string, signal: AbortSignal): Promise<void> {
   const run = findRunning(deps.db, runId)
   if (!run?.summarizer) return
   const question = {
@@ -57,11 +57,11 @@ async function summarizeRun(deps: AskDeps, runId: string, signal: AbortSignal): 
 }
 
 /** Records that the job has failed permanently. */
-async function giveSummaryUp(deps: AskDeps, runId: string): Promise<void> {
+async function giveSummaryUp(deps: AskMemberDeps, runId: string): Promise<void> {
   await write(deps.db, (tx) => finishRun(tx, deps, runId, { summary: null, summaryError: 'The summary was given up' }))
 }
 
-function beginAnswer(tx: Tx, { clock }: AskDeps, key: AnswerKey): { run: RunRow; answer: AnswerRow } | null {
+function beginAnswer(tx: Tx, { clock }: AskMemberDeps, key: AnswerKey): { run: SwarmRunRow; answer: AnswerRow } | null {
   const run = findRunning(tx, key.runId)
   const isOpen = and(isAnswer(key), inArray(swarmAnswers.state, ['queued', 'running']))
   const before = run && tx.select().from(swarmAnswers).where(isOpen).get()
@@ -77,8 +77,8 @@ function beginAnswer(tx: Tx, { clock }: AskDeps, key: AnswerKey): { run: RunRow;
  * @throws the signal's reason, and errors other than AppError: the job is then retried.
  */
 async function ask(
-  deps: AskDeps,
-  run: RunRow,
+  deps: AskMemberDeps,
+  run: SwarmRunRow,
   question: { agentId: string; message: string; topic: string },
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -125,7 +125,7 @@ function watchForCancel(db: Db, runId: string) {
 }
 
 /** Stores an outcome unless the run was cancelled; the last one ends the run or starts its summary. */
-function settleAnswer(tx: Tx, deps: AskDeps, key: AnswerKey, outcome: Outcome): void {
+function settleAnswer(tx: Tx, deps: AskMemberDeps, key: AnswerKey, outcome: Outcome): void {
   const { changes } = tx
     .update(swarmAnswers)
     .set({ ...outcome, finishedAt: deps.clock.now() })
@@ -141,7 +141,12 @@ function settleAnswer(tx: Tx, deps: AskDeps, key: AnswerKey, outcome: Outcome): 
   } else finishRun(tx, deps, run.id, { summary: null, summaryError: null })
 }
 
-function finishRun(tx: Tx, deps: AskDeps, runId: string, end: Pick<RunRow, 'summary' | 'summaryError'>): void {
+function finishRun(
+  tx: Tx,
+  deps: AskMemberDeps,
+  runId: string,
+  end: Pick<SwarmRunRow, 'summary' | 'summaryError'>,
+): void {
   const completed = listAnswers(tx, runId).map(({ state }) => state === 'completed')
   const isWhole = completed.every(Boolean) && end.summaryError === null
   const state = isWhole ? 'completed' : completed.some(Boolean) ? 'partially_failed' : 'failed'
@@ -151,7 +156,7 @@ function finishRun(tx: Tx, deps: AskDeps, runId: string, end: Pick<RunRow, 'summ
     .run()
 }
 
-function findRunning(db: Db | Tx, runId: string): RunRow | undefined {
+function findRunning(db: Db | Tx, runId: string): SwarmRunRow | undefined {
   return db
     .select()
     .from(swarmRuns)
@@ -163,7 +168,7 @@ function isAnswer({ runId, agentId }: AnswerKey) {
   return and(eq(swarmAnswers.runId, runId), eq(swarmAnswers.agentId, agentId))
 }
 
-function toSummaryMessage(db: Db, run: RunRow): string {
+function toSummaryMessage(db: Db, run: SwarmRunRow): string {
   const answers = listAnswers(db, run.id).map(({ agentName, reply, error }) =>
     reply === null ? `## ${agentName}\nNo answer: ${error}` : `## ${agentName}\n${reply.slice(0, MAX_QUOTED_LENGTH)}`,
   )
@@ -177,18 +182,18 @@ function toSummaryMessage(db: Db, run: RunRow): string {
 
 const MAX_ATTEMPTS = 3
 
-export function askJob(deps: AskDeps): JobKind {
+export function askJob(deps: AskMemberDeps): JobKind {
   return defineJob({
-    kind: ASK_JOB,
+    kind: ASK_MEMBER_JOB,
     payload: z.object({ runId: z.string(), agentId: z.string() }),
     maxAttempts: MAX_ATTEMPTS,
     isSlow: true,
-    run: (key, signal) => askAgent(deps, key, signal),
+    run: (key, signal) => askMember(deps, key, signal),
     onDead: (key) => giveAnswerUp(deps, key),
   })
 }
 
-export function summarizeJob(deps: AskDeps): JobKind {
+export function summarizeJob(deps: AskMemberDeps): JobKind {
   return defineJob({
     kind: SUMMARIZE_JOB,
     payload: z.object({ runId: z.string() }),

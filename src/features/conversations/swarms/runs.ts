@@ -4,10 +4,10 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
 import type { PageQuery, Run, RunAnswer, RunLine, RunList } from './schemas.ts'
 import { getSwarm } from './swarms.ts'
-import { type AnswerRow, type RunRow, swarmAnswers, swarmRuns } from './tables.ts'
+import { type AnswerRow, type SwarmRunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
 /** Returns a page of a swarm's runs, newest first. @throws AppError `not_found` for the swarm. */
-export function listRuns(db: Db, ownerId: string, swarmId: string, { limit, before }: PageQuery): RunList {
+export function listSwarmRuns(db: Db, ownerId: string, swarmId: string, { limit, before }: PageQuery): RunList {
   getSwarm(db, ownerId, swarmId)
   const ofSwarm = and(eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
   const isBefore = before === undefined ? undefined : lt(swarmRuns.sequence, sequenceOf(db, before, ofSwarm))
@@ -24,7 +24,7 @@ function sequenceOf(db: Db, id: string, ofSwarm: SQL | undefined): number {
 }
 
 /** @throws AppError `not_found` for a missing run, one of another swarm and another user's. */
-export function getRun(db: Db | Tx, ownerId: string, swarmId: string, id: string): RunRow {
+export function getRun(db: Db | Tx, ownerId: string, swarmId: string, id: string): SwarmRunRow {
   getSwarm(db, ownerId, swarmId)
   const isThis = and(eq(swarmRuns.id, id), eq(swarmRuns.swarmId, swarmId), eq(swarmRuns.ownerId, ownerId))
   const row = db.select().from(swarmRuns).where(isThis).get()
@@ -33,7 +33,7 @@ export function getRun(db: Db | Tx, ownerId: string, swarmId: string, id: string
 }
 
 /** Returns the run with its answers, in the swarm's order. */
-export function showRun(db: Db, row: RunRow): Run {
+export function showRun(db: Db, row: SwarmRunRow): Run {
   return {
     ...toLine(row),
     agents: listAnswers(db, row.id).map(toAnswer),
@@ -48,7 +48,7 @@ export function listAnswers(db: Db | Tx, runId: string): AnswerRow[] {
   return db.select().from(swarmAnswers).where(eq(swarmAnswers.runId, runId)).orderBy(asc(swarmAnswers.position)).all()
 }
 
-function toLine(row: RunRow): RunLine {
+function toLine(row: SwarmRunRow): RunLine {
   return {
     id: row.id,
     swarmId: row.swarmId,

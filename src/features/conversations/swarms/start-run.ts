@@ -12,22 +12,27 @@ import { agents } from '../../agents/registry/tables.ts'
 import { getRun } from './runs.ts'
 import { idOf, type Member } from './schemas.ts'
 import { getSwarm } from './swarms.ts'
-import { type RunRow, type SwarmRow, swarmAnswers, swarmRuns } from './tables.ts'
+import { type SwarmRow, type SwarmRunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
 /** Asks one agent of a run. */
-export const ASK_JOB = 'swarms.ask'
+export const ASK_MEMBER_JOB = 'swarms.ask'
 
 const MAX_RUNS_AT_ONCE = 5
 const MAX_RUNS_KEPT = 200
 
-export type RunDeps = { db: Db; clock: Clock; enqueue: Enqueue }
+export type SwarmRunDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 
 /**
  * Starts a run: enqueues the task for every agent of the swarm. A failure of an agent becomes the error of its answer.
  * @throws AppError `not_found`, `conflict` for a swarm that is disabled or empty, `limited` {current, limit} at five
  * concurrent runs.
  */
-export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, task: string): Promise<RunRow> {
+export async function startSwarmRun(
+  deps: SwarmRunDeps,
+  ownerId: string,
+  swarmId: string,
+  task: string,
+): Promise<SwarmRunRow> {
   return write(deps.db, (tx) => {
     const swarm = getSwarm(tx, ownerId, swarmId)
     if (!swarm.enabled) throw new AppError('conflict', 'Swarm is disabled', { code: 'SWARM_DISABLED' })
@@ -35,7 +40,7 @@ export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, 
     requireRunQuota(tx, ownerId)
     const run = insertRun(tx, deps.clock, swarm, task)
     for (const member of swarm.agents) {
-      deps.enqueue(tx, ASK_JOB, { runId: run.id, agentId: idOf(member) }, { share: ownerId })
+      deps.enqueue(tx, ASK_MEMBER_JOB, { runId: run.id, agentId: idOf(member) }, { share: ownerId })
     }
     forgetOldRuns(tx, swarmId)
     return run
@@ -43,7 +48,12 @@ export async function startRun(deps: RunDeps, ownerId: string, swarmId: string, 
 }
 
 /** Ends a run: waiting agents are not asked, and answering agents are interrupted. A finished run stays unchanged. */
-export async function cancelRun(deps: RunDeps, ownerId: string, swarmId: string, id: string): Promise<RunRow> {
+export async function cancelRun(
+  deps: SwarmRunDeps,
+  ownerId: string,
+  swarmId: string,
+  id: string,
+): Promise<SwarmRunRow> {
   return write(deps.db, (tx) => {
     const run = getRun(tx, ownerId, swarmId, id)
     return run.state === 'running' ? endRun(tx, id, deps.clock.now()) : run
@@ -56,7 +66,7 @@ export function cancelAllRuns(tx: Tx, ownerId: string, now: Date): void {
   for (const { id } of tx.select({ id: swarmRuns.id }).from(swarmRuns).where(isRunning).all()) endRun(tx, id, now)
 }
 
-function endRun(tx: Tx, id: string, now: Date): RunRow {
+function endRun(tx: Tx, id: string, now: Date): SwarmRunRow {
   const ended = { state: 'cancelled', finishedAt: now } as const
   tx.update(swarmAnswers)
     .set(ended)
@@ -71,7 +81,7 @@ function requireRunQuota(tx: Tx, ownerId: string): void {
   requireQuota({ current, limit: MAX_RUNS_AT_ONCE, message: 'Too many runs at once' })
 }
 
-function insertRun(tx: Tx, clock: Clock, swarm: SwarmRow, task: string): RunRow {
+function insertRun(tx: Tx, clock: Clock, swarm: SwarmRow, task: string): SwarmRunRow {
   const { id: swarmId, ownerId, summarizer } = swarm
   const row = {
     id: newId('run'),
@@ -87,7 +97,7 @@ function insertRun(tx: Tx, clock: Clock, swarm: SwarmRow, task: string): RunRow 
   return run
 }
 
-function insertAnswers(tx: Tx, swarm: SwarmRow, { id: runId, task }: RunRow): void {
+function insertAnswers(tx: Tx, swarm: SwarmRow, { id: runId, task }: SwarmRunRow): void {
   const names = namesOf(tx, swarm)
   const answers = swarm.agents.map((member, position) => ({
     runId,

@@ -55,7 +55,7 @@ export const swarmRuns = sqliteTable(
     oneOf('swarm_runs_state', table.state, RUN_STATES),
   ],
 )
-export type RunRow = typeof swarmRuns.$inferSelect
+export type SwarmRunRow = typeof swarmRuns.$inferSelect
 
 /**
  * The message to one agent of a run, and its answer. The row outlives the agent and keeps its name. `errorKind` is the

@@ -4,7 +4,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
-import { getRun, listRuns, showRun } from './runs.ts'
+import { getRun, listSwarmRuns, showRun } from './runs.ts'
 import {
   ChangeSwarmRequest,
   CreateSwarmRequest,
@@ -15,10 +15,10 @@ import {
   Swarm,
   SwarmList,
 } from './schemas.ts'
-import { cancelRun, type RunDeps, startRun } from './start-run.ts'
+import { cancelRun, type SwarmRunDeps, startSwarmRun } from './start-run.ts'
 import { changeSwarm, createSwarm, deleteSwarm, getSwarm, listSwarms, toSwarm } from './swarms.ts'
 
-export type SwarmsWebDeps = RunDeps & { guards: Guards; requestsPerMinute: { chat: number } }
+export type SwarmsWebDeps = SwarmRunDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
 /** Routes for swarms and their runs. */
 export function swarmsWeb(deps: SwarmsWebDeps) {
@@ -97,7 +97,7 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
     signedIn,
     validate('json', RunRequest),
     async (c) => {
-      const run = await startRun(deps, c.var.user.id, c.req.param('id'), c.req.valid('json').task)
+      const run = await startSwarmRun(deps, c.var.user.id, c.req.param('id'), c.req.valid('json').task)
       return c.json(showRun(deps.db, run), 202)
     },
   )
@@ -112,7 +112,7 @@ export function swarmsWeb(deps: SwarmsWebDeps) {
     }),
     signedIn,
     validate('query', PageQuery),
-    (c) => c.json(listRuns(deps.db, c.var.user.id, c.req.param('id'), c.req.valid('query'))),
+    (c) => c.json(listSwarmRuns(deps.db, c.var.user.id, c.req.param('id'), c.req.valid('query'))),
   )
 
   app.get(

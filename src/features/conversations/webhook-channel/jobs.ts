@@ -17,7 +17,7 @@ import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { recordChannelAnswer } from '../chat/channels/record.ts'
 import { requireEndpoint } from '../chat/turns/ask.ts'
-import { ANSWER_JOB, ASK_JOB, toWebhookSession } from './receive.ts'
+import { ANSWER_WEBHOOK_JOB, ASK_BY_WEBHOOK_JOB, toWebhookSession } from './receive.ts'
 import { findWebhookChannel, openWebhookChannel } from './settings.ts'
 import { type WebhookDeliveryRow, webhookChannels, webhookDeliveries } from './tables.ts'
 
@@ -42,7 +42,7 @@ export type WebhookJobsDeps = {
 /** Asks the agent. A built-in agent answers each message once, even if it is delivered again. */
 export function askByWebhookJob(deps: WebhookJobsDeps): JobKind {
   return defineJob({
-    kind: ASK_JOB,
+    kind: ASK_BY_WEBHOOK_JOB,
     payload: Payload,
     maxAttempts: ASK_ATTEMPTS,
     isSlow: true,
@@ -102,14 +102,14 @@ async function finish(
       error: error === null ? null : { kind: 'upstream_failed', message: error },
       at: clock.now(),
     })
-    enqueue(tx, ANSWER_JOB, { id }, { key: `${ANSWER_JOB}:${id}` })
+    enqueue(tx, ANSWER_WEBHOOK_JOB, { id }, { key: `${ANSWER_WEBHOOK_JOB}:${id}` })
   })
 }
 
 /** Posts the answer, signed with the channel's secret; receivers recognize repetitions by `webhook-id`. */
 export function answerByWebhookJob(deps: WebhookJobsDeps): JobKind {
   return defineJob({
-    kind: ANSWER_JOB,
+    kind: ANSWER_WEBHOOK_JOB,
     payload: Payload,
     maxAttempts: ANSWER_ATTEMPTS,
     run: ({ id }, signal) => answer(deps, id, signal),

@@ -16,8 +16,8 @@ import { findWebhookChannel, openWebhookChannel, type WebhookSettingsDeps } from
 import { webhookChannels, webhookDeliveries } from './tables.ts'
 
 /** Asks the agent; `ANSWER_JOB` posts its answer. The jobs are in `jobs.ts`. */
-export const ASK_JOB = 'webhook-channel.ask'
-export const ANSWER_JOB = 'webhook-channel.answer'
+export const ASK_BY_WEBHOOK_JOB = 'webhook-channel.ask'
+export const ANSWER_WEBHOOK_JOB = 'webhook-channel.answer'
 
 const MAX_BODY_BYTES = 64 * 1024
 /** Most unanswered messages of one agent. */
@@ -92,7 +92,7 @@ function keep(
       at: clock.now(),
     })
   })
-  enqueue(tx, ASK_JOB, { id: row.id }, { key: `${ASK_JOB}:${row.id}`, share: ownerId })
+  enqueue(tx, ASK_BY_WEBHOOK_JOB, { id: row.id }, { key: `${ASK_BY_WEBHOOK_JOB}:${row.id}`, share: ownerId })
 }
 
 /** Returns the agent's session key of a webhook conversation. */

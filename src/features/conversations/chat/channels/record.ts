@@ -8,8 +8,8 @@ import { write } from '../../../../db/write.ts'
 import { getAgent } from '../../../agents/registry/agents.ts'
 import type { AgentRow } from '../../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../../agents/storage/quota.ts'
-import { nameSession, newSessionId, toTitle } from '../sessions.ts'
-import { chatSessions, chatToolCalls, chatTurns, type MessageRow, messages, type SessionRow } from '../tables.ts'
+import { nameSession, newSessionId, toSessionTitle } from '../sessions.ts'
+import { type ChatSessionRow, chatSessions, chatToolCalls, chatTurns, type MessageRow, messages } from '../tables.ts'
 import type { ChannelReport } from './schemas.ts'
 
 /** Longest part of a message that is used for a title. */
@@ -53,7 +53,7 @@ export function recordChannelLine(deps: RecordDeps, tx: Tx, agent: Agent, line: 
   const at = notLaterThanNow(deps, line.at)
   const session = findOrOpenSession(tx, { ...agent, ownerId: agent.ownerId }, { ...line, at })
   if (line.sender === 'user')
-    nameSession(tx, session.id, toTitle((line.title ?? line.content).slice(0, MAX_TITLED_CHARACTERS)))
+    nameSession(tx, session.id, toSessionTitle((line.title ?? line.content).slice(0, MAX_TITLED_CHARACTERS)))
   insertLine(tx, { session, line: { ...line, at } })
 }
 
@@ -108,7 +108,7 @@ function findRecorded(tx: Db | Tx, agentId: string, externalId: string): Message
   return tx.select().from(messages).where(isThis).get()
 }
 
-function findSession(tx: Tx, id: string): SessionRow | undefined {
+function findSession(tx: Tx, id: string): ChatSessionRow | undefined {
   return tx.select().from(chatSessions).where(eq(chatSessions.id, id)).get()
 }
 
@@ -116,7 +116,7 @@ function findOrOpenSession(
   tx: Tx,
   agent: { id: string; ownerId: string },
   { platform, channelKey, at }: Pick<ChannelLine, 'platform' | 'channelKey' | 'at'>,
-): SessionRow {
+): ChatSessionRow {
   const isThis = and(eq(chatSessions.agentId, agent.id), eq(chatSessions.channelKey, channelKey))
   const known = tx.select().from(chatSessions).where(isThis).get()
   if (known) return known
@@ -130,7 +130,7 @@ function findOrOpenSession(
 
 type Insertable = Pick<ChannelLine, 'sender' | 'author' | 'content' | 'status' | 'externalId' | 'at'>
 
-function insertLine(tx: Tx, { session, line }: { session: SessionRow; line: Insertable }): MessageRow {
+function insertLine(tx: Tx, { session, line }: { session: ChatSessionRow; line: Insertable }): MessageRow {
   const { at, ...columns } = line
   const { id: sessionId, userId, agentId, platform } = session
   // Delayed reports must not reorder the conversations.

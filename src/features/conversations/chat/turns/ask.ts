@@ -15,7 +15,7 @@ import { findInstructions } from '../sessions.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
 import type { TurnLog } from './log.ts'
 
-export type AskDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> }
+export type StreamAnswerDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway, 'streamTurn' | 'joinTurn'> }
 
 /** A turn to carry out. `again`: it was started before, by this process or an earlier one. */
 export type Asked = { turn: TurnRow; question: MessageRow; log: TurnLog; how: 'anew' | 'again' }
@@ -32,8 +32,8 @@ const PASSING: ReadonlySet<string> = new Set(['running', 'sleeping', 'provisioni
  * itself.
  * @throws AppError of the gateway; `conflict` TURN_INTERRUPTED for a turn that cannot be resumed.
  */
-export async function* askAgent(
-  deps: AskDeps,
+export async function* streamAnswer(
+  deps: StreamAnswerDeps,
   asked: Asked,
   signal: AbortSignal,
 ): AsyncGenerator<AgentTurnEvent, void> {
@@ -52,7 +52,7 @@ export async function* askAgent(
 
 /** @throws `broken` when the agent does not know the turn or stays unreachable. */
 async function* rejoin(
-  deps: AskDeps,
+  deps: StreamAnswerDeps,
   asked: Asked,
   signal: AbortSignal,
   broken: AppError,
@@ -80,7 +80,7 @@ async function* rejoin(
 }
 
 async function* askAnew(
-  deps: AskDeps,
+  deps: StreamAnswerDeps,
   { turn, question }: Asked,
   signal: AbortSignal,
 ): AsyncGenerator<AgentTurnEvent, void> {
@@ -89,15 +89,19 @@ async function* askAnew(
   const instructions = findInstructions(deps.db, question.sessionId)
   const asked = { sessionKey: turn.sessionKey, message, images, turnId: turn.id, history }
   const request = { ...asked, ...(instructions !== null && { instructions }) }
-  yield* deps.gateway.streamTurn(endpointOf(deps, turn), request, signal)
+  yield* deps.gateway.streamTurn(requireTurnEndpoint(deps, turn), request, signal)
 }
 
-async function* joinAgain(deps: AskDeps, { turn }: Asked, signal: AbortSignal): AsyncGenerator<AgentTurnEvent, void> {
-  yield* deps.gateway.joinTurn(endpointOf(deps, turn), turn.id, signal)
+async function* joinAgain(
+  deps: StreamAnswerDeps,
+  { turn }: Asked,
+  signal: AbortSignal,
+): AsyncGenerator<AgentTurnEvent, void> {
+  yield* deps.gateway.joinTurn(requireTurnEndpoint(deps, turn), turn.id, signal)
 }
 
 /** Returns the agent's current address, which a restart may have changed. */
-export function endpointOf(deps: Pick<AskDeps, 'db' | 'sealer'>, turn: TurnRow) {
+export function requireTurnEndpoint(deps: Pick<StreamAnswerDeps, 'db' | 'sealer'>, turn: TurnRow) {
   return requireEndpoint(deps.sealer, getAgent(deps.db, { kind: 'operator' }, turn.agentId))
 }
 
@@ -118,7 +122,7 @@ async function* beyond(log: TurnLog, events: AsyncIterable<AgentTurnEvent>): Asy
   }
 }
 
-function mayPass(deps: AskDeps, turn: TurnRow, error: unknown): boolean {
+function mayPass(deps: StreamAnswerDeps, turn: TurnRow, error: unknown): boolean {
   const isAway = error instanceof BrokenConnection || hasCode(error, 'AGENT_NOT_RUNNING')
   return isAway && PASSING.has(getAgent(deps.db, { kind: 'operator' }, turn.agentId).status)
 }

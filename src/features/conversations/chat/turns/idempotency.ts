@@ -9,20 +9,20 @@ import { chatTurns, type TurnRow } from '../tables.ts'
  * An idempotent request. `key` is the caller's name for it, `hash` identifies its content. `unlessAnswered` starts a
  * new turn if the earlier one was stopped or failed, for retried jobs.
  */
-export type Once = { key: string; hash: string; unlessAnswered: boolean }
+export type IdempotencyKey = { key: string; hash: string; unlessAnswered: boolean }
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 const DAYS_KEPT = 1
 
 /** Parses an `Idempotency-Key` header. @throws AppError `invalid` for a malformed one. */
-export function readOnce(header: string | undefined, asked: object): Once | undefined {
+export function readOnce(header: string | undefined, asked: object): IdempotencyKey | undefined {
   if (header === undefined) return undefined
   if (!KEY.test(header)) throw new AppError('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
   return { key: `http:${sha256(header)}`, hash: sha256(JSON.stringify(asked)), unlessAnswered: false }
 }
 
 /** Returns the idempotency key of a background job, for example of a swarm. */
-export function onceOf(key: string): Once {
+export function onceOf(key: string): IdempotencyKey {
   return { key, hash: '', unlessAnswered: true }
 }
 
@@ -31,7 +31,12 @@ export function onceOf(key: string): Once {
  * key.
  * @throws AppError `conflict` IDEMPOTENCY_MISMATCH when the key belongs to another request.
  */
-export function findMade(clock: Clock, tx: Tx, userId: string, { key, hash, unlessAnswered }: Once): TurnRow | null {
+export function findMade(
+  clock: Clock,
+  tx: Tx,
+  userId: string,
+  { key, hash, unlessAnswered }: IdempotencyKey,
+): TurnRow | null {
   const isThis = and(eq(chatTurns.userId, userId), eq(chatTurns.requestKey, key))
   const made = tx.select().from(chatTurns).where(isThis).get()
   if (!made) return null

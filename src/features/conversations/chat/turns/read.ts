@@ -94,7 +94,7 @@ function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTu
   }
 }
 
-export type FollowDeps = { db: Db; turns: Pick<Turns, 'find'> }
+export type FollowTurnDeps = { db: Db; turns: Pick<Turns, 'find'> }
 
 /** The last event of a followed turn. */
 type LastEvent = { event: 'done'; data: SentMessage } | { event: 'stopped' | 'failed'; data: TurnOver }
@@ -104,7 +104,7 @@ type LastEvent = { event: 'done'; data: SentMessage } | { event: 'stopped' | 'fa
  * process does not run the turn, the stream ends without an outcome.
  */
 export async function followTurn(
-  deps: FollowDeps,
+  deps: FollowTurnDeps,
   { turn, question }: { turn: TurnRow; question: MessageRow },
   after: number,
   { send, signal }: Pick<EventStream, 'send' | 'signal'>,

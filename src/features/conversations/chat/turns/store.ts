@@ -8,7 +8,7 @@ import { countRows } from '../../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../../db/open.ts'
 import { insertMessage } from '../sessions.ts'
 import { chatToolCalls, chatTurnPieces, chatTurns, type MessageRow, messages, type TurnRow } from '../tables.ts'
-import type { Once } from './idempotency.ts'
+import type { IdempotencyKey } from './idempotency.ts'
 import { joinEvents, type PlacedEvent, type TurnEvent, type TurnLog } from './log.ts'
 
 /** Most concurrent turns of one user, which continue when callers disconnect. */
@@ -28,7 +28,7 @@ export function insertTurn(
   clock: Clock,
   tx: Tx,
   question: MessageRow,
-  { sessionKey, once }: { sessionKey: string; once: Once | undefined },
+  { sessionKey, once }: { sessionKey: string; once: IdempotencyKey | undefined },
 ): TurnRow {
   const { id: questionId, userId, agentId } = question
   requireTurnQuota(tx, userId)

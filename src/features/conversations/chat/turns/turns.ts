@@ -6,12 +6,12 @@ import type { Db } from '../../../../db/open.ts'
 import { write } from '../../../../db/write.ts'
 import { describeFailure, toAppError } from '../../../../http/errors.ts'
 import type { MessageRow, TurnRow } from '../tables.ts'
-import { type AskDeps, type Asked, askAgent, endpointOf } from './ask.ts'
+import { type Asked, requireTurnEndpoint, type StreamAnswerDeps, streamAnswer } from './ask.ts'
 import { collectFigures, type FigureCollector } from './figures.ts'
 import { createTurnLog, type TurnLog } from './log.ts'
 import { endTurn, findMessage, keepPieces, listPieces, listRunning, type TurnEnd } from './store.ts'
 
-type TurnsDeps = AskDeps & { clock: Clock; log: Log; gateway: Pick<AgentGateway, 'stopTurn'> }
+type TurnsDeps = StreamAnswerDeps & { clock: Clock; log: Log; gateway: Pick<AgentGateway, 'stopTurn'> }
 
 /** A turn that this process runs. `ended` never rejects: a failure is an outcome too. */
 export type LiveTurn = { log: TurnLog; ended: Promise<TurnEnd> }
@@ -106,7 +106,7 @@ async function carryOn(deps: TurnsDeps, work: Work, signals: Signals): Promise<T
 async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: () => void): Promise<TurnEnd> {
   const { stopping, closing } = signals
   try {
-    for await (const event of askAgent(deps, work, AbortSignal.any([stopping, closing]))) {
+    for await (const event of streamAnswer(deps, work, AbortSignal.any([stopping, closing]))) {
       if (event.type === 'text' || event.type === 'tool' || event.type === 'restart') work.log.add(event)
       else work.figures.add(event)
       onEvent()
@@ -125,7 +125,7 @@ async function answer(deps: TurnsDeps, work: Work, signals: Signals, onEvent: ()
 /** Stops the turn at the agent, which would continue without a connection. */
 async function stopAtAgent(deps: TurnsDeps, turn: TurnRow): Promise<void> {
   try {
-    await deps.gateway.stopTurn(endpointOf(deps, turn), turn.id)
+    await deps.gateway.stopTurn(requireTurnEndpoint(deps, turn), turn.id)
   } catch (error) {
     deps.log.info({ turn: turn.id, error: errorMessage(error) }, 'failed to stop a turn at its agent')
   }

@@ -7,11 +7,11 @@ import type { Guards } from '../../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../../http/streams/sse.ts'
 import { NoBody, validate, validateAnyBody } from '../../../../http/validate.ts'
 import { OneTurn, TurnEventsQuery, TurnList, TurnQuery } from '../schemas.ts'
-import { type FollowDeps, followTurn, listRunningTurns, showTurn } from './read.ts'
+import { type FollowTurnDeps, followTurn, listRunningTurns, showTurn } from './read.ts'
 import { findMessage, getTurn } from './store.ts'
 import type { Turns } from './turns.ts'
 
-export type TurnsWebDeps = FollowDeps & {
+export type TurnsWebDeps = FollowTurnDeps & {
   turns: Turns
   log: Log
   guards: Guards
