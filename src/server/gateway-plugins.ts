@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts'
 import { PLANS } from '../features/accounts/plans/plans.ts'
 import { type CompleteDeps, complete } from '../features/ai/gateway/complete.ts'
 import { DIRECT } from '../features/ai/usage/tables.ts'
-import { findAddressee, openTurn, type SendDeps, sendMessage, type Turn } from '../features/conversations/chat/send.ts'
+import { type ChatDeps, findAddressee, openTurn, sendMessage, type Turn } from '../features/conversations/chat/send.ts'
 import type { Plugin, Plugins } from '../features/payments/paid-gateway/plugins.ts'
 import type { ReadUrlDeps } from '../features/web-tools/summarizer/read-url.ts'
 import { ExtractRequest, SummarizeRequest } from '../features/web-tools/summarizer/schemas.ts'
@@ -42,7 +42,7 @@ const AgentRequest = z
   .refine(({ message }) => message.trim() !== '', 'message required')
 
 /** What callers may pay for by the request: work of wings above and beside the gateway, handed to it here. */
-export function gatewayPlugins(deps: CompleteDeps & SendDeps & ReadUrlDeps): Plugins {
+export function gatewayPlugins(deps: CompleteDeps & ChatDeps & ReadUrlDeps): Plugins {
   return new Map<string, Plugin>([
     ['generate-text', generateText(deps)],
     [
@@ -98,7 +98,7 @@ function pagePlugin<Request>(
 }
 
 /** One of the caller's own agents: nobody else's answers for money. */
-function askAgent(deps: SendDeps): Plugin {
+function askAgent(deps: ChatDeps): Plugin {
   return {
     name: 'Agent',
     description: 'Agent orchestrator request',

@@ -4,11 +4,11 @@ import type { Config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 import { DEPLOY_JOB, REMOVE_JOB } from '../features/agents/operations/operations.ts'
 import type { Base } from '../features/base.ts'
-import { DELIVER_JOB } from '../features/conversations/inbox/receive.ts'
+import { DELIVER_MAIL_JOB } from '../features/conversations/inbox/receive.ts'
 import { RUN_JOB } from '../features/conversations/scheduled-tasks/runs.ts'
 import { SUMMARIZE_JOB } from '../features/conversations/swarms/ask.ts'
-import { ASK_JOB } from '../features/conversations/swarms/start-run.ts'
-import { ASK_JOB as WEBHOOK_ASK_JOB } from '../features/conversations/webhook-channel/receive.ts'
+import { ASK_MEMBER_JOB } from '../features/conversations/swarms/start-run.ts'
+import { ASK_BY_WEBHOOK_JOB } from '../features/conversations/webhook-channel/receive.ts'
 import type { Enqueue } from '../jobs/queue.ts'
 
 /** What callers are told in a copy. Where the original is, is the operator's business. */
@@ -19,10 +19,10 @@ const OF_AGENTS: ReadonlySet<string> = new Set([
   DEPLOY_JOB,
   REMOVE_JOB,
   RUN_JOB,
-  ASK_JOB,
+  ASK_MEMBER_JOB,
   SUMMARIZE_JOB,
-  DELIVER_JOB,
-  WEBHOOK_ASK_JOB,
+  DELIVER_MAIL_JOB,
+  ASK_BY_WEBHOOK_JOB,
 ])
 
 /** Runtimes that touch no agent (decisions, 42). */

@@ -19,7 +19,7 @@ import { toVisible } from '../../../src/core/text/visible-text.ts'
 import { webUrl } from '../../../src/core/text/web-url.ts'
 import { readNonce } from '../../../src/features/accounts/sign-in/wallet-message.ts'
 import { createLineCleaner } from '../../../src/features/agents/logs/follow.ts'
-import { toTitle } from '../../../src/features/conversations/chat/sessions.ts'
+import { toSessionTitle } from '../../../src/features/conversations/chat/sessions.ts'
 import {
   describeAutomatic,
   findAuthentication,
@@ -164,7 +164,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   toPlainExcerpt,
   toRequestId,
   toStoredRow: (text) => toStoredRow({ id: 1, at: '2026-11-20T12:00:00Z', stream: 'stdout', text }),
-  toTitle,
+  toSessionTitle,
   toTokenText: (text) => toTokenText(JSON.stringify({ messages: [{ role: 'user', content: text }] })),
   toVisible,
   trimAround: (text) => trimAround(text, '/'),

@@ -7,12 +7,12 @@ import { getLogHistory, type ReadDeps } from '../../agents/logs/read.ts'
 import { listAgents } from '../../agents/registry/agents.ts'
 import { listDailyUsage, type QueryDeps } from '../../ai/usage/queries.ts'
 import { talk } from '../../conversations/agent-messages/agent-api.ts'
-import type { SendDeps } from '../../conversations/chat/send.ts'
+import type { ChatDeps } from '../../conversations/chat/send.ts'
 import { openWorkspace, type WorkspaceDeps } from '../../web-tools/browse/open-workspace.ts'
 
 const MAX_TREE_DEPTH = 6
 
-export type McpToolDeps = ReadDeps & QueryDeps & SendDeps & WorkspaceDeps
+export type McpToolDeps = ReadDeps & QueryDeps & ChatDeps & WorkspaceDeps
 
 /** Who asks, and what their key is limited to; empty `scopes` are no limit. */
 export type McpCaller = { user: SignedInUser; scopes: readonly string[]; signal: AbortSignal }

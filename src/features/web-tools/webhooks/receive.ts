@@ -10,7 +10,7 @@ import { findAuthentication } from '../../conversations/inbox/headers.ts'
 import {
   addressMail,
   type IncomingMail,
-  type ReceiveDeps,
+  type ReceiveMailDeps,
   readMail,
   receiveMail,
 } from '../../conversations/inbox/receive.ts'
@@ -24,7 +24,7 @@ const RECEIVED = 'received'
 const DAYS_KEPT = 7
 const HOUR_MS = 3_600_000
 
-export type WebhookDeps = ReceiveDeps & MailFilesDeps & BodyDeps & { db: Db; clock: Clock }
+export type WebhookDeps = ReceiveMailDeps & MailFilesDeps & BodyDeps & { db: Db; clock: Clock }
 
 /** Acts on an event of the video service, once. @throws AppError `invalid` when it has another form. */
 export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Promise<void> {
