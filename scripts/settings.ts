@@ -1,31 +1,53 @@
-/** `bun run settings`: writes `web/docs/configuration.md` and `.env.example` from the settings as the program reads them; `--check` only says whether they are up to date. */
+/**
+ * `bun run settings`: writes `web/docs/configuration.md` and `.env.example` from the declared settings. With `--check` it
+ * writes nothing and fails when a file would change.
+ */
 import { join } from 'node:path'
 import { z } from 'zod'
 import { RELOADED_SETTINGS, SECRETS, SETTING_GROUPS } from '../src/core/settings/environment.ts'
 
-const INTRODUCTION = `# Settings
+const INTRODUCTION = `# Configuration
 
-Settings are read at start, from four places. The first that says something counts:
+\`\`\`sh
+cat > /var/lib/stead/stead.env <<'EOF'
+NODE_ENV=production
+APP_URL=https://stead.example
+DOMAIN=stead.example
+TRUSTED_PROXIES=127.0.0.1
+EOF
+stead config check --settings /var/lib/stead/stead.env
+\`\`\`
 
-1. flags of \`serve\`, \`doctor\` and \`config\`: \`--web-port 8080\`; secrets have none, because everybody can read those;
-2. environment variables: \`WEB_PORT=8080\`; an empty one is an unset one;
-3. lines \`WEB_PORT=8080\` of the file \`stead.env\` in \`DATA_DIR\`, or of the one that \`--settings FILE\` or \`STEAD_SETTINGS\` names; \`.env.example\` of the repository has a line for each setting;
-4. the defaults below.
+Every setting is an environment variable. Stead reads settings in this order, and the first value is used:
 
-A bad setting stops the start with one line that names it and exit code 78. So does a line of the file that is no setting: it names the nearest one. A variable of the environment that is nearly the name of a setting (\`WEB_PRT\`) is named in the log, by \`stead doctor\` and by every command; it stops nothing, because it may belong to another program.
+1. flags of \`serve\`, \`doctor\` and \`config\`, such as \`--web-port 8080\`; secrets have no flags
+2. environment variables; an empty variable is unset
+3. \`stead.env\` in \`DATA_DIR\`, or the file named by \`--settings\` or \`STEAD_SETTINGS\`; \`.env.example\` in the repository lists all settings
+4. settings saved in the dashboard, where a page exists for them
+5. the defaults below
 
-\`stead config print\` shows what is in effect, with secrets masked, \`stead config check\` what deserves attention, and \`stead config schema\` all of this as a JSON Schema. A setting marked with * may be given as \`<NAME>_FILE\` instead: the path of a file that holds the value.
+An invalid value, or an unknown name in the file, stops the start with exit code 78 and names the setting. Misspelt environment variables are logged.
 
-SIGHUP (\`stead service reload\`, \`systemctl reload stead\`) reads them again, the file and the files of secrets: ${RELOADED_SETTINGS.map((name) => `\`${name}\``).join(', ')} count at once, and the log names those that wait for the next start. A bad setting changes nothing: the log says what is wrong, and the former settings go on.
+A setting marked with * is a secret: use \`<NAME>_FILE\` to read it from a file.
+
+\`\`\`sh
+stead config print      # effective settings, secrets masked
+stead config check      # problems
+stead config schema     # all settings as JSON Schema
+\`\`\`
+
+These settings apply without a restart after SIGHUP (\`stead service reload\`, \`systemctl reload stead\`): ${RELOADED_SETTINGS.map((name) => `\`${name}\``).join(', ')}. The log names changed settings that need a restart. An invalid value changes nothing.
 `
 
-const EXAMPLE_INTRODUCTION = `# Settings of Stead: copy this file to <DATA_DIR>/stead.env (mode 600), and take the # from what you set.
-# Flags and environment variables count before it. \`stead config check\` says whether it is good.
+const EXAMPLE_INTRODUCTION = `# Settings of Stead. Copy this file to <DATA_DIR>/stead.env (mode 600) and uncomment what you set.
+# Flags and environment variables override it. \`stead config check\` validates it.
 `
 
-/** Settings whose names are the operator's own, after the table of their group. */
+/** Text after the table of a group, for settings with free names. */
 const NAMED_SETTINGS: Readonly<Record<string, string>> = {
-  Models: `Any other server with an OpenAI-compatible API is a provider by three variables, for any number of names: \`PROVIDER_<NAME>_BASE_URL\` (its address, such as \`http://10.0.0.5:8000/v1\`), \`PROVIDER_<NAME>_API_KEY\` * (unset: none) and \`PROVIDER_<NAME>_LABEL\` (its name for people). \`PROVIDER_MY_LAB_BASE_URL\` offers what the server lists at \`/models\` as \`my-lab/<model>\`. SIGHUP reads them anew. Administrators add such providers in Admin, Services as well, and set prices there.
+  Models: `Any server with an OpenAI-compatible API is a provider with three settings: \`PROVIDER_<NAME>_BASE_URL\` (such as \`http://10.0.0.5:8000/v1\`), \`PROVIDER_<NAME>_API_KEY\` * and \`PROVIDER_<NAME>_LABEL\` (its display name). \`PROVIDER_MY_LAB_BASE_URL\` offers the models that the server lists at \`/models\` as \`my-lab/<model>\`. SIGHUP applies them. See [Models and API keys](models.md#providers).
+`,
+  'Rate limits': `The values are requests per minute and caller.
 `,
 }
 
@@ -43,7 +65,7 @@ for (const [path, actual] of Object.entries(WRITTEN)) {
 }
 process.exit(isOutOfDate ? 1 : 0)
 
-/** A file of settings in which nothing is set: every line is a comment, with the default where there is one. */
+/** Returns a settings file in which every setting is a comment with its default. */
 function toExample(): string {
   const groups = SETTING_GROUPS.map(({ title, settings }) => {
     const lines = Object.entries(settings).map(([name, schema]) => toExampleLines(name, schema))
@@ -55,12 +77,12 @@ function toExample(): string {
 function toExampleLines(name: string, schema: z.ZodType): string {
   const otherwise = schema.meta()?.otherwise
   const value = typeof otherwise === 'string' ? undefined : findDefault(schema)
-  const file = isSecret(name) ? ` Or ${name}_FILE: the path of a file that holds it.` : ''
+  const file = isSecret(name) ? ` Or ${name}_FILE: path of a file with the value.` : ''
   const unset = typeof otherwise === 'string' ? ` Unset: ${otherwise}.` : ''
   return `# ${schema.description}.${unset}${file}\n#${name}=${toExampleValue(value)}\n`
 }
 
-/** As `stead.env` takes it: what holds blanks or a # stands in quotes. */
+/** Quotes a value for `stead.env` if it contains blanks, quotes or a #. */
 function toExampleValue(value: unknown): string {
   const text = value === undefined ? '' : String(value)
   return /[\s#'"]/.test(text) ? `'${text}'` : text
@@ -73,7 +95,7 @@ function describeSettings(): string {
     return [
       `## ${title}`,
       '',
-      '| Variable | Meaning | Default | Form |',
+      '| Setting | Description | Default | Format |',
       '| --- | --- | --- | --- |',
       ...rows,
       '',
@@ -85,7 +107,7 @@ function describeSettings(): string {
 
 function describeSetting(name: string, schema: z.ZodType): string {
   const meaning = schema.description
-  if (!meaning) throw new Error(`${name} has no description beside it in src/core/settings/`)
+  if (!meaning) throw new Error(`${name} has no description in src/core/settings/`)
   const mark = isSecret(name) ? ' *' : ''
   return `| \`${name}\`${mark} | ${meaning} | ${toDefault(schema)} | ${toForm(schema)} |`
 }
@@ -94,7 +116,7 @@ function isSecret(name: string): boolean {
   return SECRETS.some((secret) => secret === name)
 }
 
-/** What an unset one is: in words where it depends on others, else as it would be written. */
+/** Returns the default of a setting: in words if it depends on others, else its value. */
 function toDefault(schema: z.ZodType): string {
   const otherwise = schema.meta()?.otherwise
   if (typeof otherwise === 'string') return otherwise
@@ -107,11 +129,11 @@ function findDefault(schema: z.ZodType): unknown {
   return layersOf(schema).find((layer) => layer instanceof z.ZodDefault)?.def.defaultValue
 }
 
-/** How a value is written: as said beside the setting, else by its kind. */
+/** Returns the format of a value: the declared one, else the one of its type. */
 function toForm(schema: z.ZodType): string {
   const layers = layersOf(schema)
-  const said = layers.map((layer) => layer.meta()?.form).find((form) => typeof form === 'string')
-  if (said !== undefined) return said
+  const declared = layers.map((layer) => layer.meta()?.form).find((form) => typeof form === 'string')
+  if (declared !== undefined) return declared
   const innermost = layers.at(-1)
   if (innermost instanceof z.ZodEnum) return innermost.options.map((option) => `\`${option}\``).join(', ')
   if (innermost instanceof z.ZodNumber) return innermost.isInt ? 'whole number' : 'number'
@@ -119,7 +141,7 @@ function toForm(schema: z.ZodType): string {
   return 'text'
 }
 
-/** A schema and what it wraps, from the outside in; of a pipe, what is written. */
+/** Returns a schema and the schemas it wraps, from the outside in; of a pipe, the input. */
 function layersOf(schema: z.ZodType): z.ZodType[] {
   const inner = unwrap(schema)
   return inner ? [schema, ...layersOf(inner)] : [schema]
@@ -130,7 +152,7 @@ function unwrap(schema: z.ZodType): z.ZodType | null {
   return schema instanceof z.ZodPipe ? toType(schema.def.in) : null
 }
 
-/** Zod knows the inner schema by its core alone. */
+/** Zod types inner schemas by their core only. */
 function toType(schema: z.core.$ZodType): z.ZodType {
   return schema as z.ZodType
 }

@@ -42,13 +42,13 @@ const schedule = z.string().transform((text, context): BackupSchedule => {
 /** Copies of the whole installation that are made by themselves. */
 export const BACKUPS = {
   BACKUP_SCHEDULE: schedule.optional().meta({
-    description: 'When a backup is made by itself: five cron fields and a time zone, such as `0 3 * * * Europe/Berlin`',
+    description: 'Schedule of automatic backups: five cron fields and a time zone, such as `0 3 * * * Europe/Berlin`',
     otherwise: 'never',
     form: 'cron and time zone',
   }),
   BACKUP_DRILL_SCHEDULE: schedule.optional().meta({
     description:
-      'When the newest backup is restored for a trial, into a folder in `TMPDIR` that goes again; admins are told when it fails',
+      'Schedule of restore tests of the newest backup in a temporary folder; administrators are notified of failures',
     otherwise: 'never',
     form: 'cron and time zone',
   }),
@@ -61,25 +61,28 @@ export const BACKUPS = {
       return parsed ?? { days: 0, weeks: 0, months: 0 }
     })
     .meta({
-      description: 'Of how many days, weeks and months the newest scheduled backup is kept; older ones are deleted',
+      description: 'Number of days, weeks and months whose newest scheduled backup is kept',
       form: 'such as `7d 4w 6m`',
     }),
   BACKUP_TO: z.string().min(1).refine(isBackupPlace, BAD_PLACE).optional().meta({
-    description:
-      'The folder of scheduled backups, or `s3://bucket/prefix`; one on another disk or machine outlives this one',
+    description: 'Folder or `s3://bucket/prefix` for backups, preferably on another disk or machine',
     otherwise: '`<DATA_DIR>/backups`',
     form: 'folder or `s3://bucket/prefix`',
   }),
   S3_ENDPOINT: url.optional().meta({
-    description: 'The server of an `s3://` address, where it is not AWS',
-    otherwise: 'that of AWS in `S3_REGION`',
+    description: 'S3 server, if it is not AWS',
+    otherwise: 'AWS in `S3_REGION`',
   }),
-  S3_REGION: z.string().min(1).default('us-east-1').describe('Its region'),
-  S3_ACCESS_KEY_ID: z.string().min(1).optional().describe('Who may read, write, list and delete below the prefix'),
-  S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('Its secret'),
+  S3_REGION: z.string().min(1).default('us-east-1').describe('S3 region'),
+  S3_ACCESS_KEY_ID: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('S3 access key that may read, write, list and delete below the prefix'),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('S3 secret key'),
   BACKUP_PASSPHRASE: z.string().min(12, 'must have at least 12 characters').optional().meta({
-    description: 'Seals backups in the age format; without it nobody opens them, nor does Stead',
-    otherwise: 'they are not sealed',
+    description: 'Encrypts backups in the age format; a lost passphrase makes them unreadable',
+    otherwise: 'not encrypted',
   }),
 }
 

@@ -8,24 +8,24 @@ import { NAMES, OWN_SECRETS, PLACE, RETENTION, TRACES } from './platform.ts'
 import { WEB_TOOLS } from './web-tools.ts'
 
 /**
- * Every setting by its variable, as people look for them. `describe` says what it does; `otherwise`, in the place of a
- * default, what an unset one stands for; `form` how its value is written.
+ * All settings by environment variable, in the order of the documentation. `describe` documents a setting, `otherwise` its
+ * default when that depends on others, and `form` the format of its value.
  */
 export const SETTING_GROUPS = [
-  { title: 'Where it listens and keeps its data', settings: PLACE },
-  { title: 'How long details are kept', settings: RETENTION },
+  { title: 'Server', settings: PLACE },
+  { title: 'Retention', settings: RETENTION },
   { title: 'Backups', settings: BACKUPS },
-  { title: 'Names and proxies', settings: NAMES },
-  { title: 'Secrets of the platform', settings: OWN_SECRETS },
-  { title: 'People', settings: PEOPLE },
-  { title: 'Other ways to sign in', settings: SIGN_IN },
-  { title: 'Requests a minute', settings: RATES },
+  { title: 'Domains and proxies', settings: NAMES },
+  { title: 'Secrets', settings: OWN_SECRETS },
+  { title: 'Accounts and mail', settings: PEOPLE },
+  { title: 'Identity providers', settings: SIGN_IN },
+  { title: 'Rate limits', settings: RATES },
   { title: 'Agents', settings: AGENTS },
   { title: 'Watchdog', settings: WATCHDOG },
   { title: 'Models', settings: MODELS },
-  { title: 'Chains', settings: CHAINS },
+  { title: 'Blockchains', settings: CHAINS },
   { title: 'Payments and approvals', settings: PAYMENTS },
-  { title: 'Cards and the gateway', settings: CARDS },
+  { title: 'Stripe and the paid gateway', settings: CARDS },
   { title: 'Web tools', settings: WEB_TOOLS },
   { title: 'Traces', settings: TRACES },
 ] as const
@@ -49,7 +49,7 @@ export const Environment = z.object({
   ...TRACES,
 })
 
-/** Settings that SIGHUP reads anew (`settings/reload.ts`); every other one counts from the next start on. */
+/** Settings that SIGHUP applies (`settings/reload.ts`); the others apply at the next start. */
 export const RELOADED_SETTINGS: readonly (keyof typeof Environment.shape)[] = [
   'LOG_LEVEL',
   'LOG_FILE',
@@ -70,7 +70,7 @@ export const RELOADED_SETTINGS: readonly (keyof typeof Environment.shape)[] = [
   ...z.strictObject(RATES).keyof().options,
 ]
 
-/** Settings whose value may stand in a file instead, named by `<NAME>_FILE`. */
+/** Settings whose value can be read from the file that `<NAME>_FILE` names. */
 export const SECRETS = [
   'INTERNAL_API_KEY',
   'METRICS_TOKEN',

@@ -6,38 +6,35 @@ export const MODELS = {
   AI_PROVIDER: z
     .enum(['openrouter', 'openai', 'anthropic', 'gemini', 'groq'])
     .default('openrouter')
-    .describe("The provider that serves everyone's models"),
-  OPENROUTER_API_KEY: z.string().min(1).optional().describe('Models of OpenRouter; unset: not asked'),
-  OPENROUTER_BASE_URL: url
-    .default('https://openrouter.ai/api/v1')
-    .describe('Where OpenRouter is asked, in the OpenAI form'),
-  OPENAI_API_KEY: z.string().min(1).optional().describe('Models of OpenAI; unset: not asked'),
-  OPENAI_BASE_URL: url.default('https://api.openai.com/v1').describe('Where OpenAI is asked, in the OpenAI form'),
-  ANTHROPIC_API_KEY: z.string().min(1).optional().describe('Models of Anthropic; unset: not asked'),
-  ANTHROPIC_BASE_URL: url
-    .default('https://api.anthropic.com/v1')
-    .describe('Where Anthropic is asked, in the OpenAI form'),
-  GEMINI_API_KEY: z.string().min(1).optional().describe('Models of Gemini; unset: not asked'),
+    .describe('Default provider of new agents and of models that the platform selects'),
+  OPENROUTER_API_KEY: z.string().min(1).optional().describe('API key of OpenRouter'),
+  OPENROUTER_BASE_URL: url.default('https://openrouter.ai/api/v1').describe('OpenAI-compatible API of OpenRouter'),
+  OPENAI_API_KEY: z.string().min(1).optional().describe('API key of OpenAI'),
+  OPENAI_BASE_URL: url.default('https://api.openai.com/v1').describe('API of OpenAI'),
+  ANTHROPIC_API_KEY: z.string().min(1).optional().describe('API key of Anthropic'),
+  ANTHROPIC_BASE_URL: url.default('https://api.anthropic.com/v1').describe('OpenAI-compatible API of Anthropic'),
+  GEMINI_API_KEY: z.string().min(1).optional().describe('API key of Gemini'),
   GEMINI_BASE_URL: url
     .default('https://generativelanguage.googleapis.com/v1beta/openai')
-    .describe('Where Gemini is asked, in the OpenAI form'),
-  GROQ_API_KEY: z.string().min(1).optional().describe('Models of Groq; unset: not asked'),
-  GROQ_BASE_URL: url.default('https://api.groq.com/openai/v1').describe('Where Groq is asked, in the OpenAI form'),
-  OLLAMA_BASE_URL: url
-    .optional()
-    .meta({ description: 'A local model server', otherwise: 'at home `http://127.0.0.1:11434/v1` when it answers' }),
-  AI_ECHO: flag(false).describe(
-    '`true` adds `local/echo`, an offline development model that repeats what it is told and says so',
-  ),
+    .describe('OpenAI-compatible API of Gemini'),
+  GROQ_API_KEY: z.string().min(1).optional().describe('API key of Groq'),
+  GROQ_BASE_URL: url.default('https://api.groq.com/openai/v1').describe('OpenAI-compatible API of Groq'),
+  OLLAMA_BASE_URL: url.optional().meta({
+    description: 'Address of an Ollama server',
+    otherwise: 'in `home` mode `http://127.0.0.1:11434/v1` if it responds',
+  }),
+  AI_ECHO: flag(false).describe('`true` adds `local/echo`, an offline model for development that repeats its input'),
   AI_MODEL_TIMEOUT_MS: z.coerce
     .number()
     .int()
     .positive()
     .default(30_000)
-    .describe('For one attempt: a whole answer, the first word of a streamed one, or the pause between two pieces'),
+    .describe(
+      'Timeout of an attempt in milliseconds: for a whole response, for the first token of a stream, or between two chunks',
+    ),
   DEMO_DAILY_BUDGET_USD: z.coerce
     .number()
     .nonnegative()
     .default(5)
-    .describe('What all strangers together may cost in a day (UTC) at `POST /api/demo/chat`'),
+    .describe('Budget per day (UTC) of all visitors of `POST /api/demo/chat`'),
 }

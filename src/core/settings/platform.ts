@@ -8,22 +8,20 @@ export const PLACE = {
   NODE_ENV: z
     .string()
     .default('development')
-    .describe(
-      '`production`: a short `INTERNAL_API_KEY` stops the start, and links that cannot be mailed are not written to the log',
-    ),
+    .describe('`production` refuses a short `INTERNAL_API_KEY` and does not log links that could not be mailed'),
   HOST: z
     .string()
     .min(1)
     .default('127.0.0.1')
-    .describe('Address that all three listeners bind; `0.0.0.0` is every one of this machine'),
-  WEB_PORT: port(3000).describe('Port of the dashboard and the public API; `0` picks a free one and prints it'),
-  BACKEND_PORT: port(3001).describe('Port for services and agents; `0` picks a free one and prints it'),
-  SUMMARIZER_PORT: port(3100).describe('Port of the summarizer; `0` picks a free one and prints it'),
+    .describe('Address that the three listeners bind to; `0.0.0.0` for all addresses'),
+  WEB_PORT: port(3000).describe('Port of the dashboard and the web API; `0` selects a free port and prints it'),
+  BACKEND_PORT: port(3001).describe('Port of the backend API and `/v1`; `0` selects a free port and prints it'),
+  SUMMARIZER_PORT: port(3100).describe('Port of the summarizer API; `0` selects a free port and prints it'),
   DATA_DIR: z
     .string()
     .min(1)
     .default('./data')
-    .describe("Database, generated keys, agents' folders and backups; made with mode 0700"),
+    .describe('Folder of the database, generated keys, agent data and backups; created with mode 0700'),
   DATABASE_URL: z
     .string()
     .regex(
@@ -37,60 +35,61 @@ export const PLACE = {
     }),
   DEPLOYMENT_MODE: z.enum(['cloud', 'home', 'link']).optional().meta({
     description:
-      'At `home` the first account becomes the administrator and agents need no Docker; `cloud` is a platform that other services call',
-    otherwise: '`cloud` when `INTERNAL_API_KEY` is set, else `home`',
+      '`home`: the first account becomes the administrator and agents need no Docker; `cloud`: a platform that other services call',
+    otherwise: '`cloud` if `INTERNAL_API_KEY` is set, else `home`',
   }),
   MIN_FREE_DISK_MB: z.coerce
     .number()
     .nonnegative()
     .default(256)
-    .describe('Below so many free megabytes users’ writes answer 507, `/readyz` 503, and the operator is told'),
-  LOG_LEVEL: z
-    .enum(LOG_LEVELS)
-    .default('info')
-    .describe('The least important lines that are still written; `silent` writes none'),
+    .describe(
+      'Below this free space in megabytes, writes of users return 507, `/readyz` returns 503 and operators are notified',
+    ),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('Least severe level that is logged; `silent` logs nothing'),
   LOG_FORMAT: z.enum(['pretty', 'json']).optional().meta({
-    description: 'Form of log lines: `pretty` for people, `json` for programs (one object per line)',
+    description: 'Format of log lines: `pretty` for reading, `json` with one object per line',
     otherwise: '`pretty` on a terminal, else `json`',
   }),
   LOG_FILE: z.string().min(1).optional().meta({
-    description: 'A file that lines of the log are added to, made with mode 0600; SIGHUP opens it anew',
+    description: 'File that the log is appended to, created with mode 0600; SIGHUP reopens it',
     otherwise: 'standard output',
   }),
   RELEASE_FEED_URL: url.optional().meta({
     description:
-      'Asked once a day for the newest release, which administrators are shown: JSON with `version` and `url`, or a release of the GitHub API',
-    otherwise: 'off: nothing is requested',
+      'URL that is requested once a day for the newest release, shown to administrators: JSON with `version` and `url`, or a release of the GitHub API',
+    otherwise: 'off: no request is made',
   }),
   PLANNED_ENDPOINTS: flag(true).describe(
-    '`false` hides the file explorer, `/api/usage/*` and `POST /api/keys/validate`',
+    '`false` disables the file explorer, `/api/usage/*` and `POST /api/keys/validate`',
   ),
 }
 
 /** How long details are kept. */
 export const RETENTION = {
-  RETENTION_USAGE_DAYS: days(400).describe('Days until rows of usage are deleted; sums of days stay; `0`: never'),
-  RETENTION_TOOL_EVENTS_DAYS: days(90).describe('Days until uses of tools are deleted; sums of days stay; `0`: never'),
+  RETENTION_USAGE_DAYS: days(400).describe('Days until usage records are deleted; daily totals are kept; `0`: never'),
+  RETENTION_TOOL_EVENTS_DAYS: days(90).describe(
+    'Days until tool events are deleted; daily totals are kept; `0`: never',
+  ),
   RETENTION_MESSAGES_DAYS: days(0).describe(
-    'Days until messages are deleted; `0`: never, the storage of their owner is their limit',
+    'Days until messages are deleted; `0`: never, the storage of the plan limits them',
   ),
-  RETENTION_AUDIT_DAYS: days(400).describe('Days until lines of the audit log are deleted; `0`: never'),
+  RETENTION_AUDIT_DAYS: days(400).describe('Days until audit log entries are deleted; `0`: never'),
   RETENTION_SECURITY_EVENTS_DAYS: days(400).describe(
-    'Days until security events are deleted, and after which older ones are refused; `0`: never',
+    'Days until security events are deleted; older events are refused; `0`: never',
   ),
-  RETENTION_INBOX_DAYS: days(90).describe('Days until mail of agents is deleted; `0`: never'),
+  RETENTION_INBOX_DAYS: days(90).describe('Days until mail to agents is deleted; `0`: never'),
 }
 
 /** Names by which it is reached, and the proxies before it. */
 export const NAMES = {
   APP_URL: origin.optional().meta({
-    description: 'Public origin of the dashboard, for links in mails and for sign-in; `https` makes cookies `Secure`',
+    description: 'Public origin of the dashboard, used in mails and for sign-in; with `https` cookies are `Secure`',
     otherwise: '`http://localhost:<WEB_PORT>`',
   }),
-  DOMAIN: z.string().min(1).toLowerCase().default('localhost').describe("The platform's own domain"),
+  DOMAIN: z.string().min(1).toLowerCase().default('localhost').describe('Domain of the platform'),
   AGENTS_DOMAIN: hostName.optional().meta({
     description:
-      "Agents are `<id>.<AGENTS_DOMAIN>`; a registrable domain of its own keeps their pages away from the dashboard's cookies",
+      'Agents are served at `<id>.<AGENTS_DOMAIN>`; a separate registrable domain prevents agents from setting cookies for the dashboard',
     otherwise: '`agents.<DOMAIN>`',
   }),
   ALLOWED_HOSTS: list
@@ -100,9 +99,9 @@ export const NAMES = {
       'must be a comma-separated list of host names, without scheme or port',
     )
     .describe(
-      "Further names under which this machine is asked; besides `APP_URL`'s, `DOMAIN`, agents', `localhost` and addresses, others get 421",
+      'Additional host names that are served; other names than these, `APP_URL`, `DOMAIN`, agents, `localhost` and IP addresses get 421',
     ),
-  TRUSTED_PROXIES: cidrs.describe('Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed'),
+  TRUSTED_PROXIES: cidrs.describe('Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are used'),
 }
 
 /** Secrets of the platform itself. */
@@ -111,13 +110,15 @@ export const OWN_SECRETS = {
     .string()
     .min(1)
     .optional()
-    .describe('Bearer of the backend; without it callers from outside get 500; 32 characters or more in production'),
+    .describe(
+      'Bearer token of the backend API; without it callers from outside get 500; at least 32 characters in production',
+    ),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional().meta({
-    description: 'Bearer of `GET /metrics` on the backend port',
-    otherwise: 'callers on this machine alone, without one',
+    description: 'Bearer token of `GET /metrics` on the backend port',
+    otherwise: 'only callers on the same machine, without a token',
   }),
   ENCRYPTION_KEY: z.string().min(16, 'must have at least 16 characters').optional().meta({
-    description: 'Seals secrets at rest and belongs to its database: with another one Stead does not start',
+    description: 'Encrypts secrets in the database; Stead does not start with a key that does not match the database',
     otherwise: 'generated in `DATA_DIR/encryption.key`',
   }),
 }
@@ -125,14 +126,13 @@ export const OWN_SECRETS = {
 /** What leaves for those who watch it. */
 export const TRACES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional().meta({
-    description:
-      'A collector of OpenTelemetry (OTLP over HTTP, JSON): each call of a model is a span at `/v1/traces` there',
+    description: 'OpenTelemetry collector (OTLP over HTTP, JSON) that spans are sent to at `/v1/traces`',
     otherwise: 'no traces',
   }),
   OTEL_EXPORTER_OTLP_HEADERS: z
     .string()
     .min(1)
     .optional()
-    .describe('Headers for that collector: `name=value`, with commas between, values percent-encoded'),
-  OTEL_SERVICE_NAME: z.string().min(1).default('stead').describe('What this service is called in traces'),
+    .describe('Headers for the collector: `name=value`, separated by commas, values percent-encoded'),
+  OTEL_SERVICE_NAME: z.string().min(1).default('stead').describe('Service name in traces'),
 }

@@ -9,7 +9,7 @@ test('listShownSettings: each with its group, what it does, its value and where 
   const sources = { WEB_PORT: 'flag', LOG_LEVEL: 'file', APP_URL: 'environment' } as const
   expect(find(environment, sources, 'WEB_PORT')).toEqual({
     name: 'WEB_PORT',
-    group: 'Where it listens and keeps its data',
+    group: 'Server',
     description: expect.any(String),
     value: '4000',
     isSecret: false,
