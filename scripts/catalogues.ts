@@ -1,6 +1,6 @@
 /**
- * `bun run catalogues`: writes `web/docs/errors.md` and `web/docs/webhooks.md` from the catalogue of errors and the schemas of
- * events; `--check` only says whether they are up to date.
+ * `bun run catalogues`: writes `web/docs/errors.md` and `web/docs/webhooks.md` from the error codes and event schemas. With
+ * `--check` it writes nothing and fails when a file would change.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -13,12 +13,16 @@ import { toType } from './api-chapter.ts'
 
 const INTRODUCTION = `# Errors
 
-An error has a status of the table below and a body \`{ "error": "what is wrong", "code": "WHICH" }\`. \`error\` is for people and may change; \`code\` is for programs, stays, and stands there where a status alone does not say what to do. Some errors have more fields, such as \`current\` and \`limit\`. On \`/v1\` of the backend errors have the form of OpenAI instead: \`{ "error": { "message", "type", "code" } }\`, and an agent is told what its plan lacks as 429, because agents stop asking after a 402. Every answer has the header \`X-Request-Id\`, by which the operator finds it in the log.
+\`\`\`json
+{ "error": "Agent limit reached", "code": "AGENT_LIMIT_REACHED", "current": 1, "limit": 1 }
+\`\`\`
 
-What an agent may not see does not exist for it: a stranger's agent, key or file is a 404. The [API reference](/docs/api) says which statuses a route has.
+\`error\` is a message for people and can change. \`code\` is stable and present where the status alone is not sufficient; some errors have additional fields. On \`/v1\` errors have the format of OpenAI, \`{ "error": { "message", "type", "code" } }\`, and agents receive plan problems as 429 instead of 402.
+
+Every response has the header \`X-Request-Id\`, which the operator finds in the log. The [HTTP API](http-api.md) lists the statuses of each endpoint.
 `
 
-/** The chapter in CommonMark: a table of statuses, and one of codes for each group. */
+/** Writes the page of errors: a table of statuses, and one of codes for each topic. */
 export function writeErrorChapter(): string {
   const kinds = Object.entries(KINDS) as [ErrorKind, (typeof KINDS)[ErrorKind]][]
   const statuses = kinds
@@ -59,27 +63,36 @@ export function writeErrorChapter(): string {
 
 const WEBHOOKS = `# Webhooks
 
-Events leave Stead as signed POST requests with a JSON body, in the form of [Standard Webhooks](https://www.standardwebhooks.com): the headers \`webhook-id\`, \`webhook-timestamp\` and \`webhook-signature\`, made with the secret that begins with \`whsec_\`. A library of that name in your language verifies them. An event that is sent again has the same \`webhook-id\`. Everything has \`version\`, \`type\`, \`timestamp\` (ISO 8601) and \`data\`; fields may be added, and \`version\` changes with what would break a reader.
+Stead sends events as signed POST requests with a JSON body, as defined by [Standard Webhooks](https://www.standardwebhooks.com). Verify them with a library for your language:
 
-Events come in as well: those of the card service at \`POST /api/webhooks/stripe\`, of the video service at \`POST /api/webhooks/video\`, mail at \`POST /api/webhooks/email\`, and security events of an identity provider at \`POST /api/security/risc\`. Their bodies are defined by who sends them.
+\`\`\`ts
+import { Webhook } from 'standardwebhooks'
+
+const event = new Webhook(secret).verify(body, headers) // throws if the signature is not valid
+\`\`\`
+
+Headers are \`webhook-id\`, \`webhook-timestamp\` and \`webhook-signature\`; secrets start with \`whsec_\`. A retried event has the same \`webhook-id\`. Every body has \`version\`, \`type\`, \`timestamp\` (ISO 8601) and \`data\`. Fields may be added; \`version\` changes with incompatible changes.
+
+Stead also receives webhooks: Stripe at \`POST /api/webhooks/stripe\`, video at \`POST /api/webhooks/video\`, mail at \`POST /api/webhooks/email\`, and security events of identity providers at \`POST /api/security/risc\`. [Channels](channels.md#webhooks) describes webhooks between programs and agents.
 `
 
-/** What leaves by webhook, to whom, and its schema. */
+/** The events by receiver, with their schemas. */
 const EVENTS = [
   {
-    title: 'To owners',
+    title: 'Events for owners',
     intro:
-      'A channel of the kind `webhook` under the notices of an account (`POST /api/notices/channels`) is sent what its owner is told. Its secret is shown once, when the channel is made.',
+      'Create a channel of the kind `webhook` under **Settings > Notifications**, or with `POST /api/notices/channels`. The secret is shown once.',
     schema: NoticeEvent,
   },
   {
-    title: 'To the operator',
-    intro: 'The address of `WATCHDOG_WEBHOOK_URL` ([settings](configuration.md)) is sent what the watchdog sees.',
+    title: 'Events for the operator',
+    intro:
+      'Set `WATCHDOG_WEBHOOK_URL` ([Configuration](configuration.md#watchdog)) to receive the events of the watchdog.',
     schema: WatchdogEvent,
   },
 ]
 
-/** The chapter in CommonMark: the kinds of events, and the type of their bodies. */
+/** Writes the page of webhooks: the types of events and of their bodies. */
 export function writeWebhookChapter(): string {
   const parts = EVENTS.map(({ title, intro, schema }) => {
     const kinds = listTypes(schema.shape.type).map((type) => `- \`${type}\``)
@@ -91,7 +104,7 @@ export function writeWebhookChapter(): string {
   return `${[WEBHOOKS.trimEnd(), ...parts].join('\n\n')}\n`
 }
 
-/** `notice.down`, `notice.recovered` and so on, of a template of a word and an enum. */
+/** Expands a template of a word and an enum, such as `notice.down`. */
 function listTypes({ def: { parts } }: z.ZodTemplateLiteral): string[] {
   const [word, kind] = parts
   return kind instanceof z.ZodEnum ? kind.options.map((option) => `${word}${option}`) : []

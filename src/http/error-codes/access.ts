@@ -1,91 +1,90 @@
 import type { ErrorCodes } from './error-code.ts'
 
-/** Who may: accounts, keys, plans and quotas. */
+/** Codes of accounts, keys, plans and quotas. */
 export const ACCESS_CODES = {
   ACCOUNT_DISABLED: {
     kinds: ['forbidden'],
     means: 'The account that the agent belongs to is disabled.',
-    remedy: 'Ask the operator.',
+    remedy: 'Contact the operator.',
   },
   ADMIN_REQUIRED: {
     kinds: ['forbidden'],
-    means: 'Only administrators may do this.',
+    means: 'Only administrators can do this.',
     remedy: 'Sign in as an administrator.',
   },
   CHALLENGE_REQUIRED: {
     kinds: ['invalid'],
-    means: 'The challenge was used, has expired or is missing.',
-    remedy: 'Ask for a new one and sign that.',
+    means: 'The challenge is missing, expired or already used.',
+    remedy: 'Request a new challenge and sign it.',
   },
   CREDENTIALS_REFUSED: {
     kinds: ['invalid'],
-    means: 'The service was tried with these credentials, and did not accept them; nothing was kept.',
-    remedy: 'Correct them.',
+    means: 'The service refused these credentials in a test request; they were not saved.',
+    remedy: 'Correct the credentials.',
   },
   FRESH_SESSION_REQUIRED: {
     kinds: ['unauthenticated'],
-    means: 'The last sign-in is too long ago for this.',
+    means: 'The last sign-in is too old for this action.',
     remedy: 'Sign in again, then repeat the request.',
   },
   IdpAuthFailed: {
     kinds: ['unauthenticated'],
-    means: 'The identity provider sent nobody back; it stands as `error` in the address of the sign-in page.',
-    remedy: 'Begin the sign-in anew.',
+    means: 'The identity provider returned no user. The sign-in page shows it as the query parameter `error`.',
+    remedy: 'Start the sign-in again.',
   },
   IdpNoEmail: {
     kinds: ['unauthenticated'],
-    means: 'The identity provider knows no confirmed address of the person.',
-    remedy: 'Confirm the address there, then sign in.',
+    means: 'The identity provider has no verified e-mail address of the user.',
+    remedy: 'Verify the address there, then sign in.',
   },
   IdpTokenFailed: {
     kinds: ['upstream_failed'],
-    means: 'The identity provider did not say who signed in.',
+    means: 'The identity provider did not return the user.',
     remedy: 'Try again later.',
   },
   PROOF_REQUIRED: {
     kinds: ['forbidden'],
-    means:
-      'Sign-up takes a proof of work from callers that look like bots, and from a network that has opened many accounts.',
+    means: 'Sign-up requires a proof of work from suspected bots and from networks with many new accounts.',
     remedy: 'Solve `GET /api/auth/challenge` and send it as `proof`.',
   },
   SCOPE_REQUIRED: {
     kinds: ['forbidden'],
-    means: 'The key does not have the scope that the route takes.',
-    remedy: 'Use a key with that scope, or one without limits.',
+    means: 'The key does not have the scope that the route needs.',
+    remedy: 'Use a key with that scope, or an unrestricted key.',
   },
   SET_BY_ENVIRONMENT: {
     kinds: ['conflict'],
-    means: 'A setting of the operator says it already, and that counts first.',
-    remedy: 'Change the setting, or take it away.',
+    means: 'A setting of the operator defines this value and takes precedence.',
+    remedy: 'Change or remove the setting.',
   },
   SETUP_REQUIRED: {
     kinds: ['forbidden'],
     means: 'There is no account yet.',
-    remedy: 'Open the setup link that the start has printed.',
+    remedy: 'Open the setup link that Stead printed at its start.',
   },
   SIGN_IN_EXPIRED: {
     kinds: ['unauthenticated'],
-    means: 'The first step of the sign-in is too long ago.',
-    remedy: 'Begin the sign-in anew.',
+    means: 'The first step of the sign-in has expired.',
+    remedy: 'Start the sign-in again.',
   },
   TWO_FACTOR_REQUIRED: {
     kinds: ['unauthenticated'],
     means: 'The account has a second factor.',
-    remedy: 'Send the `code` as well.',
+    remedy: 'Send the `code`, too.',
   },
   TWO_FACTOR_INVALID: {
     kinds: ['unauthenticated'],
-    means: 'The code is wrong, or was used.',
+    means: 'The code is wrong or was already used.',
     remedy: 'Send the current code, or a recovery code.',
   },
   VERIFICATION_FAILED: {
     kinds: ['invalid'],
-    means: 'The proof does not show what it should.',
-    remedy: 'Make the proof with the named wallet and send it again.',
+    means: 'The proof is not valid.',
+    remedy: 'Create the proof with the named wallet and send it again.',
   },
   PLAN_REQUIRED: {
     kinds: ['payment_required'],
-    means: 'The plan does not include this, or there is none.',
+    means: 'The account has no plan, or the plan does not include this.',
     remedy: 'Choose a plan at `/pricing`.',
   },
   SUBSCRIPTION_REQUIRED: {
@@ -95,12 +94,12 @@ export const ACCESS_CODES = {
   },
   PAYMENT_REQUIRED: {
     kinds: ['payment_required'],
-    means: 'Provisioning takes a paid plan.',
+    means: 'Provisioning needs a paid plan.',
     remedy: 'Choose a paid plan.',
   },
   AGENT_LIMIT_REACHED: {
     kinds: ['limited'],
-    means: 'The plan has no room for another agent: `current` of `limit`.',
+    means: "The plan's limit of agents is reached: `current` of `limit`.",
     remedy: 'Delete an agent, or choose a larger plan.',
   },
   QUOTA_EXCEEDED: {
@@ -110,27 +109,27 @@ export const ACCESS_CODES = {
   },
   KEY_QUOTA_EXCEEDED: {
     kinds: ['limited'],
-    means: 'The budget or tokens of this key are used up for the month.',
+    means: 'The monthly budget or tokens of this key are used up.',
     remedy: 'Raise the limits of the key, or wait for the next month.',
   },
   AGENT_CAP_REACHED: {
     kinds: ['limited'],
     means: 'The daily cap of the agent is reached.',
-    remedy: 'Raise it, or wait until midnight UTC.',
+    remedy: 'Raise the cap, or wait until midnight UTC.',
   },
   AGENT_PAUSED: {
     kinds: ['limited'],
-    means: 'The owner or the operator keeps the agent from models.',
-    remedy: 'Resume it.',
+    means: 'The owner or operator paused model calls of the agent.',
+    remedy: 'Resume the agent.',
   },
   MODEL_RESTRICTED: {
     kinds: ['forbidden'],
     means: 'The plan or the key does not include this model.',
-    remedy: 'Use another model of `GET /v1/models`.',
+    remedy: 'Choose a model from `GET /v1/models`.',
   },
   STORAGE_FULL: {
     kinds: ['storage_full'],
-    means: 'The space of the plan is used up.',
+    means: 'The storage of the plan is used up.',
     remedy: 'Delete files, or buy storage.',
   },
   DISK_FULL: {
@@ -140,12 +139,12 @@ export const ACCESS_CODES = {
   },
   EXPORT_RUNNING: {
     kinds: ['limited'],
-    means: 'An export of the same caller is under way.',
-    remedy: 'Wait until it has ended.',
+    means: 'Another export of the same caller is running.',
+    remedy: 'Wait until it ends.',
   },
   NOT_CONFIGURED: {
     kinds: ['unavailable'],
-    means: 'The operator has not set what this takes; the message names the settings.',
-    remedy: 'Set them ([settings](configuration.md)) and start again.',
+    means: 'The feature is not configured; the message names the settings.',
+    remedy: 'Set them and restart; see [Configuration](configuration.md).',
   },
 } as const satisfies ErrorCodes

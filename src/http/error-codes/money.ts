@@ -1,11 +1,11 @@
 import type { ErrorCodes } from './error-code.ts'
 
-/** What is paid, and requests that count once. */
+/** Codes of payments and idempotent requests. */
 export const MONEY_CODES = {
   IDEMPOTENCY_IN_PROGRESS: {
     kinds: ['conflict'],
-    means: 'The first request with this `Idempotency-Key` is under way.',
-    remedy: 'Send it again a little later.',
+    means: 'The first request with this `Idempotency-Key` is still running.',
+    remedy: 'Retry shortly.',
   },
   IDEMPOTENCY_MISMATCH: {
     kinds: ['conflict'],
@@ -14,31 +14,39 @@ export const MONEY_CODES = {
   },
   INVALID_PLAN: {
     kinds: ['invalid'],
-    means: 'There is no plan of this name.',
-    remedy: 'Take a name of `GET /api/billing`.',
+    means: 'No plan has this name.',
+    remedy: 'Use a name from `GET /api/billing`.',
   },
-  ALREADY_SUBSCRIBED: { kinds: ['conflict'], means: 'There is a subscription already.', remedy: 'Change that one.' },
+  ALREADY_SUBSCRIBED: {
+    kinds: ['conflict'],
+    means: 'The account already has a subscription.',
+    remedy: 'Change that subscription.',
+  },
   CARDS_FAILED: {
     kinds: ['upstream_failed'],
-    means: 'The card service refused.',
-    remedy: 'Read the message; try again.',
+    means: 'The card service refused the request.',
+    remedy: 'Read the message, then retry.',
   },
-  CARDS_UNAVAILABLE: { kinds: ['unavailable'], means: 'The card service does not answer.', remedy: 'Try again later.' },
+  CARDS_UNAVAILABLE: {
+    kinds: ['unavailable'],
+    means: 'The card service does not respond.',
+    remedy: 'Try again later.',
+  },
   INSUFFICIENT_FUNDS: {
     kinds: ['payment_required'],
-    means: 'The balance on the ledger is too low.',
+    means: 'The credit balance is too low.',
     remedy: 'Buy credits.',
   },
   INSUFFICIENT_BALANCE: {
     kinds: ['payment_required'],
-    means: 'The wallet holds too little.',
+    means: 'The balance of the wallet is too low.',
     remedy: 'Send money to its address.',
   },
-  NO_WALLET: { kinds: ['payment_required'], means: 'The agent has no wallet to pay from.', remedy: 'Create one.' },
+  NO_WALLET: { kinds: ['payment_required'], means: 'The agent has no wallet.', remedy: 'Create one.' },
   WALLET_FROZEN: { kinds: ['forbidden'], means: 'The owner has frozen the wallet.', remedy: 'Unfreeze it.' },
   LIMIT_EXCEEDED: {
     kinds: ['forbidden'],
-    means: 'The policy of the wallet does not allow this much.',
+    means: 'The amount exceeds the policy of the wallet.',
     remedy: 'Raise the limit, or pay less.',
   },
   RECIPIENT_NOT_ALLOWED: {
@@ -48,59 +56,59 @@ export const MONEY_CODES = {
   },
   APPROVAL_REQUIRED: {
     kinds: ['payment_required', 'forbidden'],
-    means: 'The payment needs the approval of the owner.',
+    means: 'The payment needs an approval of the owner.',
     remedy: 'Approve it, then send the same request again. If it has ended, send the request first.',
   },
   NOT_PAYABLE: {
     kinds: ['payment_required'],
-    means: 'What the seller asks cannot be read, or is more than may be paid.',
+    means: 'The payment request of the seller is not readable or exceeds the maximum.',
     remedy: 'Raise `maxAmount`, or choose another seller.',
   },
   PAYMENT_FAILED: {
     kinds: ['payment_required'],
-    means: 'The payment was not made.',
-    remedy: 'Read the reason; order it anew.',
+    means: 'The payment failed.',
+    remedy: 'Read the reason, then create a new payment.',
   },
   PAYMENT_REFUSED: {
     kinds: ['payment_required'],
-    means: 'The payment that was shown cannot be taken.',
-    remedy: 'Pay as the answer to a request without payment says.',
+    means: 'The presented payment is not acceptable.',
+    remedy: 'Pay as described in the response to a request without payment.',
   },
   PAYMENT_NOT_VERIFIED: {
     kinds: ['payment_required'],
-    means: 'The transaction is not on the chain as it should be.',
+    means: 'The transaction is not on the chain, or does not match.',
     remedy: 'Wait until it is confirmed, or pay.',
   },
   PAYMENT_USED: {
     kinds: ['payment_required', 'conflict'],
-    means: 'The payment was used already.',
-    remedy: 'Pay anew.',
+    means: 'The payment was already used.',
+    remedy: 'Make a new payment.',
   },
   PAYMENT_OF_OTHER_WORK: {
     kinds: ['conflict'],
     means: 'The payment is for another request.',
-    remedy: 'Show it with that request.',
+    remedy: 'Present it with that request.',
   },
-  PAYMENT_REFUNDED: { kinds: ['conflict'], means: 'The payment was given back.', remedy: 'Pay anew.' },
+  PAYMENT_REFUNDED: { kinds: ['conflict'], means: 'The payment was refunded.', remedy: 'Make a new payment.' },
   PAYMENT_IN_PROGRESS: {
     kinds: ['conflict'],
-    means: 'The payment is being settled or worked for.',
-    remedy: 'Send the same request a little later.',
+    means: 'The payment is being settled, or its work is running.',
+    remedy: 'Send the same request again shortly.',
   },
   PAYMENT_UNDER_WAY: {
     kinds: ['conflict'],
     means: 'The payment is being made.',
-    remedy: 'Send the same request a little later.',
+    remedy: 'Send the same request again shortly.',
   },
   PAYMENT_ORDERED: {
     kinds: ['conflict'],
-    means: 'An earlier call with this `Idempotency-Key` has ordered the payment.',
-    remedy: 'Look at the payment before ordering anew.',
+    means: 'An earlier call with this `Idempotency-Key` created the payment.',
+    remedy: 'Check that payment before you create another.',
   },
   PAYMENT_UNKNOWN: {
     kinds: ['unavailable', 'upstream_timeout'],
-    means: 'Whether it was paid is not known yet; it is not paid again.',
-    remedy: 'Look at the payment later.',
+    means: 'The outcome of the payment is not known yet; it is not sent twice.',
+    remedy: 'Check the payment later.',
   },
   PAYMENT_MISMATCH: {
     kinds: ['conflict'],
@@ -109,28 +117,28 @@ export const MONEY_CODES = {
   },
   NOT_UNKNOWN: {
     kinds: ['conflict'],
-    means: 'What became of the payment is known.',
-    remedy: 'Nothing: read its status.',
+    means: 'The outcome of the payment is already known.',
+    remedy: 'Read its status.',
   },
   NOT_YOURS_TO_SAY: {
     kinds: ['conflict'],
-    means: 'The chain itself tells what became of the payment.',
-    remedy: 'Wait for the chain.',
+    means: 'The outcome of the payment is read from the chain.',
+    remedy: 'Wait for the confirmation.',
   },
   NOT_DUE: {
     kinds: ['conflict'],
-    means: 'The funds are not due yet; the message says when.',
+    means: 'The funds are not due yet; the message contains the date.',
     remedy: 'Wait until then.',
   },
-  SOLD_OUT: { kinds: ['conflict'], means: 'There are no tickets left.', remedy: 'Nothing.' },
+  SOLD_OUT: { kinds: ['conflict'], means: 'There are no tickets left.', remedy: 'None.' },
   WORK_FAILED: {
     kinds: ['upstream_failed'],
-    means: 'The work that was paid for failed; `refund` says where the money went.',
-    remedy: 'Order it anew.',
+    means: 'The paid work failed; `refund` contains the refund.',
+    remedy: 'Send a new request.',
   },
   COPY: {
     kinds: ['unavailable'],
-    means: 'This program is a copy of another installation, and pays nothing.',
-    remedy: 'Take the house over (`stead adopt`).',
+    means: 'This installation is a standby copy and sends no payments.',
+    remedy: 'Take over the installation (`stead adopt`).',
   },
 } as const satisfies ErrorCodes
