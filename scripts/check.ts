@@ -15,9 +15,9 @@ const STEPS: readonly (readonly [name: string, command: readonly string[]])[] = 
   ['format and lint', tool('biome', 'ci', '--colors=off', '--max-diagnostics=50')],
   ['no unused files, exports or packages', tool('knip', '--no-progress')],
   ['regular expressions take linear time', script('scripts/regex/lint.ts')],
-  ['tests/endpoints.txt is up to date', script('scripts/endpoints.ts', '--check')],
+  ['tests/endpoints.txt and web/docs/http-api.md are up to date', script('scripts/endpoints.ts', '--check')],
   ['catalogues of errors and webhooks are up to date', script('scripts/catalogues.ts', '--check')],
-  ['web/docs/settings.md is up to date', script('scripts/settings.ts', '--check')],
+  ['web/docs/configuration.md and .env.example are up to date', script('scripts/settings.ts', '--check')],
 ]
 
 for (const [name, command] of STEPS) await runStep(name, command)

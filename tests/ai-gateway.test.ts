@@ -7,21 +7,24 @@ import { startProvider } from './harness/doubles/provider.ts'
 import { openInstallation } from './harness/server.ts'
 import { tempFolder } from './harness/temp-folder.ts'
 
-const CHAPTER = join(import.meta.dir, '..', 'web', 'docs', 'ai-gateway.md')
-/** How the examples of each language are run. */
+const CHAPTER = join(import.meta.dir, '..', 'web', 'docs', 'models.md')
+/** Languages of the examples that run, and the program of each; blocks in `sh` and `json` are illustrations. */
 const PROGRAMS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   bash: ['bash', '-euo', 'pipefail'],
   ts: [process.execPath],
   python: ['python3'],
 }
 
-/** The examples of the chapter in the order in which they stand there. */
+/** Returns the examples of the page in their order. */
 async function readExamples(): Promise<{ language: string; code: string }[]> {
   const text = await Bun.file(CHAPTER).text()
-  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({ language, code }))
+  const blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
+  return blocks
+    .map(([, language = '', code = '']) => ({ language, code }))
+    .filter(({ language }) => language in PROGRAMS)
 }
 
-/** What `bun add` of the client does: the package and the one that it depends on. */
+/** Installs the typed client as `bun add ./dist/client` does: the package and its dependency. */
 async function layClient(folder: string): Promise<void> {
   const root = join(CHAPTER, '..', '..', '..')
   const { exitCode, stderr } = Bun.spawnSync([
@@ -41,7 +44,7 @@ const folder = tempFolder()
 beforeAll(() => layClient(folder.path), 300_000)
 afterAll(() => folder[Symbol.dispose]())
 
-test('the typed client: its example is right to the compiler, and a path, a field or a type that there is not is wrong', async () => {
+test('the typed client compiles its example and rejects unknown paths, fields and types', async () => {
   const root = join(CHAPTER, '..', '..', '..')
   const example = (await readExamples()).find(({ code }) => code.includes('stead/client'))
   const program = (line: string) =>
@@ -55,7 +58,7 @@ test('the typed client: its example is right to the compiler, and a path, a fiel
     program("await web.POST('/api/keys', { body: { nome: 'a' } })"),
     program("const { data } = await web.GET('/api/keys')\nconst name: number = data!.keys[0]!.name"),
   ]
-  // All at once: to read the types takes the compiler far longer than a program.
+  // One compiler run for all files: loading the types takes most of the time.
   const files = [...right, ...wrong].map((_, index) => `checked-${index}.ts`)
   await Promise.all([...right, ...wrong].map((code, index) => Bun.write(folder.file(`checked-${index}.ts`), code)))
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'preserve']
@@ -73,7 +76,7 @@ test('the typed client: its example is right to the compiler, and a path, a fiel
   expect(errors).toHaveLength(wrong.length)
 }, 300_000)
 
-test('the examples of web/docs/ai-gateway.md run: a key, the agents, a completion and a page, in each language', async () => {
+test('the examples of web/docs/models.md run in each language', async () => {
   const provider = await startProvider()
   const pages = Bun.serve({
     port: 0,
@@ -113,10 +116,10 @@ test('the examples of web/docs/ai-gateway.md run: a key, the agents, a completio
     const made = await run('bash', first?.code ?? '')
     environment.STEAD_KEY = CreatedKey.parse(JSON.parse(made.slice(made.lastIndexOf('{"id"')))).key
     for (const { language, code } of others) {
-      const told = await run(language, code)
-      expect(told).toContain('Hello.')
-      expect(told).toContain('Tea')
-      expect(told).toMatch(/0 agents|"agents":\[\]/)
+      const output = await run(language, code)
+      expect(output).toContain('Hello.')
+      expect(output).toContain('Tea')
+      expect(output).toMatch(/0 agents|"agents":\[\]/)
     }
   } finally {
     pages.stop(true)

@@ -76,7 +76,8 @@ test('web/docs/http-api.md names the path of every route', async () => {
   const paths = [...new Set(routes.map((line) => line.split(' ')[1] ?? ''))]
   const named = new Set((await read('web/docs/http-api.md')).match(/\/[\w/:.*-]*/g))
   expect(paths.length).toBeGreaterThan(100)
-  expect(paths.filter((path) => !named.has(path))).toEqual([])
+  // The dashboard and the 404 of unknown paths are no part of the API.
+  expect(paths.filter((path) => !path.includes('*') && !named.has(path))).toEqual([])
 })
 
 test('every route path is written in a test besides the access matrix', async () => {

@@ -38,7 +38,7 @@ test('the executable carries the dashboard and the documents', async () => {
     expect(asset.headers.get('cache-control')).toContain('immutable')
     expect(await asset.arrayBuffer()).toEqual(await Bun.file(join(root, 'web/dist', path)).arrayBuffer())
   }
-  expect(await (await fetch(`${program.urls.web}/docs/configuration`)).text()).toContain('>Settings</h1>')
+  expect(await (await fetch(`${program.urls.web}/docs/configuration`)).text()).toContain('>Configuration</h1>')
   expect((await program.stop()).exitCode).toBe(0)
 }, 300_000)
 

@@ -83,7 +83,7 @@ export function createCatalogue(deps: BuildDeps & { log: Log }): Catalogue {
     modelsOf(deps, provider, listed.get(provider.id)).map((model) => ({ ...model, paidBy: userId }))
   const offersOf = (name: string) => offers.get(name) ?? offers.get(findSpelled(names, name) ?? '') ?? []
 
-  /** See `web/docs/http-api.md`, 4.5, "The default model". */
+  /** Rules: `web/docs/models.md`, "Choose a model". */
   const findDefault = (plan: Plan) => {
     const isOnPlan = (model: CatalogueModel) => isAllowed(model, { plan, key: null })
     const ofPlan = [PREMIUM_MODEL, ...(plan.models ?? [])].filter((name) => isIn(plan.models, name)).flatMap(toIds)
