@@ -57,8 +57,6 @@ export type AgentSettings = {
 /** Leaves time to report an approval that did not arrive. */
 const APPROVAL_SHARE = 0.8
 
-export type AgentDeps = { clock: Clock; fetch: typeof fetch; log: Log }
-
 export type RunningAgent = {
   url: string
   port: number
@@ -67,7 +65,10 @@ export type RunningAgent = {
 }
 
 /** Opens the state folder and starts listening. @throws StartupError when either fails. */
-export async function serveAgent(settings: AgentSettings, deps: AgentDeps): Promise<RunningAgent> {
+export async function serveAgent(
+  settings: AgentSettings,
+  deps: { clock: Clock; fetch: typeof fetch; log: Log },
+): Promise<RunningAgent> {
   const folders = {
     sessions: join(settings.folder, 'sessions'),
     workspace: join(settings.folder, 'workspace'),
@@ -224,7 +225,11 @@ function createOrphanReaperLoader(isSubreaper: boolean | undefined, log: Log): L
 /**
  * The platform stores the memory of its own agents. An agent that uses its owner's API key stores its memory locally.
  */
-function createMemory(settings: AgentSettings, deps: AgentDeps, stopping: AbortSignal): FactStore {
+function createMemory(
+  settings: AgentSettings,
+  deps: { clock: Clock; fetch: typeof fetch; log: Log },
+  stopping: AbortSignal,
+): FactStore {
   if (settings.platformToken.startsWith(AGENT_TOKEN_PREFIX))
     return createPlatformMemory(settings, { ...deps, stopping })
   return createLocalMemory(join(settings.folder, 'memory.json'), deps.clock)

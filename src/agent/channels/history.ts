@@ -51,13 +51,14 @@ const MAX_TEXT_CHARS = 400_000
 const MAX_KEPT = 10_000
 const PAUSES_MS = { first: 1000, longest: 60_000 }
 
-type HistoryDeps = { call: PlatformCall; log: Log; stopping: AbortSignal }
-
 /**
  * Opens the outbox: one file per entry in `folder`, removed after the platform's acknowledgement. The platform ignores
  * duplicates.
  */
-export async function openChannelHistory(folder: string, deps: HistoryDeps): Promise<ChannelHistory> {
+export async function openChannelHistory(
+  folder: string,
+  deps: { call: PlatformCall; log: Log; stopping: AbortSignal },
+): Promise<ChannelHistory> {
   const found = await readdir(folder).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return []
     throw error
@@ -70,7 +71,7 @@ export async function openChannelHistory(folder: string, deps: HistoryDeps): Pro
 
 class HistoryOutbox {
   readonly #folder: string
-  readonly #deps: HistoryDeps
+  readonly #deps: { call: PlatformCall; log: Log; stopping: AbortSignal }
   /** Pending files, oldest first. */
   readonly #names: string[]
   #last: number
@@ -79,7 +80,7 @@ class HistoryOutbox {
   #pauseMs = PAUSES_MS.first
   #batchSize = MAX_BATCH
 
-  constructor(folder: string, deps: HistoryDeps, names: string[]) {
+  constructor(folder: string, deps: { call: PlatformCall; log: Log; stopping: AbortSignal }, names: string[]) {
     this.#folder = folder
     this.#deps = deps
     this.#names = names

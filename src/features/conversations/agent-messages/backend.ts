@@ -7,10 +7,10 @@ import { requireTool } from '../agent-tools/settings.ts'
 import { type AskAgentDeps, askAgent, listSiblings } from './agent-messages.ts'
 import { AgentReply, AskAgentRequest, OtherAgentList } from './schemas.ts'
 
-export type AgentMessagesBackendDeps = AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
-
 /** Routes for agents that message other agents of their owner. */
-export function agentMessagesBackend(deps: AgentMessagesBackendDeps) {
+export function agentMessagesBackend(
+  deps: AskAgentDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } },
+) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   const whoAsks = (c: Context) => String(c.get('agentId'))

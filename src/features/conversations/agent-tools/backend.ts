@@ -12,17 +12,15 @@ import type { Catalogue } from '../../ai/gateway/catalogue/catalogue.ts'
 import { OwnTools } from './schemas.ts'
 import { notifyEarlyEnd, readToolSettings } from './settings.ts'
 
-export type AgentToolsBackendDeps = {
+/** Routes through which an agent reads its tool settings and reports turns that a limit ended. */
+export function agentToolsBackend(deps: {
   db: Db
   clock: Clock
   tellOwner: TellOwner
   callers: CallerFinder
   catalogue: Pick<Catalogue, 'findPrice'>
   requestsPerMinute: { backend: number }
-}
-
-/** Routes through which an agent reads its tool settings and reports turns that a limit ended. */
-export function agentToolsBackend(deps: AgentToolsBackendDeps) {
+}) {
   const app = new Hono<AgentCallerEnv>()
   const whoAsks = (c: Context) => String(c.get('agentId'))
 

@@ -156,8 +156,6 @@ const ATTEMPTS = 4
 
 const Resume = z.object({ id: z.string() })
 
-type ResumeDeps = ChatDeps & { rules: AccountRules }
-
 /** Enqueues the follow-up message to the agent, in the transaction of the decision. */
 function enqueueResume(tx: Tx, enqueue: Enqueue, { id, agentId }: ApprovalRow): void {
   const { ownerId } = getAgent(tx, { kind: 'operator' }, agentId)
@@ -165,7 +163,7 @@ function enqueueResume(tx: Tx, enqueue: Enqueue, { id, agentId }: ApprovalRow): 
 }
 
 /** Resumes an agent whose turn has ended, or which was restarted, after an approval. */
-export function resumeJob(deps: ResumeDeps): JobKind {
+export function resumeJob(deps: ChatDeps & { rules: AccountRules }): JobKind {
   return defineJob({
     kind: RESUME_JOB,
     payload: Resume,
@@ -179,7 +177,11 @@ export function resumeJob(deps: ResumeDeps): JobKind {
  * Does nothing for an approval that was used or has expired.
  * @throws AppError when the agent does not run or does not answer.
  */
-export async function resumeAgent(deps: ResumeDeps, id: string, signal: AbortSignal): Promise<void> {
+export async function resumeAgent(
+  deps: ChatDeps & { rules: AccountRules },
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   const found = deps.db
     .select({ approval: approvals, ownerId: agents.ownerId })
     .from(approvals)

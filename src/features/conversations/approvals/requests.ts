@@ -109,13 +109,11 @@ function wasNotified(tx: Tx, ownerId: string, now: Date): boolean {
   return recent !== undefined
 }
 
-type ListApprovalsDeps = { db: Db; clock: Clock }
-
 /**
  * Returns a page of the requests of a user's agents, or of one agent.
  * @throws AppError `not_found` for another user's agent.
  */
-export function listApprovals(deps: ListApprovalsDeps, user: SignedInUser, query: ApprovalQuery): ApprovalList {
+export function listApprovals(deps: { db: Db; clock: Clock }, user: SignedInUser, query: ApprovalQuery): ApprovalList {
   const { agentId, status, limit, before } = query
   if (agentId) getAgent(deps.db, { kind: 'user', user }, agentId)
   const now = deps.clock.now()

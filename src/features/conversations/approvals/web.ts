@@ -8,13 +8,11 @@ import { type DecideDeps, decideApproval } from './decide.ts'
 import { listApprovals, toApproval } from './requests.ts'
 import { ApprovalList, ApprovalQuery, OneApproval } from './schemas.ts'
 
-export type ApprovalsWebDeps = DecideDeps & { guards: Guards }
-
 /**
  * Routes for approvals. Deciding needs a session or a key without limits, because a limited key often belongs to an
  * agent.
  */
-export function approvalsWeb(deps: ApprovalsWebDeps) {
+export function approvalsWeb(deps: DecideDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
@@ -59,7 +57,7 @@ export function approvalsWeb(deps: ApprovalsWebDeps) {
 }
 
 async function decide(
-  deps: ApprovalsWebDeps,
+  deps: DecideDeps & { guards: Guards },
   c: Context<WebEnv, '/api/approvals/:id/approve'>,
   decision: 'approved' | 'denied',
 ) {

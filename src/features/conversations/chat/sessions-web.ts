@@ -18,10 +18,10 @@ import { searchMessages } from './search.ts'
 import type { ChatDeps } from './send.ts'
 import { changeChatSession, deleteChatSession, listChatSessions, openChatSession } from './session-list.ts'
 
-export type ChatSessionsWebDeps = ChatDeps & { log: Log; guards: Guards; gateway: Pick<AgentGateway, 'forgetSession'> }
-
 /** Routes for sessions and message search. They share the rate limit of turns. */
-export function chatSessionsWeb(deps: ChatSessionsWebDeps) {
+export function chatSessionsWeb(
+  deps: ChatDeps & { log: Log; guards: Guards; gateway: Pick<AgentGateway, 'forgetSession'> },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const ofAgents: RouteOptions = { scope: 'agents' }

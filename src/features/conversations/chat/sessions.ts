@@ -20,8 +20,6 @@ type SessionStatus = 'active' | 'idle' | 'completed'
 /** A session as its owner sees it. */
 type SessionSummary = ChatSessionRow & { status: SessionStatus; messageCount: number }
 
-type SessionDeps = { db: Db; clock: Clock }
-
 /** Creates a session, which becomes the current one. */
 export function createSession(clock: Clock, tx: Tx, userId: string, agentId: string): ChatSessionRow {
   const now = clock.now()
@@ -70,7 +68,7 @@ export function findInstructions(db: Db, sessionId: string | null): string | nul
 }
 
 /** Lists sessions, latest activity first. */
-export function summarizeSessions(deps: SessionDeps, userId: string, agentId: string): SessionSummary[] {
+export function summarizeSessions(deps: { db: Db; clock: Clock }, userId: string, agentId: string): SessionSummary[] {
   const current = findCurrentSession(deps.db, userId, agentId)
   return newestFirst(deps.db, userId, agentId)
     .limit(MAX_LISTED)
@@ -79,13 +77,17 @@ export function summarizeSessions(deps: SessionDeps, userId: string, agentId: st
 }
 
 /** @throws AppError `not_found` for a missing session and for another user's. */
-export function getSessionSummary(deps: SessionDeps, userId: string, id: string): SessionSummary {
+export function getSessionSummary(deps: { db: Db; clock: Clock }, userId: string, id: string): SessionSummary {
   const session = getSession(deps.db, userId, id)
   const current = findCurrentSession(deps.db, userId, session.agentId)
   return summarize(deps, session, { isCurrent: current?.id === id })
 }
 
-function summarize({ db, clock }: SessionDeps, session: ChatSessionRow, { isCurrent }: { isCurrent: boolean }) {
+function summarize(
+  { db, clock }: { db: Db; clock: Clock },
+  session: ChatSessionRow,
+  { isCurrent }: { isCurrent: boolean },
+) {
   const inSession = eq(messages.sessionId, session.id)
   const messageCount = db.select({ lines: count() }).from(messages).where(inSession).get()?.lines ?? 0
   const isIdle = clock.now().getTime() - session.lastActivity.getTime() > IDLE_AFTER_MS

@@ -8,10 +8,8 @@ import { validate } from '../../../http/validate.ts'
 import { changeHeartbeat, findHeartbeat, type HeartbeatSettings, resetHeartbeat } from './heartbeat.ts'
 import { ChangedHeartbeat, ChangeHeartbeatRequest, DeletedHeartbeat, type Heartbeat, OneHeartbeat } from './schemas.ts'
 
-export type HeartbeatWebDeps = { db: Db; clock: Clock; guards: Guards }
-
 /** Routes for the heartbeat settings. */
-export function heartbeatWeb(deps: HeartbeatWebDeps) {
+export function heartbeatWeb(deps: { db: Db; clock: Clock; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

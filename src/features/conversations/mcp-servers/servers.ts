@@ -23,9 +23,7 @@ import { agentMcpServers, type McpServerRow } from './tables.ts'
 const MAX_SERVERS = 10
 const COMMAND = 'An MCP server by command'
 const StoredHeaders = z.record(z.string(), z.string())
-
-export type ServersDeps = { db: Db; clock: Clock; sealer: Sealer }
-export type EndServerDeps = ServersDeps & Pick<RotateTokenDeps, 'enqueue' | 'runtimes'>
+export type EndServerDeps = { db: Db; clock: Clock; sealer: Sealer } & Pick<RotateTokenDeps, 'enqueue' | 'runtimes'>
 
 /** Lists an agent's MCP servers, oldest first. */
 export function listServers(db: Db | Tx, agentId: string): McpServerRow[] {
@@ -52,7 +50,7 @@ export function getServer(db: Db | Tx, principal: Principal, agentId: string, id
  * command where no sandbox confines it.
  */
 export function addServer(
-  deps: ServersDeps,
+  deps: { db: Db; clock: Clock; sealer: Sealer },
   principal: Principal,
   agentId: string,
   { bearer, headers, environment, url, command, ...request }: AddServerRequest,
@@ -193,7 +191,10 @@ export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint | nul
 }
 
 /** Lists the servers that an agent starts itself, with their environment; none where no sandbox confines them. */
-export function listCommands({ db, sealer }: Pick<ServersDeps, 'db' | 'sealer'>, agent: AgentRow): McpCommand[] {
+export function listCommands(
+  { db, sealer }: { db: Db; sealer: Sealer },
+  agent: AgentRow,
+): McpCommand[] {
   if (whyUnconfined(agent) !== null) return []
   return listServers(db, agent.id).flatMap((row) => {
     const { name, command, args, allowedTools, trustedTools, enabled } = row

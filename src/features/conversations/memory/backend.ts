@@ -20,10 +20,8 @@ import {
 } from './schemas.ts'
 import { searchOwnMemory } from './search.ts'
 
-export type MemoryBackendDeps = SaveDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
-
 /** Routes through which agents store and read their memory. */
-export function memoryBackend(deps: MemoryBackendDeps) {
+export function memoryBackend(deps: SaveDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   // All agents of one machine share an address.

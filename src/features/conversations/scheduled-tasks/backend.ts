@@ -11,13 +11,13 @@ import { CreateOwnTaskRequest, OwnTaskList, Task } from './schemas.ts'
 import { changeTask, createTask, getTask, listTasks } from './tasks.ts'
 import { toTask } from './web.ts'
 
-export type ScheduledTasksBackendDeps = DueDeps & {
-  callers: CallerFinder
-  findUser: (id: string) => SignedInUser | null
-}
-
 /** Routes for an agent's own scheduled tasks, which its owner can change too. */
-export function scheduledTasksBackend(deps: ScheduledTasksBackendDeps) {
+export function scheduledTasksBackend(
+  deps: DueDeps & {
+    callers: CallerFinder
+    findUser: (id: string) => SignedInUser | null
+  },
+) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
   const ownerOf = (agentId: string): SignedInUser => {

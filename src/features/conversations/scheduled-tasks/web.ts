@@ -19,10 +19,8 @@ import {
 import type { TaskRow, TaskRunRow } from './tables.ts'
 import { changeTask, createTask, deleteTask, getTask, listTasks, runTaskNow } from './tasks.ts'
 
-export type ScheduledTasksWebDeps = DueDeps & { guards: Guards }
-
 /** Routes for scheduled tasks. */
-export function scheduledTasksWeb(deps: ScheduledTasksWebDeps) {
+export function scheduledTasksWeb(deps: DueDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

@@ -22,13 +22,15 @@ import { type SwarmRow, swarms } from './tables.ts'
 
 const MAX_SWARMS_PER_USER = 100
 
-type SwarmDeps = { db: Db; clock: Clock }
-
 /**
  * @throws AppError `not_found` for another user's agent, `invalid` for a summarizer that is no member, `limited` at 100
  * swarms, `internal` when it cannot be stored.
  */
-export async function createSwarm(deps: SwarmDeps, ownerId: string, request: CreateSwarmRequest): Promise<SwarmRow> {
+export async function createSwarm(
+  deps: { db: Db; clock: Clock },
+  ownerId: string,
+  request: CreateSwarmRequest,
+): Promise<SwarmRow> {
   try {
     return await write(deps.db, (tx) => insertSwarm(tx, deps.clock, ownerId, request))
   } catch (error) {
@@ -53,7 +55,7 @@ function insertSwarm(tx: Tx, clock: Clock, ownerId: string, request: CreateSwarm
 
 /** Changes a swarm; running runs are not affected. @throws AppError as `createSwarm`, and `not_found` for the swarm. */
 export async function changeSwarm(
-  deps: SwarmDeps,
+  deps: { db: Db; clock: Clock },
   ownerId: string,
   id: string,
   change: ChangeSwarmRequest,

@@ -18,10 +18,8 @@ import {
 import { cancelRun, type SwarmRunDeps, startSwarmRun } from './start-run.ts'
 import { changeSwarm, createSwarm, deleteSwarm, getSwarm, listSwarms, toSwarm } from './swarms.ts'
 
-export type SwarmsWebDeps = SwarmRunDeps & { guards: Guards; requestsPerMinute: { chat: number } }
-
 /** Routes for swarms and their runs. */
-export function swarmsWeb(deps: SwarmsWebDeps) {
+export function swarmsWeb(deps: SwarmRunDeps & { guards: Guards; requestsPerMinute: { chat: number } }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

@@ -21,10 +21,8 @@ const REQUESTS_PER_MINUTE = 120
 
 type WebhookEnv = WebEnv & { Variables: { delivery: Delivery } }
 
-export type WebhookChannelDeps = ReceiveWebhookDeps & { guards: Guards }
-
 /** Routes of the webhook channel: programs with the owner's secret send signed messages. */
-export function webhookChannelWeb(deps: WebhookChannelDeps) {
+export function webhookChannelWeb(deps: ReceiveWebhookDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const by = (c: Context<WebEnv>) => ({ user: c.var.user, address: c.env.address })

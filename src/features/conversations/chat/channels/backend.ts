@@ -9,10 +9,10 @@ import { ChannelReport, ChannelReported } from './schemas.ts'
 /** A reply of 400,000 non-ASCII characters exceeds the usual 1 MB. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
-export type ChannelReportsDeps = ReportDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } }
-
 /** Routes through which an agent reports its channel history. */
-export function channelReportsBackend(deps: ChannelReportsDeps) {
+export function channelReportsBackend(
+  deps: ReportDeps & { callers: CallerFinder; requestsPerMinute: { backend: number } },
+) {
   const app = new Hono<AgentCallerEnv>()
   const whoAsks = (c: Context) => String(c.get('agentId'))
 

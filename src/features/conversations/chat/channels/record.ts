@@ -14,8 +14,6 @@ import type { ChannelReport } from './schemas.ts'
 
 /** Longest part of a message that is used for a title. */
 const MAX_TITLED_CHARACTERS = 1000
-
-type RecordDeps = { clock: Clock }
 type Agent = Pick<AgentRow, 'id' | 'ownerId'>
 
 /**
@@ -48,7 +46,7 @@ type ChannelAnswer = TurnFigures & {
  * Stores a channel message once per external id, as a message of the agent's owner. Agents without an owner have no
  * history.
  */
-export function recordChannelLine(deps: RecordDeps, tx: Tx, agent: Agent, line: ChannelLine): void {
+export function recordChannelLine(deps: { clock: Clock }, tx: Tx, agent: Agent, line: ChannelLine): void {
   if (agent.ownerId === null || findRecorded(tx, agent.id, line.externalId)) return
   const at = notLaterThanNow(deps, line.at)
   const session = findOrOpenSession(tx, { ...agent, ownerId: agent.ownerId }, { ...line, at })
@@ -61,7 +59,7 @@ export function recordChannelLine(deps: RecordDeps, tx: Tx, agent: Agent, line: 
  * Stores the outcome of a recorded message's turn: the reply, its usage and its tool calls. Ignores deleted messages
  * and repeated reports.
  */
-export function recordChannelAnswer(deps: RecordDeps, tx: Tx, agent: Agent, answer: ChannelAnswer): void {
+export function recordChannelAnswer(deps: { clock: Clock }, tx: Tx, agent: Agent, answer: ChannelAnswer): void {
   const question = findRecorded(tx, agent.id, answer.questionId)
   const session = question?.sessionId ? findSession(tx, question.sessionId) : undefined
   if (!question || !session) return
@@ -144,7 +142,7 @@ function insertLine(tx: Tx, { session, line }: { session: ChatSessionRow; line: 
 }
 
 /** The clock of an agent or messenger may be ahead. */
-function notLaterThanNow({ clock }: RecordDeps, at: Date): Date {
+function notLaterThanNow({ clock }: { clock: Clock }, at: Date): Date {
   const now = clock.now()
   return at > now ? now : at
 }

@@ -11,16 +11,16 @@ import { type FollowTurnDeps, followTurn, listRunningTurns, showTurn } from './r
 import { findMessage, getTurn } from './store.ts'
 import type { Turns } from './turns.ts'
 
-export type TurnsWebDeps = FollowTurnDeps & {
-  turns: Turns
-  log: Log
-  guards: Guards
-  liveStreams: LiveStreams
-  requestsPerMinute: { chat: number }
-}
-
 /** Routes for reading, joining and stopping turns. */
-export function turnsWeb(deps: TurnsWebDeps) {
+export function turnsWeb(
+  deps: FollowTurnDeps & {
+    turns: Turns
+    log: Log
+    guards: Guards
+    liveStreams: LiveStreams
+    requestsPerMinute: { chat: number }
+  },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 
