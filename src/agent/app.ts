@@ -114,7 +114,6 @@ export function createAgentApp(deps: AgentAppDeps) {
   return app
 }
 
-/** Routes through which the owner lists and tries the MCP servers that this agent starts. */
 function mcpRoutes(servers: McpServers | null) {
   const app = new Hono<AgentEnv>()
   const requireServers = () => {
@@ -158,7 +157,6 @@ async function listFailing(deps: AgentAppDeps): Promise<string[]> {
   ]
 }
 
-/** Routes through which the platform reads the channels and decides who may write. */
 function channelRoutes(channels: Channels, requireToken: MiddlewareHandler<AgentEnv>) {
   const app = new Hono<AgentEnv>()
   app.get('/channels', requireToken, (c) => c.json({ channels: channels.list() }))

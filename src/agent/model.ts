@@ -38,7 +38,6 @@ export type ModelRequest = {
 
 export type PlainRequest = Pick<ModelRequest, 'messages' | 'signal'> & { instructions: string }
 
-/** The platform's model together with the tools it may call. */
 export type Model = {
   /**
    * Runs tools until the model has answered.

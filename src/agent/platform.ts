@@ -207,7 +207,6 @@ async function toStatusError(response: Response): Promise<AppError> {
   return toAnswerError(await readProblem(response), response.status)
 }
 
-/** Reads the error of an unsuccessful response, or describes its status when the body has none. */
 async function readProblem(response: Response): Promise<PlatformError> {
   const text = await readStart(response)
   const said = ErrorBody.safeParse(parseJson(text))

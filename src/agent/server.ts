@@ -43,7 +43,6 @@ export type AgentSettings = {
   gatewayToken: string
   platformUrl: string
   platformToken: string
-  /** Longest silence of the platform. */
   idleMs: number
   maxTurnMs: number
   /** Time a turn waits for the owner's approval; by default 80 % of `maxTurnMs`. */

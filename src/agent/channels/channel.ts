@@ -60,7 +60,6 @@ export type Service = {
    * @throws when the person does not exist or cannot be reached.
    */
   findDirect(personId: string): Promise<ChatAddress>
-  /** Shows a typing indicator for a few seconds. */
   showTyping(place: ChatAddress): Promise<void>
   /** @throws AppError `too_large`, `not_found`. */
   fetchFile(file: SentFile): Promise<Uint8Array>
@@ -92,13 +91,11 @@ export type Outbox = {
   send(to: string, text: string): Promise<void>
 }
 
-/** Tracks the state of one connection. */
 type StateKeeper = {
   read(): ConnectionState
   /** Keeps `since` if already connected. */
   setConnected(account: string): void
   setFailed(message: string): void
-  /** Marks an intended disconnect, without an error. */
   setDisconnected(): void
 }
 

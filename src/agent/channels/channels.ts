@@ -151,7 +151,6 @@ function findChannel(opened: readonly Open[], to: string): Open {
   throw new AppError('not_found', `There is no channel for "${to}". Channels of this agent: ${names}`)
 }
 
-/** Returns the history entry of a message that the agent starts itself. */
 function toSentLine({ name, guests, inbox }: Open, place: ChatAddress, to: string) {
   const person = guests.listPeople().find(({ id }) => `${name}:${id}` === to)
   return {
@@ -202,7 +201,6 @@ function toAccount(name: MessengerName, token: string): string {
   return sha256(BOT_OF_TOKEN[name].exec(token)?.[0] ?? token)
 }
 
-/** Folder of state that survives the agent's process. */
 function toFolder({ folder }: ChannelDeps): string {
   return join(folder, 'channels')
 }

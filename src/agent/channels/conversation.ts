@@ -38,7 +38,6 @@ export type Conversation = {
   /** Continues messages that an earlier run of the agent left. */
   resume(): Promise<void>
   receive(message: Incoming, isAddressed: boolean): Promise<void>
-  /** Resolves when no message is being answered. */
   idle(): Promise<void>
 }
 
@@ -115,7 +114,6 @@ function toPairingText(code: string): string {
   return `I do not know you yet. My owner can let you in with this code, which is good for an hour: ${code}`
 }
 
-/** Runs a command and returns the reply. */
 async function obey(deps: ConversationDeps, command: string, { place, messageId }: Incoming): Promise<string> {
   if (command === 'start') return 'You can write to me now. /new begins a new conversation, /stop ends an answer.'
   if (command === 'new') {

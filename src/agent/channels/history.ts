@@ -170,7 +170,6 @@ class HistoryOutbox {
   }
 }
 
-/** Returns the entries of these files, as many as fit into one request. */
 async function readBatch(folder: string, names: readonly string[]): Promise<unknown[]> {
   const entries: unknown[] = []
   let sizeBytes = 0

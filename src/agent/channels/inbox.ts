@@ -39,7 +39,6 @@ export type MessageInbox = {
   finish(id: string): Promise<void>
   /** Returns the chat's current session. */
   sessionOf(place: ChatAddress): string
-  /** Starts a new session for the chat. */
   beginAnew(place: ChatAddress, messageId: string): Promise<void>
 }
 

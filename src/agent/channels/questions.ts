@@ -185,7 +185,6 @@ export function toArgumentLines(json: string): string {
   return entries.map(([name, value]) => toLine(toKey(name), value)).join('\n')
 }
 
-/** Quotes names that could be misread. */
 function toKey(name: string): string {
   return /^\w+$/.test(name) ? name : toVisible(JSON.stringify(name))
 }

@@ -10,7 +10,6 @@ import type { Waiting } from './inbox.ts'
 const FOLDER = 'inbox'
 const MAX_NAME_CHARS = 80
 const PICTURE = /\.(png|jpe?g|gif|webp)$/i
-/** Most images in one message. */
 const MAX_IMAGES = 8
 
 /** Notes for the model, and paths of the images that it is shown. */
@@ -23,7 +22,6 @@ export type SavedFiles = {
 }
 
 export function createSavedFiles(workspace: string, service: Service): SavedFiles {
-  /** Returns the path in the workspace. */
   const saveOne = async (message: Waiting, file: SentFile, index: number): Promise<string> => {
     const name = `${message.id}-${index + 1}-${toSafeName(file.name)}`
     const folder = await makeFolders(await realpath(workspace), [FOLDER])

@@ -83,7 +83,6 @@ export function createMcpServers(places: CommandPlaces, call: PlatformCall): Mcp
   }
 }
 
-/** Most remembered failures. */
 const MAX_FAILED = 100
 
 /** Keeps the running servers; calls with the same settings share one. */

@@ -88,7 +88,6 @@ export async function requireReplaceable(target: string, path: string): Promise<
   }
 }
 
-/** Converts a system error to a message for the model. */
 export function toPathError(error: unknown, path: string): unknown {
   const code = systemCode(error)
   if (code === 'ENOENT') return new AppError('not_found', `There is no ${path || dirname(path)}`)

@@ -40,7 +40,6 @@ const ToolCall = z.object({
     ])
     .nullable(),
 })
-/** A model call with tool calls, and the text before them. */
 const Step = z.object({ text: z.string(), calls: z.array(ToolCall) })
 export type TurnStep = z.infer<typeof Step>
 
@@ -91,7 +90,6 @@ export type TurnMarks = {
 
 /** Number of recent turns that are kept; repeated requests arrive within minutes. */
 const KEPT = 200
-/** Writes between two clean-ups. */
 const PRUNE_EVERY = 50
 
 /** Keeps one file per turn in `folder`, on disk when a call resolves. */

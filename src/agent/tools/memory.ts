@@ -42,7 +42,6 @@ const Found = z.object({
   next: z.string().nullable(),
 })
 
-/** Creates tools for the memory shared by all conversations. */
 export function createMemoryTools(memory: FactStore, call: PlatformCall) {
   return {
     remember: defineTool({

@@ -14,7 +14,6 @@ const Agents = z.object({
 })
 const Reply = z.object({ reply: z.string() })
 
-/** Creates tools for the owner's other agents. */
 export function createAgentTools(call: PlatformCall) {
   return {
     list_agents: defineTool({
@@ -78,7 +77,6 @@ const PaidAnswer = z.object({
   payment: z.object({ status: z.string(), amount: z.string(), currency: z.string() }).nullish(),
 })
 
-/** Creates the tool for requests that are paid from the agent's wallet within the owner's limits. */
 export function createPayTool(call: PlatformCall) {
   return {
     paid_request: defineTool({
@@ -136,7 +134,6 @@ const ScheduleInput = z.object({
   taskId: z.string().optional().describe('cancel: the id in the list'),
 })
 
-/** Creates the tool for scheduled tasks, which the platform stores and sends as messages. */
 export function createScheduleTool(call: PlatformCall) {
   return {
     schedule: defineTool({

@@ -3,7 +3,6 @@ import { AppError } from '../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../core/ids.ts'
 import type { PlatformCall } from '../platform.ts'
 
-/** Loads the settings for a new turn. */
 export type LoadToolSettings = (signal: AbortSignal) => Promise<ToolSettings>
 
 /** Tools that work without the platform and never need approval for every call. */

@@ -37,10 +37,8 @@ export type ToolDeps = {
   mcpServers: McpServers | null
 }
 
-/** Tools and limits of one turn. */
 export type TurnTools = Pick<ToolSettings, 'limits' | 'price' | 'timeZone'> & { tools: ToolSet; repeats: Repeats }
 
-/** Creates the tools of a turn from the owner's current settings. */
 type OpenTools = (turn: ToolTurn) => Promise<TurnTools>
 
 /**
@@ -162,7 +160,6 @@ function createSkillTool(loadSkills: LoadSkills, howToRun: string): AgentTool {
 /** Refuses this repetition of a tool call; the next one ends the turn. */
 const MAX_EQUAL_USES = 3
 
-/** Detects loops of identical tool calls in a turn. */
 type Repeats = {
   /** Counts a call. @returns the message that replaces a repeated call, null for other calls. */
   note(tool: string, input: unknown): string | null

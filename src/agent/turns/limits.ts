@@ -34,7 +34,6 @@ export function toLoop({ tools, limits, price, repeats }: TurnTools, stepsBefore
       prepareStep: ({ stepNumber }: { stepNumber: number }) =>
         stepNumber === modelTurns - 1 ? { toolChoice: 'none' as const } : {},
     },
-    /** Returns the limit that ended the turn. */
     earlyEnd(): EarlyEnd {
       const tool = repeats.loopingTool()
       if (tool !== null) return { reason: 'loop', tool }

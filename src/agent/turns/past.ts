@@ -131,7 +131,6 @@ const MAX_HISTORY_CHARS = 60_000
 const MAX_MESSAGE_CHARS = 16_000
 /** Messages kept verbatim when the rest is summarised; some turns pass until the next summary. */
 const KEPT = { messages: 20, chars: 20_000 }
-/** Most characters of history in one summary request. */
 const MAX_SUMMARISED_CHARS = 60_000
 
 type Message = { role: 'user' | 'assistant'; content: string; images?: string[] | undefined }
@@ -141,7 +140,6 @@ function isEnoughHistory(messages: readonly Message[]): boolean {
   return countChars(messages) >= MAX_HISTORY_CHARS + MAX_SUMMARISED_CHARS
 }
 
-/** Returns whether the messages exceed a model request's history limit. */
 function isTooLong(messages: readonly Message[]): boolean {
   return messages.length > MAX_HISTORY_MESSAGES || countChars(messages) > MAX_HISTORY_CHARS
 }

@@ -59,7 +59,6 @@ export class TurnRecord {
     return this.#restarts
   }
 
-  /** Events since the turn began or was last resumed. */
   get events(): readonly ModelEvent[] {
     return this.#events
   }
@@ -86,7 +85,6 @@ export class TurnRecord {
     await this.#save()
   }
 
-  /** Marks the start of a model step. */
   beginStep(): void {
     this.#current = { text: '', calls: [] }
   }
@@ -168,7 +166,6 @@ export class TurnRecord {
 
 const FRESH = { restarts: 0, steps: [], events: [] }
 
-/** Creates the error for a turn that cannot be resumed, naming its last step. */
 export function toInterrupted(steps: readonly TurnStep[]): AppError {
   const last = steps.at(-1)?.calls.at(-1)
   const where = last ? `after step ${steps.length}, which used ${last.name}` : 'before the model had answered'
@@ -179,7 +176,6 @@ export function textOf(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
 }
 
-/** Joins consecutive text events. */
 export function joinTexts(events: readonly ModelEvent[]): ModelEvent[] {
   const joined: ModelEvent[] = []
   for (const event of events) {

@@ -248,7 +248,6 @@ function toWords(output: TurnRecord['steps'][number]['calls'][number]['output'])
   return words.slice(0, MAX_RESULT_CHARS)
 }
 
-/** Adds the usage of the turn and of the summary before it. */
 function addUsage(one: Answer['usage'], other: Answer['usage']): Answer['usage'] {
   if (!one || !other) return one
   return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens }

@@ -26,7 +26,6 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   GatewayCloseCodes.DisallowedIntents,
 ])
 
-/** Thrown when Discord closes the gateway with a final code. */
 export class GatewayRefusal extends Error {
   readonly code: number
   constructor(code: number) {
@@ -35,7 +34,6 @@ export class GatewayRefusal extends Error {
   }
 }
 
-/** Describes a close code and what the owner can do. */
 export function describeClose(code: number): string {
   switch (code) {
     case GatewayCloseCodes.AuthenticationFailed:
@@ -134,7 +132,6 @@ type SessionFile = {
   read(): SessionInfo | null
   /** Marks events up to `sequence` as handled. On a busy server only the newest of several is written. */
   confirm(session: SessionInfo): void
-  /** Drops a session that Discord has ended. */
   forget(): void
   /** Resolves when the latest value is on disk. @throws NodeJS.ErrnoException */
   settle(): Promise<void>

@@ -20,7 +20,6 @@ import { downloadAttachment } from '../saved-files.ts'
 const MAX_CHARS = 2000
 const NONCE_CHARS = 24
 const MAX_FILE_BYTES = 25 * 1024 * 1024
-/** Discord's error code for a deleted message. */
 const UNKNOWN_MESSAGE = 10_008
 /** Statuses that a retry does not change: bad request, forbidden, not found. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 404])
@@ -30,7 +29,6 @@ const NO_MENTIONS = { parse: [] as AllowedMentionsTypes[], replied_user: false }
 const MARKS = /[\\`*_~|<>[\]()#@:-]/g
 const Created = z.object({ id: z.string() })
 
-/** Implements a messenger with Discord's HTTP API. */
 export function createDiscordService(settings: { editEveryMs: number }, rest: REST, plainFetch: typeof fetch): Service {
   return {
     maxChars: MAX_CHARS,

@@ -26,7 +26,6 @@ const Opened = z.object({ channel: z.object({ id: z.string() }) })
 
 export type SlackServiceSettings = { token: string; apiUrl: string; editEveryMs: number }
 
-/** Implements a messenger with Slack's Web API. */
 export function createSlackService(settings: SlackServiceSettings, web: WebClient, plainFetch: typeof fetch): Service {
   return {
     maxChars: MAX_CHARS,
@@ -108,7 +107,6 @@ function isOfSlack(url: string, apiUrl: string): boolean {
   return origin === new URL(apiUrl).origin || (protocol === 'https:' && /(^|\.)slack\.com$/.test(hostname))
 }
 
-/** A message event of Slack's Events API. */
 const MessageEvent = z.object({
   type: z.enum(['message', 'app_mention']),
   subtype: z.string().optional(),

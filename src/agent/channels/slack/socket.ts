@@ -6,7 +6,6 @@ const Disconnect = z.object({ type: z.literal('disconnect'), reason: z.string() 
 export type Envelope = { type: string; body: unknown }
 type Acknowledged = Envelope & { ack: () => Promise<void> }
 
-/** Longest wait for the answer to a ping. */
 const PING_TIMEOUT_MS = 15_000
 const GOODBYE_MS = 2000
 /** Failures reject, or become the state of the channel. */

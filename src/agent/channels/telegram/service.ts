@@ -4,16 +4,13 @@ import { AppError } from '../../../core/errors.ts'
 import type { ChatAddress, Incoming, SentFile, Service } from '../channel.ts'
 import { downloadAttachment } from '../saved-files.ts'
 
-/** Longest message of the Bot API. */
 const MAX_CHARS = 4096
 /** Groups allow twenty messages a minute. */
 const GROUP_EDIT_EVERY_MS = 3000
-/** Largest file that bots may download. */
 const MAX_FILE_BYTES = 20 * 1024 * 1024
 
 export type TelegramServiceSettings = { token: string; apiUrl: string; editEveryMs: number }
 
-/** Implements a messenger with the Bot API. */
 export function createTelegramService(settings: TelegramServiceSettings, api: Api, plainFetch: typeof fetch): Service {
   const toThread = ({ threadId }: ChatAddress) => (threadId === null ? {} : { message_thread_id: Number(threadId) })
   return {
@@ -107,7 +104,6 @@ export function toTelegramIncoming(
   }
 }
 
-/** Returns whether a message mentions the bot, replies to it or is one of its commands. */
 function isAddressed(message: Message, me: UserFromGetMe): boolean {
   const text = toText(message)
   if (message.reply_to_message?.from?.id === me.id || OWN_COMMAND.test(text)) return true

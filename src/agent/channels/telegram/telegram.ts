@@ -12,7 +12,6 @@ const POLL_SECONDS = 30
 const REQUEST_TIMEOUT_SECONDS = 60
 const GOODBYE_MS = 2000
 const MAX_RETRIES = 3
-/** Longest note that Telegram shows after a button press. */
 const MAX_NOTE_CHARS = 200
 const MAX_RETRY_AFTER_SECONDS = 600
 

@@ -21,7 +21,6 @@ import type { MessageRow } from '../chat/tables.ts'
 import { type ChatAction, CREDENTIALS, type CredentialKey } from './schemas.ts'
 import { agentCredentials } from './tables.ts'
 
-/** Most messages shown of one session. */
 const MAX_SHOWN = 500
 const REMEMBERED = 10
 const MAX_REMEMBERED_CHARACTERS = 100

@@ -13,7 +13,6 @@ export type AskAgentDeps = { db: Db; sealer: Sealer; gateway: Pick<AgentGateway,
 /** Waiting agents, by the agent that asks. One map for the whole platform. */
 export type Asking = Map<string, string>
 
-/** Lists the other agents of the same owner. */
 export function listSiblings(db: Db, agentId: string) {
   const { ownerId } = getAgentRow(db, agentId)
   if (ownerId === null) return []

@@ -36,7 +36,6 @@ export async function checkHealth(deps: AgentHealthDeps, user: SignedInUser, age
   }
 }
 
-/** Returns the stored part of an agent's health. */
 function describeKnown(deps: AgentHealthDeps, user: SignedInUser, agent: AgentRow) {
   return {
     agentId: agent.id,

@@ -40,7 +40,6 @@ const USUAL: Chosen = {
   microUsdPerTurn: null,
 }
 
-/** Returns the tools of an agent for its owner. */
 export function showTools(db: Db | Tx, agent: AgentRow): AgentTools {
   const chosen = readChosen(db, agent.id)
   return {

@@ -156,7 +156,6 @@ const ATTEMPTS = 4
 
 const Resume = z.object({ id: z.string() })
 
-/** Enqueues the follow-up message to the agent, in the transaction of the decision. */
 function enqueueResume(tx: Tx, enqueue: Enqueue, { id, agentId }: ApprovalRow): void {
   const { ownerId } = getAgent(tx, { kind: 'operator' }, agentId)
   enqueue(tx, RESUME_JOB, { id }, { delayMs: RESUME_AFTER_MS, share: ownerId })

@@ -5,7 +5,6 @@ import type { Db, Tx } from '../../../db/open.ts'
 import type { ChatAttachment } from './schemas.ts'
 import { type AttachmentRow, chatAttachments, type MessageRow } from './tables.ts'
 
-/** Longest excerpt stored for a file. */
 export const MAX_EXCERPT_CHARACTERS = 20_000
 /** Most attachment text in one message to the agent, which finds the rest in its workspace. */
 const MAX_SENT_CHARACTERS = 60_000
@@ -25,7 +24,6 @@ export function attachTo(tx: Tx, question: MessageRow, ids: readonly string[]): 
   if (changes !== wanted.length) throw new AppError('not_found', 'Attachment not found')
 }
 
-/** Copies the attachments of a replaced message to the new one. */
 export function copyAttachments(tx: Tx, from: MessageRow, to: MessageRow): void {
   for (const { sequence: _, ...row } of listAttachments(tx, [from.id])) {
     tx.insert(chatAttachments)
@@ -43,7 +41,6 @@ export function listAttachments(db: Db | Tx, messageIds: readonly string[]): Att
     .all()
 }
 
-/** Returns the attachments of the given messages, by message id. */
 export function showAttachments(db: Db, rows: readonly MessageRow[]): Map<string, { attachments: ChatAttachment[] }> {
   const questions = rows.flatMap(({ id, sender }) => (sender === 'user' ? [id] : []))
   const byMessage = Map.groupBy(listAttachments(db, questions), ({ messageId }) => messageId ?? '')

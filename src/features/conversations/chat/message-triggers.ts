@@ -36,7 +36,6 @@ function removeWords(): string {
   return `INSERT INTO messages_fts (messages_fts, rowid, content, ${OWNERS}) VALUES ('delete', OLD.sequence, OLD.content, OLD.user_id, OLD.agent_id);`
 }
 
-/** SQL for the counts of one message row. */
 const countsOf = (row: string) =>
   `${row}.sender = 'user', ${row}.sender = 'user' AND ${row}.status = 'failed', ${row}.sender = 'agent'`
 const dayOf = (row: string) => `date(${row}.created_at / 1000, 'unixepoch')`

@@ -35,7 +35,6 @@ export function getReplaceable(
   return question
 }
 
-/** Returns whether the question or a later one is being answered. */
 function isBeingAnswered(tx: Tx, userId: string, question: MessageRow): boolean {
   const running = tx
     .select({ id: chatTurns.id })

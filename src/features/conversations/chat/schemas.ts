@@ -117,7 +117,6 @@ export const ChatMessage = z.object({
   sessionId: z.string().optional(),
   /** Set for the reply of a turn, and for a question without a reply. */
   turn: TurnSummary.optional(),
-  /** Set for a question with files. */
   attachments: z.array(ChatAttachment).optional(),
 })
 export type ChatMessage = z.infer<typeof ChatMessage>

@@ -8,7 +8,6 @@ import type { SentMessage } from './schemas.ts'
 import { type ChatSessionRow, chatSessions, type MessageRow, messages } from './tables.ts'
 
 const IDLE_AFTER_MS = 30 * 60_000
-/** Most sessions listed. */
 const MAX_LISTED = 100
 
 /**
@@ -17,7 +16,6 @@ const MAX_LISTED = 100
  */
 type SessionStatus = 'active' | 'idle' | 'completed'
 
-/** A session as its owner sees it. */
 type SessionSummary = ChatSessionRow & { status: SessionStatus; messageCount: number }
 
 /** Creates a session, which becomes the current one. */
@@ -67,7 +65,6 @@ export function findInstructions(db: Db, sessionId: string | null): string | nul
   return row?.instructions ?? null
 }
 
-/** Lists sessions, latest activity first. */
 export function summarizeSessions(deps: { db: Db; clock: Clock }, userId: string, agentId: string): SessionSummary[] {
   const current = findCurrentSession(deps.db, userId, agentId)
   return newestFirst(deps.db, userId, agentId)
@@ -107,7 +104,6 @@ export function listSessionMessages(db: Db, session: ChatSessionRow, limit: numb
     .reverse()
 }
 
-/** Updates the last activity of a session. */
 export function touchSession(clock: Clock, tx: Tx, id: string): void {
   tx.update(chatSessions).set({ lastActivity: clock.now() }).where(eq(chatSessions.id, id)).run()
 }
@@ -146,7 +142,6 @@ export function toSessionTitle(message: string): string {
 
 type NewMessage = Pick<MessageRow, 'userId' | 'agentId' | 'sender' | 'content' | 'topic' | 'sessionId' | 'status'>
 
-/** Inserts a message. */
 export function insertMessage(clock: Clock, tx: Tx, message: NewMessage): MessageRow {
   const { userId, agentId, sender, content, topic, sessionId, status } = message
   if (sessionId) touchSession(clock, tx, sessionId)

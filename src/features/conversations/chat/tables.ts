@@ -28,7 +28,6 @@ export const chatSessions = sqliteTable(
       .references(() => agents.id, { onDelete: 'cascade' }),
     /** Null before the first message. */
     title: text(),
-    /** Instructions for every turn of this session. */
     instructions: text(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     lastActivity: integer({ mode: 'timestamp_ms' }).notNull(),

@@ -126,7 +126,6 @@ export function codeMailJob(deps: AnswerMailDeps): JobKind {
   })
 }
 
-/** Notifies a person whom the owner has admitted. */
 export function welcomeMailJob(deps: AnswerMailDeps): JobKind {
   return defineJob({
     kind: WELCOME_JOB,

@@ -74,7 +74,6 @@ function noteDelivered(tx: Tx, deps: DeliverMailDeps, delivered: InboxRow): void
 
 type Outcome = Pick<InboxRow, 'status' | 'reply' | 'error'>
 
-/** Adds the outcome of a mail to the agent's history. */
 function recordOutcome(
   deps: Pick<DeliverMailDeps, 'clock'>,
   tx: Tx,

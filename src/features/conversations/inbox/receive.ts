@@ -133,7 +133,6 @@ export function receiveMail(deps: ReceiveMailDeps, tx: Tx, mail: ReadMail, { tex
   return 'processed'
 }
 
-/** Adds a mail to the agent's history. */
 function recordMail(
   deps: Pick<ReceiveMailDeps, 'clock'>,
   tx: Tx,
@@ -180,7 +179,6 @@ function sendCode(deps: ReceiveMailDeps, tx: Tx, { agent, sender }: Addressed, m
   return 'pairing'
 }
 
-/** Returns the first agent in the recipients' addresses. */
 function findAddressee(tx: Db | Tx, ids: readonly string[]): Pick<AgentRow, 'id' | 'ownerId'> | null {
   for (const id of ids) {
     const agent = tx.select({ id: agents.id, ownerId: agents.ownerId }).from(agents).where(eq(agents.id, id)).get()

@@ -141,7 +141,6 @@ export const OfferedTools = z.object({
 /** Answer of `GET /v1/mcp/commands`: servers that the agent starts itself, with their environment. */
 export const OwnCommands = McpCommands
 
-/** Result of a tool call. */
 export const ToolResult = z.object({ text: z.string(), isError: z.boolean() })
 
 function hasNoNul(text: string): boolean {

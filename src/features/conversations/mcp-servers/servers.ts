@@ -168,7 +168,6 @@ function endKnownToken(deps: EndServerDeps, tx: Tx, principal: Principal, { agen
   replaceTokens(deps, tx, getAgent(tx, principal, agentId), { names: ['platform'], requestedBy })
 }
 
-/** Returns whether the agent has an enabled server. */
 export function hasServers(db: Db, agentId: string): boolean {
   const isOn = and(eq(agentMcpServers.agentId, agentId), eq(agentMcpServers.enabled, true))
   return (db.select({ servers: count() }).from(agentMcpServers).where(isOn).get()?.servers ?? 0) > 0
@@ -191,10 +190,7 @@ export function toEndpoint(sealer: Sealer, row: McpServerRow): McpEndpoint | nul
 }
 
 /** Lists the servers that an agent starts itself, with their environment; none where no sandbox confines them. */
-export function listCommands(
-  { db, sealer }: { db: Db; sealer: Sealer },
-  agent: AgentRow,
-): McpCommand[] {
+export function listCommands({ db, sealer }: { db: Db; sealer: Sealer }, agent: AgentRow): McpCommand[] {
   if (whyUnconfined(agent) !== null) return []
   return listServers(db, agent.id).flatMap((row) => {
     const { name, command, args, allowedTools, trustedTools, enabled } = row

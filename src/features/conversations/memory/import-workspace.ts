@@ -9,7 +9,6 @@ import { MAX_INSTRUCTION_CHARACTERS, type WorkspaceImport, type WorkspaceImporte
 /** File with the agent's character; other imported files are knowledge. */
 const SOUL = 'SOUL.md'
 const IS_KNOWLEDGE = /^(MEMORY\.md|USER\.md|memory\/.+\.md)$/
-/** Session of imported facts. */
 const SESSION = 'import:openclaw'
 
 type File = WorkspaceImport['files'][number]

@@ -109,7 +109,6 @@ export function addTexts(
   return { added: rows.map(({ key }) => key), tooMany: fresh.slice(freeKeys) }
 }
 
-/** Returns whether a text fits into one fact. */
 export function fitsFact(text: string): boolean {
   return Buffer.byteLength(JSON.stringify(text)) <= MAX_VALUE_BYTES
 }
@@ -145,7 +144,6 @@ function keep(tx: Tx, { agentId, source, session, page, savedAt }: Writer, value
   }
 }
 
-/** Counts the keys of one source, or those among `keys`. */
 function countKeys(tx: Tx, agentId: string, source: MemorySource, keys?: string[]): number {
   const isOurs = and(eq(agentMemory.agentId, agentId), eq(agentMemory.source, source))
   const isMeant = keys ? and(isOurs, inArray(agentMemory.key, keys)) : isOurs

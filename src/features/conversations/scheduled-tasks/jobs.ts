@@ -17,7 +17,6 @@ const ATTEMPTS = 4
 /** Time synchronization adjusts clocks by less than this. */
 const TOLERATED_MS = 60_000
 
-/** Starts due tasks. */
 export function scheduledTasksJob(deps: DueDeps): RepeatingJob {
   let checkedAt = Number.POSITIVE_INFINITY
   return {

@@ -114,7 +114,6 @@ export function scheduledTasksWeb(deps: DueDeps & { guards: Guards }) {
   return app
 }
 
-/** Converts a task for a response. */
 export function toTask(row: TaskRow): Task {
   return {
     id: row.id,

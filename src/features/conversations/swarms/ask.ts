@@ -12,7 +12,6 @@ import { listAnswers } from './runs.ts'
 import { ASK_MEMBER_JOB } from './start-run.ts'
 import { type AnswerRow, type SwarmRunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
-/** Asks the summarizer of a run. */
 export const SUMMARIZE_JOB = 'swarms.summarize'
 
 /** Longest stored answer, and the part that the summarizer gets: ten of them fit into one message. */
@@ -43,7 +42,6 @@ async function giveAnswerUp(deps: AskMemberDeps, key: AnswerKey): Promise<void> 
   await write(deps.db, (tx) => settleAnswer(tx, deps, key, outcome))
 }
 
-/** Asks the summarizer to summarize the answers, which ends the run. */
 async function summarizeRun(deps: AskMemberDeps, runId: string, signal: AbortSignal): Promise<void> {
   const run = findRunning(deps.db, runId)
   if (!run?.summarizer) return

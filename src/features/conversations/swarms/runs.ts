@@ -43,7 +43,6 @@ export function showRun(db: Db, row: SwarmRunRow): Run {
   }
 }
 
-/** Lists answers in the swarm's order. */
 export function listAnswers(db: Db | Tx, runId: string): AnswerRow[] {
   return db.select().from(swarmAnswers).where(eq(swarmAnswers.runId, runId)).orderBy(asc(swarmAnswers.position)).all()
 }

@@ -33,7 +33,6 @@ const Members = z
 const Summarizer = z.string('summarizer must be an agent id').max(100, 'summarizer must be an agent id').nullable()
 const Enabled = z.boolean('enabled must be true or false')
 
-/** Returns the agent id of a member. */
 export function idOf(member: Member): string {
   return typeof member === 'string' ? member : member.id
 }
@@ -92,7 +91,6 @@ export type SwarmList = z.infer<typeof SwarmList>
 /** State of a run; all but `running` are final. */
 export const RunState = z.enum(['running', 'completed', 'partially_failed', 'failed', 'cancelled'])
 
-/** A run in a list. */
 export const RunLine = z.object({
   id: z.string(),
   swarmId: z.string(),

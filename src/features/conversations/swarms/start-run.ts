@@ -14,7 +14,6 @@ import { idOf, type Member } from './schemas.ts'
 import { getSwarm } from './swarms.ts'
 import { type SwarmRow, type SwarmRunRow, swarmAnswers, swarmRuns } from './tables.ts'
 
-/** Asks one agent of a run. */
 export const ASK_MEMBER_JOB = 'swarms.ask'
 
 const MAX_RUNS_AT_ONCE = 5

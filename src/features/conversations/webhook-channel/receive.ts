@@ -20,7 +20,6 @@ export const ASK_BY_WEBHOOK_JOB = 'webhook-channel.ask'
 export const ANSWER_WEBHOOK_JOB = 'webhook-channel.answer'
 
 const MAX_BODY_BYTES = 64 * 1024
-/** Most unanswered messages of one agent. */
 const MAX_WAITING = 100
 const AGENT_ID = /^[a-z0-9][a-z0-9-]{0,40}$/
 const DELIVERY_ID = /^[\x21-\x7e]{1,200}$/

@@ -17,7 +17,6 @@ const SHOWN = 20
 export type WebhookSettingsDeps = { db: Db; clock: Clock; sealer: Sealer; appUrl: string }
 type By = { user: SignedInUser; address: string | null }
 
-/** The secret part of a channel. */
 const Opened = z.object({ secret: z.string(), url: z.string() })
 export type OpenedChannel = z.infer<typeof Opened>
 

@@ -12,7 +12,6 @@ import { nameSession, newSessionId, toSessionTitle } from '../sessions.ts'
 import { type ChatSessionRow, chatSessions, chatToolCalls, chatTurns, type MessageRow, messages } from '../tables.ts'
 import type { ChannelReport } from './schemas.ts'
 
-/** Longest part of a message that is used for a title. */
 const MAX_TITLED_CHARACTERS = 1000
 type Agent = Pick<AgentRow, 'id' | 'ownerId'>
 

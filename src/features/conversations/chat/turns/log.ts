@@ -24,9 +24,7 @@ export type TurnLog = {
   readonly restarts: number
   readonly isClosed: boolean
   add(event: TurnEvent): void
-  /** Allows no further events. */
   close(): void
-  /** Returns the events after `position`. */
   readAfter(position: number): PlacedEvent[]
   /** Returns the text without tool calls. */
   text(): string

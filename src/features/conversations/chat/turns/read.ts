@@ -96,7 +96,6 @@ function toChatTurn(deps: ReadDeps, turn: TurnRow, question: MessageRow): ChatTu
 
 export type FollowTurnDeps = { db: Db; turns: Pick<Turns, 'find'> }
 
-/** The last event of a followed turn. */
 type LastEvent = { event: 'done'; data: SentMessage } | { event: 'stopped' | 'failed'; data: TurnOver }
 
 /**
