@@ -30,7 +30,7 @@ import { agentStatsRoutes } from '../features/monitoring/metrics/agent-stats-rou
 import { metricsBackend } from '../features/monitoring/metrics/backend.ts'
 import { missionControlBackend } from '../features/monitoring/mission-control/backend.ts'
 import { runtimeBackend } from '../features/monitoring/runtime/backend.ts'
-import { watchingBackend } from '../features/monitoring/tracing/backend.ts'
+import { watchingBackend } from '../features/monitoring/prometheus/backend.ts'
 import { billingBackend } from '../features/payments/billing/backend.ts'
 import { paidCallsBackend } from '../features/payments/paid-calls/backend.ts'
 import { skillsBackend } from '../features/payments/skills/backend.ts'

@@ -18,7 +18,7 @@ import type { PasswordCost } from '../../src/features/accounts/passwords/passwor
 import type { RunStead } from '../../src/features/admin/backups/run-backup.ts'
 import type { LogTail } from '../../src/features/admin/logs/log-tail.ts'
 import type { OpenProvider } from '../../src/features/ai/own-keys/own-keys.ts'
-import { NOTHING_UNDER_WAY } from '../../src/features/monitoring/tracing/exposition.ts'
+import { NOTHING_UNDER_WAY } from '../../src/features/monitoring/prometheus/registry.ts'
 import type { ApiName, Bindings } from '../../src/http/env.ts'
 import { companionOf, SESSION_COOKIE } from '../../src/http/sessions/cookie.ts'
 import { createApp } from '../../src/server/app.ts'

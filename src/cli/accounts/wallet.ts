@@ -26,7 +26,7 @@ export function walletCommand(program: Command): void {
       const { createSealer } = await import('../../core/secrets.ts')
       const { systemClock } = await import('../../core/clock.ts')
       const { StartupError } = await import('../../core/errors.ts')
-      const { exportKey } = await import('../../features/payments/wallets/export-key.ts')
+      const { exportKey } = await import('../../features/payments/wallets/create.ts')
       const privateKey = await withDatabase(async ({ db }, config) => {
         const { key, problem } = findKey(config)
         if (key === null || problem) throw new StartupError(`ENCRYPTION_KEY: ${problem ?? 'there is none yet'}`)

@@ -3,12 +3,10 @@ import type { Config } from '../../core/config.ts'
 import type { openAgents } from '../agents/open.ts'
 import type { Base } from '../base.ts'
 import type { openConversations } from '../conversations/open.ts'
-import { createFaultFinder } from './health/faults.ts'
 import { createHostProbe } from './health/host.ts'
-import { createReadiness } from './health/readiness.ts'
-import { createDiskProbe } from './metrics/disk.ts'
-import { createDatabaseProbe } from './tracing/database-size.ts'
-import { type ExpositionDeps, openExposition } from './tracing/exposition.ts'
+import { createFaultFinder, createReadiness } from './health/readiness.ts'
+import { createDiskProbe } from './metrics/platform.ts'
+import { createDatabaseProbe, type ExpositionDeps, openExposition } from './prometheus/registry.ts'
 
 type MonitoringSettings = Pick<Config, 'agents' | 'dataDir' | 'databaseFile' | 'metricsToken'>
 

@@ -1,14 +1,15 @@
+import { createTokenChain } from '../../adapters/chain/token-chain.ts'
 import { createColonyUpstream } from '../../adapters/colony/upstream.ts'
 import { createCards } from '../../adapters/payments/cards.ts'
 import { createChainCharges } from '../../adapters/payments/chain-charges.ts'
+import { createLanes } from '../../core/concurrency/keyed-queue.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
-import { settleAuthorization } from './paid-calls/settle.ts'
-import { openWallets, type WalletSettings } from './wallets/open.ts'
+import { settleAuthorization } from './paid-calls/call.ts'
 import type { PaymentRow } from './wallets/tables.ts'
 import { createColony, createTiers } from './x402/colony.ts'
-import type { CountQuestions } from './x402/deeds.ts'
 import { createUpstreamReads } from './x402/gateway.ts'
+import type { CountQuestions } from './x402/rating.ts'
 import { settleUpstream } from './x402/upstream-payment.ts'
 
 type PaymentsSettings = Pick<Config, 'mode' | 'x402GatewayUrl' | 'cards' | 'paidGateway'> &
@@ -49,4 +50,31 @@ function openChainCharges(base: Base, settings: PaymentsSettings) {
 function createSettlement(deps: Parameters<typeof settleUpstream>[0] & Parameters<typeof settleAuthorization>[0]) {
   return (payment: PaymentRow) =>
     payment.kind === 'authorization' ? settleAuthorization(deps, payment) : settleUpstream(deps, payment)
+}
+
+type WalletSettings = Pick<Config, 'siweChainId' | 'baseRpcUrl' | 'usdcAddress' | 'clone' | 'approvalExpiryMinutes'>
+
+/** Opens the chains on which wallets pay. */
+function openWallets(settings: WalletSettings) {
+  const { siweChainId, baseRpcUrl, usdcAddress, clone, approvalExpiryMinutes } = settings
+  return {
+    tokenChains: {
+      USDC: createTokenChain({
+        currency: 'USDC',
+        chainId: siweChainId,
+        rpcUrl: baseRpcUrl,
+        token: usdcAddress,
+        setting: 'BASE_RPC_URL',
+      }),
+      pathUSD: createTokenChain({
+        currency: 'pathUSD',
+        chainId: clone.chainId,
+        rpcUrl: clone.rpcUrl,
+        token: clone.tokenAddress,
+        setting: 'CLONE_RPC_URL',
+      }),
+    },
+    inWalletLane: createLanes(),
+    approvalExpiryMinutes,
+  }
 }

@@ -13,9 +13,8 @@ const FRACTIONS = [
 
 /** Files with fractions that are no amounts which anything is booked by. */
 const EXCUSED: Readonly<Record<string, string>> = {
-  'x402/rate.ts': 'scores between 0 and 100',
+  'x402/rating.ts': 'scores between 0 and 100',
   'x402/gateway.ts': 'rates as they are shown in answers',
-  'x402/pay-request.ts': 'a limit that a number is compared with',
 }
 
 test('nothing that counts money does so in fractions', async () => {

@@ -1,5 +1,5 @@
 import type { Tunnel } from '../../adapters/gateways/tunnel.ts'
-import type { UnderWay } from '../../features/monitoring/tracing/exposition.ts'
+import type { UnderWay } from '../../features/monitoring/prometheus/registry.ts'
 
 /** An open port. */
 export type Door = {

@@ -11,8 +11,6 @@ import { AuditQuery } from '../../accounts/audit/schemas.ts'
 import type { LifecycleDeps } from '../../agents/deployments/lifecycle.ts'
 import type { Administrator } from '../accounts/change-account.ts'
 import { listAllAgents, stopAnyAgent } from './agents.ts'
-import { getHouseHealth, type HealthDeps } from './health.ts'
-import { nameAudit } from './name-audit.ts'
 import {
   AgentsQuery,
   HouseHealth,
@@ -25,8 +23,7 @@ import {
   SettingsInEffect,
   StoppedAgent,
 } from './schemas.ts'
-import { testMail } from './test-mail.ts'
-import { listJobs, retryJob, type WorkDeps } from './work.ts'
+import { getHouseHealth, type HealthDeps, listJobs, nameAudit, retryJob, testMail, type WorkDeps } from './service.ts'
 
 export type OversightWebDeps = LifecycleDeps &
   HealthDeps &

@@ -3,7 +3,7 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { Overview } from './schemas.ts'
-import { type OverviewDeps, showOverview } from './show.ts'
+import { type OverviewDeps, showOverview } from './service.ts'
 
 /** What the dashboard begins with. */
 export function overviewWeb(deps: OverviewDeps & { guards: Pick<Guards, 'signedIn'> }) {

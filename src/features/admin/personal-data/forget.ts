@@ -18,9 +18,7 @@ import {
   usageLogs,
   usageMonths,
 } from '../../ai/usage/tables.ts'
-import { forgetLedgerOwner } from '../../payments/ledger/forget.ts'
-import { forgetGatewayPayer } from '../../payments/paid-gateway/forget.ts'
-import { forgetReceiptOwner } from '../../payments/receipts/forget.ts'
+import { forgetGatewayPayer, forgetLedgerOwner, forgetReceiptOwner } from '../../payments/personal.ts'
 
 /** In place of the account and of its agents, whose ids carry names that people gave them. */
 const NOBODY = 'deleted'

@@ -6,15 +6,7 @@ import { personalPauses } from '../../ai/breakers/personal.ts'
 import { personalProviderKeys } from '../../ai/own-keys/personal.ts'
 import { personalToolEvents, personalUsage } from '../../ai/usage/personal.ts'
 import { CONVERSATIONS_PERSONAL_DATA } from '../../conversations/personal.ts'
-import { personalSubscriptions } from '../../payments/cards/personal.ts'
-import { personalLedger } from '../../payments/ledger/personal.ts'
-import { personalGatewayPayments } from '../../payments/paid-gateway/personal.ts'
-import { personalReceipts } from '../../payments/receipts/personal.ts'
-import { personalEscrows, personalTickets } from '../../payments/settlement/personal.ts'
-import { personalCalendar, personalInstalledSkills, personalOwnSkills } from '../../payments/skills/personal.ts'
-import { personalSplitRules, personalSplits } from '../../payments/splits/personal.ts'
-import { personalBookings, personalBusMessages, personalEvents } from '../../payments/underground/personal.ts'
-import { personalManagedWallets, personalPayments } from '../../payments/wallets/personal.ts'
+import { PAYMENTS_PERSONAL_DATA } from '../../payments/personal.ts'
 import { personalRadioStreams } from '../../web-tools/radio/personal.ts'
 import { personalVideos } from '../../web-tools/video/personal.ts'
 
@@ -28,22 +20,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalVideos,
   personalProviderKeys,
   personalPauses,
-  personalSubscriptions,
-  personalReceipts,
-  personalGatewayPayments,
-  personalLedger,
-  personalManagedWallets,
-  personalPayments,
+  ...PAYMENTS_PERSONAL_DATA,
   personalUsage,
   personalToolEvents,
-  personalOwnSkills,
-  personalInstalledSkills,
-  personalCalendar,
-  personalEvents,
-  personalSplits,
-  personalSplitRules,
-  personalEscrows,
-  personalTickets,
-  personalBookings,
-  personalBusMessages,
 ]

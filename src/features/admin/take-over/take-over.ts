@@ -25,7 +25,7 @@ import { cancelAllRuns } from '../../conversations/swarms/start-run.ts'
 import { forgetWebhookChannel } from '../../conversations/webhook-channel/settings.ts'
 import { switchOffSkills } from '../../payments/skills/install.ts'
 import { forgetSplitRules } from '../../payments/splits/create-split.ts'
-import { freezeWallets } from '../../payments/wallets/change-policy.ts'
+import { freezeWallets } from '../../payments/wallets/policy.ts'
 import { forgetGitCredentials } from '../../web-tools/browse/git-credentials.ts'
 import { abandonStreams } from '../../web-tools/radio/abandon.ts'
 

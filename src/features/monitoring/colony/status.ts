@@ -14,10 +14,9 @@ import { toolDays, usageLogs } from '../../ai/usage/tables.ts'
 import { countOutcomes } from '../../conversations/swarms/runs.ts'
 import { readBalance, type TokenChains } from '../../payments/wallets/balance.ts'
 import { managedWallets, type WalletRow } from '../../payments/wallets/tables.ts'
-import { readAllDeeds } from '../../payments/x402/deeds.ts'
-import { type Rating, rate } from '../../payments/x402/rate.ts'
+import { type Rating, rate, readAllDeeds } from '../../payments/x402/rating.ts'
 import { countQuestions } from '../metrics/agent-stats.ts'
-import { listNulls } from '../metrics/null-fields.ts'
+import { listNulls } from '../metrics/summary.ts'
 import type { ColonyAgent, ColonyDiagnostics, ColonySoul, ColonyTree } from './schemas.ts'
 
 export type ColonyDeps = {

@@ -5,10 +5,8 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
-import { changeFleet, type FleetChangeDeps } from './change.ts'
-import { type FollowDeps, followFleet } from './follow.ts'
-import { listFleet } from './list.ts'
 import { FleetChange, FleetChanged, FleetPage, FleetQuery } from './schemas.ts'
+import { changeFleet, type FleetChangeDeps, type FollowDeps, followFleet, listFleet } from './service.ts'
 
 export type FleetWebDeps = FleetChangeDeps & FollowDeps & { log: Log; guards: Guards; liveStreams: LiveStreams }
 

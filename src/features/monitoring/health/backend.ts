@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
-import type { FindFaults } from './faults.ts'
+import type { FindFaults } from './readiness.ts'
 import { BackendHealth } from './schemas.ts'
 
 export type HealthBackendDeps = {

@@ -2,11 +2,12 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { orLate } from '../../../core/concurrency/or-late.ts'
 import type { Db } from '../../../db/open.ts'
+import { findWriteFailure, write } from '../../../db/write.ts'
 import type { DiskFloor } from '../../agents/storage/disk.ts'
-import { tryWrite } from './try-write.ts'
+import { readiness } from './tables.ts'
 
 /** What must work for the service to be of use. */
-export type Part = 'database' | 'runtime' | 'disk'
+type Part = 'database' | 'runtime' | 'disk'
 /** The parts that do not work, none when the service is ready. Never throws. */
 export type FindFailing = () => Promise<Part[]>
 
@@ -16,7 +17,7 @@ export type FindFailing = () => Promise<Part[]>
  */
 const TIMES = { keptMs: 5000, patienceMs: 5000 }
 
-export type ReadinessDeps = {
+type ReadinessDeps = {
   db: Db
   clock: Clock
   runtimes: Pick<Runtimes, 'choose' | 'runtimeOf' | 'listOpen'>
@@ -71,4 +72,36 @@ async function inTime(check: () => Promise<boolean>, patienceMs: number): Promis
   } catch {
     return false
   }
+}
+
+/** What keeps users from writing: the database takes nothing, or the disk is below its floor. */
+type Fault = 'database' | 'disk'
+
+/** None while all is well. Never throws. */
+export type FindFaults = () => Promise<Fault[]>
+
+/** How often a database that took nothing is tried again, when nobody else writes. */
+const RETRY_MS = 1000
+
+/** Costs next to nothing while all is well. What failed is tried again, so that it is told when it is over. */
+export function createFaultFinder(deps: { db: Db; clock: Clock; diskFloor: DiskFloor }): FindFaults {
+  let triedAtMs = Number.NEGATIVE_INFINITY
+  const isFailing = () => findWriteFailure(deps.db) !== null
+  const tryAgain = async () => {
+    if (performance.now() - triedAtMs < RETRY_MS) return
+    triedAtMs = performance.now()
+    // The queue notes what comes of it.
+    await tryWrite(deps).catch(() => undefined)
+  }
+  return async () => {
+    if (isFailing()) await tryAgain()
+    const isLow = await deps.diskFloor.isLow().catch(() => true)
+    return [...(isFailing() ? (['database'] as const) : []), ...(isLow ? (['disk'] as const) : [])]
+  }
+}
+
+/** A commit that the disk has taken, which reading alone would not show. @throws AppError `unavailable` when it is not. */
+async function tryWrite({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+  const row = { id: 1, checkedAt: clock.now() }
+  await write(db, (tx) => tx.insert(readiness).values(row).onConflictDoUpdate({ target: readiness.id, set: row }).run())
 }

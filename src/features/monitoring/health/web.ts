@@ -4,7 +4,7 @@ import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
-import type { FindFaults } from './faults.ts'
+import type { FindFaults } from './readiness.ts'
 import { type HostHealth, WebHealth } from './schemas.ts'
 
 export type HealthWebDeps = { clock: Clock; log: Log; findFaults: FindFaults; probeHost: () => HostHealth }

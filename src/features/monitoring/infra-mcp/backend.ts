@@ -5,9 +5,8 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
-import { DOCUMENTATION_URL, EXAMPLES, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS } from './content.ts'
+import { DOCUMENTATION_URL, EXAMPLES, findKeyProblems, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS } from './content.ts'
 import { ServerExamples, ServerHealth, ServerInfo, ServerSetup, ServerTools, ValidConfig } from './schemas.ts'
-import { findKeyProblems } from './validate-key.ts'
 
 const ConfigRequest = z
   .object({ api_key: z.unknown().optional(), endpoint: z.string('endpoint must be text').optional() })

@@ -6,7 +6,7 @@ const DOCKER_IMAGE = 'ghcr.io/render-oss/render-mcp-server'
 const HOSTED_URL = 'https://mcp.render.com/mcp'
 
 /** The infrastructure server that these pages are about; it is somebody else's, and nothing here calls it. */
-export const SERVER = {
+const SERVER = {
   name: 'Render MCP Server Gateway',
   version: '1.0.0',
   description: 'What an agent needs to know to manage infrastructure at Render through its MCP server.',
@@ -124,7 +124,7 @@ export const EXAMPLES = {
 } as const
 
 /** What to do about a key that is refused, by what is wrong with it. */
-export const KEY_PROBLEMS = {
+const KEY_PROBLEMS = {
   missing: { error: 'api_key is required', help: `Make a key at ${API_KEYS_URL}.` },
   prefix: {
     error: 'api_key must start with rnd_',
@@ -132,3 +132,21 @@ export const KEY_PROBLEMS = {
   },
   length: { error: 'api_key appears too short', help: 'Keys have 40 characters or so: check that none is missing.' },
 } as const
+
+const PREFIX = 'rnd_'
+const MIN_LENGTH = 20
+
+/** Everything that is wrong with the form of a key (Interface 4.13); whether it works only its provider knows. */
+export function findKeyProblems(apiKey: unknown): { errors: string[]; help: string } | null {
+  const problems = listProblems(apiKey)
+  const [first] = problems
+  return first ? { errors: problems.map(({ error }) => error), help: first.help } : null
+}
+
+function listProblems(apiKey: unknown) {
+  if (typeof apiKey !== 'string' || apiKey === '') return [KEY_PROBLEMS.missing]
+  return [
+    ...(apiKey.startsWith(PREFIX) ? [] : [KEY_PROBLEMS.prefix]),
+    ...(apiKey.length >= MIN_LENGTH ? [] : [KEY_PROBLEMS.length]),
+  ]
+}

@@ -6,12 +6,10 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type CostSum, NO_COST, toShownCost } from '../../ai/usage/costs.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
 import { messageDays, messages } from '../../conversations/chat/tables.ts'
-import { toPercent } from './format.ts'
+import { round, toPercent } from './format.ts'
 import { hourOf } from './sample.ts'
 import type { AgentHistory, AgentHistoryQuery } from './schemas.ts'
 import { agentMetricHours, agentMetrics } from './tables.ts'
-
-export type AgentHistoryDeps = { db: Db; clock: Clock }
 
 type Range = AgentHistoryQuery['range']
 type Load = AgentHistory['load'][number]
@@ -32,7 +30,7 @@ const MAX_LINES = 20_000
 const NOTHING: Use = { messages: 0, failed: 0, calls: 0, tokens: 0, ...NO_COST }
 
 /** What one agent used in each part of a range up to now, and what came of it; null where nobody measured. */
-export function getAgentHistory(deps: AgentHistoryDeps, agent: AgentRow, range: Range): AgentHistory {
+export function getAgentHistory(deps: { db: Db; clock: Clock }, agent: AgentRow, range: Range): AgentHistory {
   const { ms, loadMs, useMs } = PARTS[range]
   const now = deps.clock.now()
   const use = useMs === DAY_MS ? readDays(deps.db, agent, now, ms / DAY_MS) : readRows(deps.db, agent, now, ms, useMs)
@@ -190,8 +188,4 @@ function ownedBy(column: typeof usageLogs.userId | typeof usageDays.userId, { ow
 
 function listParts(first: number, partMs: number, count: number): Date[] {
   return Array.from({ length: count }, (_, index) => new Date(first + index * partMs))
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10
 }

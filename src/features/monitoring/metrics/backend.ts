@@ -7,7 +7,7 @@ import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getHistory, type HistoryDeps } from './history.ts'
-import { getPerformance } from './performance.ts'
+import { getPerformance } from './platform.ts'
 import { HistoricalMetrics, HistoricalQuery, MetricsSummary, PerformanceMetrics } from './schemas.ts'
 import { getSummary } from './summary.ts'
 

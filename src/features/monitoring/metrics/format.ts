@@ -93,7 +93,7 @@ function scale(bytes: number, step: number, units: readonly string[]): string {
   return `${round(value, value < 10 ? 2 : 1)}${units[unit]}`
 }
 
-function round(value: number, places: number): number {
+export function round(value: number, places = 1): number {
   const factor = 10 ** places
   return Math.round(value * factor) / factor
 }

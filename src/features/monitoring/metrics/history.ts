@@ -4,7 +4,7 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { toPercent } from './format.ts'
+import { round, toPercent } from './format.ts'
 import { hourOf } from './sample.ts'
 import type { HistoricalMetrics, HistoricalQuery, MetricPoint } from './schemas.ts'
 import { agentMetricHours } from './tables.ts'
@@ -88,8 +88,4 @@ function average(values: (number | null)[]): number | null {
   const measured = values.filter((value) => value !== null)
   if (measured.length === 0) return null
   return Math.round(measured.reduce((sum, value) => sum + value, 0) / measured.length)
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10
 }

@@ -7,12 +7,13 @@ import { AppError } from '../../../core/errors.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { toPercent } from './format.ts'
 import { agentMetricHours, agentMetrics, platformHours } from './tables.ts'
 
-export type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
+type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
 /** Agents that are asked at once: an engine takes a second or two for each. */
 const ASKED_AT_ONCE = 10
@@ -155,4 +156,10 @@ function addUptime(tx: Tx, lastAt: Date | null, messageSequence: number, now: Da
 /** The beginning of the hour (UTC). */
 export function hourOf(time: Date): Date {
   return new Date(Math.floor(time.getTime() / HOUR_MS) * HOUR_MS)
+}
+
+const SAMPLE_MS = 60_000
+
+export function sampleJob(deps: SampleDeps): RepeatingJob {
+  return { name: 'metrics.sample', everyMs: SAMPLE_MS, run: (signal) => sampleAgents(deps, signal) }
 }

@@ -6,16 +6,13 @@ import { ledgerAccounts, ledgerEntries, ledgerLines } from '../../payments/ledge
 import { escrows } from '../../payments/settlement/tables.ts'
 import { installedSkills } from '../../payments/skills/tables.ts'
 import { bookings } from '../../payments/underground/tables.ts'
-import { listNulls } from './null-fields.ts'
 import type { MetricsSummary } from './schemas.ts'
-
-type SummaryDeps = { db: Db; clock: Clock }
 
 const DETAIL =
   'Null fields are listed in degraded: audiences and listeners are not recorded, and growth from nothing has no percentage.'
 
 /** `GET /api/metrics/:userId/summary`: computed from the ledger, the bookings and the installed skills of a user. */
-export function getSummary({ db, clock }: SummaryDeps, userId: string): MetricsSummary {
+export function getSummary({ db, clock }: { db: Db; clock: Clock }, userId: string): MetricsSummary {
   const now = clock.now()
   const figures = {
     revenue: readRevenue(db, userId, now),
@@ -106,4 +103,13 @@ function toGrowth(now: number, before: number): string | null {
 /** The first of this month (UTC), or of one `offset` months from it. */
 function monthOf(now: Date, offset: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1))
+}
+
+/** Returns the dotted paths of the fields of `value` that are null, without looking into lists. */
+export function listNulls(value: object, path = ''): string[] {
+  return Object.entries(value).flatMap(([name, field]): string[] => {
+    const here = path === '' ? name : `${path}.${name}`
+    if (field === null) return [here]
+    return typeof field === 'object' && !Array.isArray(field) ? listNulls(field, here) : []
+  })
 }

@@ -3,11 +3,9 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { UsageRecorder } from '../../ai/usage/recording/record.ts'
-import { listBookings } from './bookings.ts'
-import { getFleetCosts } from './costs.ts'
 import { type GraphDeps, getFleetGraph } from './graph.ts'
 import { Bookings, FleetCosts, FleetGraph, TraceList } from './schemas.ts'
-import { listTraces } from './traces.ts'
+import { getFleetCosts, listBookings, listTraces } from './service.ts'
 
 export type MissionControlWebDeps = GraphDeps & {
   plansArePaid: boolean

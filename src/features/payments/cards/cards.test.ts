@@ -13,7 +13,7 @@ import { Billing } from '../billing/schemas.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { LedgerPage } from '../ledger/schemas.ts'
 import { ReceiptList } from '../receipts/schemas.ts'
-import { endDuplicateJob } from './duplicates.ts'
+import { endDuplicateJob } from './end.ts'
 import { PaymentPage } from './schemas.ts'
 import { endGraces } from './subscriptions.ts'
 

@@ -1,9 +1,14 @@
-import { and, eq, ne } from 'drizzle-orm'
+import { and, desc, eq, isNull, ne } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Cards } from '../../../adapters/payments/cards.ts'
+import type { Clock } from '../../../core/clock.ts'
 import type { Tx } from '../../../db/open.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
-import { cardSubscriptions } from './tables.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { enqueueMail } from '../../accounts/mails/send-mail.ts'
+import type { UserRow } from '../../accounts/users/tables.ts'
+import { priceOfPlan } from './prices.ts'
+import { type CardSubscriptionRow, cardSubscriptions } from './tables.ts'
 
 /** Ends a subscription at the card service; `endSubscriptionJob` does it. */
 const END_JOB = 'cards.end'
@@ -26,5 +31,48 @@ export function endSubscriptionJob(deps: { cards: Cards }): JobKind {
     payload: z.object({ subscriptionId: z.string() }),
     maxAttempts: ATTEMPTS,
     run: ({ subscriptionId }) => deps.cards.end(subscriptionId),
+  })
+}
+
+const END_DUPLICATE_JOB = 'cards.end-duplicate'
+
+/**
+ * Two pages to pay on that are open at once can both be paid. Keeps the dearest of the plans that a user pays and that will
+ * be renewed, the newest of equal ones, and asks for the end of the others in the closure that came to know of them.
+ */
+export function replaceDuplicates(tx: Tx, deps: { clock: Clock; enqueue: Enqueue }, user: UserRow): void {
+  const [kept, ...others] = listRenewedPlans(tx, user.id).sort((one, other) => priceOf(other) - priceOf(one))
+  if (!kept) return
+  for (const { id, plan } of others) {
+    tx.update(cardSubscriptions).set({ replacedBy: kept.id }).where(eq(cardSubscriptions.id, id)).run()
+    deps.enqueue(tx, END_DUPLICATE_JOB, { subscriptionId: id, keptId: kept.id }, { key: `${END_DUPLICATE_JOB}:${id}` })
+    const detail = { ended: id, endedPlan: plan, kept: kept.id, keptPlan: kept.plan }
+    recordAudit(tx, { actor: 'cards', action: 'subscription.duplicate', target: user.id, detail }, deps.clock.now())
+    enqueueMail(tx, deps.enqueue, { mail: 'duplicate-subscription', userId: user.id, address: user.email })
+  }
+}
+
+/** Newest first. One that is ending costs nothing more, and is left to end. */
+function listRenewedPlans(tx: Tx, userId: string): CardSubscriptionRow[] {
+  const isTheirs = and(eq(cardSubscriptions.userId, userId), eq(cardSubscriptions.purpose, 'plan'))
+  const isRenewed = and(eq(cardSubscriptions.state, 'active'), eq(cardSubscriptions.isEnding, false))
+  return tx
+    .select()
+    .from(cardSubscriptions)
+    .where(and(isTheirs, isRenewed, isNull(cardSubscriptions.replacedBy)))
+    .orderBy(desc(cardSubscriptions.createdAt), desc(cardSubscriptions.id))
+    .all()
+}
+
+function priceOf({ plan }: CardSubscriptionRow): number {
+  return plan === null ? 0 : priceOfPlan(plan)
+}
+
+export function endDuplicateJob({ cards }: { cards: Pick<Cards, 'endDuplicate'> }): JobKind {
+  return defineJob({
+    kind: END_DUPLICATE_JOB,
+    payload: z.object({ subscriptionId: z.string(), keptId: z.string() }),
+    maxAttempts: ATTEMPTS,
+    run: ({ subscriptionId, keptId }) => cards.endDuplicate(subscriptionId, keptId),
   })
 }

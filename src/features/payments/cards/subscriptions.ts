@@ -9,9 +9,9 @@ import { enqueueMail } from '../../accounts/mails/send-mail.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
 import { type UserRow, users } from '../../accounts/users/tables.ts'
 import { setGrantedStorage } from '../../agents/storage/quota.ts'
-import { replaceDuplicates } from './duplicates.ts'
-import type { SubscriptionEvent } from './event-schemas.ts'
+import { replaceDuplicates } from './end.ts'
 import { findPlanByPrice, STORAGE_UPGRADE } from './prices.ts'
+import type { SubscriptionEvent } from './schemas.ts'
 import { type CardSubscriptionRow, cardCustomers, cardSubscriptions } from './tables.ts'
 
 export type SubscriptionDeps = { db: Db; clock: Clock; enqueue: Enqueue; cardGraceDays: number }

@@ -1,9 +1,11 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, gt, lt } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
+import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
-import { type Account, isHolding } from './accounts.ts'
+import type { BookClonePayment } from '../../agents/cloning/clone.ts'
+import { type Account, houseAccount, isHolding } from './accounts.ts'
 import { ledgerAccounts, ledgerEntries, ledgerLines } from './tables.ts'
 
 /** What an account gains, in millionths of its currency; what it loses is negative. */
@@ -12,15 +14,13 @@ export type Line = { account: Account; amount: number }
 /** `cause` names what happened, for ever: `stripe:evt_1`, `gateway:req_1:refund`. `memo` is for people. */
 export type Posting = { cause: string; memo: string; lines: readonly Line[] }
 
-type PostDeps = { clock: Clock }
-
 /**
  * Posts an entry in the closure of what caused it. The same cause again changes nothing.
  * @returns whether it was posted now. @throws AppError `payment_required` INSUFFICIENT_FUNDS {balance, needed} when an
  * account that holds money would fall below zero, `conflict` when the cause stands there with other lines; Error when the
  * lines do not add up to zero in each currency, or are no whole numbers.
  */
-export function post(tx: Tx, deps: PostDeps, { cause, memo, lines }: Posting): boolean {
+export function post(tx: Tx, deps: { clock: Clock }, { cause, memo, lines }: Posting): boolean {
   const moved = mergeLines(lines)
   requireBalanced(moved)
   const posted = tx.select({ id: ledgerEntries.id }).from(ledgerEntries).where(eq(ledgerEntries.cause, cause)).get()
@@ -49,7 +49,7 @@ function postLine(
 /** An entry that moves `amount` from one account to another, as `post` does. */
 export function transfer(
   tx: Tx,
-  deps: PostDeps,
+  deps: { clock: Clock },
   { from, to, amount, ...entry }: Omit<Posting, 'lines'> & { from: Account; to: Account; amount: number },
 ): boolean {
   if (amount <= 0) throw new Error('A transfer moves something')
@@ -135,4 +135,43 @@ function findAccount(db: Db, { kind, ownerId, currency }: Account) {
 
 function toKey({ kind, ownerId, currency }: Account): string {
   return JSON.stringify([kind, ownerId, currency])
+}
+
+/** What a chain moved; `isUndone` when it has taken that back. `reference` names the payment among all causes. */
+type ChainMovement = {
+  reference: string
+  memo: string
+  from: Account
+  to: Account
+  amount: number
+  isUndone: boolean
+}
+
+/**
+ * Books what moved on a chain, and the way back when the chain takes it back. A chain may change its mind more than once, so
+ * each turn of a payment is an entry of its own: the caller sees to it that there is one for each change.
+ */
+export function postTurn(tx: Tx, deps: { clock: Clock }, movement: ChainMovement): void {
+  const { reference, memo, from, to, amount, isUndone } = movement
+  const cause = `${reference}:${countEntries(tx, reference) + 1}`
+  if (isUndone) transfer(tx, deps, { cause, memo: `${memo}, taken back by the chain`, from: to, to: from, amount })
+  else transfer(tx, deps, { cause, memo, from, to, amount })
+}
+
+/** Entries whose cause is `reference` with something behind a colon. */
+export function countEntries(db: Db, reference: string): number {
+  // The semicolon follows the colon: between them is all that belongs to it, found by the index.
+  const isOfIt = and(gt(ledgerEntries.cause, `${reference}:`), lt(ledgerEntries.cause, `${reference};`))
+  return countRows(db, ledgerEntries, isOfIt)
+}
+
+/**
+ * Books what was paid on the chain for clones as sales, once for each payment, and takes it back when the chain does; one that
+ * comes back is booked again.
+ */
+export function createClonePaymentBooks(deps: { clock: Clock }): BookClonePayment {
+  return (tx, { reference, amountMicroUsd: amount, isUndone }) => {
+    const ends = { from: houseAccount('chain', 'pathUSD'), to: houseAccount('sales', 'pathUSD') }
+    postTurn(tx, deps, { reference, memo: 'Payment for a clone', ...ends, amount, isUndone })
+  }
 }

@@ -6,9 +6,8 @@ import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import { managedWallets, type WalletRow } from '../wallets/tables.ts'
-import { callPaying, type PaidCallDeps } from './call.ts'
+import { callPaying, type PaidCallDeps, toCallAnswer } from './call.ts'
 import { PaidCall, PaidCallResult } from './schemas.ts'
-import { toCallAnswer } from './shapes.ts'
 
 export type PaidCallsBackendDeps = PaidCallDeps & { callers: CallerFinder }
 

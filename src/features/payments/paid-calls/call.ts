@@ -1,4 +1,6 @@
 import { and, desc, eq, isNotNull, or } from 'drizzle-orm'
+import { z } from 'zod'
+import { toAddress } from '../../../adapters/chain/token-chain.ts'
 import type { Egress } from '../../../adapters/egress/egress.ts'
 import {
   type Authorization,
@@ -12,19 +14,20 @@ import { sha256 } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
+import type { TokenChains } from '../wallets/balance.ts'
 import { openAccount } from '../wallets/create.ts'
 import { type OrderDeps, orderPayment } from '../wallets/order.ts'
-import { changePayment, getPayment } from '../wallets/payments.ts'
+import { changeOrReread, changePayment, getPayment } from '../wallets/payments.ts'
 import { copyPaysNothing, requireSendable } from '../wallets/policy.ts'
+import { toPayment } from '../wallets/state.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
 import type { TransferDeps } from '../wallets/transfer.ts'
 import type { PaidCall } from './schemas.ts'
-import { settleAuthorization } from './settle.ts'
 
 export type PaidCallDeps = TransferDeps & OrderDeps & { egress: Egress }
 
 /** `answer` is null while the owner has to be asked first: then the same call is made again later. */
-export type PaidCallOutcome = { answer: PaidAnswer | null; payment: PaymentRow | null }
+type PaidCallOutcome = { answer: PaidAnswer | null; payment: PaymentRow | null }
 
 /** How long the call itself looks after what it signed; then the job does. */
 const GRACE_MS = 60_000
@@ -180,4 +183,59 @@ function alreadyPaid({ id, status }: PaymentRow): AppError {
     paymentId: id,
     status,
   })
+}
+
+const Signed = z.object({ authorization: z.object({ nonce: z.string(), validBefore: z.number() }) })
+const PAUSE_MS = 15_000
+const MAX_PAUSE_MS = 300_000
+
+/**
+ * Finds out on the chain whether a seller has used what was signed for it. Unused and over, it has failed: nobody can use
+ * it any more. `transactionHash` is where the seller says that it did.
+ */
+export async function settleAuthorization(
+  deps: Pick<TransferDeps, 'db' | 'clock' | 'tokenChains'>,
+  payment: PaymentRow,
+  transactionHash: string | null = payment.transactionHash,
+): Promise<PaymentRow> {
+  const now = deps.clock.now()
+  const change = (next: Partial<PaymentRow>) => write(deps.db, (tx) => changeOrReread(tx, deps, payment, next))
+  const ended = { settledAt: now, finalAt: now, checkAt: null }
+  if (payment.status === 'created') return change({ status: 'failed', reason: 'Nothing was signed for it', ...ended })
+  const found = await findOnChain(deps, payment)
+  const known = transactionHash === null ? {} : { transactionHash }
+  if (found === 'used') return change({ status: 'succeeded', reason: null, ...known, ...ended })
+  if (found === 'over')
+    return change({ status: 'failed', reason: 'The seller did not take the money in time', ...ended })
+  const reason = 'The seller has not taken the money yet'
+  return change({ status: 'unknown', reason, ...toNextLook(payment, now), ...known })
+}
+
+function toNextLook({ checks }: PaymentRow, now: Date) {
+  const pauseMs = Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** Math.min(checks, 5))
+  return { checks: checks + 1, checkAt: new Date(now.getTime() + pauseMs) }
+}
+
+async function findOnChain(
+  { tokenChains }: Pick<TransferDeps, 'db' | 'clock' | 'tokenChains'>,
+  { detail, fromAddress }: PaymentRow,
+): Promise<'used' | 'over' | 'open'> {
+  const { nonce, validBefore } = Signed.parse(detail).authorization
+  try {
+    const owner = toAddress(fromAddress ?? '')
+    const { isUsed, chainTime } = await tokenChains.USDC.findAuthorization(owner, `0x${nonce.slice(2)}`)
+    if (isUsed) return 'used'
+    return chainTime >= validBefore ? 'over' : 'open'
+  } catch (error) {
+    if (error instanceof AppError) return 'open'
+    throw error
+  }
+}
+
+/** What the other side said, without what it said of the payment. */
+export function toCallAnswer({ tokenChains }: { tokenChains: TokenChains }, { answer, payment }: PaidCallOutcome) {
+  return {
+    response: answer && { status: answer.status, headers: answer.headers, body: answer.body },
+    payment: payment && toPayment(tokenChains, payment),
+  }
 }

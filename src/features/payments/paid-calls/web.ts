@@ -6,9 +6,8 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getWallet } from '../wallets/create.ts'
 import { toOwner } from '../wallets/state.ts'
-import { callPaying, type PaidCallDeps } from './call.ts'
+import { callPaying, type PaidCallDeps, toCallAnswer } from './call.ts'
 import { OwnPaidCall, PaidCallResult } from './schemas.ts'
-import { toCallAnswer } from './shapes.ts'
 
 export type PaidCallsWebDeps = PaidCallDeps & { guards: Guards; idempotency: Idempotency }
 

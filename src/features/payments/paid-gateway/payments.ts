@@ -8,10 +8,9 @@ import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type Account, creditsOf, houseAccount } from '../ledger/accounts.ts'
-import { post, transfer } from '../ledger/post.ts'
-import { countEntries } from '../ledger/take-turns.ts'
+import { countEntries, post, transfer } from '../ledger/post.ts'
+import { noteRefund, writeReceipt } from '../receipts/receipts.ts'
 import { receipts } from '../receipts/tables.ts'
-import { noteRefund, writeReceipt } from '../receipts/write.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
 export type PaymentDeps = { db: Db; clock: Clock }

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
+import { noteRefund, writeReceipt } from './receipts.ts'
 import { Receipt, ReceiptList } from './schemas.ts'
-import { noteRefund, writeReceipt } from './write.ts'
 
 /** Ada with three receipts, an hour apart, and one of a payment without an account. */
 async function openTestHouse() {

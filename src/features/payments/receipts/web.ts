@@ -4,9 +4,8 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { showReceipt } from './page.ts'
+import { getReceipt, listReceipts, showReceipt } from './receipts.ts'
 import { Receipt, ReceiptList, ReceiptQuery } from './schemas.ts'
-import { getReceipt, listReceipts } from './write.ts'
 
 export type ReceiptsWebDeps = { db: Db; guards: Guards }
 

@@ -10,8 +10,6 @@ import { post, transfer } from '../ledger/post.ts'
 import { bookings } from '../underground/tables.ts'
 import { bookingRules, type EscrowRow, escrows, type SplitRule } from './tables.ts'
 
-export type EscrowDeps = { db: Db; clock: Clock }
-
 export type BookingRow = typeof bookings.$inferSelect
 /** What one of those who are paid has got. */
 export type Payout = { rule: SplitRule; amountMicroUsd: number }
@@ -33,7 +31,11 @@ export function findEscrow(db: Db, bookingId: string): EscrowRow | null {
  * @throws AppError `not_found` unless the user pays for it, `conflict` when it was done or the booking was declined,
  * `invalid` for a booking without a fee, `payment_required` INSUFFICIENT_FUNDS.
  */
-export function holdFee({ db, clock }: EscrowDeps, userId: string, bookingId: string): Promise<EscrowRow> {
+export function holdFee(
+  { db, clock }: { db: Db; clock: Clock },
+  userId: string,
+  bookingId: string,
+): Promise<EscrowRow> {
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     if (booking.payerId !== userId) throw new AppError('not_found', 'Booking not found')
@@ -52,7 +54,11 @@ export function holdFee({ db, clock }: EscrowDeps, userId: string, bookingId: st
  * Pays out what is held for a booking: after its date by either side, without a date by the payer alone. Once.
  * @throws AppError `not_found`, `conflict` when the booking is not confirmed, nothing is held any more, or it is too early.
  */
-export function releaseFee({ db, clock }: EscrowDeps, userId: string, bookingId: string): Promise<Payout[]> {
+export function releaseFee(
+  { db, clock }: { db: Db; clock: Clock },
+  userId: string,
+  bookingId: string,
+): Promise<Payout[]> {
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     const escrow = requireHeld(tx, bookingId)
@@ -79,7 +85,11 @@ function divideFee(amountMicroUsd: number, rules: SplitRule[]): Payout[] {
  * Gives back what is held: whoever is paid may do so as long as it is held, whoever pays until the booking is confirmed.
  * @throws AppError `not_found`, `conflict` when nothing is held any more, `forbidden` for a payer of a confirmed booking.
  */
-export function refundFee({ db, clock }: EscrowDeps, userId: string, bookingId: string): Promise<EscrowRow> {
+export function refundFee(
+  { db, clock }: { db: Db; clock: Clock },
+  userId: string,
+  bookingId: string,
+): Promise<EscrowRow> {
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     const escrow = requireHeld(tx, bookingId)
@@ -97,7 +107,7 @@ export function refundFee({ db, clock }: EscrowDeps, userId: string, bookingId: 
 
 /** What whoever is paid wants done with their fee, kept until it is paid. @throws AppError `not_found`, `conflict`. */
 export function setRules(
-  { db }: EscrowDeps,
+  { db }: { db: Db; clock: Clock },
   userId: string,
   bookingId: string,
   rules: SplitRule[],

@@ -10,7 +10,6 @@ import { transfer } from '../ledger/post.ts'
 import { type EventRow, events } from '../underground/tables.ts'
 import { type TicketRow, tickets } from './tables.ts'
 
-export type TicketDeps = { db: Db; clock: Clock }
 export type Purchase = { eventId: number; email?: string | undefined }
 /** Notes in the closure what was made, so that the same request makes it once. */
 type Note = Once['note']
@@ -22,7 +21,7 @@ type Note = Once['note']
  * INSUFFICIENT_FUNDS.
  */
 export function buyTicket(
-  { db, clock }: TicketDeps,
+  { db, clock }: { db: Db; clock: Clock },
   buyerId: string,
   purchase: Purchase,
   note: Note,
@@ -58,7 +57,7 @@ function insertTicket(tx: Tx, { id, name, ownerId }: EventRow, ticket: NewTicket
  * @throws AppError `not_found` for a ticket that is neither's, `conflict` when it was paid back or it is too late,
  * `payment_required` when the organiser has not got the money any more.
  */
-export function refundTicket({ db, clock }: TicketDeps, userId: string, id: string): Promise<TicketRow> {
+export function refundTicket({ db, clock }: { db: Db; clock: Clock }, userId: string, id: string): Promise<TicketRow> {
   return write(db, (tx) => {
     const ticket = getTicket(tx, userId, id)
     if (ticket.status !== 'valid') throw new AppError('conflict', 'This ticket was paid back already')

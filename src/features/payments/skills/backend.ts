@@ -3,7 +3,7 @@ import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
-import { listAgentSkills } from './agent-skills.ts'
+import { listAgentSkills } from './marketplace.ts'
 import { LoadedSkillList } from './schemas.ts'
 
 export type SkillsBackendDeps = { db: Db; callers: CallerFinder; findUser: (id: string) => SignedInUser | null }

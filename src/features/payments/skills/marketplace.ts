@@ -1,14 +1,14 @@
-import { and, asc, eq, inArray } from 'drizzle-orm'
+import { and, asc, countDistinct, eq, inArray, ne } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
 import { VERSION } from '../../../core/version.ts'
-import type { Db } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import { planInForce } from '../../accounts/plans/plans.ts'
-import { BUILT_IN, isFeatured } from './built-in.ts'
-import { countEnabledSkills } from './limit.ts'
+import { planInForce, planRequired } from '../../accounts/plans/plans.ts'
+import { agents } from '../../agents/registry/tables.ts'
 import { hasActions } from './runners/runners.ts'
 import type { Marketplace, Skill, SkillDetail, SkillQuery } from './schemas.ts'
-import { parseSkillText, type SkillText } from './skill-text.ts'
+import { BUILT_IN, isFeatured, parseSkillText, type SkillText } from './skill-text.ts'
 import { installedSkills, ownSkills, skillFigures } from './tables.ts'
 
 /** A skill that somebody can install. `version` is the program's for those that come with it. */
@@ -114,4 +114,57 @@ function byRank(one: Skill, other: Skill): number {
     other.downloads - one.downloads ||
     one.name.localeCompare(other.name, 'en')
   )
+}
+
+/** A skill counts once, on however many agents it is enabled. */
+function countEnabledSkills(db: Db, userId: string, besides = ''): number {
+  const isCounted = and(
+    eq(installedSkills.userId, userId),
+    eq(installedSkills.enabled, true),
+    ne(installedSkills.skillId, besides),
+  )
+  return (
+    db
+      .select({ skills: countDistinct(installedSkills.skillId) })
+      .from(installedSkills)
+      .where(isCounted)
+      .get()?.skills ?? 0
+  )
+}
+
+/** @throws AppError `limited` {current, limit} at the plan's skills, `payment_required` without a plan. */
+export function requireSkillQuota(tx: Tx, user: SignedInUser, skillId: string): void {
+  const limit = planInForce(tx, user).skills
+  if (limit === null) return
+  if (limit === 0) throw planRequired()
+  const current = countEnabledSkills(tx, user.id, skillId)
+  requireQuota({ current, limit, message: 'Skill limit reached' })
+}
+
+/**
+ * The enabled skills of an agent, as its owner's plan allows: of more than that the ones that the owner has had longest.
+ * A skill that is gone is left out.
+ */
+export function listAgentSkills(
+  { db, findUser }: { db: Db; findUser: (id: string) => SignedInUser | null },
+  agentId: string,
+): SkillText[] {
+  const agent = db.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, agentId)).get()
+  const owner = agent?.ownerId ? findUser(agent.ownerId) : null
+  if (!owner) return []
+  const isEnabled = and(eq(installedSkills.userId, owner.id), eq(installedSkills.enabled, true))
+  const rows = db.select().from(installedSkills).where(isEnabled).orderBy(asc(installedSkills.id)).all()
+  const limit = planInForce(db, owner).skills ?? rows.length
+  const allowed = new Set([...new Set(rows.map(({ skillId }) => skillId))].slice(0, limit))
+  return rows
+    .filter((row) => row.agentId === agentId && allowed.has(row.skillId))
+    .flatMap(({ skillId }) => findText(db, owner.id, skillId) ?? [])
+}
+
+function findText(db: Db, userId: string, name: string): SkillText | null {
+  const builtIn = BUILT_IN.get(name)
+  if (builtIn) return builtIn
+  const isOwn = and(eq(ownSkills.userId, userId), eq(ownSkills.name, name))
+  const row = db.select().from(ownSkills).where(isOwn).get()
+  return row ? toOffered(row).text : null
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { BUILT_IN } from './built-in.ts'
 import { getOffered } from './marketplace.ts'
-import { askModel } from './runners/ask-model.ts'
-import { parseCall, type RunnerDeps, type SkillCall } from './runners/calls.ts'
+import { askModel, parseCall, type RunnerDeps, type SkillCall } from './runners/calls.ts'
 import { hasActions, runActions } from './runners/runners.ts'
+import { BUILT_IN } from './skill-text.ts'
 
 const Input = z.object({
   input: z

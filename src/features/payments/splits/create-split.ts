@@ -17,8 +17,8 @@ export type CreateSplitDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 export const START_JOB = 'splits.start'
 
 /** Who gets what; `minimumMicroUsd` is the least that is sent to them. */
-export type Recipient = { address: string; share: number; name?: string | null; minimumMicroUsd?: number }
-export type NewSplit = Omit<CreateSplitRequest, 'recipients' | 'userId'> & {
+type Recipient = { address: string; share: number; name?: string | null; minimumMicroUsd?: number }
+type NewSplit = Omit<CreateSplitRequest, 'recipients' | 'userId'> & {
   userId: string
   recipients: readonly Recipient[]
   trigger?: string
@@ -77,7 +77,7 @@ export function insertSplit(tx: Tx, deps: CreateSplitDeps, request: NewSplit): S
 }
 
 /** The row looks after itself by `checkAt`; the job makes it begin at once. */
-export function enqueueStart(tx: Tx, { enqueue }: Pick<CreateSplitDeps, 'enqueue'>, id: number): void {
+function enqueueStart(tx: Tx, { enqueue }: Pick<CreateSplitDeps, 'enqueue'>, id: number): void {
   enqueue(tx, START_JOB, { id }, { key: `split:${id}` })
 }
 
@@ -114,4 +114,24 @@ function toUserId(principal: Principal, userId: string | undefined): string {
 /** The shares that a former owner of the account chose divide nothing any more. */
 export function forgetSplitRules(tx: Tx, userId: string): void {
   tx.delete(splitRules).where(eq(splitRules.userId, userId)).run()
+}
+
+/**
+ * Has a split paid that waited to be executed: the first call does, any other is refused.
+ * @throws AppError `not_found` for a missing split and for somebody else's, `invalid` for one that was executed.
+ */
+export function executeSplit(
+  deps: { db: Db; clock: Clock; enqueue: Enqueue },
+  userId: string,
+  id: number,
+): Promise<SplitRow> {
+  return write(deps.db, (tx) => {
+    const isThis = eq(royaltySplits.id, id)
+    const split = tx.select().from(royaltySplits).where(isThis).get()
+    if (!split || split.ownerId !== userId) throw new AppError('not_found', 'Split not found')
+    if (!split.isHeld) throw new AppError('invalid', 'Split already processed')
+    enqueueStart(tx, deps, id)
+    const change = { isHeld: false, reason: null, checkAt: deps.clock.now() }
+    return tx.update(royaltySplits).set(change).where(isThis).returning().get()
+  })
 }

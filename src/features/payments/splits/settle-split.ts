@@ -1,15 +1,19 @@
 import { and, eq, isNull, lte } from 'drizzle-orm'
-import { AppError } from '../../../core/errors.ts'
+import { z } from 'zod'
+import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { TokenChains } from '../wallets/balance.ts'
 import { type OrderDeps, orderPayment } from '../wallets/order.ts'
 import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
 import { findSplitWallet } from './agent-wallets.ts'
+import { START_JOB } from './create-split.ts'
 import { type PartRow, royaltyParts, royaltySplits, type SplitRow } from './tables.ts'
 
-export type SettleDeps = OrderDeps & { db: Db; log: Log; tokenChains: TokenChains }
+type SettleDeps = OrderDeps & { db: Db; log: Log; tokenChains: TokenChains }
 
 /** Payments that are ordered in one closure: others have their turn between. */
 const BATCH = 25
@@ -19,7 +23,7 @@ const LOOKING_MS = 2000
 const ROUND = 50
 
 /** Ids of the splits whose time has come, the one that has waited longest first. */
-export function listDueSplits(db: Db, now: Date): number[] {
+function listDueSplits(db: Db, now: Date): number[] {
   const due = db.select({ id: royaltySplits.id }).from(royaltySplits).where(lte(royaltySplits.checkAt, now))
   return due
     .orderBy(royaltySplits.checkAt)
@@ -160,4 +164,31 @@ function getOpenSplit(tx: Tx, id: number): SplitRow | null {
 function findWalletOf(tx: Tx, { walletId, userId, fromAddress }: SplitRow): WalletRow | null {
   if (walletId === null) return findSplitWallet(tx, userId, fromAddress)
   return tx.select().from(managedWallets).where(eq(managedWallets.id, walletId)).get() ?? null
+}
+
+const EVERY_MS = 2000
+
+/** Begins a split as soon as it is durable. */
+export function startSplitJob(deps: SettleDeps): JobKind {
+  return defineJob({
+    kind: START_JOB,
+    payload: z.object({ id: z.number() }),
+    run: ({ id }) => settleSplit(deps, id),
+  })
+}
+
+/** Follows splits until they are over, and takes up those that waited for a chain or a wallet. */
+export function followSplitsJob(deps: SettleDeps): RepeatingJob {
+  return { name: 'splits', everyMs: EVERY_MS, run: () => followSplits(deps) }
+}
+
+/** One round over what is due. What goes wrong with one split is logged, and holds up no other. */
+export async function followSplits(deps: SettleDeps): Promise<void> {
+  for (const id of listDueSplits(deps.db, deps.clock.now())) {
+    try {
+      await settleSplit(deps, id)
+    } catch (error) {
+      deps.log.warn({ split: id, error: errorMessage(error) }, 'a split could not be looked after')
+    }
+  }
 }

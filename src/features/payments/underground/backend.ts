@@ -3,8 +3,7 @@ import { endpoint } from '../../../http/endpoint.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import { OwnMessage, SendRequest, SentMessage } from './schemas.ts'
-import { createMessageSender, type SendDeps } from './send-message.ts'
-import { sendOwnMessage } from './send-own-message.ts'
+import { createMessageSender, type SendDeps, sendOwnMessage } from './send-message.ts'
 
 /** The bus between agents: a message is its own proof, whoever brings it (Interface 4.8). */
 export function busBackend(

@@ -1,5 +1,6 @@
 import { and, eq, gte } from 'drizzle-orm'
 import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
@@ -10,13 +11,12 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { PLANS, planInForce, planRequired } from '../../accounts/plans/plans.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { applyAmplification } from './amplification.ts'
-import { DELIVER_JOB, type DeliverDeps, deliverMessage, undelivered } from './deliver-message.ts'
-import type { Exchange } from './exchange.ts'
-import { applyBooking } from './negotiation.ts'
-import { Recipient, type SendRequest } from './schemas.ts'
+import { findWallet, openAccount } from '../wallets/create.ts'
+import { applyAmplification, applyBooking, type Exchange } from './actions.ts'
+import { DELIVER_JOB, type DeliverDeps, deliverMessage, undelivered } from './delivery.ts'
+import { type OwnMessage, Recipient, type SendRequest } from './schemas.ts'
 import { type BusMessageRow, busMessages } from './tables.ts'
-import { type VerifyDeps, verifyMessage } from './verify-message.ts'
+import { toSignedText, type VerifyDeps, verifyMessage } from './verify-message.ts'
 
 export type SendDeps = VerifyDeps &
   DeliverDeps & { enqueue: Enqueue; findUser: (id: string) => SignedInUser | null; agentsDomain: string }
@@ -25,7 +25,7 @@ export type SendDeps = VerifyDeps &
 const SECOND_ATTEMPT_MS = 20_000
 
 /** Takes a signed message; settles when it was delivered. */
-export type SendMessage = (message: SendRequest) => Promise<void>
+type SendMessage = (message: SendRequest) => Promise<void>
 
 /** A message that was taken, and whether it was just now. */
 type Taken = { row: BusMessageRow; isNew: boolean }
@@ -128,4 +128,36 @@ function insertMessage(tx: Tx, { message, sender, recipient, now }: Exchange, ve
 /** Of what is signed: the order of the other keys says nothing. */
 function hashOf({ version, timestamp, to, action, payload }: SendRequest): string {
   return sha256(JSON.stringify([version, timestamp, to, action, payload]))
+}
+
+/** Interface 4.8, the form of messages that this platform composes. */
+const VERSION = '1.0'
+
+/**
+ * Sends a message of an agent whose wallet is kept here: it is signed with that wallet and taken like any other.
+ * @throws AppError `not_found` for an agent without a wallet, and as `SendMessage`.
+ */
+export async function sendOwnMessage(
+  deps: SendDeps,
+  send: SendMessage,
+  agentId: string,
+  { messageId = newId('msg'), to, action, payload }: OwnMessage,
+): Promise<{ messageId: string }> {
+  const agent = findAgentRow(deps.db, agentId)
+  const wallet = agent?.ownerId ? findWallet(deps.db, { userId: agent.ownerId, agentId }) : null
+  if (!agent || !wallet) throw new AppError('not_found', 'This agent has no wallet to sign with')
+  const from = { agentId, agentType: agent.specialization ?? 'general', walletAddress: wallet.address }
+  const message: SendRequest = {
+    version: VERSION,
+    messageId,
+    timestamp: deps.clock.now().toISOString(),
+    from,
+    to,
+    action,
+    payload,
+  }
+  const account = await openAccount(deps, wallet)
+  const signature = await account.signMessage({ message: await toSignedText(message, from) })
+  await send({ ...message, from: { ...from, signature } })
+  return { messageId }
 }

@@ -7,7 +7,7 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
-import { listDeadLetters, listSentMessages, replayDeadLetter } from './messages.ts'
+import { listDeadLetters, listSentMessages, replayDeadLetter } from './delivery.ts'
 import { MessagePage, MessageQuery, ReplayedMessage } from './schemas.ts'
 
 export type BusWebDeps = { db: Db; clock: Clock; guards: Guards; enqueue: Enqueue }

@@ -1,14 +1,19 @@
 import { and, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
-import { newOrderedId } from '../../../core/ids.ts'
+import { newId, newOrderedId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Once } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { enqueueMail } from '../../accounts/mails/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
+import { getWallet, type WalletOwner } from './create.ts'
 import { copyPaysNothing, requireWithinPolicy } from './policy.ts'
+import type { SendRequest } from './schemas.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
+import { advanceUntilSettled, type TransferDeps } from './transfer.ts'
 
 export type OrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
 
@@ -16,7 +21,7 @@ export type OrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes:
  * A payment as a spender wants it. `reference` names it among all payments, such as `split:12:3`: ordering it again is the
  * same payment. `wallet` is null for what another gateway pays by its own means. `keepsTrying` is for what nobody waits for.
  */
-export type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' | 'reference' | 'recipient'> & {
+type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' | 'reference' | 'recipient'> & {
   wallet: WalletRow | null
   currency: string
   chainId: number | null
@@ -105,7 +110,7 @@ function tellOwner(tx: Tx, { clock, enqueue }: OrderDeps, userId: string | null)
 const TAKE_OVER_MS = 10_000
 
 /** The payment that `reference` names, if any. */
-export function findByReference(db: Db, reference: string): PaymentRow | null {
+function findByReference(db: Db, reference: string): PaymentRow | null {
   return db.select().from(walletPayments).where(eq(walletPayments.reference, reference)).get() ?? null
 }
 
@@ -117,4 +122,60 @@ function requireSame(existing: PaymentRow, order: PaymentOrder): PaymentRow {
     existing.walletId === (order.wallet?.id ?? null)
   if (isSame) return existing
   throw new AppError('conflict', 'This reference names another payment', { code: 'PAYMENT_MISMATCH' })
+}
+
+export type SendDeps = TransferDeps & OrderDeps
+
+/** How long a transfer is waited for; the job goes on after that. */
+const WAIT_MS = 20_000
+
+/**
+ * Sends from a wallet of the caller's, within its policy. With `once.made` it goes on with the payment of an earlier attempt.
+ * @returns the payment, however far it has come: `failed` and `unknown` are outcomes here.
+ * @throws AppError `not_found`, `forbidden` as `requireWithinPolicy`, `unavailable` when nothing has left.
+ */
+export async function sendFromWallet(
+  deps: SendDeps,
+  owner: WalletOwner,
+  { recipient, amount, currency }: SendRequest,
+  once: Once,
+): Promise<PaymentRow> {
+  const chain = deps.tokenChains[currency]
+  chain.requireConfigured()
+  const { chainId } = chain.terms
+  const order = { recipient: recipient.toLowerCase(), amountMicroUsd: amount, currency, chainId }
+  const id = once.made ?? (await write(deps.db, (tx) => orderSending(tx, deps, owner, order, once)))
+  return advanceUntilSettled(deps, id, WAIT_MS)
+}
+
+type Sending = Pick<PaymentOrder, 'recipient' | 'amountMicroUsd' | 'currency' | 'chainId'>
+
+function orderSending(tx: Tx, deps: SendDeps, owner: WalletOwner, order: Sending, once: Once): string {
+  const wallet = getWallet(tx, owner)
+  const names = { kind: 'transfer', purpose: 'send', reference: newId('send') } as const
+  const { id } = orderPayment(tx, deps, { ...order, ...owner, ...names, wallet })
+  once.note(tx, id)
+  return id
+}
+
+/** What is told of a payment that has not succeeded. @throws AppError unless it has, or waits for its owner. */
+export function requireSucceeded(payment: PaymentRow): PaymentRow {
+  const { status, id: paymentId, reason } = payment
+  const extra = { paymentId, status, transactionHash: payment.transactionHash }
+  switch (status) {
+    case 'succeeded':
+    case 'awaiting_approval':
+      return payment
+    case 'failed':
+    case 'denied':
+      throw new AppError('payment_required', `Payment failed: ${reason ?? status}`, {
+        code: 'PAYMENT_FAILED',
+        ...extra,
+      })
+    default:
+      throw new AppError('upstream_timeout', 'The outcome of this payment is not known yet; it is not made again', {
+        code: 'PAYMENT_UNKNOWN',
+        ...extra,
+      })
+  }
 }

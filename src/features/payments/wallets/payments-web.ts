@@ -4,11 +4,11 @@ import type { OnceEnv, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { approvePayment, denyPayment } from './approve.ts'
-import { changePolicy } from './change-policy.ts'
 import { getWallet, listWallets } from './create.ts'
+import { approvePayment, denyPayment, resolvePayment } from './decide.ts'
+import { requireSucceeded, type SendDeps, sendFromWallet } from './order.ts'
 import { getOwnPayment, listPayments } from './payments.ts'
-import { resolvePayment } from './resolve.ts'
+import { changePolicy } from './policy.ts'
 import {
   OnePayment,
   OneWallet,
@@ -19,9 +19,7 @@ import {
   SendRequest,
   WalletList,
 } from './schemas.ts'
-import { requireSucceeded, type SendDeps, sendFromWallet } from './send.ts'
-import { toPayment, toWallet } from './shapes.ts'
-import { toOwner } from './state.ts'
+import { toOwner, toPayment, toWallet } from './state.ts'
 import { advanceTransfer } from './transfer.ts'
 
 export type PaymentsWebDeps = SendDeps & { guards: Guards; idempotency: Idempotency }

@@ -3,7 +3,8 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { type Page, readPage } from '../../../db/pages/read-page.ts'
-import { bookChange } from './book-payment.ts'
+import { CURRENCIES, type Currency, houseAccount, walletsOf } from '../ledger/accounts.ts'
+import { postTurn } from '../ledger/post.ts'
 import { type PaymentRow, type PaymentStatus, walletPayments } from './tables.ts'
 
 /** @throws AppError `not_found`. */
@@ -20,7 +21,7 @@ export function getOwnPayment(db: Db, userId: string, id: string): PaymentRow {
   return row
 }
 
-export type PaymentPage = { limit: number; before?: string | undefined; walletId?: string | undefined }
+type PaymentPage = { limit: number; before?: string | undefined; walletId?: string | undefined }
 
 /** A page of a user's payments, newest first: ids begin with the time. */
 export function listPayments(db: Db, userId: string, { limit, before, walletId }: PaymentPage): Page<PaymentRow> {
@@ -84,4 +85,35 @@ export function listTakenNonces(db: Db, chainId: number, address: string): numbe
   )
   const rows = db.select({ nonce: walletPayments.nonce }).from(walletPayments).where(isOpen).all()
   return rows.flatMap(({ nonce }) => (nonce === null ? [] : [nonce]))
+}
+
+type Before = Pick<PaymentRow, 'status'>
+
+/**
+ * Posts what a payment moved out of a wallet when it comes to have succeeded, and the way back when it has no longer: in the
+ * closure that changes its row, so that the books always say what the payments say. What another gateway pays by its own
+ * means moves nothing of ours, and is not posted.
+ */
+function bookChange(tx: Tx, deps: { clock: Clock }, before: Before, after: PaymentRow): void {
+  if (after.kind === 'upstream' || hasSucceeded(before) === hasSucceeded(after)) return
+  const { id, userId, recipient, purpose, amountMicroUsd: amount } = after
+  const currency = toCurrency(after)
+  postTurn(tx, deps, {
+    reference: `wallet:${id}`,
+    memo: `Paid from a wallet to ${recipient} (${purpose})`,
+    from: walletsOf(userId, currency),
+    to: houseAccount('payees', currency),
+    amount,
+    isUndone: !hasSucceeded(after),
+  })
+}
+
+function hasSucceeded({ status }: Before): boolean {
+  return status === 'succeeded'
+}
+
+function toCurrency({ id, currency }: PaymentRow): Currency {
+  const known = CURRENCIES.find((one) => one === currency)
+  if (!known) throw new Error(`The payment ${id} is in ${currency}, in which no books are kept`)
+  return known
 }

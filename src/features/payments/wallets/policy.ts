@@ -3,10 +3,15 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { getWallet, type WalletOwner } from './create.ts'
+import { changePayment } from './payments.ts'
+import type { PolicyChange } from './schemas.ts'
 import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 
 /** What is about to be spent; `id` is its row when it has one, which does not count against itself. */
-export type Spending = { recipient: string; amountMicroUsd: number; id?: string }
+type Spending = { recipient: string; amountMicroUsd: number; id?: string }
 
 /** What ended without spending anything. */
 const NOT_SPENT: PaymentRow['status'][] = ['failed', 'denied']
@@ -37,15 +42,17 @@ export function requireWithinPolicy(
   return { needsApproval: wallet.approvalAboveMicroUsd !== null && amountMicroUsd > wallet.approvalAboveMicroUsd }
 }
 
-export type SendableDeps = { clock: Clock; standsBack: boolean }
-
 /**
  * Checks an ordered payment against the wallet's current policy. Every spender calls it in the closure that marks the payment
  * as `sent`: the wallet may have been frozen, or its limits and recipients changed, since the order or the approval.
  * @throws AppError `unavailable` in a copy of an installation; `forbidden` as `requireWithinPolicy`, or APPROVAL_REQUIRED
  * when the payment now needs an approval that its owner never gave.
  */
-export function requireSendable(tx: Tx, { clock, standsBack }: SendableDeps, payment: PaymentRow): void {
+export function requireSendable(
+  tx: Tx,
+  { clock, standsBack }: { clock: Clock; standsBack: boolean },
+  payment: PaymentRow,
+): void {
   if (standsBack) throw copyPaysNothing()
   if (payment.walletId === null) return
   const wallet = tx.select().from(managedWallets).where(eq(managedWallets.id, payment.walletId)).get()
@@ -63,7 +70,7 @@ export function copyPaysNothing(): AppError {
   return new AppError('unavailable', 'This is a copy of another installation: it pays nothing', { code: 'COPY' })
 }
 
-export const FROZEN = 'This wallet is frozen'
+const FROZEN = 'This wallet is frozen'
 
 function requireNotFrozen({ frozenAt }: WalletRow): void {
   if (frozenAt) throw new AppError('forbidden', FROZEN, { code: 'WALLET_FROZEN' })
@@ -75,7 +82,7 @@ export function readSpent(db: Db, walletId: string, now: Date): { day: number; m
 }
 
 /** Addresses of a chain count in any case; others only as they are written. */
-export function toRecipientKey(recipient: string): string {
+function toRecipientKey(recipient: string): string {
   return recipient.startsWith('0x') ? recipient.toLowerCase() : recipient
 }
 
@@ -105,4 +112,50 @@ function dayOf(now: Date): Date {
 
 function monthOf(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
+}
+
+/** Changes the given fields only. Freezing fails payments that are not signed yet. @throws AppError `not_found`. */
+export function changePolicy(
+  deps: { db: Db; clock: Clock },
+  owner: WalletOwner,
+  change: PolicyChange,
+): Promise<WalletRow> {
+  const now = deps.clock.now()
+  return write(deps.db, (tx) => {
+    const wallet = getWallet(tx, owner)
+    const { perPayment, perDay, perMonth, approvalAbove, recipients, frozen } = change
+    const frozenAt = frozen ? (wallet.frozenAt ?? now) : null
+    const columns = {
+      ...(perPayment !== undefined && { perPaymentMicroUsd: perPayment }),
+      ...(perDay !== undefined && { perDayMicroUsd: perDay }),
+      ...(perMonth !== undefined && { perMonthMicroUsd: perMonth }),
+      ...(approvalAbove !== undefined && { approvalAboveMicroUsd: approvalAbove }),
+      ...(recipients !== undefined && { recipients: recipients && [...new Set(recipients.map(toRecipientKey))] }),
+      ...(frozen !== undefined && { frozenAt }),
+    }
+    if (Object.keys(columns).length === 0) return wallet
+    recordAudit(tx, { actor: owner.userId, action: 'wallet.policy', target: wallet.id, detail: columns }, now)
+    if (frozenAt) endUnsent(tx, deps, wallet.id)
+    return tx.update(managedWallets).set(columns).where(eq(managedWallets.id, wallet.id)).returning().get()
+  })
+}
+
+/** Freezes every wallet of an account, until its owner unfreezes them, and ends payments that are not signed yet. */
+export function freezeWallets(tx: Tx, deps: { clock: Clock }, userId: string): void {
+  const frozen = tx
+    .update(managedWallets)
+    .set({ frozenAt: deps.clock.now() })
+    .where(eq(managedWallets.userId, userId))
+    .returning({ id: managedWallets.id })
+    .all()
+  for (const { id } of frozen) endUnsent(tx, deps, id)
+}
+
+/** Without this, an approval given before the freeze would pay again after the wallet is unfrozen. */
+function endUnsent(tx: Tx, deps: { clock: Clock }, walletId: string): void {
+  const now = deps.clock.now()
+  const isUnsent = and(eq(walletPayments.walletId, walletId), eq(walletPayments.status, 'created'))
+  const unsent = tx.select({ id: walletPayments.id }).from(walletPayments).where(isUnsent).all()
+  const ended = { status: 'failed', reason: FROZEN, settledAt: now, finalAt: now, checkAt: null } as const
+  for (const { id } of unsent) changePayment(tx, deps, id, ['created'], ended)
 }

@@ -1,20 +1,22 @@
 import { eq } from 'drizzle-orm'
-import { toAddress } from '../../../adapters/chain/token-chain.ts'
+import { type Holdings, type TokenTerms, toAddress } from '../../../adapters/chain/token-chain.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
+import { trimTrailing } from '../../../core/text/trim.ts'
 import type { Db } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { wallets as signInWallets } from '../../accounts/sign-in/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { readBalances, readHoldings, type TokenChains } from './balance.ts'
 import { findWallet, type WalletOwner } from './create.ts'
-import type { AddressBalances, WalletState } from './schemas.ts'
-import { toAddressBalances, toDecimalText, toWallet } from './shapes.ts'
+import { readSpent } from './policy.ts'
+import type { AddressBalances, Asset, Payment, Wallet, WalletState } from './schemas.ts'
+import type { PaymentRow, WalletRow } from './tables.ts'
 
 export type WalletStateDeps = { db: Db; clock: Clock; tokenChains: TokenChains }
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
-const TOKEN_DECIMALS = 6
 
 /** The caller's own wallet, or that of an agent of theirs. @throws AppError `not_found` for somebody else's agent. */
 export function toOwner(db: Db, user: SignedInUser, agentId: string | undefined): WalletOwner {
@@ -68,4 +70,98 @@ export function describeOwnAddress({ db, tokenChains }: WalletStateDeps, user: S
   if (linked) return { authenticated: true, address: linked.address, network, type: 'base-auth', source: 'session' }
   const message = 'No Base wallet linked. Sign in with Base to use send and receive.'
   return { authenticated: true, address: null, message }
+}
+
+const NATIVE_DECIMALS = 18
+const TOKEN_DECIMALS = 6
+const TOKEN_NAMES = { USDC: 'USD Coin', pathUSD: 'pathUSD' } as const
+
+/** A wallet without its key. */
+export function toWallet(db: Db, row: WalletRow, now: Date): Wallet {
+  const spent = readSpent(db, row.id, now)
+  const dollars = (microUsd: number | null) => (microUsd === null ? null : formatMicroUsd(microUsd, 2))
+  return {
+    id: row.id,
+    kind: row.kind,
+    agentId: row.agentId,
+    address: row.address,
+    createdAt: row.createdAt.toISOString(),
+    policy: {
+      perPayment: dollars(row.perPaymentMicroUsd),
+      perDay: dollars(row.perDayMicroUsd),
+      perMonth: dollars(row.perMonthMicroUsd),
+      approvalAbove: dollars(row.approvalAboveMicroUsd),
+      recipients: row.recipients,
+      frozen: row.frozenAt !== null,
+    },
+    spentToday: formatMicroUsd(spent.day, 2),
+    spentThisMonth: formatMicroUsd(spent.month, 2),
+  }
+}
+
+/** A payment without its signed transaction. */
+export function toPayment(chains: TokenChains, row: PaymentRow): Payment {
+  const chain = Object.values(chains).find(({ terms }) => terms.chainId === row.chainId)
+  const explorer = chain?.terms.explorerUrl ?? null
+  return {
+    id: row.id,
+    kind: row.kind,
+    purpose: row.purpose,
+    agentId: row.agentId,
+    recipient: row.recipient,
+    amount: formatMicroUsd(row.amountMicroUsd, 2),
+    currency: row.currency,
+    status: row.status,
+    reason: row.reason,
+    transactionHash: row.transactionHash,
+    explorerUrl: explorer && row.transactionHash ? `${explorer}/tx/${row.transactionHash}` : null,
+    undoneAt: row.undoneAt?.toISOString() ?? null,
+    approvalExpiresAt: row.approvalExpiresAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    settledAt: row.settledAt?.toISOString() ?? null,
+  }
+}
+
+/** What an address holds, in the form of Interface 4.15. */
+function toAddressBalances(terms: TokenTerms, address: string, holdings: Holdings): AddressBalances {
+  const { network, chainId, isTestnet, explorerUrl } = terms
+  const nativeBalance = toAsset({
+    address: 'native',
+    name: terms.nativeSymbol === 'ETH' ? 'Ether' : terms.nativeSymbol,
+    symbol: terms.nativeSymbol,
+    decimals: NATIVE_DECIMALS,
+    raw: holdings.native,
+    explorerUrl: explorerUrl && `${explorerUrl}/address/${address}`,
+  })
+  const primaryToken = toAsset({
+    address: terms.token,
+    name: TOKEN_NAMES[terms.currency],
+    symbol: terms.currency,
+    decimals: TOKEN_DECIMALS,
+    raw: holdings.token,
+    explorerUrl: explorerUrl && `${explorerUrl}/token/${terms.token}?a=${address}`,
+  })
+  const assets = [nativeBalance, primaryToken]
+  return {
+    address,
+    chain: network === 'base' ? 'Base' : network,
+    chainId,
+    testnet: isTestnet,
+    explorerUrl: explorerUrl && `${explorerUrl}/address/${address}`,
+    nativeBalance,
+    primaryToken,
+    allTokens: assets.filter(({ balanceRaw }) => balanceRaw !== '0'),
+    assets,
+  }
+}
+
+function toAsset({ raw, ...asset }: Omit<Asset, 'balance' | 'balanceRaw'> & { raw: bigint }): Asset {
+  return { ...asset, balance: toDecimalText(raw, asset.decimals), balanceRaw: raw.toString() }
+}
+
+/** An integer of the smallest unit as a decimal number, exactly. */
+function toDecimalText(raw: bigint, decimals: number): string {
+  const digits = raw.toString().padStart(decimals + 1, '0')
+  const fraction = trimTrailing(digits.slice(-decimals), '0')
+  return `${digits.slice(0, -decimals)}${fraction && `.${fraction}`}`
 }

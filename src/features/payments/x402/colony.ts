@@ -7,12 +7,9 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
-import { type DeedsDeps, readDeeds } from './deeds.ts'
 import type { ColonyReads } from './gateway.ts'
-import { priceOf, type Rating, rate, type Tier } from './rate.ts'
+import { type DeedsDeps, priceOf, type Rating, rate, readDeeds, type Tier } from './rating.ts'
 import { colonyMembers } from './tables.ts'
-
-export type ColonyDeps = DeedsDeps & { db: Db; clock: Clock; appUrl: string }
 
 /** What a call of the gateway costs before discounts: that of its least plugin. */
 const LIST_MICRO_USD = 10_000
@@ -24,7 +21,7 @@ const ENDPOINTS = [
 ]
 
 /** The gateway of the platform itself, where no other is set: everything it tells comes from its own record. */
-export function createColony(deps: ColonyDeps): ColonyReads {
+export function createColony(deps: DeedsDeps & { db: Db; clock: Clock; appUrl: string }): ColonyReads {
   const rateAgent = (agentId: string): Rating => rate(readDeeds(deps, getAgentRow(deps.db, agentId)))
   return {
     async health() {

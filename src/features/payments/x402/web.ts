@@ -10,8 +10,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { ColonyReads } from './gateway.ts'
-import { type PayDeps, pay } from './pay.ts'
-import { parsePayRequest } from './pay-request.ts'
+import { type PayDeps, parsePayRequest, pay } from './pay.ts'
 import { GatewayWords, X402Request, X402Result } from './schemas.ts'
 
 export type X402WebDeps = PayDeps & {

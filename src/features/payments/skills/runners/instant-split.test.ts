@@ -5,8 +5,8 @@ import type { TestChain } from '../../../../../tests/harness/chain/test-chain.ts
 import { fund, openPaying, readToken, startTokenChain, USDC } from '../../../../../tests/harness/paying-platform.ts'
 import { json, read } from '../../../../../tests/harness/requests.ts'
 import { until } from '../../../../../tests/harness/until.ts'
-import { followSplits } from '../../splits/jobs.ts'
-import { settlePayments } from '../../wallets/jobs.ts'
+import { followSplits } from '../../splits/settle-split.ts'
+import { settlePayments } from '../../wallets/decide.ts'
 
 const DOLLAR = 1_000_000n
 const Answer = z.looseObject({ success: z.literal(true) })

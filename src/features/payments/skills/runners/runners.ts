@@ -2,13 +2,10 @@ import { AppError } from '../../../../core/errors.ts'
 import { SETTLEMENT_FACTS, useBookingSettlement } from './booking-settlement.ts'
 import type { RunnerDeps, SkillCall } from './calls.ts'
 import { useEventScheduler } from './event-scheduler.ts'
-import { useEventTicketing } from './event-ticketing.ts'
-import { useFestivalFinder } from './festival-finder.ts'
+import { useEventTicketing, useFestivalFinder, useVenueFinder } from './events.ts'
 import { SPLIT_FACTS, useInstantSplit } from './instant-split.ts'
+import { useSetlistOracle, useVisualSynthesizer } from './model-skills.ts'
 import { useRoyaltyTracker } from './royalty-tracker.ts'
-import { useSetlistOracle } from './setlist-oracle.ts'
-import { useVenueFinder } from './venue-finder.ts'
-import { useVisualSynthesizer } from './visual-synthesizer.ts'
 
 type Runner = (deps: RunnerDeps, call: SkillCall) => Promise<object> | object
 

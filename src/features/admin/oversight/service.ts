@@ -1,0 +1,157 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { withoutUserinfo } from '../../../core/text/url-userinfo.ts'
+import { VERSION } from '../../../core/version.ts'
+import type { Db } from '../../../db/open.ts'
+import { isBehind, type NewestFirst, newestFirst, type Place } from '../../../db/pages/newest-first.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
+import { write } from '../../../db/write.ts'
+import { type JobQueue, retryDeadJob } from '../../../jobs/queue.ts'
+import { jobs } from '../../../jobs/tables.ts'
+import type { AuditList } from '../../accounts/audit/schemas.ts'
+import { composeMail } from '../../accounts/mails/mails.ts'
+import { linksGo } from '../../accounts/mails/send-mail.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { DiskFloor } from '../../agents/storage/disk.ts'
+import type { FindFailing } from '../../monitoring/health/readiness.ts'
+import type { HostHealth } from '../../monitoring/health/schemas.ts'
+import { readStateCounts } from '../../monitoring/prometheus/totals.ts'
+import { type Administrator, audit } from '../accounts/change-account.ts'
+import type { HouseHealth, JobList, JobsQuery, MailTest, NamedAuditList, ShownJob } from './schemas.ts'
+
+export type WorkDeps = { db: Db; clock: Clock; canRetry: JobQueue['canRetry'] }
+
+/** The order in which work of one state is shown. */
+const JOBS: NewestFirst = { table: jobs, time: jobs.runAt, id: sql`rowid` }
+
+/** A page of the durable work in one state, latest due first. @throws AppError `invalid` when `after` is no job. */
+export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): JobList {
+  const isEarlier = after === undefined ? undefined : isBehind(JOBS, getPlace(deps.db, after))
+  const selection = deps.db
+    .select()
+    .from(jobs)
+    .where(and(eq(jobs.status, state), isEarlier))
+    .orderBy(...newestFirst(JOBS))
+  const { rows, last } = readPage(selection, limit)
+  const counts = { queued: 0, running: 0, dead: 0, ...countJobs(deps.db) }
+  return { jobs: rows.map((row) => toShownJob(deps, row)), counts, next: last?.id ?? null }
+}
+
+/**
+ * Has dead work tried anew, with as many attempts as at first.
+ * @throws AppError `not_found`, or `conflict` for what is not dead, or of which people were told that it failed.
+ */
+export async function retryJob(deps: WorkDeps, by: Administrator, id: string): Promise<ShownJob> {
+  const row = await write(deps.db, (tx) => {
+    const job = getJob(tx, id)
+    if (!deps.canRetry(job.kind)) throw new AppError('conflict', 'Whoever waited for this was told that it failed')
+    if (!retryDeadJob(tx, id, deps.clock.now())) throw new AppError('conflict', 'Only dead jobs are tried anew')
+    audit(tx, by, { action: 'job.retry', target: id, detail: { kind: job.kind } }, deps.clock.now())
+    return getJob(tx, id)
+  })
+  return toShownJob(deps, row)
+}
+
+/** How much durable work there is in each state; states without any are not named. */
+function countJobs(db: Db): Record<string, number> {
+  const counts = readStateCounts(db).filter(({ subject }) => subject === 'jobs')
+  return Object.fromEntries(counts.map(({ state, rows }) => [state, rows]))
+}
+
+type JobRow = typeof jobs.$inferSelect
+
+function getJob(db: Db, id: string): JobRow {
+  const row = db.select().from(jobs).where(eq(jobs.id, id)).get()
+  if (!row) throw new AppError('not_found', 'Job not found')
+  return row
+}
+
+function toShownJob({ canRetry }: Pick<WorkDeps, 'canRetry'>, row: JobRow): ShownJob {
+  return {
+    id: row.id,
+    kind: row.kind,
+    state: row.status,
+    attempts: row.attempts,
+    lastError: row.lastError,
+    canRetry: row.status === 'dead' && canRetry(row.kind),
+    createdAt: row.createdAt.toISOString(),
+    runAt: row.runAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+  }
+}
+
+function getPlace(db: Db, id: string): Place {
+  const place = db.select({ time: jobs.runAt, id: sql<number>`rowid` }).from(jobs).where(eq(jobs.id, id)).get()
+  if (!place) throw new AppError('invalid', 'after is not a job')
+  return place
+}
+
+/** Adds who and what the ids of a page of the audit log are, of those that are still there. */
+export function nameAudit(db: Db, list: AuditList): NamedAuditList {
+  const ids = [...new Set(list.entries.flatMap(({ actor, target }) => [actor, target]))]
+  const people = db.select({ id: users.id, name: users.email }).from(users).where(inArray(users.id, ids)).all()
+  const named = db.select({ id: agents.id, name: agents.name }).from(agents).where(inArray(agents.id, ids)).all()
+  return { ...list, names: Object.fromEntries([...people, ...named].map(({ id, name }) => [id, name])) }
+}
+
+/** Sends at once instead of by the queue, because somebody waits. @throws AppError `unavailable` NOT_CONFIGURED. */
+export async function testMail(mailer: Mailer, to: string, signal: AbortSignal): Promise<MailTest> {
+  if (!mailer.isConfigured) {
+    throw new AppError('unavailable', 'Mail is not configured: set SMTP_URL', { code: 'NOT_CONFIGURED' })
+  }
+  try {
+    await mailer.send(composeMail('test', to, null), signal)
+    return { to, delivered: true, error: null }
+  } catch (error) {
+    return { to, delivered: false, error: withoutUserinfo(errorMessage(error)) }
+  }
+}
+
+export type HealthDeps = {
+  db: Db
+  log: Log
+  mailer: Mailer
+  diskFloor: DiskFloor
+  findFailing: FindFailing
+  probeHost: () => HostHealth
+  measureDatabase: () => { bytes: number; logBytes: number } | null
+}
+
+const MAIL_WORDS = { 'by-mail': 'smtp', 'to-log': 'log', nowhere: 'none' } as const
+
+/** How the whole house is. A machine that is not busy is `degraded` all the same while a part of the house fails. */
+export async function getHouseHealth(deps: HealthDeps): Promise<HouseHealth> {
+  const failing = await deps.findFailing()
+  const host = deps.probeHost()
+  const counts = Map.groupBy(readStateCounts(deps.db), ({ subject }) => subject)
+  const countsOf = (subject: 'agents' | 'jobs') =>
+    Object.fromEntries((counts.get(subject) ?? []).map(({ state, rows }) => [state, rows]))
+  const database = deps.measureDatabase()
+  return {
+    ...host,
+    health: host.health === 'healthy' && failing.length > 0 ? 'degraded' : host.health,
+    version: VERSION,
+    startedAt: new Date(performance.timeOrigin).toISOString(),
+    failing,
+    processBytes: process.memoryUsage.rss(),
+    databaseBytes: database && database.bytes + database.logBytes,
+    freeDiskBytes: await measureFreeDisk(deps),
+    minFreeDiskBytes: deps.diskFloor.minFreeBytes,
+    agents: countsOf('agents'),
+    jobs: countsOf('jobs'),
+    mail: MAIL_WORDS[linksGo(deps.mailer)],
+  }
+}
+
+async function measureFreeDisk({ diskFloor, log }: HealthDeps): Promise<number | null> {
+  try {
+    return await diskFloor.measure()
+  } catch (error) {
+    log.warn({ error: errorMessage(error) }, 'cannot measure the disk')
+    return null
+  }
+}

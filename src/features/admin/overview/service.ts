@@ -1,0 +1,219 @@
+import { and, count, desc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { addDays, type Clock, toDay, toMonth } from '../../../core/clock.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { apiKeys } from '../../accounts/keys/tables.ts'
+import { planInForce, usedPercentOfPlan } from '../../accounts/plans/plans.ts'
+import { showConfig } from '../../agents/registry/config.ts'
+import { shownStatus } from '../../agents/registry/status.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { Catalogue } from '../../ai/gateway/catalogue/catalogue.ts'
+import type { OwnKeys } from '../../ai/own-keys/own-keys.ts'
+import { NO_COST, toShownCost } from '../../ai/usage/costs.ts'
+import type { RunningSums } from '../../ai/usage/running-sums.ts'
+import { usageDays, usageKeyMonths, usageLogs } from '../../ai/usage/tables.ts'
+import { approvals } from '../../conversations/approvals/tables.ts'
+import { messages } from '../../conversations/chat/tables.ts'
+import { countStatuses } from '../../monitoring/fleet/service.ts'
+import { cardSubscriptions } from '../../payments/cards/tables.ts'
+import { backupRuns } from '../backups/tables.ts'
+import type { Attention, Overview } from './schemas.ts'
+
+export type OverviewDeps = AttentionDeps & { sealer: Sealer; catalogue: Pick<Catalogue, 'list'> }
+
+/** Two weeks: this one and the one to compare it with. */
+const COST_DAYS = 14
+/** Conversations are looked for among the newest lines. */
+const NEWEST_LINES = 80
+const CONVERSATIONS = 5
+const EXCERPT_CHARACTERS = 160
+/** Settings of so many agents are opened to see whether one listens at Telegram. */
+const OPENED_AGENTS = 20
+
+/** The first page of somebody who is signed in: what wants them, what it costs, how their agents are, what was said. */
+export function showOverview(deps: OverviewDeps, user: SignedInUser): Overview {
+  const statuses = countStatuses(deps.db, user.id)
+  return {
+    attention: listAttention(deps, user),
+    cost: listCost(deps, user.id),
+    agents: statuses,
+    conversations: listConversations(deps.db, user.id),
+    steps: {
+      model: hasModel(deps, user.id),
+      agent: Object.keys(statuses).length > 0,
+      hello: wasAnswered(deps.db, user.id),
+      telegram: listensAtTelegram(deps, user.id),
+      backup: user.isAdmin ? hasBackup(deps.db) : null,
+    },
+  }
+}
+
+function listCost({ db, clock }: Pick<OverviewDeps, 'db' | 'clock'>, userId: string): Overview['cost'] {
+  const days = Array.from({ length: COST_DAYS }, (_, index) => toDay(addDays(clock.now(), index + 1 - COST_DAYS)))
+  const rows = db
+    .select({
+      day: usageDays.day,
+      costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
+      unpricedCalls: sql<number>`sum(${usageDays.unpricedCalls})`,
+    })
+    .from(usageDays)
+    .where(and(eq(usageDays.userId, userId), gte(usageDays.day, days[0] ?? '')))
+    .groupBy(usageDays.day)
+    .all()
+  const costs = new Map(rows.map((row) => [row.day, row]))
+  return days.map((day) => toShownCost({ ...NO_COST, ...costs.get(day), day }))
+}
+
+/** The last line of each of the newest conversations. */
+function listConversations(db: Db, userId: string): Overview['conversations'] {
+  const { agentId, sender, content, createdAt, platform } = messages
+  const excerpt = sql<string>`substr(${content}, 1, ${EXCERPT_CHARACTERS})`
+  const lines = db
+    .select({ agentId, sender, excerpt, createdAt, platform })
+    .from(messages)
+    .where(eq(messages.userId, userId))
+    .orderBy(desc(messages.sequence))
+    .limit(NEWEST_LINES)
+    .all()
+  const last = [...Map.groupBy(lines, (line) => line.agentId).values()]
+    .flatMap(([line]) => line ?? [])
+    .slice(0, CONVERSATIONS)
+  const own = db
+    .select({ id: agents.id, name: agents.name })
+    .from(agents)
+    .where(
+      and(
+        eq(agents.ownerId, userId),
+        inArray(
+          agents.id,
+          last.map((line) => line.agentId),
+        ),
+      ),
+    )
+    .all()
+  const nameOf = new Map(own.map(({ id, name }) => [id, name]))
+  return last.flatMap((line) => {
+    const name = nameOf.get(line.agentId)
+    if (name === undefined) return []
+    const { agentId: id, createdAt: at, ...shown } = line
+    return { agentId: id, name, ...shown, at: at.toISOString() }
+  })
+}
+
+/** A real one: what only repeats is no model to get along with. */
+function hasModel({ catalogue, ownKeys }: OverviewDeps, userId: string): boolean {
+  return ownKeys.listProviders(userId).length > 0 || catalogue.list().some(({ provider }) => provider.id !== 'local')
+}
+
+function wasAnswered(db: Db, userId: string): boolean {
+  const answered = and(eq(messages.userId, userId), eq(messages.sender, 'agent'))
+  return db.select({ id: messages.id }).from(messages).where(answered).limit(1).get() !== undefined
+}
+
+function listensAtTelegram({ db, sealer }: OverviewDeps, ownerId: string): boolean {
+  const withSecrets = and(eq(agents.ownerId, ownerId), isNotNull(agents.secretConfig))
+  const rows = db.select().from(agents).where(withSecrets).limit(OPENED_AGENTS).all()
+  return rows.some((agent) => showConfig(sealer, agent).secrets.telegramToken)
+}
+
+function hasBackup(db: Db): boolean {
+  return (
+    db.select({ id: backupRuns.id }).from(backupRuns).where(isNotNull(backupRuns.file)).limit(1).get() !== undefined
+  )
+}
+
+type AttentionDeps = { db: Db; clock: Clock; ownKeys: Pick<OwnKeys, 'listProviders'>; userSums: RunningSums }
+
+/** So many agents are named, the others are counted. */
+const NAMED_AGENTS = 3
+/** From this share of a limit on it is told. */
+const NEAR_PERCENT = 80
+/** A key is judged by the newest calls. */
+const NEWEST_CALLS = 200
+
+/** Everything that wants this user, most pressing first; nothing in a quiet hour. */
+function listAttention(deps: AttentionDeps, user: SignedInUser): Attention[] {
+  return [
+    ...listDown(deps.db, user.id),
+    ...countWaiting(deps, user.id),
+    ...findPaymentDue(deps.db, user.id),
+    ...listFailingKeys(deps, user.id),
+    ...measurePlan(deps, user),
+    ...listUsedKeys(deps, user.id),
+  ]
+}
+
+function listDown(db: Db, ownerId: string): Attention[] {
+  const isDown = and(eq(agents.ownerId, ownerId), eq(shownStatus, 'error'))
+  const rows = db
+    .select({ agentId: agents.id, name: agents.name, reason: agents.lastError })
+    .from(agents)
+    .where(isDown)
+    .orderBy(desc(agents.updatedAt))
+    .limit(NAMED_AGENTS)
+    .all()
+  const named = rows.map((row): Attention => ({ kind: 'agent-down', ...row }))
+  const more = rows.length < NAMED_AGENTS ? 0 : countOf(db, isDown) - rows.length
+  return more > 0 ? [...named, { kind: 'more-agents-down', more }] : named
+}
+
+function countOf(db: Db, where: SQL | undefined): number {
+  return db.select({ agents: count() }).from(agents).where(where).get()?.agents ?? 0
+}
+
+function countWaiting({ db, clock }: AttentionDeps, ownerId: string): Attention[] {
+  const isWaiting = and(eq(approvals.status, 'waiting'), gt(approvals.expiresAt, clock.now()))
+  const row = db
+    .select({ waiting: count() })
+    .from(approvals)
+    .innerJoin(agents, eq(agents.id, approvals.agentId))
+    .where(and(isWaiting, eq(agents.ownerId, ownerId)))
+    .get()
+  return row && row.waiting > 0 ? [{ kind: 'approvals', waiting: row.waiting }] : []
+}
+
+function findPaymentDue(db: Db, userId: string): Attention[] {
+  const isDue = and(eq(cardSubscriptions.userId, userId), eq(cardSubscriptions.state, 'past_due'))
+  const due = db.select({ graceEndsAt: cardSubscriptions.graceEndsAt }).from(cardSubscriptions).where(isDue).get()
+  return due ? [{ kind: 'payment-due', graceEndsAt: due.graceEndsAt?.toISOString() ?? null }] : []
+}
+
+/** Keys that the user has brought along and whose newest call failed. */
+function listFailingKeys({ db, ownKeys }: AttentionDeps, userId: string): Attention[] {
+  const providers = ownKeys.listProviders(userId)
+  if (providers.length === 0) return []
+  const { provider, isOwnKey, success, errorMessage } = usageLogs
+  const newest = db
+    .select({ provider, isOwnKey, success, errorMessage })
+    .from(usageLogs)
+    .where(eq(usageLogs.userId, userId))
+    .orderBy(desc(usageLogs.createdAt))
+    .limit(NEWEST_CALLS)
+    .all()
+  return providers.flatMap((name): Attention[] => {
+    const last = newest.find((call) => call.isOwnKey && call.provider === name)
+    return last && !last.success ? [{ kind: 'own-key-failing', provider: name, reason: last.errorMessage }] : []
+  })
+}
+
+function measurePlan({ db, userSums }: AttentionDeps, user: SignedInUser): Attention[] {
+  const percent = Math.floor(usedPercentOfPlan(planInForce(db, user), userSums.used(user.id)))
+  return percent >= NEAR_PERCENT ? [{ kind: 'plan-used', percent }] : []
+}
+
+function listUsedKeys({ db, clock }: AttentionDeps, userId: string): Attention[] {
+  const share = sql<number>`max(
+    coalesce(${usageKeyMonths.tokens} * 100.0 / ${apiKeys.tokensPerMonth}, 0),
+    coalesce(${usageKeyMonths.costMicroUsd} * 100.0 / ${apiKeys.budgetMicroUsd}, 0))`
+  const isOfMonth = and(eq(usageKeyMonths.keyId, apiKeys.id), eq(usageKeyMonths.month, toMonth(clock.now())))
+  const hasLimit = or(isNotNull(apiKeys.tokensPerMonth), isNotNull(apiKeys.budgetMicroUsd))
+  return db
+    .select({ keyId: apiKeys.id, name: apiKeys.name, share })
+    .from(apiKeys)
+    .innerJoin(usageKeyMonths, isOfMonth)
+    .where(and(eq(apiKeys.userId, userId), isNull(apiKeys.disabledAt), hasLimit))
+    .all()
+    .filter((key) => key.share >= NEAR_PERCENT)
+    .map((key) => ({ kind: 'key-used', keyId: key.keyId, name: key.name, percent: Math.floor(key.share) }))
+}

@@ -1,0 +1,118 @@
+import { and, desc, eq, inArray } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
+import type { SignedInUser } from '../../../http/env.ts'
+import { findPlan } from '../../accounts/plans/plans.ts'
+import { listAgents } from '../../agents/registry/agents.ts'
+import { toShownStatus } from '../../agents/registry/status.ts'
+import { type AgentRow, agents } from '../../agents/registry/tables.ts'
+import { addCosts, NO_COST, toCostUsd, toMissing } from '../../ai/usage/costs.ts'
+import { wholeSpan } from '../../ai/usage/day-slices.ts'
+import { sumCostByAgent } from '../../ai/usage/queries.ts'
+import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import type { Bookings, FleetCosts, Trace } from './schemas.ts'
+
+const MAX_BOOKINGS = 10
+
+/** The user's newest ten agents that wait for their first deployment; none for nobody. */
+export function listBookings(db: Db, user: SignedInUser | null): Bookings {
+  if (!user) return { bookings: [] }
+  const rows = db
+    .select()
+    .from(agents)
+    .where(and(eq(agents.ownerId, user.id), eq(agents.status, 'pending')))
+    .orderBy(desc(agents.createdAt), desc(agents.id))
+    .limit(MAX_BOOKINGS)
+    .all()
+  return { bookings: rows.map(toBooking) }
+}
+
+function toBooking({ id, name, plan, createdAt }: AgentRow): Bookings['bookings'][number] {
+  return { id, agentName: name, status: 'pending', tier: plan, createdAt: createdAt.toISOString() }
+}
+
+/** What nobody sees. */
+const NOTHING: FleetCosts = { costs: [], totalSpend: 0, managedAiCost: 0, coordinationRevenue: 0 }
+
+/** What the user's agents have used, read from daily sums, beside the price of the plan where somebody pays it. */
+export async function getFleetCosts(
+  { db, clock, plansArePaid }: { db: Db; clock: Clock; plansArePaid: boolean },
+  user: SignedInUser | null,
+): Promise<FleetCosts> {
+  if (!user) return NOTHING
+  const now = clock.now()
+  const agents = listAgents(db, { kind: 'user', user })
+  const firstMade = agents.at(-1)?.createdAt ?? now
+  const isTheirs = eq(usageDays.userId, user.id)
+  const thisMonth = await sumCostByAgent(db, { last: now, days: now.getUTCDate() }, isTheirs)
+  const ever = await sumCostByAgent(db, wholeSpan(db, isTheirs, now), isTheirs)
+  const total = addCosts(ever.values())
+  return {
+    costs: agents.map((agent) => ({
+      agentId: agent.id,
+      agentName: agent.name,
+      status: toShownStatus(agent),
+      tier: agent.plan,
+      monthlyCost: toCostUsd(thisMonth.get(agent.id) ?? NO_COST),
+      createdAt: agent.createdAt.toISOString(),
+    })),
+    totalSpend: toCostUsd(total),
+    ...toMissing(total),
+    managedAiCost: plansArePaid && user.subscriptionId !== null ? (findPlan(db, user.plan)?.priceGbp ?? 0) : 0,
+    coordinationRevenue: 0,
+    plan: user.plan,
+    agentCount: agents.length,
+    activeAgents: agents.filter(({ status }) => status === 'running' || status === 'sleeping').length,
+    monthsActive: countMonths(firstMade, now),
+  }
+}
+
+/** Months (UTC) that were begun, at least one. */
+function countMonths(from: Date, to: Date): number {
+  return Math.max(1, 1 + (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth())
+}
+
+const MAX_TRACES = 20
+
+/** The user's last 20 calls of models, newest first; none for nobody. */
+export function listTraces(db: Db, user: SignedInUser | null): Trace[] {
+  if (!user) return []
+  const calls = db
+    .select()
+    .from(usageLogs)
+    .where(eq(usageLogs.userId, user.id))
+    .orderBy(desc(usageLogs.createdAt), desc(usageLogs.id))
+    .limit(MAX_TRACES)
+    .all()
+  const names = namesOf(
+    db,
+    calls.map(({ agentId }) => agentId),
+  )
+  return calls.map((call) => toTrace(call, names.get(call.agentId) ?? call.agentId))
+}
+
+function namesOf(db: Db, ids: string[]): Map<string, string> {
+  const rows = db
+    .select({ id: agents.id, name: agents.name })
+    .from(agents)
+    .where(inArray(agents.id, [...new Set(ids)]))
+    .all()
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+/** A call is recorded when it ends. */
+function toTrace(call: typeof usageLogs.$inferSelect, agentName: string): Trace {
+  const endedAt = call.createdAt
+  return {
+    id: String(call.id),
+    status: call.success ? 'completed' : 'failed',
+    description: agentName ? `${agentName}: ${call.model}` : call.model,
+    startedAt: new Date(endedAt.getTime() - (call.latencyMs ?? 0)).toISOString(),
+    completedAt: endedAt.toISOString(),
+    tokensUsed: call.inputTokens + call.outputTokens,
+    costUSD: call.isUnpriced ? null : toUsd(call.costMicroUsd),
+    estimated: call.estimated,
+    model: call.model,
+  }
+}

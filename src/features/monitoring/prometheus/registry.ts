@@ -1,0 +1,148 @@
+import { readdirSync, statSync } from 'node:fs'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { VERSION } from '../../../core/version.ts'
+import type { Db } from '../../../db/open.ts'
+import type { ApiName } from '../../../http/env.ts'
+import { createRequestFigures, type NoteRequest } from '../../../http/request-figures.ts'
+import { registerTotals } from './totals.ts'
+
+/** What is under way at a listener now. */
+export type UnderWay = { requests: number; webSockets: number }
+
+/** Where nobody listens. */
+const NOTHING: UnderWay = { requests: 0, webSockets: 0 }
+export const NOTHING_UNDER_WAY: Record<ApiName, UnderWay> = { web: NOTHING, backend: NOTHING, summarizer: NOTHING }
+
+export type ExpositionDeps = {
+  db: Db
+  /** Of the database and of its write-ahead log; null while it is in no file. */
+  measureDatabase: () => { bytes: number; logBytes: number } | null
+  /** Free bytes of the fullest disk that is written to. */
+  measureFreeDisk: () => Promise<number>
+  countUnderWay: () => Record<ApiName, UnderWay>
+  countTurns: () => number
+}
+
+/** The figures of the program in the text form of Prometheus, as they are when they are asked for. */
+export type Exposition = {
+  contentType: string
+  /** @throws what reading the database or measuring the disk throws. */
+  write(): Promise<string>
+  noteRequest: NoteRequest
+  close(): void
+}
+
+export function openExposition(deps: ExpositionDeps): Exposition {
+  const registry = new Registry()
+  const refreshAll = [
+    registerTotals(registry, deps.db),
+    registerSpace(registry, deps),
+    registerWork(registry, deps),
+    registerProcess(registry),
+  ]
+  const noteRequest = createRequestFigures(registry)
+  const close = watchLoopLag(registry)
+  const build = { name: 'stead_build_info', help: 'Always 1; the labels say what runs.', registers: [registry] }
+  new Gauge({ ...build, labelNames: ['version', 'bun'] }).set({ version: VERSION, bun: Bun.version }, 1)
+  return {
+    contentType: registry.contentType,
+    noteRequest,
+    close,
+    async write() {
+      await Promise.all(refreshAll.map((refresh) => refresh()))
+      return registry.metrics()
+    },
+  }
+}
+
+function registerSpace(registry: Registry, { measureDatabase, measureFreeDisk }: ExpositionDeps) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
+  const database = gauge('stead_database_bytes', 'Size of the database file.')
+  const log = gauge('stead_database_log_bytes', 'Size of the write-ahead log of the database.')
+  const free = gauge('stead_disk_free_bytes', 'Free space on the fullest disk that is written to.')
+  return async () => {
+    const measured = measureDatabase()
+    database.set(measured?.bytes ?? 0)
+    log.set(measured?.logBytes ?? 0)
+    free.set(await measureFreeDisk())
+  }
+}
+
+function registerWork(registry: Registry, { countUnderWay, countTurns }: ExpositionDeps) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames: ['port'], registers: [registry] })
+  const requests = gauge('stead_requests_under_way', 'Requests and streams that are being answered, by port.')
+  const webSockets = gauge('stead_websockets_open', 'Open WebSockets, by port.')
+  const turns = new Gauge({
+    name: 'stead_turns_under_way',
+    help: 'Questions that agents are answering.',
+    registers: [registry],
+  })
+  return () => {
+    for (const [port, count] of Object.entries(countUnderWay())) {
+      requests.set({ port }, count.requests)
+      webSockets.set({ port }, count.webSockets)
+    }
+    turns.set(countTurns())
+  }
+}
+
+/** A timer that is this often due tells how late the event loop is; it costs about a thousandth of a core. */
+const EVERY_MS = 50
+
+/** How late timers are: while one request holds the event loop, all others wait. What is returned ends it. */
+function watchLoopLag(registry: Registry): () => void {
+  const lag = new Histogram({
+    name: 'stead_event_loop_lag_seconds',
+    help: 'How late a timer was that is due every 50 ms.',
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+    registers: [registry],
+  })
+  let dueAt = performance.now() + EVERY_MS
+  const timer = setInterval(() => {
+    const now = performance.now()
+    lag.observe(Math.max(0, now - dueAt) / 1000)
+    dueAt = now + EVERY_MS
+  }, EVERY_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** What every program tells of itself, under the names that dashboards know. What is returned reads them anew. */
+function registerProcess(registry: Registry): () => void {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
+  const memory = gauge('process_resident_memory_bytes', 'Resident memory size in bytes.')
+  const files = gauge('process_open_fds', 'Number of open file descriptors.')
+  gauge('process_start_time_seconds', 'Start time of the process since the epoch in seconds.').set(
+    Math.round(performance.timeOrigin) / 1000,
+  )
+  const cpu = new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'Total user and system CPU time spent in seconds.',
+    registers: [registry],
+  })
+  return () => {
+    memory.set(process.memoryUsage.rss())
+    files.set(countOpenFiles())
+    const { user, system } = process.cpuUsage()
+    cpu.reset()
+    cpu.inc((user + system) / 1e6)
+  }
+}
+
+/** Only Linux tells; elsewhere there are none. */
+function countOpenFiles(): number {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return 0
+  }
+}
+
+/** Sizes of a database file and of its write-ahead log; null while there is no such file, as for one in memory. */
+export function createDatabaseProbe(file: string): () => { bytes: number; logBytes: number } | null {
+  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
+  return () => {
+    const bytes = sizeOf(file)
+    return bytes === undefined ? null : { bytes, logBytes: sizeOf(`${file}-wal`) ?? 0 }
+  }
+}

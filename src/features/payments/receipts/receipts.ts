@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { and, desc, eq, isNull, lt, or, type SQL } from 'drizzle-orm'
+import type { Context } from 'hono'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { formatMicroUsd } from '../../../core/money.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import type { Receipt } from './schemas.ts'
+import { type ReceiptRow, receipts } from './tables.ts'
+
+export type NewReceipt = Omit<typeof receipts.$inferInsert, 'id' | 'refundedMicros' | 'refundReason'>
+
+/** Writes the receipt of a payment in the closure that posts it, once for its cause. @returns the one that stands there. */
+export function writeReceipt(tx: Tx, receipt: NewReceipt): ReceiptRow {
+  tx.insert(receipts)
+    .values({ ...receipt, id: newId('rcp') })
+    .onConflictDoNothing({ target: receipts.cause })
+    .run()
+  return getRow(tx, eq(receipts.cause, receipt.cause))
+}
+
+/** Notes that a payment, or what is left of it, went back, or with 0 that it is used after all. */
+export function noteRefund(tx: Tx, id: string, refundedMicros: number, refundReason: string | null): void {
+  tx.update(receipts).set({ refundedMicros, refundReason }).where(eq(receipts.id, id)).run()
+}
+
+/** A user's receipts before the time of `before`, newest first. */
+export function listReceipts(db: Db, userId: string, { before, limit }: { before?: Date | undefined; limit: number }) {
+  const rows = db
+    .select()
+    .from(receipts)
+    .where(and(eq(receipts.userId, userId), before && lt(receipts.createdAt, before)))
+    .orderBy(desc(receipts.createdAt), desc(receipts.id))
+    .limit(limit)
+    .all()
+  return rows.map(toReceipt)
+}
+
+/**
+ * A receipt for its owner; one of a payment without an account for whoever has its id.
+ * @throws AppError `not_found`.
+ */
+export function getReceipt(db: Db, id: string, userId: string | null): Receipt {
+  const isTheirs = userId === null ? isNull(receipts.userId) : or(isNull(receipts.userId), eq(receipts.userId, userId))
+  return toReceipt(getRow(db, and(eq(receipts.id, id), isTheirs)))
+}
+
+function getRow(db: Db, condition: SQL | undefined): ReceiptRow {
+  const row = db.select().from(receipts).where(condition).get()
+  if (!row) throw new AppError('not_found', 'Receipt not found')
+  return row
+}
+
+export function toReceipt(row: ReceiptRow): Receipt {
+  return {
+    id: row.id,
+    createdAt: row.createdAt.toISOString(),
+    what: row.what,
+    method: row.method,
+    amount: formatMicroUsd(row.amountMicros, 2),
+    currency: row.currency,
+    reference: row.reference,
+    payer: row.payer,
+    refunded: row.refundedMicros === 0 ? null : formatMicroUsd(row.refundedMicros, 2),
+    refundedTo: row.refundedMicros === 0 ? null : row.userId === null ? 'payer' : 'credits',
+    refundReason: row.refundReason,
+  }
+}
+
+const STYLE =
+  'body{margin:3rem auto;max-width:36rem;padding:0 1.5rem;font:16px/1.5 system-ui,sans-serif;color:#18181b}' +
+  'h1{font-size:1.4rem}dl{display:grid;grid-template-columns:max-content 1fr;gap:.4rem 1.5rem}dt{color:#71717a}' +
+  'dd{margin:0;overflow-wrap:anywhere}@media print{body{margin:0}}'
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
+const METHODS: Readonly<Record<string, string>> = {
+  card: 'Card',
+  credits: 'Credits',
+  mpp: 'On chain (MPP)',
+  x402: 'On chain (x402)',
+}
+
+/** What is held is not paid back yet, and the page says how to have something of it. */
+function describeRefund({ refunded, refundedTo, refundReason, currency }: Receipt): [string, string | null] {
+  if (refundedTo !== 'payer') return ['Paid back', refunded && `${refunded} ${currency}: ${refundReason ?? ''}`]
+  const how = 'Show the same payment with the same request again, and the work is tried again for it.'
+  return ['Held for the payer', `${refunded} ${currency}: ${refundReason ?? ''}. ${how}`]
+}
+
+/** A receipt as a page that prints: one sheet, no script, nothing from elsewhere. */
+export function showReceipt(c: Context, receipt: Receipt): Response {
+  c.header('content-security-policy', `${POLICY}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`)
+  const lines: [string, string | null][] = [
+    ['Receipt', receipt.id],
+    ['Date (UTC)', receipt.createdAt.slice(0, 16).replace('T', ' ')],
+    ['For', receipt.what],
+    ['Paid', `${receipt.amount} ${receipt.currency}`],
+    ['By', METHODS[receipt.method] ?? receipt.method],
+    ['Payer', receipt.payer],
+    ['Reference', receipt.reference],
+    describeRefund(receipt),
+  ]
+  const rows = lines.flatMap(([name, value]) =>
+    value === null ? [] : [`<dt>${name}</dt><dd>${Bun.escapeHTML(value)}</dd>`],
+  )
+  return c.html(
+    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+      `<title>Receipt ${Bun.escapeHTML(receipt.id)}</title><style>${STYLE}</style></head>` +
+      `<body><h1>Receipt</h1><dl>${rows.join('')}</dl></body></html>\n`,
+  )
+}

@@ -1,0 +1,179 @@
+import { and, desc, eq, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Egress } from '../../../adapters/egress/egress.ts'
+import { EgressError } from '../../../adapters/egress/error.ts'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Sealer } from '../../../core/secrets.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { findWebhookUrl } from '../../agents/registry/config.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import type { MessagePage, MessageQuery, ShownMessage } from './schemas.ts'
+import { type BusMessageRow, busMessages } from './tables.ts'
+
+export type DeliverDeps = { db: Db; clock: Clock; sealer: Sealer; egress: Egress }
+
+export const DELIVER_JOB = 'bus.deliver'
+const Delivery = z.object({ id: z.number() })
+/** More than an hour: a recipient who is down that long still gets what was sent meanwhile. */
+const MAX_ATTEMPTS = 24
+const TIMEOUT_MS = 10_000
+const MAX_ERROR_CHARACTERS = 300
+
+/** Delivers messages whose first attempt failed or was cut short; what cannot be delivered at all is a dead letter. */
+export function deliverMessageJob(deps: DeliverDeps): JobKind {
+  return defineJob({
+    kind: DELIVER_JOB,
+    payload: Delivery,
+    maxAttempts: MAX_ATTEMPTS,
+    isSlow: true,
+    run: ({ id }, signal) => deliverMessage(deps, id, signal),
+    onDead: ({ id }) => markDead(deps.db, id),
+  })
+}
+
+/**
+ * Posts a pending message to the webhook of its recipient, which tells a repeated one by `X-Stead-Message` (at least once).
+ * @throws AppError `undelivered` when it was not taken; the reason is kept, the address is told to nobody.
+ */
+export async function deliverMessage(deps: DeliverDeps, id: number, signal?: AbortSignal): Promise<void> {
+  const found = deps.db
+    .select({ message: busMessages, recipient: agents })
+    .from(busMessages)
+    .innerJoin(agents, eq(agents.id, busMessages.toAgentId))
+    .where(and(eq(busMessages.id, id), eq(busMessages.status, 'pending')))
+    .get()
+  if (!found) return
+  const url = findWebhookUrl(deps.sealer, found.recipient)
+  const failure = url === null ? 'the recipient has no webhook' : await post(deps, url, found.message, signal)
+  await noteAttempt(deps, id, failure)
+  if (failure !== null) throw undelivered(failure)
+}
+
+/** The sender is told why, never where. */
+export function undelivered(reason: string): AppError {
+  return new AppError('undelivered', 'Failed to send message', { reason })
+}
+
+/** @returns null when the recipient took it, else why not. */
+async function post(deps: DeliverDeps, url: string, message: BusMessageRow, signal?: AbortSignal) {
+  try {
+    const response = await deps.egress.request(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-agent-protocol-version': message.version,
+        'x-stead-message': String(message.id),
+      },
+      body: message.body,
+      timeoutMs: TIMEOUT_MS,
+      maxRedirects: 0,
+      ...(signal && { signal }),
+    })
+    response.cancel()
+    return response.status >= 200 && response.status < 300 ? null : `the recipient answered ${response.status}`
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof EgressError) return 'the recipient could not be reached'
+    return errorMessage(error).slice(0, MAX_ERROR_CHARACTERS)
+  }
+}
+
+async function noteAttempt({ db, clock }: DeliverDeps, id: number, failure: string | null): Promise<void> {
+  const outcome =
+    failure === null
+      ? { status: 'delivered' as const, deliveredAt: clock.now(), lastError: null }
+      : { lastError: failure }
+  const attempts = sql`${busMessages.attempts} + 1`
+  await write(db, (tx) =>
+    tx
+      .update(busMessages)
+      .set({ ...outcome, attempts })
+      .where(eq(busMessages.id, id))
+      .run(),
+  )
+}
+
+async function markDead(db: Db, id: number): Promise<void> {
+  const isPending = and(eq(busMessages.id, id), eq(busMessages.status, 'pending'))
+  await write(db, (tx) => tx.update(busMessages).set({ status: 'dead' }).where(isPending).run())
+}
+
+const PAGE = 100
+
+/** What a user's agents have sent, newest first. */
+export function listSentMessages(db: Db, userId: string, query: MessageQuery): MessagePage {
+  return listPage(db, eq(busMessages.ownerId, userId), query)
+}
+
+/** Messages that nobody tries to deliver any more, newest first. */
+export function listDeadLetters(db: Db, query: MessageQuery): MessagePage {
+  return listPage(db, eq(busMessages.status, 'dead'), query)
+}
+
+/**
+ * Has a dead letter delivered after all, with as many attempts as a new one.
+ * @throws AppError `not_found` when there is no dead letter of this id.
+ */
+export async function replayDeadLetter(
+  deps: { db: Db; clock: Clock; enqueue: Enqueue },
+  admin: { id: string; address: string | null },
+  id: number,
+): Promise<ShownMessage> {
+  const row = await write(deps.db, (tx) => {
+    const isDead = and(eq(busMessages.id, id), eq(busMessages.status, 'dead'))
+    const changed = tx.update(busMessages).set({ status: 'pending' }).where(isDead).returning().get()
+    if (!changed) throw new AppError('not_found', 'Dead letter not found')
+    deps.enqueue(tx, DELIVER_JOB, { id }, { share: changed.ownerId })
+    const entry = { actor: admin.id, action: 'bus.replay', target: String(id), address: admin.address }
+    recordAudit(tx, entry, deps.clock.now())
+    return changed
+  })
+  return toShownMessage(row)
+}
+
+function listPage(db: Db, condition: SQL, { before }: MessageQuery): MessagePage {
+  const rows = db
+    .select()
+    .from(busMessages)
+    .where(and(condition, before === undefined ? undefined : lt(busMessages.id, before)))
+    .orderBy(desc(busMessages.id))
+    .limit(PAGE)
+    .all()
+  return { messages: rows.map(toShownMessage), next: rows.length === PAGE ? (rows.at(-1)?.id ?? null) : null }
+}
+
+function toShownMessage(row: BusMessageRow): ShownMessage {
+  return {
+    id: row.id,
+    messageId: row.messageId,
+    action: row.action,
+    from: row.fromAgentId,
+    to: row.toAgentId,
+    status: row.status,
+    attempts: row.attempts,
+    lastError: row.lastError,
+    createdAt: row.createdAt.toISOString(),
+    deliveredAt: row.deliveredAt?.toISOString() ?? null,
+  }
+}
+
+const HOUR_MS = 3_600_000
+const DAYS_KEPT = 90
+
+/** Forgets messages of agents after 90 days; dead letters wait for somebody to look at them. */
+export function forgetMessagesJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
+  return {
+    name: 'bus messages',
+    everyMs: HOUR_MS,
+    async run(signal) {
+      const isOld = lt(busMessages.createdAt, addDays(clock.now(), -DAYS_KEPT))
+      await deleteInBatches(db, busMessages, and(isOld, ne(busMessages.status, 'dead')), signal)
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import { and, eq } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { inLanes } from '../../../core/concurrency/in-lanes.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import { changePayment, getOwnPayment, listDue } from './payments.ts'
+import { requireWithinPolicy } from './policy.ts'
+import { managedWallets, type PaymentRow } from './tables.ts'
+import { advanceTransfer, type TransferDeps } from './transfer.ts'
+
+/**
+ * The owner allows a payment that waited for them. It is made from now on, whoever ordered it having gone or not.
+ * @throws AppError `not_found`; `conflict` when it does not wait any more; `forbidden` as `requireWithinPolicy`.
+ */
+export function approvePayment(deps: { db: Db; clock: Clock }, userId: string, id: string): Promise<PaymentRow> {
+  const now = deps.clock.now()
+  return write(deps.db, (tx) => {
+    const payment = getOwnPayment(tx, userId, id)
+    requireWaiting(payment, now)
+    const isOwn = and(eq(managedWallets.id, payment.walletId ?? ''), eq(managedWallets.userId, userId))
+    const wallet = tx.select().from(managedWallets).where(isOwn).get()
+    if (!wallet) throw new AppError('not_found', 'Wallet not found')
+    requireWithinPolicy(tx, wallet, payment, now)
+    const approved = { status: 'created', keepsTrying: true, checkAt: checkAtOf(payment, now) } as const
+    return decide(tx, deps, payment, userId, approved)
+  })
+}
+
+/** A call that is to be paid is made again by whoever wanted it; everything else is made at once. */
+function checkAtOf({ kind }: PaymentRow, now: Date): Date {
+  return kind === 'authorization' ? new Date(now.getTime() + APPROVED_FOR_MS) : now
+}
+
+const APPROVED_FOR_MS = 24 * 3_600_000
+
+/** @throws AppError `not_found`; `conflict` when it does not wait any more. */
+export function denyPayment(deps: { db: Db; clock: Clock }, userId: string, id: string): Promise<PaymentRow> {
+  const now = deps.clock.now()
+  return write(deps.db, (tx) => {
+    const payment = getOwnPayment(tx, userId, id)
+    requireWaiting(payment, now)
+    return decide(tx, deps, payment, userId, denied('Its owner denied it', now))
+  })
+}
+
+/** Denies what waited for too long. */
+function expireApproval(deps: { db: Db; clock: Clock }, payment: PaymentRow): Promise<PaymentRow | null> {
+  const now = deps.clock.now()
+  return write(deps.db, (tx) =>
+    changePayment(tx, deps, payment.id, ['awaiting_approval'], denied('Nobody approved it in time', now)),
+  )
+}
+
+function decide(
+  tx: Tx,
+  deps: { db: Db; clock: Clock },
+  payment: PaymentRow,
+  userId: string,
+  change: Partial<PaymentRow>,
+): PaymentRow {
+  const decided = changePayment(tx, deps, payment.id, ['awaiting_approval'], { ...change, decidedBy: userId })
+  if (!decided) throw noLongerWaiting()
+  const action = decided.status === 'denied' ? 'wallet.payment.denied' : 'wallet.payment.approved'
+  const detail = { paymentId: payment.id }
+  recordAudit(tx, { actor: userId, action, target: payment.walletId ?? payment.id, detail }, deps.clock.now())
+  return decided
+}
+
+function denied(reason: string, now: Date): Partial<PaymentRow> {
+  return { status: 'denied', reason, settledAt: now, finalAt: now, checkAt: null }
+}
+
+function requireWaiting({ status, approvalExpiresAt }: PaymentRow, now: Date): void {
+  if (status !== 'awaiting_approval' || (approvalExpiresAt && approvalExpiresAt <= now)) throw noLongerWaiting()
+}
+
+function noLongerWaiting(): AppError {
+  return new AppError('conflict', 'This payment does not wait for an approval', { code: 'NOT_WAITING' })
+}
+
+/**
+ * The owner says what became of a payment of which the other gateway cannot tell. What a chain can tell is not theirs to say.
+ * @throws AppError `not_found`; `conflict` for a payment that is not `unknown`, and for one that a chain tells of.
+ */
+export function resolvePayment(
+  deps: { db: Db; clock: Clock },
+  userId: string,
+  id: string,
+  status: 'succeeded' | 'failed',
+): Promise<PaymentRow> {
+  const now = deps.clock.now()
+  return write(deps.db, (tx) => {
+    const { kind, walletId } = getOwnPayment(tx, userId, id)
+    if (kind !== 'upstream')
+      throw new AppError('conflict', 'The chain itself tells of this payment', { code: 'NOT_YOURS_TO_SAY' })
+    const ended = { settledAt: now, finalAt: now, checkAt: null, decidedBy: userId }
+    const resolved = changePayment(tx, deps, id, ['unknown'], { status, reason: 'Its owner said so', ...ended })
+    if (!resolved) throw new AppError('conflict', 'The outcome of this payment is known', { code: 'NOT_UNKNOWN' })
+    const detail = { paymentId: id, status }
+    recordAudit(tx, { actor: userId, action: 'wallet.payment.resolved', target: walletId ?? id, detail }, now)
+    return resolved
+  })
+}
+
+const EVERY_MS = 2000
+const BATCH = 50
+const LANES = 4
+
+/** Looks after a payment that is no transfer of ours: nothing is ordered twice for it. */
+type SettleElsewhere = (payment: PaymentRow) => Promise<unknown>
+
+type SettlePaymentsDeps = TransferDeps & { settleElsewhere: SettleElsewhere }
+
+/** Takes on what a crash, a slow chain or a missing answer left open, and denies what nobody approved in time. */
+export function settlePaymentsJob(deps: SettlePaymentsDeps): RepeatingJob {
+  return { name: 'wallets.settle', everyMs: EVERY_MS, run: () => settlePayments(deps) }
+}
+
+/** One round over what is due. What goes wrong with one payment is logged, and holds up no other. */
+export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
+  if (deps.standsBack) return
+  await inLanes(listDue(deps.db, deps.clock.now(), BATCH), LANES, async (payment) => {
+    try {
+      await settleOne(deps, payment)
+    } catch (error) {
+      deps.log.warn({ payment: payment.id, error: errorMessage(error) }, 'a payment could not be looked after')
+    }
+  })
+}
+
+async function settleOne(deps: SettlePaymentsDeps, payment: PaymentRow): Promise<void> {
+  if (payment.status === 'awaiting_approval') await expireApproval(deps, payment)
+  else if (payment.kind === 'transfer') await advanceTransfer(deps, payment.id, true)
+  else await deps.settleElsewhere(payment)
+}

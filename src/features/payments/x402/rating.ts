@@ -1,0 +1,151 @@
+import { and, count, desc, eq, gt, sql } from 'drizzle-orm'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import { countRows } from '../../../db/count-rows.ts'
+import type { Db } from '../../../db/open.ts'
+import type { AgentRow } from '../../agents/registry/tables.ts'
+import { watchdogEvents, watchdogHours } from '../../agents/watchdog/tables.ts'
+import { usageLogs } from '../../ai/usage/tables.ts'
+
+/** What an agent did, from which its fitness is told. Times are milliseconds. */
+type Deeds = {
+  completions: { asked: number; succeeded: number }
+  uptime: { upMs: number; knownMs: number; repairs: number; looks: number }
+  messages: { asked: number; answered: number }
+}
+
+export type Rating = {
+  score: number
+  tier: Tier
+  details: { prediction: number; execution: number; coordination: number }
+  events: { prediction: number; execution: number; coordination: number }
+}
+
+const TIERS = ['new', 'bronze', 'silver', 'gold'] as const
+export type Tier = (typeof TIERS)[number]
+
+/** Per cent that a tier saves. */
+const DISCOUNTS: Readonly<Record<Tier, number>> = { new: 0, bronze: 0, silver: 10, gold: 25 }
+/** Scores from which a tier begins. */
+const SILVER = 60
+const GOLD = 80
+/** Fewer events say nothing yet. */
+const LEAST_EVENTS = 10
+/** A repair costs so many points of what uptime gives. */
+const REPAIR_POINTS = 5
+
+/**
+ * Returns the fitness of an agent: the mean of those dimensions in which something happened, 0 without any; the other
+ * dimensions are 0. Prediction is the part
+ * of its completions that succeeded, execution the part of the time in which it was up, less its repairs, coordination the
+ * part of the messages to it that it answered.
+ */
+export function rate({ completions, uptime, messages }: Deeds): Rating {
+  const known = {
+    prediction: percentOf(completions.succeeded, completions.asked),
+    execution: executionOf(uptime),
+    coordination: percentOf(messages.answered, messages.asked),
+  }
+  const events = {
+    prediction: completions.asked,
+    execution: uptime.looks + uptime.repairs,
+    coordination: messages.asked,
+  }
+  const scores = Object.values(known).filter((score) => score !== null)
+  const score = scores.length === 0 ? 0 : Math.round(scores.reduce((sum, one) => sum + one, 0) / scores.length)
+  const eventCount = Object.values(events).reduce((sum, one) => sum + one, 0)
+  const { prediction, execution, coordination } = known
+  const details = { prediction: prediction ?? 0, execution: execution ?? 0, coordination: coordination ?? 0 }
+  return { score, tier: tierOf(score, eventCount), details, events }
+}
+
+/** What a call costs a tier, of a list price in micro-dollars; rounded down to whole ones. */
+export function priceOf(listMicroUsd: number, tier: Tier): { microUsd: number; discount: number } {
+  const discount = DISCOUNTS[tier]
+  return { microUsd: Math.floor((listMicroUsd * (100 - discount)) / 100), discount }
+}
+
+function tierOf(score: number, events: number): Tier {
+  if (events < LEAST_EVENTS) return 'new'
+  if (score >= GOLD) return 'gold'
+  return score >= SILVER ? 'silver' : 'bronze'
+}
+
+function executionOf({ upMs, knownMs, repairs }: Deeds['uptime']): number | null {
+  const percent = percentOf(upMs, knownMs)
+  return percent === null ? null : Math.max(0, percent - repairs * REPAIR_POINTS)
+}
+
+function percentOf(part: number, whole: number): number | null {
+  return whole > 0 ? Math.round((part * 100) / whole) : null
+}
+
+/** Questions that an agent was asked, and those of them that failed; a higher wing keeps them. */
+export type CountQuestions = (agentId: string) => { processed: number; failed: number }
+
+export type DeedsDeps = { db: Db; clock: Clock; countQuestions: CountQuestions }
+
+const DAYS = 30
+const HOUR_MS = 3_600_000
+/** The latest calls of its owner are looked through: no index leads to those of one agent. */
+const RECENT_CALLS = 5000
+
+/** What an agent did in the last 30 days, as the platform itself has recorded it. */
+export function readDeeds(deps: DeedsDeps, agent: AgentRow): Deeds {
+  const deeds = readAllDeeds(deps, agent.ownerId, [agent.id]).get(agent.id)
+  if (!deeds) throw new Error(`Nothing was read of the agent ${agent.id}`)
+  return deeds
+}
+
+/** As `readDeeds`, of several agents of one owner: their calls are read once. */
+export function readAllDeeds(
+  { db, clock, countQuestions }: DeedsDeps,
+  ownerId: string | null,
+  agentIds: readonly string[],
+): Map<string, Deeds> {
+  const since = addDays(clock.now(), -DAYS)
+  const completions = readCompletions(db, ownerId, since)
+  return new Map(
+    agentIds.map((agentId) => {
+      const { processed, failed } = countQuestions(agentId)
+      const deeds = {
+        completions: completions.get(agentId) ?? { asked: 0, succeeded: 0 },
+        uptime: readUptime(db, agentId, since),
+        messages: { asked: processed, answered: processed - failed },
+      }
+      return [agentId, deeds]
+    }),
+  )
+}
+
+function readCompletions(db: Db, ownerId: string | null, since: Date): Map<string, Deeds['completions']> {
+  const latest = db
+    .select({ agentId: usageLogs.agentId, success: usageLogs.success })
+    .from(usageLogs)
+    .where(and(eq(usageLogs.userId, ownerId ?? ''), gt(usageLogs.createdAt, since)))
+    .orderBy(desc(usageLogs.createdAt))
+    .limit(RECENT_CALLS)
+    .as('latest')
+  const sums = { agentId: latest.agentId, asked: count(), succeeded: sql<number>`coalesce(sum(${latest.success}), 0)` }
+  const rows = db.select(sums).from(latest).groupBy(latest.agentId).all()
+  return new Map(rows.map(({ agentId, ...completions }) => [agentId, completions]))
+}
+
+function readUptime(db: Db, agentId: string, since: Date): Deeds['uptime'] {
+  const isRecent = gt(watchdogHours.hour, Math.floor(since.getTime() / HOUR_MS))
+  const hours = db
+    .select({
+      upMs: sql<number>`coalesce(sum(${watchdogHours.upMs}), 0)`,
+      downMs: sql<number>`coalesce(sum(${watchdogHours.downMs}), 0)`,
+      looks: count(),
+    })
+    .from(watchdogHours)
+    .where(and(eq(watchdogHours.agentId, agentId), isRecent))
+    .get() ?? { upMs: 0, downMs: 0, looks: 0 }
+  const isRepair = and(
+    eq(watchdogEvents.agentId, agentId),
+    eq(watchdogEvents.kind, 'repair_started'),
+    gt(watchdogEvents.at, since),
+  )
+  const repairs = countRows(db, watchdogEvents, isRepair)
+  return { upMs: hours.upMs, knownMs: hours.upMs + hours.downMs, looks: hours.looks, repairs }
+}
