@@ -7,7 +7,7 @@ import { openWriteQueue } from '../db/write.ts'
 import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
 import { MESSAGE_FIGURES, MESSAGE_WORDS } from '../features/conversations/chat/message-triggers.ts'
 import { FACT_WORDS } from '../features/conversations/memory/search.ts'
-import { WATCHING_FIGURES } from '../features/monitoring/prometheus/figures.ts'
+import { WATCHING_FIGURES } from '../features/monitoring/prometheus/kept-totals.ts'
 import { LEDGER_FIGURES } from '../features/payments/ledger/tables.ts'
 import { requireFinished } from './backups/unfinished.ts'
 

@@ -16,7 +16,7 @@ import type { Base } from '../features/base.ts'
 import { createMemoryInstruction } from '../features/conversations/memory/read.ts'
 import { clearMemory } from '../features/conversations/memory/save.ts'
 import type { UnderWay } from '../features/monitoring/prometheus/registry.ts'
-import { createClonePaymentBooks } from '../features/payments/ledger/post.ts'
+import { createClonePaymentPosting } from '../features/payments/ledger/post.ts'
 import { createGrantCredits } from '../features/payments/ledger/credits.ts'
 import { createWallet } from '../features/payments/wallets/create.ts'
 import type { ApiName } from '../http/env.ts'
@@ -66,7 +66,7 @@ export function createCallbacks(base: Base, parts: PlatformParts) {
     ...parts.bound,
     gateway: parts.traceGateway?.(gatewayOf(parts)) ?? gatewayOf(parts),
     clearMemory,
-    bookClonePayment: createClonePaymentBooks(base),
+    bookClonePayment: createClonePaymentPosting(base),
     openAgentWallet: async (userId: string, agentId: string) => {
       const { wallet } = await createWallet(base, { userId, agentId })
       return wallet.address

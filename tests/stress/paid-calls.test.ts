@@ -5,7 +5,7 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import Database from 'better-sqlite3'
 import { z } from 'zod'
 import { openDatabase } from '../../src/db/open.ts'
-import { houseAccount } from '../../src/features/payments/ledger/accounts.ts'
+import { platformAccount } from '../../src/features/payments/ledger/accounts.ts'
 import { checkLedger } from '../../src/features/payments/ledger/check.ts'
 import { readBalance } from '../../src/features/payments/ledger/post.ts'
 import { devAccount, hasAnvil } from '../harness/chain/anvil.ts'
@@ -71,7 +71,7 @@ test.skipIf(!hasAnvil)(
     await program.stop()
     const books = openDatabase(join(installation.dataDir, 'stead.db'))
     expect(checkLedger(books.db).faults).toEqual([])
-    expect(readBalance(books.db, houseAccount('sales', 'USDC'))).toBe(answered * CENT)
+    expect(readBalance(books.db, platformAccount('sales', 'USDC'))).toBe(answered * CENT)
     books.close()
     await page.stop(true)
     console.log(`${KILLS} kills: ${answered} paid calls, ${lost} cut off, 0 paid twice, 0 without their work`)

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { HouseHealth } from '../../src/features/admin/oversight/schemas.ts'
+import type { PlatformHealth } from '../../src/features/admin/oversight/schemas.ts'
 import { hasCode, messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -12,7 +12,7 @@ import { AdminFrame } from './admin-frame.tsx'
 import { healthQuery, testMail } from './oversight-api.ts'
 import { LoadingRows } from './paging.tsx'
 
-const FAILURES: Record<HouseHealth['failing'][number], string> = {
+const FAILURES: Record<PlatformHealth['failing'][number], string> = {
   database: 'The database rejects writes, so no changes are saved. Check the disk and the logs.',
   runtime: 'The agent runtime is not responding, so agents cannot be started or stopped. Check the container engine.',
   disk: 'Free disk space is below MIN_FREE_DISK_MB. Writes are rejected until space is freed.',
@@ -36,7 +36,7 @@ export function HealthPage() {
   )
 }
 
-function Parts({ health: { failing, agents, jobs, version, startedAt } }: { health: HouseHealth }) {
+function Parts({ health: { failing, agents, jobs, version, startedAt } }: { health: PlatformHealth }) {
   const running = agents.running ?? 0
   const all = Object.values(agents).reduce((sum, count) => sum + count, 0)
   return (
@@ -81,7 +81,7 @@ const LOADS = {
   unhealthy: { tone: 'problem', word: 'critical' },
 } as const
 
-function Machine({ health }: { health: HouseHealth }) {
+function Machine({ health }: { health: PlatformHealth }) {
   const { cpu, memory, processBytes, databaseBytes, freeDiskBytes, minFreeDiskBytes } = health
   const busiest = Math.max(cpu.usage, memory.usage)
   const load = LOADS[busiest <= 70 ? 'healthy' : busiest <= 85 ? 'degraded' : 'unhealthy']
@@ -108,13 +108,13 @@ function Machine({ health }: { health: HouseHealth }) {
   )
 }
 
-const MAIL_STATES: Record<HouseHealth['mail'], { badge: string; lead: string }> = {
+const MAIL_STATES: Record<PlatformHealth['mail'], { badge: string; lead: string }> = {
   smtp: { badge: 'Configured', lead: 'Sign-in links and notifications are sent through the configured mail server.' },
   log: { badge: 'Not configured', lead: 'Email is off. Each message and its link are written to the log.' },
   none: { badge: 'Not configured', lead: 'Email is off. Users cannot confirm addresses or reset passwords.' },
 }
 
-function MailSection({ mail }: { mail: HouseHealth['mail'] }) {
+function MailSection({ mail }: { mail: PlatformHealth['mail'] }) {
   const trial = useMutation({ mutationFn: testMail })
   const { badge, lead } = MAIL_STATES[mail]
   return (

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/
 import { z } from 'zod'
 import { CreatedInvite, InviteList } from '../../src/features/accounts/invites/schemas.ts'
 import {
-  HouseHealth,
+  PlatformHealth,
   JobList,
   type JobState,
   MailTest,
@@ -59,7 +59,7 @@ export async function retryJob(client: QueryClient, id: string): Promise<void> {
 
 export const healthQuery = queryOptions({
   queryKey: ['admin', 'health'],
-  queryFn: ({ signal }) => request(HouseHealth, api.GET('/api/admin/health', { signal })),
+  queryFn: ({ signal }) => request(PlatformHealth, api.GET('/api/admin/health', { signal })),
   refetchInterval: 10_000,
 })
 

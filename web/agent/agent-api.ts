@@ -10,7 +10,7 @@ import {
 import { Challenge, Verification, type VerifyRequest } from '../../src/features/agents/verification/schemas.ts'
 import { AgentWatchdog } from '../../src/features/agents/watchdog/schemas.ts'
 import { Instance } from '../../src/features/monitoring/instances/schemas.ts'
-import { AgentStats } from '../../src/features/monitoring/metrics/schemas.ts'
+import { AgentStatsResponse } from '../../src/features/monitoring/metrics/schemas.ts'
 import { agentQuery, agentsQuery } from '../agents/agents-api.ts'
 import { followAgent } from '../agents/deployment.ts'
 import { ApiError, api, inPath, request, within } from '../api/request.ts'
@@ -32,7 +32,7 @@ export function statsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'stats'],
     queryFn: async ({ signal }) =>
-      (await request(AgentStats, api.GET('/api/agents/{id}/stats', { ...inPath({ id: agentId }), signal }))).stats,
+      (await request(AgentStatsResponse, api.GET('/api/agents/{id}/stats', { ...inPath({ id: agentId }), signal }))).stats,
     refetchInterval: 10_000,
   })
 }

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
-import { type Part, type Split, SplitDetail, SplitPage } from '../../src/features/payments/splits/schemas.ts'
+import { type SplitPart, type Split, SplitDetail, SplitPage } from '../../src/features/payments/splits/schemas.ts'
 import { type UndergroundEvent, UndergroundEventList } from '../../src/features/payments/underground/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
@@ -79,7 +79,7 @@ const STATES: Record<Split['status'], { word: string; tone: 'good' | 'plain' | '
   failed: { word: 'Failed', tone: 'problem' },
 }
 
-const PARTS: Record<Part['status'], string> = {
+const PARTS: Record<SplitPart['status'], string> = {
   queued: 'Queued',
   skipped: 'Below the threshold',
   awaiting_approval: 'Awaiting approval',
@@ -161,7 +161,7 @@ function Recipients({ id, name }: { id: number; name: string }) {
   )
 }
 
-function RecipientRow({ part }: { part: Part }) {
+function RecipientRow({ part }: { part: SplitPart }) {
   return (
     <tr>
       <td className={cellClass('text')}>

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import type { Marketplace, Skill } from '../../src/features/payments/skills/schemas.ts'
+import type { Marketplace, MarketplaceSkill } from '../../src/features/payments/skills/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -22,7 +22,7 @@ import {
 } from './skills-api.ts'
 
 type Installed = NonNullable<Marketplace['installed']>
-type SkillRowProps = { skill: Skill; agents: readonly WebAgent[]; installed: Installed }
+type SkillRowProps = { skill: MarketplaceSkill; agents: readonly WebAgent[]; installed: Installed }
 type Open = 'use' | 'file' | 'delete' | null
 
 export function SkillRow({ skill, agents, installed }: SkillRowProps) {
@@ -133,7 +133,7 @@ function SkillFile({ name }: { name: string }) {
   )
 }
 
-function DeleteSkillDialog({ skill, onClose }: { skill: Skill; onClose: () => void }) {
+function DeleteSkillDialog({ skill, onClose }: { skill: MarketplaceSkill; onClose: () => void }) {
   const client = useQueryClient()
   const removal = useMutation({
     mutationFn: () => deleteSkill(skill.id),
@@ -154,7 +154,7 @@ function DeleteSkillDialog({ skill, onClose }: { skill: Skill; onClose: () => vo
 }
 
 /** Skills with actions take JSON as described in their file. */
-function UseSkill({ skill }: { skill: Skill }) {
+function UseSkill({ skill }: { skill: MarketplaceSkill }) {
   const [text, setText] = useState(skill.hasActions ? exampleOf(skill.id) : '')
   const call = useMutation({ mutationFn: (body: Record<string, unknown>) => runSkill(skill.id, body) })
   const submit = () => {

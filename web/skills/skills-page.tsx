@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
-import type { Marketplace, Skill } from '../../src/features/payments/skills/schemas.ts'
+import type { Marketplace, MarketplaceSkill } from '../../src/features/payments/skills/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'
@@ -87,7 +87,7 @@ function Skills({ market, agents }: { market: Marketplace; agents: readonly WebA
   )
 }
 
-function matches({ id, name, description, category }: Skill, search: string, wanted: string): boolean {
+function matches({ id, name, description, category }: MarketplaceSkill, search: string, wanted: string): boolean {
   if (wanted !== '' && category !== wanted) return false
   const text = `${id} ${name} ${description}`.toLowerCase()
   return search

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { Payment } from '../../src/features/payments/wallets/schemas.ts'
+import type { WalletPayment } from '../../src/features/payments/wallets/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -8,7 +8,7 @@ import { LoadProblem, Notice, Skeleton } from '../ui/notice.tsx'
 import { Section } from '../ui/panel.tsx'
 import { decide, paymentsQuery, resolve } from './wallets-api.ts'
 
-const states: Readonly<Record<Payment['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
+const states: Readonly<Record<WalletPayment['status'], readonly ['good' | 'plain' | 'warning' | 'problem', string]>> = {
   awaiting_approval: ['warning', 'Awaiting approval'],
   created: ['plain', 'Queued'],
   sent: ['plain', 'Sent'],
@@ -28,9 +28,9 @@ export function PaymentTable() {
   )
 }
 
-function Payments({ payments }: { payments: Payment[] }) {
+function Payments({ payments }: { payments: WalletPayment[] }) {
   if (payments.length === 0) return <p className="text-sm text-muted">No payments yet</p>
-  const waits = ({ status }: Payment) => (status === 'awaiting_approval' ? 0 : 1)
+  const waits = ({ status }: WalletPayment) => (status === 'awaiting_approval' ? 0 : 1)
   const ordered = payments.toSorted((one, other) => waits(one) - waits(other))
   return (
     <ul aria-label="Payments" className="-my-3 divide-y divide-line">
@@ -41,7 +41,7 @@ function Payments({ payments }: { payments: Payment[] }) {
   )
 }
 
-function PaymentItem({ payment }: { payment: Payment }) {
+function PaymentItem({ payment }: { payment: WalletPayment }) {
   const [tone, word] = states[payment.status]
   return (
     <li className="grid grid-cols-1 gap-1.5 py-3">
@@ -72,7 +72,7 @@ function PaymentItem({ payment }: { payment: Payment }) {
   )
 }
 
-function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { payment: Payment }) {
+function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { payment: WalletPayment }) {
   const client = useQueryClient()
   const decision = useMutation({ mutationFn: (verb: 'approve' | 'deny') => decide(client, id, verb) })
   const what = `${amount} ${currency}`
@@ -100,7 +100,7 @@ function Decision({ payment: { id, amount, currency, approvalExpiresAt } }: { pa
 }
 
 /** Lets the owner resolve a payment whose outcome the gateway does not know. */
-function Outcome({ payment: { id, amount, currency } }: { payment: Payment }) {
+function Outcome({ payment: { id, amount, currency } }: { payment: WalletPayment }) {
   const client = useQueryClient()
   const outcome = useMutation({ mutationFn: (status: 'succeeded' | 'failed') => resolve(client, id, status) })
   const what = `${amount} ${currency}`

@@ -1,12 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import {
-  OnePayment,
-  PaymentList,
-  Wallet,
-  WalletList,
-  WalletState,
-} from '../../src/features/payments/wallets/schemas.ts'
+import { OnePayment, PaymentList, ManagedWallet, WalletList, WalletState } from '../../src/features/payments/wallets/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 export const walletsQuery = queryOptions({
@@ -16,7 +10,7 @@ export const walletsQuery = queryOptions({
 })
 
 /** Read from the chains. The wallet of a deleted agent has no balance. */
-export function holdingsQuery({ agentId, id }: Pick<Wallet, 'agentId' | 'id'>) {
+export function holdingsQuery({ agentId, id }: Pick<ManagedWallet, 'agentId' | 'id'>) {
   return queryOptions({
     queryKey: ['wallets', id, 'holdings'],
     queryFn: ({ signal }) =>
@@ -34,7 +28,7 @@ export const paymentsQuery = queryOptions({
 })
 
 const Address = z.object({ address: z.string() })
-const Changed = z.object({ wallet: Wallet })
+const Changed = z.object({ wallet: ManagedWallet })
 
 export async function createWallet(client: QueryClient, agentId: string | null): Promise<void> {
   const body = { action: 'create', agentId: agentId ?? undefined } as const
@@ -52,7 +46,7 @@ export type PolicyForm = {
   frozen?: boolean
 }
 
-export async function changePolicy(client: QueryClient, { agentId }: Wallet, change: PolicyForm): Promise<void> {
+export async function changePolicy(client: QueryClient, { agentId }: ManagedWallet, change: PolicyForm): Promise<void> {
   const body = { ...change, ...(agentId !== null && { agentId }) }
   await request(Changed, api.PATCH('/api/wallet/policy', { body }))
   await client.invalidateQueries({ queryKey: walletsQuery.queryKey })

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import type { Wallet } from '../../src/features/payments/wallets/schemas.ts'
+import type { ManagedWallet } from '../../src/features/payments/wallets/schemas.ts'
 import { agentsQuery } from '../agents/agents-api.ts'
 import { messageFor } from '../api/request.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
@@ -111,7 +111,7 @@ const PolicyFields = z.object({
     .transform((list) => (list.length === 0 ? null : list)),
 })
 
-type OfWallet = { wallet: Wallet; name: string }
+type OfWallet = { wallet: ManagedWallet; name: string }
 
 export function WalletSection({ wallet, name }: OfWallet) {
   return (
@@ -137,7 +137,7 @@ export function WalletSection({ wallet, name }: OfWallet) {
   )
 }
 
-function Holdings({ wallet }: { wallet: Wallet }) {
+function Holdings({ wallet }: { wallet: ManagedWallet }) {
   const { data, error, refetch } = useQuery(holdingsQuery(wallet))
   if (error) return <LoadProblem what="balance" error={error} onRetry={refetch} />
   if (!data) return <Skeleton className="h-10" />

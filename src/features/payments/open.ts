@@ -74,7 +74,7 @@ function openWallets(settings: WalletSettings) {
         setting: 'CLONE_RPC_URL',
       }),
     },
-    inWalletLane: createLanes(),
+    runInWalletQueue: createLanes(),
     approvalExpiryMinutes,
   }
 }

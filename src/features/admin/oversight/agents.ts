@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, type SQL } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
@@ -11,7 +11,7 @@ import { AGENTS_NEWEST_FIRST, getAgent } from '../../agents/registry/agents.ts'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
 import { shownStatus, toShownError } from '../../agents/registry/status.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { readStateCounts } from '../../monitoring/prometheus/totals.ts'
+import { matchesAgent, readStateCounts } from '../../monitoring/queries.ts'
 import { type Administrator, audit } from '../accounts/change-account.ts'
 import type { AgentsQuery, OverseenAgent, OverseenAgentList } from './schemas.ts'
 
@@ -87,8 +87,8 @@ type Counts = OverseenAgentList['statuses']
 /** All agents by status, as they are kept. */
 function readKeptCounts(db: Db): Counts {
   const counts: Counts = {}
-  for (const { subject, state, rows } of readStateCounts(db)) {
-    if (subject !== 'agents' || rows === 0) continue
+  for (const [state, rows] of Object.entries(readStateCounts(db, 'agents'))) {
+    if (rows === 0) continue
     const status = state === 'down' ? 'error' : AgentStatus.parse(state)
     counts[status] = (counts[status] ?? 0) + rows
   }
@@ -117,7 +117,7 @@ function findInRange(db: Db, search: string, isInRange: SQL | undefined): Found[
   const rows = db.select({ id: agents.id, time: agents.createdAt, status: shownStatus }).from(agents).$dynamic()
   const found = search === '' ? rows : rows.leftJoin(users, eq(users.id, agents.ownerId))
   return found
-    .where(and(isInRange, matchesSearch(search)))
+    .where(and(isInRange, matchesAgent(search, { withOwner: true })))
     .orderBy(...newestFirst(AGENTS_NEWEST_FIRST))
     .all()
 }
@@ -125,12 +125,6 @@ function findInRange(db: Db, search: string, isInRange: SQL | undefined): Found[
 function isLater(row: Found, from: Place): boolean {
   const [time, fromTime] = [row.time.getTime(), from.time.getTime()]
   return time === fromTime ? row.id < from.id : time < fromTime
-}
-
-/** Signs that mean something to LIKE mean themselves here. */
-function matchesSearch(search: string): SQL | undefined {
-  if (search === '') return undefined
-  return sql`(instr(lower(${agents.name}), ${search}) > 0 OR instr(${agents.id}, ${search}) > 0 OR instr(${users.email}, ${search}) > 0)`
 }
 
 function getPlace(db: Db, id: string): Place {

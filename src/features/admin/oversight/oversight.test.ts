@@ -18,11 +18,11 @@ import { users } from '../../accounts/users/tables.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import {
-  HouseHealth,
   JobList,
   MailTest,
   NamedAuditList,
   OverseenAgentList,
+  PlatformHealth,
   RetriedJob,
   StoppedAgent,
 } from './schemas.ts'
@@ -187,7 +187,7 @@ test('GET /api/admin/health: 200 with what works, sizes, and how much there is i
   const { addAgent, addJob, get } = await installation({ MIN_FREE_DISK_MB: '1' })
   await addAgent('Harbour')
   await addJob('job_1')
-  const health = await read(HouseHealth, get('/api/admin/health'))
+  const health = await read(PlatformHealth, get('/api/admin/health'))
   // The runtime of the tests is none that answers.
   expect(health).toMatchObject({ version: VERSION, failing: ['runtime'], mail: 'log', minFreeDiskBytes: 1024 * 1024 })
   expect(health).toMatchObject({ agents: { running: 1 }, jobs: { dead: 1 } })

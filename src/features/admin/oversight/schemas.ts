@@ -72,7 +72,7 @@ export type JobList = z.infer<typeof JobList>
 export const RetriedJob = z.object({ job: ShownJob })
 
 /** `GET /api/admin/health`. Sizes are bytes, null where nobody can tell; `agents` and `jobs` count by state. */
-export const HouseHealth = HostHealth.extend({
+export const PlatformHealth = HostHealth.extend({
   version: z.string(),
   startedAt: z.string(),
   /** What does not work now. */
@@ -85,7 +85,7 @@ export const HouseHealth = HostHealth.extend({
   jobs: z.record(z.string(), z.number()),
   mail: z.enum(['smtp', 'log', 'none']),
 })
-export type HouseHealth = z.infer<typeof HouseHealth>
+export type PlatformHealth = z.infer<typeof PlatformHealth>
 
 /** `POST /api/admin/mail/test`: `error` is what the mail server said. */
 export const MailTest = z.object({ to: z.string(), delivered: z.boolean(), error: z.string().nullable() })

@@ -15,13 +15,12 @@ import type { AuditList } from '../../accounts/audit/schemas.ts'
 import { composeMail } from '../../accounts/mails/mails.ts'
 import { linksGo } from '../../accounts/mails/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { agents } from '../../agents/registry/tables.ts'
 import type { DiskFloor } from '../../agents/storage/disk.ts'
 import type { FindFailing } from '../../monitoring/health/readiness.ts'
 import type { HostHealth } from '../../monitoring/health/schemas.ts'
-import { readStateCounts } from '../../monitoring/prometheus/totals.ts'
+import { findAgentNames, readStateCounts } from '../../monitoring/queries.ts'
 import { type Administrator, audit } from '../accounts/change-account.ts'
-import type { HouseHealth, JobList, JobsQuery, MailTest, NamedAuditList, ShownJob } from './schemas.ts'
+import type { JobList, JobsQuery, MailTest, NamedAuditList, PlatformHealth, ShownJob } from './schemas.ts'
 
 export type WorkDeps = { db: Db; clock: Clock; canRetry: JobQueue['canRetry'] }
 
@@ -37,7 +36,7 @@ export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): Jo
     .where(and(eq(jobs.status, state), isEarlier))
     .orderBy(...newestFirst(JOBS))
   const { rows, last } = readPage(selection, limit)
-  const counts = { queued: 0, running: 0, dead: 0, ...countJobs(deps.db) }
+  const counts = { queued: 0, running: 0, dead: 0, ...readStateCounts(deps.db, 'jobs') }
   return { jobs: rows.map((row) => toShownJob(deps, row)), counts, next: last?.id ?? null }
 }
 
@@ -54,12 +53,6 @@ export async function retryJob(deps: WorkDeps, by: Administrator, id: string): P
     return getJob(tx, id)
   })
   return toShownJob(deps, row)
-}
-
-/** How much durable work there is in each state; states without any are not named. */
-function countJobs(db: Db): Record<string, number> {
-  const counts = readStateCounts(db).filter(({ subject }) => subject === 'jobs')
-  return Object.fromEntries(counts.map(({ state, rows }) => [state, rows]))
 }
 
 type JobRow = typeof jobs.$inferSelect
@@ -93,9 +86,9 @@ function getPlace(db: Db, id: string): Place {
 /** Adds who and what the ids of a page of the audit log are, of those that are still there. */
 export function nameAudit(db: Db, list: AuditList): NamedAuditList {
   const ids = [...new Set(list.entries.flatMap(({ actor, target }) => [actor, target]))]
-  const people = db.select({ id: users.id, name: users.email }).from(users).where(inArray(users.id, ids)).all()
-  const named = db.select({ id: agents.id, name: agents.name }).from(agents).where(inArray(agents.id, ids)).all()
-  return { ...list, names: Object.fromEntries([...people, ...named].map(({ id, name }) => [id, name])) }
+  const accounts = db.select({ id: users.id, email: users.email }).from(users).where(inArray(users.id, ids)).all()
+  const emails = accounts.map(({ id, email }) => [id, email] as const)
+  return { ...list, names: Object.fromEntries([...emails, ...findAgentNames(db, ids)]) }
 }
 
 /** Sends at once instead of by the queue, because somebody waits. @throws AppError `unavailable` NOT_CONFIGURED. */
@@ -111,7 +104,7 @@ export async function testMail(mailer: Mailer, to: string, signal: AbortSignal):
   }
 }
 
-export type HealthDeps = {
+export type PlatformHealthDeps = {
   db: Db
   log: Log
   mailer: Mailer
@@ -124,12 +117,9 @@ export type HealthDeps = {
 const MAIL_WORDS = { 'by-mail': 'smtp', 'to-log': 'log', nowhere: 'none' } as const
 
 /** How the whole house is. A machine that is not busy is `degraded` all the same while a part of the house fails. */
-export async function getHouseHealth(deps: HealthDeps): Promise<HouseHealth> {
+export async function getPlatformHealth(deps: PlatformHealthDeps): Promise<PlatformHealth> {
   const failing = await deps.findFailing()
   const host = deps.probeHost()
-  const counts = Map.groupBy(readStateCounts(deps.db), ({ subject }) => subject)
-  const countsOf = (subject: 'agents' | 'jobs') =>
-    Object.fromEntries((counts.get(subject) ?? []).map(({ state, rows }) => [state, rows]))
   const database = deps.measureDatabase()
   return {
     ...host,
@@ -141,13 +131,13 @@ export async function getHouseHealth(deps: HealthDeps): Promise<HouseHealth> {
     databaseBytes: database && database.bytes + database.logBytes,
     freeDiskBytes: await measureFreeDisk(deps),
     minFreeDiskBytes: deps.diskFloor.minFreeBytes,
-    agents: countsOf('agents'),
-    jobs: countsOf('jobs'),
+    agents: readStateCounts(deps.db, 'agents'),
+    jobs: readStateCounts(deps.db, 'jobs'),
     mail: MAIL_WORDS[linksGo(deps.mailer)],
   }
 }
 
-async function measureFreeDisk({ diskFloor, log }: HealthDeps): Promise<number | null> {
+async function measureFreeDisk({ diskFloor, log }: PlatformHealthDeps): Promise<number | null> {
   try {
     return await diskFloor.measure()
   } catch (error) {

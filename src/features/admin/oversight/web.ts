@@ -13,20 +13,28 @@ import type { Administrator } from '../accounts/change-account.ts'
 import { listAllAgents, stopAnyAgent } from './agents.ts'
 import {
   AgentsQuery,
-  HouseHealth,
   JobList,
   JobsQuery,
   MailTest,
   NamedAuditList,
   OverseenAgentList,
+  PlatformHealth,
   RetriedJob,
   SettingsInEffect,
   StoppedAgent,
 } from './schemas.ts'
-import { getHouseHealth, type HealthDeps, listJobs, nameAudit, retryJob, testMail, type WorkDeps } from './service.ts'
+import {
+  getPlatformHealth,
+  listJobs,
+  nameAudit,
+  type PlatformHealthDeps,
+  retryJob,
+  testMail,
+  type WorkDeps,
+} from './service.ts'
 
 export type OversightWebDeps = LifecycleDeps &
-  HealthDeps &
+  PlatformHealthDeps &
   WorkDeps & {
     clock: Clock
     guards: Guards
@@ -86,9 +94,13 @@ export function oversightWeb(deps: OversightWebDeps) {
 
   app.get(
     '/api/admin/health',
-    endpoint({ summary: 'Returns the health of the platform', tag: 'Administration', responses: { 200: HouseHealth } }),
+    endpoint({
+      summary: 'Returns the health of the platform',
+      tag: 'Administration',
+      responses: { 200: PlatformHealth },
+    }),
     admin,
-    async (c) => c.json(await getHouseHealth(deps)),
+    async (c) => c.json(await getPlatformHealth(deps)),
   )
 
   app.post(

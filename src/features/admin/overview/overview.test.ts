@@ -63,7 +63,7 @@ test('GET /api/overview: 200 with what wants its owner, most pressing first, and
       .run()
     tx.insert(cardSubscriptions)
       .values({
-        ...{ id: 'sub_1', userId: ada.user.id, purpose: 'plan', plan: 'solo', state: 'past_due', toldAt: now },
+        ...{ id: 'sub_1', userId: ada.user.id, purpose: 'plan', plan: 'solo', state: 'past_due', lastEventAt: now },
         ...{ graceEndsAt: now, isEnding: false, createdAt: now },
       })
       .run()

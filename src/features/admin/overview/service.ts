@@ -1,4 +1,4 @@
-import { and, count, desc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { addDays, type Clock, toDay, toMonth } from '../../../core/clock.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
@@ -15,12 +15,12 @@ import type { RunningSums } from '../../ai/usage/running-sums.ts'
 import { usageDays, usageKeyMonths, usageLogs } from '../../ai/usage/tables.ts'
 import { approvals } from '../../conversations/approvals/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
-import { countStatuses } from '../../monitoring/fleet/service.ts'
+import { countByStatus, findAgentNames, listNewestCalls, listUsageDays } from '../../monitoring/queries.ts'
 import { cardSubscriptions } from '../../payments/cards/tables.ts'
 import { backupRuns } from '../backups/tables.ts'
 import type { Attention, Overview } from './schemas.ts'
 
-export type OverviewDeps = AttentionDeps & { sealer: Sealer; catalogue: Pick<Catalogue, 'list'> }
+export type ShowOverviewDeps = AttentionDeps & { sealer: Sealer; catalogue: Pick<Catalogue, 'list'> }
 
 /** Two weeks: this one and the one to compare it with. */
 const COST_DAYS = 14
@@ -32,8 +32,8 @@ const EXCERPT_CHARACTERS = 160
 const OPENED_AGENTS = 20
 
 /** The first page of somebody who is signed in: what wants them, what it costs, how their agents are, what was said. */
-export function showOverview(deps: OverviewDeps, user: SignedInUser): Overview {
-  const statuses = countStatuses(deps.db, user.id)
+export function showOverview(deps: ShowOverviewDeps, user: SignedInUser): Overview {
+  const statuses = countByStatus(deps.db, user.id)
   return {
     attention: listAttention(deps, user),
     cost: listCost(deps, user.id),
@@ -49,19 +49,10 @@ export function showOverview(deps: OverviewDeps, user: SignedInUser): Overview {
   }
 }
 
-function listCost({ db, clock }: Pick<OverviewDeps, 'db' | 'clock'>, userId: string): Overview['cost'] {
+function listCost({ db, clock }: Pick<ShowOverviewDeps, 'db' | 'clock'>, userId: string): Overview['cost'] {
   const days = Array.from({ length: COST_DAYS }, (_, index) => toDay(addDays(clock.now(), index + 1 - COST_DAYS)))
-  const rows = db
-    .select({
-      day: usageDays.day,
-      costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
-      unpricedCalls: sql<number>`sum(${usageDays.unpricedCalls})`,
-    })
-    .from(usageDays)
-    .where(and(eq(usageDays.userId, userId), gte(usageDays.day, days[0] ?? '')))
-    .groupBy(usageDays.day)
-    .all()
-  const costs = new Map(rows.map((row) => [row.day, row]))
+  const rows = listUsageDays(db, eq(usageDays.userId, userId), days[0] ?? '')
+  const costs = new Map(rows.map(({ day, costMicroUsd, unpricedCalls }) => [day, { costMicroUsd, unpricedCalls }]))
   return days.map((day) => toShownCost({ ...NO_COST, ...costs.get(day), day }))
 }
 
@@ -79,20 +70,11 @@ function listConversations(db: Db, userId: string): Overview['conversations'] {
   const last = [...Map.groupBy(lines, (line) => line.agentId).values()]
     .flatMap(([line]) => line ?? [])
     .slice(0, CONVERSATIONS)
-  const own = db
-    .select({ id: agents.id, name: agents.name })
-    .from(agents)
-    .where(
-      and(
-        eq(agents.ownerId, userId),
-        inArray(
-          agents.id,
-          last.map((line) => line.agentId),
-        ),
-      ),
-    )
-    .all()
-  const nameOf = new Map(own.map(({ id, name }) => [id, name]))
+  const nameOf = findAgentNames(
+    db,
+    last.map((line) => line.agentId),
+    eq(agents.ownerId, userId),
+  )
   return last.flatMap((line) => {
     const name = nameOf.get(line.agentId)
     if (name === undefined) return []
@@ -102,7 +84,7 @@ function listConversations(db: Db, userId: string): Overview['conversations'] {
 }
 
 /** A real one: what only repeats is no model to get along with. */
-function hasModel({ catalogue, ownKeys }: OverviewDeps, userId: string): boolean {
+function hasModel({ catalogue, ownKeys }: ShowOverviewDeps, userId: string): boolean {
   return ownKeys.listProviders(userId).length > 0 || catalogue.list().some(({ provider }) => provider.id !== 'local')
 }
 
@@ -111,7 +93,7 @@ function wasAnswered(db: Db, userId: string): boolean {
   return db.select({ id: messages.id }).from(messages).where(answered).limit(1).get() !== undefined
 }
 
-function listensAtTelegram({ db, sealer }: OverviewDeps, ownerId: string): boolean {
+function listensAtTelegram({ db, sealer }: ShowOverviewDeps, ownerId: string): boolean {
   const withSecrets = and(eq(agents.ownerId, ownerId), isNotNull(agents.secretConfig))
   const rows = db.select().from(agents).where(withSecrets).limit(OPENED_AGENTS).all()
   return rows.some((agent) => showConfig(sealer, agent).secrets.telegramToken)
@@ -183,14 +165,7 @@ function findPaymentDue(db: Db, userId: string): Attention[] {
 function listFailingKeys({ db, ownKeys }: AttentionDeps, userId: string): Attention[] {
   const providers = ownKeys.listProviders(userId)
   if (providers.length === 0) return []
-  const { provider, isOwnKey, success, errorMessage } = usageLogs
-  const newest = db
-    .select({ provider, isOwnKey, success, errorMessage })
-    .from(usageLogs)
-    .where(eq(usageLogs.userId, userId))
-    .orderBy(desc(usageLogs.createdAt))
-    .limit(NEWEST_CALLS)
-    .all()
+  const newest = listNewestCalls(db, eq(usageLogs.userId, userId), NEWEST_CALLS)
   return providers.flatMap((name): Attention[] => {
     const last = newest.find((call) => call.isOwnKey && call.provider === name)
     return last && !last.success ? [{ kind: 'own-key-failing', provider: name, reason: last.errorMessage }] : []

@@ -3,10 +3,10 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { Overview } from './schemas.ts'
-import { type OverviewDeps, showOverview } from './service.ts'
+import { type ShowOverviewDeps, showOverview } from './service.ts'
 
 /** What the dashboard begins with. */
-export function overviewWeb(deps: OverviewDeps & { guards: Pick<Guards, 'signedIn'> }) {
+export function overviewWeb(deps: ShowOverviewDeps & { guards: Pick<Guards, 'signedIn'> }) {
   const app = new Hono<WebEnv>()
 
   app.get(

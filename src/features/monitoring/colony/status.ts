@@ -12,14 +12,14 @@ import { toShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { toolDays, usageLogs } from '../../ai/usage/tables.ts'
 import { countOutcomes } from '../../conversations/swarms/runs.ts'
-import { readBalance, type TokenChains } from '../../payments/wallets/balance.ts'
+import { readTokenBalance, type TokenChains } from '../../payments/wallets/balance.ts'
 import { managedWallets, type WalletRow } from '../../payments/wallets/tables.ts'
-import { type Rating, rate, readAllDeeds } from '../../payments/x402/rating.ts'
-import { countQuestions } from '../metrics/agent-stats.ts'
+import { type Rating, rateAgent, readAgentRecords } from '../../payments/x402/rating.ts'
 import { listNulls } from '../metrics/summary.ts'
+import { countQuestions } from '../queries.ts'
 import type { ColonyAgent, ColonyDiagnostics, ColonySoul, ColonyTree } from './schemas.ts'
 
-export type ColonyDeps = {
+export type ColonyStatusDeps = {
   db: Db
   clock: Clock
   addresses: AgentAddresses
@@ -39,7 +39,7 @@ const DETAIL = 'Null fields are listed in degraded: the platform records no such
 type Member = { row: AgentRow; rating: Rating; wallet: WalletRow | null }
 
 /** The user's agents as a colony. */
-export async function getColonyTree(deps: ColonyDeps, user: SignedInUser): Promise<ColonyTree> {
+export async function getColonyTree(deps: ColonyStatusDeps, user: SignedInUser): Promise<ColonyTree> {
   const members = listMembers(deps, user)
   const { root, problem } = await toRoot(deps, user, members)
   const agents = toColony(deps, members)
@@ -59,7 +59,7 @@ export async function getColonyTree(deps: ColonyDeps, user: SignedInUser): Promi
 type Root = { root: ColonyTree['root']; problem: string | null }
 
 /** The root of the colony is the platform itself, with the wallet of the user. */
-async function toRoot(deps: ColonyDeps, user: SignedInUser, members: Member[]): Promise<Root> {
+async function toRoot(deps: ColonyStatusDeps, user: SignedInUser, members: Member[]): Promise<Root> {
   const isActive = members.some(({ row }) => isRunning(row))
   const wallet = findUserWallet(deps.db, user.id)
   const { balance, problem } = await readWalletBalance(deps, wallet)
@@ -108,10 +108,10 @@ function rankByFitness(members: Member[]): { address: string; fitness: number; r
 }
 
 /** Balance in USDC; null with the reason when there is no wallet or its chain cannot be read. */
-async function readWalletBalance({ tokenChains }: ColonyDeps, wallet: WalletRow | null) {
+async function readWalletBalance({ tokenChains }: ColonyStatusDeps, wallet: WalletRow | null) {
   if (!wallet) return { balance: null, problem: 'the user has no wallet' }
   try {
-    const held = await readBalance(tokenChains, 'USDC', wallet.address)
+    const held = await readTokenBalance(tokenChains, 'USDC', wallet.address)
     const formatted = `${formatMicroUsd(Number(held), 2)} USDC`
     return { balance: { formatted, token: tokenChains.USDC.terms.token }, problem: null }
   } catch (error) {
@@ -121,7 +121,7 @@ async function readWalletBalance({ tokenChains }: ColonyDeps, wallet: WalletRow 
 }
 
 /** What the record of the user's agents says of the state that other platforms call a soul. */
-export function getColonySoul(deps: ColonyDeps, user: SignedInUser): ColonySoul {
+export function getColonySoul(deps: ColonyStatusDeps, user: SignedInUser): ColonySoul {
   const members = listMembers(deps, user)
   const isActive = members.some(({ row }) => isRunning(row))
   const soul = {
@@ -162,7 +162,7 @@ export function getColonySoul(deps: ColonyDeps, user: SignedInUser): ColonySoul 
   return { ...soul, degraded: listNulls(soul), detail: DETAIL }
 }
 
-function toSoulFitness({ clock }: ColonyDeps, members: Member[]) {
+function toSoulFitness({ clock }: ColonyStatusDeps, members: Member[]) {
   const unknown = { trend: null, economic: null, evolution: null, introspection: null }
   return { ...averageFitness(members), ...unknown, measured_at: clock.now().getTime() }
 }
@@ -216,7 +216,7 @@ function shareOf({ attempts, successes }: { attempts: number; successes: number 
 }
 
 /** How the tasks of the user's swarms and the tools of their agents ended. */
-export function getColonyDiagnostics({ db }: ColonyDeps, user: SignedInUser): ColonyDiagnostics {
+export function getColonyDiagnostics({ db }: ColonyStatusDeps, user: SignedInUser): ColonyDiagnostics {
   const outcomes = countOutcomes(db, user.id)
   const stagnation = { cycles_since_commit: null, risk_level: null, cycles_until_reset: null }
   return {
@@ -250,15 +250,15 @@ function toOverview(outcomes: ReturnType<typeof countOutcomes>): ColonyDiagnosti
   return { total_outcomes: completed + failed, completed, failed, success_rate }
 }
 
-function listMembers(deps: ColonyDeps, user: SignedInUser): Member[] {
+function listMembers(deps: ColonyStatusDeps, user: SignedInUser): Member[] {
   const rows = listAgents(deps.db, { kind: 'user', user })
   const ids = rows.map(({ id }) => id)
   const { db, clock } = deps
-  const deeds = readAllDeeds({ db, clock, countQuestions: (id) => countQuestions(db, id) }, user.id, ids)
+  const records = readAgentRecords({ db, clock, countQuestions: (id) => countQuestions(db, id) }, user.id, ids)
   const wallets = listWalletsOf(db, ids)
   return rows.flatMap((row) => {
-    const own = deeds.get(row.id)
-    return own ? [{ row, rating: rate(own), wallet: wallets.get(row.id) ?? null }] : []
+    const own = records.get(row.id)
+    return own ? [{ row, rating: rateAgent(own), wallet: wallets.get(row.id) ?? null }] : []
   })
 }
 
@@ -288,12 +288,12 @@ function mean(scores: number[]): number {
 }
 
 /** Parents are given by their id, and children are counted among the user's own agents. */
-function toColony(deps: ColonyDeps, members: Member[]): ColonyAgent[] {
+function toColony(deps: ColonyStatusDeps, members: Member[]): ColonyAgent[] {
   const colony = members.map((member) => toColonyAgent(deps, member))
   return colony.map((agent) => ({ ...agent, children: colony.filter(({ parent }) => parent === agent.id).length }))
 }
 
-function toColonyAgent({ clock, addresses }: ColonyDeps, { row, rating, wallet }: Member): ColonyAgent {
+function toColonyAgent({ clock, addresses }: ColonyStatusDeps, { row, rating, wallet }: Member): ColonyAgent {
   const runsSince = isRunning(row) ? row.startedAt : null
   return {
     id: row.id,

@@ -4,12 +4,12 @@ import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { ColonyQuery, ColonyStatus } from './schemas.ts'
-import { type ColonyDeps, getColonyDiagnostics, getColonySoul, getColonyTree } from './status.ts'
+import { type ColonyStatusDeps, getColonyDiagnostics, getColonySoul, getColonyTree } from './status.ts'
 
 const ACTIONS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColonyDiagnostics } as const
 
 /** The signed-in user's agents as a colony (Interface 4.15). */
-export function colonyWeb(deps: ColonyDeps & { guards: Guards }) {
+export function colonyWeb(deps: ColonyStatusDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   app.get(
     '/api/colony/status',

@@ -19,7 +19,7 @@ import { shownStatus, toShownError } from '../../agents/registry/status.ts'
 import { agentLabels, agents } from '../../agents/registry/tables.ts'
 import { readHours } from '../../agents/watchdog/uptime.ts'
 import { type CostSum, toCostUsd } from '../../ai/usage/costs.ts'
-import { figuresOf, messagesOfDay } from './figures.ts'
+import { countByStatus, matchesAgent, messagesOfDay, selectActivity } from '../queries.ts'
 import type {
   FleetAgent,
   FleetChange,
@@ -36,12 +36,12 @@ const UPTIME_HOURS = 30
 const STATUS_ORDER = ['error', 'unknown', 'provisioning', 'pending', 'running', 'sleeping', 'stopped']
 
 /** A page of one's agents with what they did today, sorted by the database. */
-export function listFleet({ db, clock }: { db: Db; clock: Clock }, ownerId: string, query: FleetQuery): FleetPage {
+export function listFleetPage({ db, clock }: { db: Db; clock: Clock }, ownerId: string, query: FleetQuery): FleetPage {
   const now = clock.now()
-  const fits = and(matchesSearch(query.search), hasLabel(db, query.label))
-  const statuses = countStatuses(db, ownerId, fits)
+  const fits = and(matchesAgent(query.search, { withOwner: false }), hasLabel(db, query.label))
+  const statuses = countByStatus(db, ownerId, fits)
   const isWanted = query.status && eq(shownStatus, query.status)
-  const rows = figuresOf(db, ownerId, toDay(now), and(fits, isWanted))
+  const rows = selectActivity(db, ownerId, toDay(now), and(fits, isWanted))
     .orderBy(...orderOf(query))
     .limit(query.limit)
     .offset(query.offset)
@@ -114,27 +114,10 @@ function orderOf({ sort, order }: FleetQuery): SQL[] {
   return [(order ?? natural) === 'asc' ? asc(by) : desc(by), asc(name), asc(agents.id)]
 }
 
-/** Part of a name or of an id; signs that mean something to LIKE mean themselves here. */
-function matchesSearch(search: string): SQL | undefined {
-  if (search === '') return undefined
-  return sql`(instr(lower(${agents.name}), ${search.toLowerCase()}) > 0 OR instr(${agents.id}, ${search}) > 0)`
-}
-
 function hasLabel(db: Db, label: string | undefined): SQL | undefined {
   if (label === undefined) return undefined
   const own = and(eq(agentLabels.agentId, agents.id), eq(agentLabels.label, label))
   return exists(db.select({ found: sql`1` }).from(agentLabels).where(own))
-}
-
-/** How many of somebody's agents there are in each status; those without one are not named. */
-export function countStatuses(db: Db, ownerId: string, fits?: SQL): FleetPage['statuses'] {
-  const rows = db
-    .select({ status: shownStatus, agents: count() })
-    .from(agents)
-    .where(and(eq(agents.ownerId, ownerId), fits))
-    .groupBy(shownStatus)
-    .all()
-  return Object.fromEntries(rows.map((row) => [row.status, row.agents]))
 }
 
 function listLabels(db: Db, ownerId: string): FleetPage['labels'] {
@@ -151,18 +134,18 @@ function listLabels(db: Db, ownerId: string): FleetPage['labels'] {
 /** However much is written, somebody's agents are looked at once in this time. */
 const LOOK_MS = 1_000
 
-export type FollowDeps = { db: Db; clock: Clock; changes: ChangeFeed }
+export type FleetFollowDeps = { db: Db; clock: Clock; changes: ChangeFeed }
 
 /** Sends what changes of somebody's agents until `signal` aborts; the first event is empty and says that one is listened to. */
 export async function followFleet(
-  { db, clock, changes }: FollowDeps,
+  { db, clock, changes }: FleetFollowDeps,
   ownerId: string,
   { send, signal }: EventStream,
 ): Promise<void> {
   let known = new Map<string, string>()
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     const seen = changes.count()
-    const now = figuresOf(db, ownerId, toDay(clock.now())).all().map(toFigures)
+    const now = selectActivity(db, ownerId, toDay(clock.now())).all().map(toFigures)
     const { event, next } = compare(known, now)
     known = next
     if (isFirst) await send('agents', { changed: [], gone: [] } satisfies FleetEvent)

@@ -6,9 +6,9 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
 import { validate } from '../../../http/validate.ts'
 import { FleetChange, FleetChanged, FleetPage, FleetQuery } from './schemas.ts'
-import { changeFleet, type FleetChangeDeps, type FollowDeps, followFleet, listFleet } from './service.ts'
+import { changeFleet, type FleetChangeDeps, type FleetFollowDeps, followFleet, listFleetPage } from './service.ts'
 
-export type FleetWebDeps = FleetChangeDeps & FollowDeps & { log: Log; guards: Guards; liveStreams: LiveStreams }
+export type FleetWebDeps = FleetChangeDeps & FleetFollowDeps & { log: Log; guards: Guards; liveStreams: LiveStreams }
 
 /** All of one's agents at a glance, however many they are. */
 export function fleetWeb(deps: FleetWebDeps) {
@@ -24,7 +24,7 @@ export function fleetWeb(deps: FleetWebDeps) {
     }),
     signedIn,
     validate('query', FleetQuery),
-    (c) => c.json(listFleet(deps, c.var.user.id, c.req.valid('query'))),
+    (c) => c.json(listFleetPage(deps, c.var.user.id, c.req.valid('query'))),
   )
 
   app.get(

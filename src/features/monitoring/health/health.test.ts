@@ -9,7 +9,7 @@ import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { createLog } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
-import { rate } from './host.ts'
+import { rateLoad } from './host.ts'
 import { createReadiness } from './readiness.ts'
 import { healthWeb } from './web.ts'
 
@@ -110,7 +110,7 @@ test.each([
   [85.1, 'unhealthy'],
   [100, 'unhealthy'],
 ] as const)('%d percent is %s', (percent, health) => {
-  expect(rate(percent)).toBe(health)
+  expect(rateLoad(percent)).toBe(health)
 })
 
 test('GET /api/health: 500 without figures when the machine cannot be measured', async () => {

@@ -15,7 +15,7 @@ export function createHostProbe(): () => HostHealth {
     const free = freemem()
     const memory = { usage: toPercent(total - free, total), total, used: total - free, free }
     return {
-      health: rate(Math.max(usage, memory.usage)),
+      health: rateLoad(Math.max(usage, memory.usage)),
       cpu: { usage, cores: cpus().length },
       memory,
       uptime: Math.floor(process.uptime()),
@@ -24,7 +24,7 @@ export function createHostProbe(): () => HostHealth {
 }
 
 /** Interface 4.9: healthy up to 70 percent, degraded up to 85, unhealthy above. */
-export function rate(percent: number): HostHealth['health'] {
+export function rateLoad(percent: number): HostHealth['health'] {
   if (percent <= 70) return 'healthy'
   return percent <= 85 ? 'degraded' : 'unhealthy'
 }

@@ -5,7 +5,16 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
-import { DOCUMENTATION_URL, EXAMPLES, findKeyProblems, HEALTH, INFO, REPOSITORY_URL, SETUP, TOOLS } from './content.ts'
+import {
+  DOCUMENTATION_URL,
+  EXAMPLES,
+  findKeyProblems,
+  INFO,
+  REPOSITORY_URL,
+  SERVER_HEALTH,
+  SETUP,
+  TOOLS,
+} from './content.ts'
 import { ServerExamples, ServerHealth, ServerInfo, ServerSetup, ServerTools, ValidConfig } from './schemas.ts'
 
 const ConfigRequest = z
@@ -25,7 +34,7 @@ export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGu
       responses: { 200: ServerHealth },
     }),
     internalKey,
-    (c) => c.json({ ...HEALTH, timestamp: deps.clock.now().toISOString() }),
+    (c) => c.json({ ...SERVER_HEALTH, timestamp: deps.clock.now().toISOString() }),
   )
   app.get(
     '/api/infra-mcp/info',

@@ -32,7 +32,7 @@ export const INFO = {
   ],
 } as const
 
-export const HEALTH = {
+export const SERVER_HEALTH = {
   ...SERVER,
   status: 'operational',
   official_repo: REPOSITORY_URL,

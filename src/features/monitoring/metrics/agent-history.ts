@@ -6,6 +6,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type CostSum, NO_COST, toShownCost } from '../../ai/usage/costs.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
 import { messageDays, messages } from '../../conversations/chat/tables.ts'
+import { listUsageDays } from '../queries.ts'
 import { round, toPercent } from './format.ts'
 import { hourOf } from './sample.ts'
 import type { AgentHistory, AgentHistoryQuery } from './schemas.ts'
@@ -162,23 +163,9 @@ function readDays(db: Db, agent: AgentRow, now: Date, count: number) {
   const asked = { day: messageDays.day, messages: messageDays.asked, failed: messageDays.failed }
   const isOfAgent = and(eq(messageDays.agentId, agent.id), gte(messageDays.day, since))
   for (const row of db.select(asked).from(messageDays).where(isOfAgent).all()) add(row)
-  for (const row of readCallDays(db, agent, since)) add(row)
+  const isUsage = and(ownedBy(usageDays.userId, agent), eq(usageDays.agentId, agent.id))
+  for (const row of listUsageDays(db, isUsage, since)) add(row)
   return [...sums].map(([day, used]) => ({ at: new Date(`${day}T00:00:00Z`), sums: used }))
-}
-
-function readCallDays(db: Db, agent: AgentRow, since: string) {
-  return db
-    .select({
-      day: usageDays.day,
-      calls: sql<number>`sum(${usageDays.calls})`,
-      tokens: sql<number>`sum(${usageDays.inputTokens} + ${usageDays.outputTokens})`,
-      costMicroUsd: sql<number>`sum(${usageDays.costMicroUsd})`,
-      unpricedCalls: sql<number>`sum(${usageDays.unpricedCalls})`,
-    })
-    .from(usageDays)
-    .where(and(ownedBy(usageDays.userId, agent), eq(usageDays.agentId, agent.id), gte(usageDays.day, since)))
-    .groupBy(usageDays.day)
-    .all()
 }
 
 /** Calls are booked under whoever owns the agent, which is what they are found by. */

@@ -5,7 +5,7 @@ import { validate } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { getAgentHistory } from './agent-history.ts'
 import { findAgentStats, type StatsDeps } from './agent-stats.ts'
-import { AgentHistory, AgentHistoryQuery, AgentStats } from './schemas.ts'
+import { AgentHistory, AgentHistoryQuery, AgentStatsResponse } from './schemas.ts'
 
 /** What an agent uses and has done, the same on both faces (Interface 4.4). */
 export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<BackendEnv>) {
@@ -16,7 +16,7 @@ export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<Backe
     endpoint({
       summary: 'Returns the current resource usage of an agent',
       tag: 'Metrics',
-      responses: { 200: AgentStats },
+      responses: { 200: AgentStatsResponse },
       errors: ['not_found'],
     }),
     guard,

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, gte, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gte } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -6,7 +6,8 @@ import type { Db } from '../../../db/open.ts'
 import { containerHealth, type HealthDeps } from '../../agents/deployments/health.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { messageDays, messages } from '../../conversations/chat/tables.ts'
+import { messages } from '../../conversations/chat/tables.ts'
+import { countQuestions } from '../queries.ts'
 import { formatStats, NOT_MEASURED } from './format.ts'
 
 export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
@@ -62,15 +63,6 @@ function countMessages({ db, clock }: StatsDeps, agent: AgentRow) {
     successRate: processed > 0 ? (((processed - failed) / processed) * 100).toFixed(2) : NOT_MEASURED,
     errorRate: processed > 0 ? ((failed / processed) * 100).toFixed(2) : NOT_MEASURED,
   }
-}
-
-/** Questions since the agent was made, and those of them that got no reply: added up from its days. */
-export function countQuestions(db: Db, agentId: string): { processed: number; failed: number } {
-  const sums = {
-    processed: sql<number>`coalesce(sum(${messageDays.asked}), 0)`,
-    failed: sql<number>`coalesce(sum(${messageDays.failed}), 0)`,
-  }
-  return db.select(sums).from(messageDays).where(eq(messageDays.agentId, agentId)).get() ?? { processed: 0, failed: 0 }
 }
 
 function countRecentQuestions(db: Db, agentId: string, since: Date): number {

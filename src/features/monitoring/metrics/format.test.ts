@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import {
-  formatBytes,
+  formatBinaryBytes,
   formatPercent,
   formatStats,
   formatTraffic,
@@ -20,7 +20,7 @@ test.each([
   [2_096_128_000, '1.95GiB'],
   [123.46 * 1024 ** 2, '123.5MiB'],
 ])('%d bytes are %s', (bytes, text) => {
-  expect(formatBytes(bytes)).toBe(text)
+  expect(formatBinaryBytes(bytes)).toBe(text)
 })
 
 test.each([

@@ -14,7 +14,7 @@ export const NOT_MEASURED = 'N/A'
 export function formatStats(stats: RuntimeStats) {
   return {
     cpu: formatPercent(stats.cpuPercent),
-    memory: `${formatBytes(stats.memoryBytes)} / ${formatBytes(stats.memoryLimitBytes)}`,
+    memory: `${formatBinaryBytes(stats.memoryBytes)} / ${formatBinaryBytes(stats.memoryLimitBytes)}`,
     memoryPercent: formatPercent(toPercent(stats.memoryBytes, stats.memoryLimitBytes)),
     network: formatTraffic(stats.networkInBytes, stats.networkOutBytes),
     blockIO: formatTraffic(stats.diskReadBytes, stats.diskWriteBytes),
@@ -35,7 +35,7 @@ export function formatPercent(percent: number): string {
 }
 
 /** Memory and disk, in powers of 1024 as container engines print them: "128MiB", "1.95GiB". */
-export function formatBytes(bytes: number): string {
+export function formatBinaryBytes(bytes: number): string {
   return scale(bytes, 1024, BINARY_UNITS)
 }
 

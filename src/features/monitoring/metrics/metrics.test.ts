@@ -13,7 +13,7 @@ import { insertAgent } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { usageLogs } from '../../ai/usage/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
-import { creditsOf, houseAccount } from '../../payments/ledger/accounts.ts'
+import { creditsOf, platformAccount } from '../../payments/ledger/accounts.ts'
 import { post, transfer } from '../../payments/ledger/post.ts'
 import { installedSkills } from '../../payments/skills/tables.ts'
 import { bookings } from '../../payments/underground/tables.ts'
@@ -225,7 +225,7 @@ test('GET /api/metrics/:userId/summary: revenue of the ledger, bookings and skil
     transfer(tx, platform, {
       cause: 'card',
       memo: 'Card',
-      from: houseAccount('cards', 'USD'),
+      from: platformAccount('cards', 'USD'),
       to: creditsOf(eve.user.id),
       amount: 1_000_000_000,
     }),

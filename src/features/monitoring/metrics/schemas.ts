@@ -72,7 +72,7 @@ export const ShownUse = z.object({
 })
 
 /** `GET /api/agents/:id/stats`: `averageResponseTime` and `uptime` in ms; `N/A` and null: not measured. */
-export const AgentStats = z.object({
+export const AgentStatsResponse = z.object({
   stats: ShownUse.extend({
     status: AgentStatus,
     health: z.enum(['stopped', 'starting', 'healthy', 'unhealthy']),
@@ -86,7 +86,7 @@ export const AgentStats = z.object({
   }),
   status: z.literal('ok'),
 })
-export type AgentStats = z.infer<typeof AgentStats>
+export type AgentStatsResponse = z.infer<typeof AgentStatsResponse>
 
 /** `GET /api/metrics/:userId/summary`: none of it is recorded by this platform, and no number stands in for it. */
 export const MetricsSummary = z.object({

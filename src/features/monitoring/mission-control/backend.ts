@@ -18,7 +18,7 @@ import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
 import { listTeams } from '../../conversations/swarms/runs.ts'
 import { bookings, events } from '../../payments/underground/tables.ts'
 import { listEdges } from './graph.ts'
-import { BackendBookings, BackendCosts, BackendGraph, BackendTraces, FleetQuery } from './schemas.ts'
+import { BackendBookings, BackendCosts, BackendGraph, BackendTraces, MissionControlQuery } from './schemas.ts'
 
 const MAX_NODES = 1000
 const MAX_TRACES = 50
@@ -36,7 +36,7 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { db } = deps
   const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
-  const query = validate('query', FleetQuery)
+  const query = validate('query', MissionControlQuery)
 
   app.get(
     '/api/mission-control/fleet/graph',

@@ -93,7 +93,7 @@ export const Bookings = z.object({
 export type Bookings = z.infer<typeof Bookings>
 
 /** `?userId=` of the backend's routes: only this user's rows. */
-export const FleetQuery = z.object({ userId: z.string().max(100).optional() })
+export const MissionControlQuery = z.object({ userId: z.string().max(100).optional() })
 
 /** `GET /api/mission-control/fleet/traces` of the web: newest first. */
 export const TraceList = z.array(Trace)

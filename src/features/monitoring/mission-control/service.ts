@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
@@ -11,6 +11,7 @@ import { addCosts, NO_COST, toCostUsd, toMissing } from '../../ai/usage/costs.ts
 import { wholeSpan } from '../../ai/usage/day-slices.ts'
 import { sumCostByAgent } from '../../ai/usage/queries.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import { type CallRow, findAgentNames, listNewestCalls } from '../queries.ts'
 import type { Bookings, FleetCosts, Trace } from './schemas.ts'
 
 const MAX_BOOKINGS = 10
@@ -78,31 +79,16 @@ const MAX_TRACES = 20
 /** The user's last 20 calls of models, newest first; none for nobody. */
 export function listTraces(db: Db, user: SignedInUser | null): Trace[] {
   if (!user) return []
-  const calls = db
-    .select()
-    .from(usageLogs)
-    .where(eq(usageLogs.userId, user.id))
-    .orderBy(desc(usageLogs.createdAt), desc(usageLogs.id))
-    .limit(MAX_TRACES)
-    .all()
-  const names = namesOf(
+  const calls = listNewestCalls(db, eq(usageLogs.userId, user.id), MAX_TRACES)
+  const names = findAgentNames(
     db,
     calls.map(({ agentId }) => agentId),
   )
   return calls.map((call) => toTrace(call, names.get(call.agentId) ?? call.agentId))
 }
 
-function namesOf(db: Db, ids: string[]): Map<string, string> {
-  const rows = db
-    .select({ id: agents.id, name: agents.name })
-    .from(agents)
-    .where(inArray(agents.id, [...new Set(ids)]))
-    .all()
-  return new Map(rows.map(({ id, name }) => [id, name]))
-}
-
 /** A call is recorded when it ends. */
-function toTrace(call: typeof usageLogs.$inferSelect, agentName: string): Trace {
+function toTrace(call: CallRow, agentName: string): Trace {
   const endedAt = call.createdAt
   return {
     id: String(call.id),

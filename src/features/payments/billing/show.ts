@@ -52,7 +52,7 @@ export function showBilling(deps: ShowBillingDeps, user: SignedInUser): Billing 
     storage: deps.storage.read(db, user.id),
     byokEnabled: providers.length > 0,
     byokProviders: providers,
-    usage: toUsage(deps, user),
+    usage: toMonthUsage(deps, user),
   }
 }
 
@@ -75,7 +75,7 @@ export function listPlans({
 }
 
 /** Tokens of the plan this month (UTC); null without a limit. */
-export function toUsage(
+export function toMonthUsage(
   deps: Pick<ShowBillingDeps, 'db' | 'clock' | 'userSums'>,
   user: SignedInUser,
 ): Billing['usage'] {

@@ -16,7 +16,7 @@ import {
 } from '../cards/checkout.ts'
 import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
 import { Billing, BillingOutcome, BillingRequest, PlanList } from './schemas.ts'
-import { listPlans, type ShowBillingDeps, showBilling, toUsage } from './show.ts'
+import { listPlans, type ShowBillingDeps, showBilling, toMonthUsage } from './show.ts'
 
 export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards; signUp: SignUp }
 
@@ -71,7 +71,7 @@ async function runBillingAction(deps: BillingWebDeps, user: SignedInUser, reques
       await deps.ownKeys.disable(user.id)
       return done('BYOK disabled. Using platform credits.')
     case 'get-usage':
-      return toUsage(deps, user)
+      return toMonthUsage(deps, user)
     case 'create-checkout':
       return { url: await startPlanCheckout(deps, user, requirePlan(request.plan)) }
     case 'buy-credits': {

@@ -65,7 +65,7 @@ export async function changePlan(deps: CheckoutDeps, userId: string, plan: PlanN
   const subscription = findPlanSubscription(deps.db, userId)
   if (!subscription) throw new AppError('not_found', 'You have no plan that is paid by card')
   if (subscription.plan === plan) throw new AppError('conflict', 'You have this plan already')
-  const attempt = toAttempt(deps, `change:${subscription.id}:${plan}:${subscription.toldAt.getTime()}`)
+  const attempt = toAttempt(deps, `change:${subscription.id}:${plan}:${subscription.lastEventAt.getTime()}`)
   await deps.cards.changePrice(subscription.id, { currency: 'gbp', minorUnits: priceOfPlan(plan) }, attempt)
 }
 

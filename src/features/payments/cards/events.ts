@@ -9,9 +9,9 @@ import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { creditReferral } from '../../accounts/referrals/referrals.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { creditsOf, platformAccount } from '../ledger/accounts.ts'
 import { createGrantCredits } from '../ledger/credits.ts'
-import { type Line, post, readBalance } from '../ledger/post.ts'
+import { type LedgerMovement, post, readBalance } from '../ledger/post.ts'
 import { type NewReceipt, noteRefund, writeReceipt } from '../receipts/receipts.ts'
 import { receipts } from '../receipts/tables.ts'
 import { CREDIT_PACKS, MICROS_PER_MINOR_UNIT, priceOfPack, requireCreditPack } from './prices.ts'
@@ -74,10 +74,10 @@ function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): s
   if (session.currency !== 'usd' || session.amount_total !== minorUnits) return 'not a price of ours'
   const reference = session.payment_intent ?? session.id
   const what = `${CREDIT_PACKS[pack].credits} credits`
-  bookCardPayment(tx, deps, {
+  postCardPayment(tx, deps, {
     receipt: { cause: `stripe:${reference}`, what, userId, reference, amountMicros: priceMicroUsd, currency: 'USD' },
     lines: [
-      { account: houseAccount('grants', 'USD'), amount: priceMicroUsd - worthMicroUsd },
+      { account: platformAccount('grants', 'USD'), amount: priceMicroUsd - worthMicroUsd },
       { account: creditsOf(userId), amount: worthMicroUsd },
     ],
   })
@@ -86,13 +86,13 @@ function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): s
 
 type CardPayment = {
   receipt: Pick<NewReceipt, 'cause' | 'what' | 'userId' | 'reference' | 'amountMicros' | 'currency'>
-  lines: readonly Line[]
+  lines: readonly LedgerMovement[]
 }
 
 /** Books what was paid by card, which `lines` divides, and writes the receipt for it. */
-function bookCardPayment(tx: Tx, deps: SubscriptionDeps, { receipt, lines }: CardPayment): void {
+function postCardPayment(tx: Tx, deps: SubscriptionDeps, { receipt, lines }: CardPayment): void {
   const { cause, what, amountMicros, currency } = receipt
-  const paid = { account: houseAccount('cards', currency), amount: -amountMicros }
+  const paid = { account: platformAccount('cards', currency), amount: -amountMicros }
   post(tx, deps, { cause, memo: `${what}, paid by card`, lines: [paid, ...lines] })
   writeReceipt(tx, { ...receipt, method: 'card', createdAt: deps.clock.now() })
   if (receipt.userId) creditReferral(tx, { ...deps, grantCredits: createGrantCredits(deps) }, receipt.userId)
@@ -114,9 +114,9 @@ function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): st
   const isStorage = (known?.purpose ?? invoice.metadata.purpose) === 'storage'
   const what = isStorage ? 'Storage, one month' : `Plan ${known?.plan ?? invoice.metadata.plan ?? ''}, one month`
   const reference = invoice.number ?? invoice.id
-  bookCardPayment(tx, deps, {
+  postCardPayment(tx, deps, {
     receipt: { cause: `stripe:${invoice.id}`, what, userId, reference, amountMicros, currency: 'GBP' },
-    lines: [{ account: houseAccount('sales', 'GBP'), amount: amountMicros }],
+    lines: [{ account: platformAccount('sales', 'GBP'), amount: amountMicros }],
   })
   return 'payment noted'
 }
@@ -135,9 +135,9 @@ function applyRefund(tx: Tx, deps: SubscriptionDeps, charge: RefundEvent): strin
     cause: `${paidBy}:refunded:${charge.amount_refunded}`,
     memo: 'Paid back to your card',
     lines: [
-      { account: houseAccount('cards', 'USD'), amount: more },
+      { account: platformAccount('cards', 'USD'), amount: more },
       { account, amount: -taken },
-      { account: houseAccount('grants', 'USD'), amount: taken - more },
+      { account: platformAccount('grants', 'USD'), amount: taken - more },
     ],
   })
   noteRefund(tx, receipt.id, refunded, 'Paid back to the card')

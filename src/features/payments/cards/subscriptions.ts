@@ -44,7 +44,7 @@ export function applySubscription(
   const terms = toTerms(event, known)
   if (terms === null) return 'not a price of ours'
   const grace = toGrace(deps, known, state, at)
-  saveSubscription(tx, deps, event, { ...terms, ...grace, state, userId: user.id, toldAt: at })
+  saveSubscription(tx, deps, event, { ...terms, ...grace, state, userId: user.id, lastEventAt: at })
   replaceDuplicates(tx, deps, user)
   if (isKept(tx, event.id)) saveCustomer(tx, user.id, event.customer, deps.clock.now())
   // Whoever had two plans was told when the second one was paid.
@@ -55,12 +55,12 @@ export function applySubscription(
 
 /** Times of events are whole seconds: of those in one, the beginning comes first. The end is the end whenever it comes. */
 function isOlder(
-  { toldAt }: CardSubscriptionRow,
+  { lastEventAt }: CardSubscriptionRow,
   state: CardSubscriptionRow['state'],
   { type, at }: { type: string; at: Date },
 ): boolean {
   if (state === 'ended') return false
-  return at < toldAt || (at.getTime() === toldAt.getTime() && type.endsWith('.created'))
+  return at < lastEventAt || (at.getTime() === lastEventAt.getTime() && type.endsWith('.created'))
 }
 
 function toState(status: string): CardSubscriptionRow['state'] | null {
@@ -90,7 +90,7 @@ function toGrace(
 
 type Applied = Pick<
   CardSubscriptionRow,
-  'purpose' | 'plan' | 'pastDueSince' | 'graceEndsAt' | 'state' | 'userId' | 'toldAt'
+  'purpose' | 'plan' | 'pastDueSince' | 'graceEndsAt' | 'state' | 'userId' | 'lastEventAt'
 >
 
 function saveSubscription(tx: Tx, { clock }: SubscriptionDeps, event: SubscriptionEvent, applied: Applied): void {

@@ -36,7 +36,7 @@ export const cardSubscriptions = sqliteTable(
     pastDueSince: integer({ mode: 'timestamp_ms' }),
     graceEndsAt: integer({ mode: 'timestamp_ms' }),
     replacedBy: text(),
-    toldAt: integer({ mode: 'timestamp_ms' }).notNull(),
+    lastEventAt: integer('told_at', { mode: 'timestamp_ms' }).notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
   (table) => [

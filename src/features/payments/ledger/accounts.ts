@@ -1,6 +1,6 @@
 /** What the ledger counts, each in its own millionths: an entry balances in every currency by itself. */
-export const CURRENCIES = ['USD', 'GBP', 'USDC', 'pathUSD'] as const
-export type Currency = (typeof CURRENCIES)[number]
+export const LEDGER_CURRENCIES = ['USD', 'GBP', 'USDC', 'pathUSD'] as const
+export type LedgerCurrency = (typeof LEDGER_CURRENCIES)[number]
 
 /** Money that is somebody's and kept here for them: never below zero. */
 export const HOLDING_KINDS = ['credits', 'escrow'] as const
@@ -15,12 +15,12 @@ export const ACCOUNT_KINDS = [...HOLDING_KINDS, 'wallets', 'payees', 'cards', 'c
 export type AccountKind = (typeof ACCOUNT_KINDS)[number]
 
 /** An account by its name. It comes into being with its first line. `ownerId` is empty for the operator's own. */
-export type Account = { kind: AccountKind; ownerId: string; currency: Currency }
+export type Account = { kind: AccountKind; ownerId: string; currency: LedgerCurrency }
 
 /** One of the operator's own accounts. */
-export function houseAccount(
+export function platformAccount(
   kind: Exclude<AccountKind, 'credits' | 'escrow' | 'wallets'>,
-  currency: Currency,
+  currency: LedgerCurrency,
 ): Account {
   return { kind, ownerId: '', currency }
 }
@@ -31,7 +31,7 @@ export function creditsOf(userId: string): Account {
 }
 
 /** What left the wallets of a user, and of those whose user is gone for `null`. */
-export function walletsOf(userId: string | null, currency: Currency): Account {
+export function walletsOf(userId: string | null, currency: LedgerCurrency): Account {
   return { kind: 'wallets', ownerId: userId ?? '', currency }
 }
 

@@ -14,7 +14,7 @@ import { followClonePayments } from '../../agents/cloning/follow-payments.ts'
 import { clonePayments } from '../../agents/cloning/tables.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
 import { WebAgentDetail } from '../../agents/registry/schemas.ts'
-import { houseAccount } from './accounts.ts'
+import { platformAccount } from './accounts.ts'
 import { readBalance } from './post.ts'
 import { ledgerEntries } from './tables.ts'
 
@@ -46,7 +46,7 @@ async function openTestHouse(rpcUrl: string) {
   return {
     ...test,
     clone,
-    sales: () => readBalance(platform.db, houseAccount('sales', 'pathUSD')),
+    sales: () => readBalance(platform.db, platformAccount('sales', 'pathUSD')),
     payment: () => platform.db.select().from(clonePayments).get(),
     causes: () => platform.db.select({ cause: ledgerEntries.cause }).from(ledgerEntries).all().length,
     flags: () =>

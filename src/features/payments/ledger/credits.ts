@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { GrantCredits } from '../../accounts/referrals/referrals.ts'
-import { creditsOf, houseAccount, MICRO_USD_PER_CREDIT } from './accounts.ts'
+import { creditsOf, MICRO_USD_PER_CREDIT, platformAccount } from './accounts.ts'
 import { post, readBalance } from './post.ts'
 
 /** Whole credits that a user has: what is left of a started one is not counted. */
@@ -15,7 +15,7 @@ export function createGrantCredits(deps: { clock: Clock }): GrantCredits {
     const amount = credits * MICRO_USD_PER_CREDIT
     const lines = [
       { account: creditsOf(userId), amount },
-      { account: houseAccount('grants', 'USD'), amount: -amount },
+      { account: platformAccount('grants', 'USD'), amount: -amount },
     ]
     post(tx, deps, { ...entry, lines })
   }
@@ -31,7 +31,7 @@ export function setCredits(
   if (amount === 0) return
   const lines = [
     { account: creditsOf(change.userId), amount },
-    { account: houseAccount('grants', 'USD'), amount: -amount },
+    { account: platformAccount('grants', 'USD'), amount: -amount },
   ]
   post(tx, deps, { cause: change.cause, memo: change.memo, lines })
 }

@@ -9,14 +9,14 @@ import { formatMicroUsd } from '../../../core/money.ts'
 import { migrate } from '../../../db/migrate.ts'
 import { type Connection, openDatabase } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { type Account, creditsOf, houseAccount, walletsOf } from './accounts.ts'
+import { type Account, creditsOf, platformAccount, walletsOf } from './accounts.ts'
 import { checkLedger } from './check.ts'
 import { type Posting, post, readBalance, transfer } from './post.ts'
 import { Credits, LedgerPage } from './schemas.ts'
 
 const clock = testClock(new Date('2026-11-20T12:00:00Z'))
-const CARDS = houseAccount('cards', 'USD')
-const SALES = houseAccount('sales', 'USD')
+const CARDS = platformAccount('cards', 'USD')
+const SALES = platformAccount('sales', 'USD')
 const DOLLAR = 1_000_000
 
 /** A ledger on a database in memory, and what may be posted to it. */
@@ -78,7 +78,7 @@ test.each([
     'lines that add up in two currencies together only',
     [
       [CARDS, -1],
-      [houseAccount('sales', 'GBP'), 1],
+      [platformAccount('sales', 'GBP'), 1],
     ],
   ],
   [
@@ -114,9 +114,9 @@ const account = fc.oneof(
   fc.constantFrom<Account>(
     CARDS,
     SALES,
-    houseAccount('chain', 'USD'),
-    houseAccount('cards', 'GBP'),
-    houseAccount('sales', 'GBP'),
+    platformAccount('chain', 'USD'),
+    platformAccount('cards', 'GBP'),
+    platformAccount('sales', 'GBP'),
   ),
   fc.constantFrom('a', 'b', 'c').map(creditsOf),
   fc.constantFrom('x', 'y').map((ownerId): Account => ({ kind: 'escrow', ownerId, currency: 'USD' })),
@@ -298,7 +298,7 @@ test('credits from before there was a ledger are its first entries', () => {
   migrate(sqlite, migrations)
   expect(checkLedger(db)).toEqual({ entries: 2, lines: 4, accounts: 3, faults: [] })
   expect(readBalance(db, creditsOf('usr_c'))).toBe(350_000)
-  expect(readBalance(db, houseAccount('grants', 'USD'))).toBe(-450_000)
+  expect(readBalance(db, platformAccount('grants', 'USD'))).toBe(-450_000)
 })
 
 test('payments from wallets of before the ledger kept them are its entries, one each', () => {
@@ -321,7 +321,7 @@ test('payments from wallets of before the ledger kept them are its entries, one 
   migrate(sqlite, migrations)
   expect(checkLedger(db)).toEqual({ entries: 3, lines: 6, accounts: 4, faults: [] })
   expect(readBalance(db, walletsOf('usr_a', 'USDC'))).toBe(-4 * DOLLAR)
-  expect(readBalance(db, houseAccount('payees', 'pathUSD'))).toBe(7)
+  expect(readBalance(db, platformAccount('payees', 'pathUSD'))).toBe(7)
 })
 
 test('the check names a payment of which the books do not tell', () => {

@@ -5,14 +5,14 @@ import { formatMicroUsd } from '../../../core/money.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { BookClonePayment } from '../../agents/cloning/clone.ts'
-import { type Account, houseAccount, isHolding } from './accounts.ts'
+import { type Account, isHolding, platformAccount } from './accounts.ts'
 import { ledgerAccounts, ledgerEntries, ledgerLines } from './tables.ts'
 
 /** What an account gains, in millionths of its currency; what it loses is negative. */
-export type Line = { account: Account; amount: number }
+export type LedgerMovement = { account: Account; amount: number }
 
 /** `cause` names what happened, for ever: `stripe:evt_1`, `gateway:req_1:refund`. `memo` is for people. */
-export type Posting = { cause: string; memo: string; lines: readonly Line[] }
+export type Posting = { cause: string; memo: string; lines: readonly LedgerMovement[] }
 
 /**
  * Posts an entry in the closure of what caused it. The same cause again changes nothing.
@@ -38,9 +38,9 @@ export function post(tx: Tx, deps: { clock: Clock }, { cause, memo, lines }: Pos
 function postLine(
   tx: Tx,
   { entryId, createdAt }: { entryId: number; createdAt: Date },
-  { account, amount }: Line,
+  { account, amount }: LedgerMovement,
 ): void {
-  const { id: accountId, balance } = openAccount(tx, account, createdAt)
+  const { id: accountId, balance } = openLedgerAccount(tx, account, createdAt)
   const balanceAfter = requireFunds(account, balance, amount)
   tx.update(ledgerAccounts).set({ balance: balanceAfter }).where(eq(ledgerAccounts.id, accountId)).run()
   tx.insert(ledgerLines).values({ entryId, accountId, amount, balanceAfter }).run()
@@ -68,8 +68,8 @@ export function readBalance(db: Db, account: Account): number {
 }
 
 /** One line for each account; those that cancel out are none. */
-function mergeLines(lines: readonly Line[]): Line[] {
-  const merged = new Map<string, Line>()
+function mergeLines(lines: readonly LedgerMovement[]): LedgerMovement[] {
+  const merged = new Map<string, LedgerMovement>()
   for (const { account, amount } of lines) {
     if (!Number.isSafeInteger(amount)) throw new Error(`${amount} is no whole number of millionths`)
     const key = toKey(account)
@@ -78,7 +78,7 @@ function mergeLines(lines: readonly Line[]): Line[] {
   return [...merged.values()].filter(({ amount }) => amount !== 0)
 }
 
-function requireBalanced(lines: readonly Line[]): void {
+function requireBalanced(lines: readonly LedgerMovement[]): void {
   const sums = new Map<string, number>()
   for (const { account, amount } of lines) sums.set(account.currency, (sums.get(account.currency) ?? 0) + amount)
   if (lines.length === 0) throw new Error('An entry moves something')
@@ -87,7 +87,7 @@ function requireBalanced(lines: readonly Line[]): void {
   }
 }
 
-function requireSame(tx: Tx, entryId: number, cause: string, lines: readonly Line[]): void {
+function requireSame(tx: Tx, entryId: number, cause: string, lines: readonly LedgerMovement[]): void {
   const { kind, ownerId, currency } = ledgerAccounts
   const posted = tx
     .select({ account: { kind, ownerId, currency }, amount: ledgerLines.amount })
@@ -95,7 +95,7 @@ function requireSame(tx: Tx, entryId: number, cause: string, lines: readonly Lin
     .innerJoin(ledgerAccounts, eq(ledgerAccounts.id, ledgerLines.accountId))
     .where(eq(ledgerLines.entryId, entryId))
     .all()
-  const toText = (all: readonly Line[]) =>
+  const toText = (all: readonly LedgerMovement[]) =>
     all
       .map(({ account, amount }) => `${toKey(account)}=${amount}`)
       .sort()
@@ -112,7 +112,7 @@ function requireFunds({ kind, currency }: Account, balance: number, amount: numb
   throw new AppError('payment_required', message, { code: 'INSUFFICIENT_FUNDS', ...figures })
 }
 
-function openAccount(tx: Tx, account: Account, createdAt: Date): { id: number; balance: number } {
+function openLedgerAccount(tx: Tx, account: Account, createdAt: Date): { id: number; balance: number } {
   const found = findAccount(tx, account)
   if (found) return found
   const { id, balance } = ledgerAccounts
@@ -151,7 +151,7 @@ type ChainMovement = {
  * Books what moved on a chain, and the way back when the chain takes it back. A chain may change its mind more than once, so
  * each turn of a payment is an entry of its own: the caller sees to it that there is one for each change.
  */
-export function postTurn(tx: Tx, deps: { clock: Clock }, movement: ChainMovement): void {
+export function postChainMovement(tx: Tx, deps: { clock: Clock }, movement: ChainMovement): void {
   const { reference, memo, from, to, amount, isUndone } = movement
   const cause = `${reference}:${countEntries(tx, reference) + 1}`
   if (isUndone) transfer(tx, deps, { cause, memo: `${memo}, taken back by the chain`, from: to, to: from, amount })
@@ -169,9 +169,9 @@ export function countEntries(db: Db, reference: string): number {
  * Books what was paid on the chain for clones as sales, once for each payment, and takes it back when the chain does; one that
  * comes back is booked again.
  */
-export function createClonePaymentBooks(deps: { clock: Clock }): BookClonePayment {
+export function createClonePaymentPosting(deps: { clock: Clock }): BookClonePayment {
   return (tx, { reference, amountMicroUsd: amount, isUndone }) => {
-    const ends = { from: houseAccount('chain', 'pathUSD'), to: houseAccount('sales', 'pathUSD') }
-    postTurn(tx, deps, { reference, memo: 'Payment for a clone', ...ends, amount, isUndone })
+    const ends = { from: platformAccount('chain', 'pathUSD'), to: platformAccount('sales', 'pathUSD') }
+    postChainMovement(tx, deps, { reference, memo: 'Payment for a clone', ...ends, amount, isUndone })
   }
 }

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
 import type { KeptFigures } from '../../../db/kept-figures.ts'
-import { ACCOUNT_KINDS, CURRENCIES, HOLDING_KINDS, MICRO_USD_PER_CREDIT } from './accounts.ts'
+import { ACCOUNT_KINDS, HOLDING_KINDS, LEDGER_CURRENCIES, MICRO_USD_PER_CREDIT } from './accounts.ts'
 
 const holding = sql.raw(HOLDING_KINDS.map((kind) => `'${kind}'`).join(', '))
 
@@ -17,7 +17,7 @@ export const ledgerAccounts = sqliteTable(
     id: integer().primaryKey({ autoIncrement: true }),
     kind: text({ enum: ACCOUNT_KINDS }).notNull(),
     ownerId: text().notNull(),
-    currency: text({ enum: CURRENCIES }).notNull(),
+    currency: text({ enum: LEDGER_CURRENCIES }).notNull(),
     balance: integer().notNull().default(0),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
   },
@@ -25,7 +25,7 @@ export const ledgerAccounts = sqliteTable(
     uniqueIndex('ledger_accounts_by_name').on(table.kind, table.ownerId, table.currency),
     index('ledger_accounts_by_owner').on(table.ownerId),
     oneOf('ledger_accounts_kind', table.kind, ACCOUNT_KINDS),
-    oneOf('ledger_accounts_currency', table.currency, CURRENCIES),
+    oneOf('ledger_accounts_currency', table.currency, LEDGER_CURRENCIES),
     check('ledger_accounts_hold_what_they_owe', sql`${table.balance} >= 0 OR ${table.kind} NOT IN (${holding})`),
   ],
 )

@@ -15,16 +15,16 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
 import type { TokenChains } from '../wallets/balance.ts'
-import { openAccount } from '../wallets/create.ts'
-import { type OrderDeps, orderPayment } from '../wallets/order.ts'
+import { openSigningAccount } from '../wallets/create.ts'
+import { orderPayment, type PaymentOrderDeps } from '../wallets/order.ts'
 import { changeOrReread, changePayment, getPayment } from '../wallets/payments.ts'
-import { copyPaysNothing, requireSendable } from '../wallets/policy.ts'
+import { copyCannotPay, requireSendable } from '../wallets/policy.ts'
 import { toPayment } from '../wallets/state.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
 import type { TransferDeps } from '../wallets/transfer.ts'
 import type { PaidCall } from './schemas.ts'
 
-export type PaidCallDeps = TransferDeps & OrderDeps & { egress: Egress }
+export type PaidCallDeps = TransferDeps & PaymentOrderDeps & { egress: Egress }
 
 /** `answer` is null while the owner has to be asked first: then the same call is made again later. */
 type PaidCallOutcome = { answer: PaidAnswer | null; payment: PaymentRow | null }
@@ -58,7 +58,7 @@ export async function callPaying(
     if (ordered) ordered = await noteSigned(deps, ordered, signed)
     hasLeft = true
   }
-  const account = await openAccount(deps, wallet)
+  const account = await openSigningAccount(deps, wallet)
   const payer = { account, chainId, token, maxAmount: BigInt(call.maxAmount), allow, note }
   const { url, method, headers, body } = call
   try {
@@ -78,7 +78,7 @@ function orderCall(
   demand: Demand,
   once: Once,
 ): Promise<PaymentRow> {
-  if (deps.standsBack) throw copyPaysNothing()
+  if (deps.standsBack) throw copyCannotPay()
   const order = toOrder(deps, wallet, call, demand)
   return write(deps.db, (tx) => {
     const payment = findWaiting(tx, wallet.id, order.requestHash) ?? orderPayment(tx, deps, order)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseMicroUsd } from '../../../core/money.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
-import { Payment } from '../wallets/schemas.ts'
+import { WalletPayment } from '../wallets/schemas.ts'
 
 const BAD_MAX = 'maxAmount must be a decimal number of dollars, above 0 and at most 100'
 const MAX_MICRO_USD = 100_000_000
@@ -43,4 +43,4 @@ export const HttpResponse = z.object({
 /**
  * What the other side answered, null while the payment waits for its owner; and what it cost, null when it asked for nothing.
  */
-export const PaidCallResult = z.object({ response: HttpResponse.nullable(), payment: Payment.nullable() })
+export const PaidCallResult = z.object({ response: HttpResponse.nullable(), payment: WalletPayment.nullable() })

@@ -12,7 +12,7 @@ import { json } from '../../../../tests/harness/requests.ts'
 import { write } from '../../../db/write.ts'
 import { idempotencyKeys } from '../../../http/tables.ts'
 import { usageLogs } from '../../ai/usage/tables.ts'
-import { creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { creditsOf, platformAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance, transfer } from '../ledger/post.ts'
 import { receipts } from '../receipts/tables.ts'
@@ -61,7 +61,7 @@ async function installation(environment: Record<string, string> = {}, cents = 5)
   const { user, cookie } = await it.signIn('ada@example.com')
   const { db } = it.platform
   if (cents > 0) {
-    const ends = { from: houseAccount('cards', 'USD'), to: creditsOf(user.id) }
+    const ends = { from: platformAccount('cards', 'USD'), to: creditsOf(user.id) }
     await write(db, (tx) => transfer(tx, it, { cause: 'card', memo: 'Card', ...ends, amount: cents * CENT }))
   }
   const send = (body: unknown, headers: Record<string, string> = {}) =>
@@ -122,7 +122,7 @@ test('POST /api/v1/gateway by credits: 200 with the work, once paid, booked and 
   const text = Served.parse(await (await it.send(TEXT, it.cookie)).json())
   expect(text.result).toMatchObject({ model: 'openai/gpt-4o-mini', text: expect.any(String) })
   expect(await it.booked()).toMatchObject([{ userId: 'gateway', endpoint: PATH, model: 'openai/gpt-4o-mini' }])
-  expect(readBalance(it.db, houseAccount('sales', 'USD'))).toBe(2 * CENT)
+  expect(readBalance(it.db, platformAccount('sales', 'USD'))).toBe(2 * CENT)
   const receipt = await it.web.request(`/api/receipts/${payment.receiptId}`, { headers: it.cookie })
   expect(await receipt.json()).toMatchObject({ what: 'Summary of a web page', method: 'credits', amount: '0.01' })
   expect((await it.web.request(`/api/receipts/${payment.receiptId}`)).status).toBe(404)
@@ -188,7 +188,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: too little is asked for agai
   await using it = await installation({}, 0)
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
   expect((await it.send(it.readable, keyed)).status).toBe(402)
-  const ends = { from: houseAccount('cards', 'USD'), to: creditsOf(it.user.id) }
+  const ends = { from: platformAccount('cards', 'USD'), to: creditsOf(it.user.id) }
   await write(it.db, (tx) => transfer(tx, it, { cause: 'later', memo: 'Card', ...ends, amount: CENT }))
   expect((await it.send(it.readable, keyed)).status).toBe(200)
   const again = await it.send(it.readable, keyed)
@@ -209,7 +209,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: work that failed was paid ba
 
 test('POST /api/v1/gateway with an Idempotency-Key: killed in the middle of the work, it goes on without paying again', async () => {
   await using it = await installation()
-  const earned = () => readBalance(it.db, houseAccount('sales', 'USD'))
+  const earned = () => readBalance(it.db, platformAccount('sales', 'USD'))
   const keyed = { ...it.cookie, 'idempotency-key': 'one' }
   const cutOff = (state: 'working' | 'served') =>
     write(it.db, (tx) => {
@@ -270,7 +270,7 @@ test('POST /api/v1/gateway for an agent of the colony: its tier is the discount 
   expect(await pay(it.cookie)).toEqual(['0.0075', 25])
   expect(it.balance()).toBe(5 * CENT - CENT - 7500)
   const eve = await it.signIn('eve@example.com')
-  const ends = { from: houseAccount('cards', 'USD'), to: creditsOf(eve.user.id) }
+  const ends = { from: platformAccount('cards', 'USD'), to: creditsOf(eve.user.id) }
   await write(it.db, (tx) => transfer(tx, it, { cause: 'eve', memo: 'Card', ...ends, amount: CENT }))
   expect(await pay(eve.cookie)).toEqual(['0.01', 0])
   expect(checkLedger(it.db).faults).toEqual([])
@@ -372,7 +372,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect(payment).toMatchObject({ method: 'mpp', receipt: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect(response.headers.get('payment-receipt')).toBeString()
     expect((await held()) - before).toBe(10_000n)
-    expect(readBalance(it.db, houseAccount('sales', 'USDC'))).toBe(CENT)
+    expect(readBalance(it.db, platformAccount('sales', 'USDC'))).toBe(CENT)
     const receipt = await it.web.request(`/api/receipts/${payment.receiptId}`)
     expect(await receipt.json()).toMatchObject({
       method: 'mpp',

@@ -7,13 +7,13 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import { type Account, creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { type Account, creditsOf, platformAccount } from '../ledger/accounts.ts'
 import { countEntries, post, transfer } from '../ledger/post.ts'
 import { noteRefund, writeReceipt } from '../receipts/receipts.ts'
 import { receipts } from '../receipts/tables.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
-export type PaymentDeps = { db: Db; clock: Clock }
+export type GatewayPaymentDeps = { db: Db; clock: Clock }
 
 /** What is asked for, and by whom: `userId` is null for somebody without an account, `requestHash` tells requests apart. */
 export type Work = { plugin: string; what: string; userId: string | null; requestHash: string; once: Once }
@@ -26,12 +26,12 @@ const LOOK_MS = 60_000
 
 /** Takes the price from a user's credits. @throws AppError `payment_required` INSUFFICIENT_FUNDS. */
 export function payByCredits(
-  deps: PaymentDeps,
+  deps: GatewayPaymentDeps,
   work: Work & { userId: string },
   amountMicros: number,
 ): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
-    const row = insert(tx, deps, work, {
+    const row = insertGatewayPayment(tx, deps, work, {
       id: newOrderedId('gwp'),
       method: 'credits',
       amountMicros,
@@ -39,18 +39,18 @@ export function payByCredits(
       payer: null,
       state: 'working',
     })
-    hold(tx, deps, row, creditsOf(work.userId))
+    holdPayment(tx, deps, row, creditsOf(work.userId))
     work.once.note(tx, toWorkedFor(row.id))
     return row
   })
 }
 
 /** Lets one request work for a payment on chain. @throws AppError as `requireUnworked`. */
-export function claim(deps: PaymentDeps, id: string, { note }: Once): Promise<GatewayPaymentRow> {
+export function claimPayment(deps: GatewayPaymentDeps, id: string, { note }: Once): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
-    const row = get(tx, id)
+    const row = getGatewayPayment(tx, id)
     requireUnworked(tx, row)
-    change(tx, deps, id, { state: 'working' })
+    updateGatewayPayment(tx, deps, id, { state: 'working' })
     note(tx, toWorkedFor(id))
     return row
   })
@@ -70,19 +70,19 @@ function toWorkedFor(id: string): string {
 export function findPaid(db: Db, { made }: Once): { row: GatewayPaymentRow; isAtWork: boolean } | null {
   if (made === null) return null
   const isClaimed = made.startsWith(WORKED_FOR)
-  const row = find(db, isClaimed ? made.slice(WORKED_FOR.length) : made)
+  const row = findGatewayPayment(db, isClaimed ? made.slice(WORKED_FOR.length) : made)
   if (!row || (row.state === 'refunded' && row.userId !== null)) return null
   return { row, isAtWork: isClaimed && (row.state === 'working' || row.state === 'served') }
 }
 
 /** The work was done: the money is earned, once. @returns the id of the receipt. */
-export function earn(deps: PaymentDeps, { id }: GatewayPaymentRow): Promise<string> {
+export function earnPayment(deps: GatewayPaymentDeps, { id }: GatewayPaymentRow): Promise<string> {
   return write(deps.db, (tx) => {
-    const row = get(tx, id)
+    const row = getGatewayPayment(tx, id)
     if (row.state === 'served') return receiptOf(tx, id)
-    if (row.state !== 'working') throw used()
-    change(tx, deps, id, { state: 'served' })
-    const ends = { from: heldFor(row), to: houseAccount('sales', row.currency), amount: row.amountMicros }
+    if (row.state !== 'working') throw paymentUsed()
+    updateGatewayPayment(tx, deps, id, { state: 'served' })
+    const ends = { from: heldFor(row), to: platformAccount('sales', row.currency), amount: row.amountMicros }
     transfer(tx, deps, { cause: `gateway:${id}:earned`, memo: `${row.plugin} was done`, ...ends })
     return receiptOf(tx, id)
   })
@@ -95,13 +95,13 @@ export type Refund = { to: 'credits' | 'payer'; amountMicros: number; currency: 
  * The work was not done: the money goes to the credits of the user, or is held for the address that paid. A dollar on chain
  * is a dollar of credits. @returns where it went.
  */
-export function refund(deps: PaymentDeps, { id }: GatewayPaymentRow, reason: string): Promise<Refund> {
-  return write(deps.db, (tx) => refundRow(tx, deps, get(tx, id), reason))
+export function refundPayment(deps: GatewayPaymentDeps, { id }: GatewayPaymentRow, reason: string): Promise<Refund> {
+  return write(deps.db, (tx) => refundRow(tx, deps, getGatewayPayment(tx, id), reason))
 }
 
-function refundRow(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, reason: string): Refund {
+function refundRow(tx: Tx, deps: GatewayPaymentDeps, row: GatewayPaymentRow, reason: string): Refund {
   const { id, userId, amountMicros, currency } = row
-  change(tx, deps, id, { state: 'refunded' })
+  updateGatewayPayment(tx, deps, id, { state: 'refunded' })
   const receipt = receiptOf(tx, id)
   noteRefund(tx, receipt, amountMicros, reason)
   const lines = [{ account: heldFor(row), amount: -amountMicros }]
@@ -110,8 +110,8 @@ function refundRow(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, reason: st
   } else {
     lines.push({ account: creditsOf(userId), amount: amountMicros })
     if (currency !== 'USD') {
-      lines.push({ account: houseAccount('sales', currency), amount: amountMicros })
-      lines.push({ account: houseAccount('sales', 'USD'), amount: -amountMicros })
+      lines.push({ account: platformAccount('sales', currency), amount: amountMicros })
+      lines.push({ account: platformAccount('sales', 'USD'), amount: -amountMicros })
     }
   }
   post(tx, deps, { cause: nextCause(tx, id), memo: `Refund: ${reason}`, lines })
@@ -122,14 +122,14 @@ function refundRow(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, reason: st
  * Takes what is held for somebody without an account for another attempt at the work that failed: it is the one way back of
  * their money that needs nobody else. @throws AppError as `requireUnworked` for what is not held any more.
  */
-export function takeHeld(deps: PaymentDeps, id: string): Promise<GatewayPaymentRow> {
+export function takeHeld(deps: GatewayPaymentDeps, id: string): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
-    const row = get(tx, id)
+    const row = getGatewayPayment(tx, id)
     if (row.state !== 'refunded' || row.userId !== null) {
       requireUnworked(tx, row)
       return row
     }
-    change(tx, deps, id, { state: 'settled' })
+    updateGatewayPayment(tx, deps, id, { state: 'settled' })
     noteRefund(tx, receiptOf(tx, id), 0, null)
     const ends = { from: heldForPayer(row), to: heldFor(row), amount: row.amountMicros }
     transfer(tx, deps, { cause: nextCause(tx, id), memo: `Another attempt: ${row.what ?? row.plugin}`, ...ends })
@@ -147,17 +147,17 @@ function nextCause(tx: Tx, id: string): string {
  * that was worked for, `conflict` PAYMENT_IN_PROGRESS or PAYMENT_REFUNDED {refund}.
  */
 export function requireUnworked(db: Db, row: GatewayPaymentRow): void {
-  if (row.state === 'served') throw used()
-  if (row.state === 'refunded') throw refunded(db, row)
-  if (row.state !== 'settled') throw inUse()
+  if (row.state === 'served') throw paymentUsed()
+  if (row.state === 'refunded') throw paymentRefunded(db, row)
+  if (row.state !== 'settled') throw paymentInUse()
 }
 
 /** Gives back what was paid for work that was cut off with the program, or that nobody came back for. */
-export function gatewayRefundsJob(deps: PaymentDeps): RepeatingJob {
+export function gatewayRefundsJob(deps: GatewayPaymentDeps): RepeatingJob {
   return { name: 'gateway.refunds', everyMs: LOOK_MS, run: () => refundAbandoned(deps) }
 }
 
-export async function refundAbandoned(deps: PaymentDeps): Promise<void> {
+export async function refundAbandoned(deps: GatewayPaymentDeps): Promise<void> {
   const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
   const isUnworked = inArray(gatewayPayments.state, ['working', 'settled'])
   const isAbandoned = and(isUnworked, lt(gatewayPayments.changedAt, before))
@@ -166,10 +166,10 @@ export async function refundAbandoned(deps: PaymentDeps): Promise<void> {
 }
 
 /** Gives a payment back whose work was begun or waited for too long ago. */
-export function refundIfAbandoned(deps: PaymentDeps, id: string): Promise<void> {
+export function refundIfAbandoned(deps: GatewayPaymentDeps, id: string): Promise<void> {
   const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
   return write(deps.db, (tx) => {
-    const row = find(tx, id)
+    const row = findGatewayPayment(tx, id)
     const isUnworked = row?.state === 'working' || row?.state === 'settled'
     if (isUnworked && row.changedAt < before) refundRow(tx, deps, row, 'The work was cut off')
   })
@@ -186,7 +186,7 @@ function heldForPayer({ payer, currency }: Pick<GatewayPaymentRow, 'payer' | 'cu
 }
 
 /** Books that a payment is here, and writes its receipt. */
-export function hold(tx: Tx, deps: PaymentDeps, row: GatewayPaymentRow, from: Account): void {
+export function holdPayment(tx: Tx, deps: GatewayPaymentDeps, row: GatewayPaymentRow, from: Account): void {
   const what = row.what ?? row.plugin
   const { id, userId, method, amountMicros, currency, payer, reference } = row
   const cause = `gateway:${id}`
@@ -205,9 +205,9 @@ function receiptOf(tx: Db, id: string): string {
   return row.id
 }
 
-export function insert(
+export function insertGatewayPayment(
   tx: Tx,
-  { clock }: PaymentDeps,
+  { clock }: GatewayPaymentDeps,
   { plugin, what, userId, requestHash }: Work,
   payment: Omit<typeof gatewayPayments.$inferInsert, 'plugin' | 'what' | 'userId' | 'requestHash' | 'changedAt'>,
 ): GatewayPaymentRow {
@@ -218,9 +218,9 @@ export function insert(
     .get()
 }
 
-export function change(
+export function updateGatewayPayment(
   tx: Tx,
-  { clock }: PaymentDeps,
+  { clock }: GatewayPaymentDeps,
   id: string,
   columns: Partial<Omit<GatewayPaymentRow, 'id' | 'changedAt'>>,
 ): void {
@@ -230,25 +230,25 @@ export function change(
     .run()
 }
 
-export function forget(tx: Tx, id: string): void {
+export function deleteGatewayPayment(tx: Tx, id: string): void {
   tx.delete(gatewayPayments).where(eq(gatewayPayments.id, id)).run()
 }
 
-export function find(db: Db, id: string): GatewayPaymentRow | undefined {
+export function findGatewayPayment(db: Db, id: string): GatewayPaymentRow | undefined {
   return db.select().from(gatewayPayments).where(eq(gatewayPayments.id, id)).get()
 }
 
-function get(db: Db, id: string): GatewayPaymentRow {
-  const row = find(db, id)
-  if (!row) throw used()
+function getGatewayPayment(db: Db, id: string): GatewayPaymentRow {
+  const row = findGatewayPayment(db, id)
+  if (!row) throw paymentUsed()
   return row
 }
 
-function used(): AppError {
+function paymentUsed(): AppError {
   return new AppError('payment_required', 'This payment was used already', { code: 'PAYMENT_USED' })
 }
 
-export function inUse(): AppError {
+export function paymentInUse(): AppError {
   return new AppError('conflict', 'This payment is being settled or worked for', {
     code: 'PAYMENT_IN_PROGRESS',
     retryAfter: '5',
@@ -262,7 +262,7 @@ export function describeRefund(to: Refund['to']): string {
 }
 
 /** It was paid and given back: to ask for another payment would hide where that money is. */
-function refunded(db: Db, row: GatewayPaymentRow): AppError {
+function paymentRefunded(db: Db, row: GatewayPaymentRow): AppError {
   const { id, userId, amountMicros, currency } = row
   const to = userId === null ? 'payer' : 'credits'
   const refund = { to, amount: formatMicroUsd(amountMicros, 2), currency, receiptId: receiptOf(db, id) }

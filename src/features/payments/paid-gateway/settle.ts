@@ -5,23 +5,23 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
 import { pause, type RepeatingJob } from '../../../jobs/runner.ts'
-import { houseAccount } from '../ledger/accounts.ts'
+import { platformAccount } from '../ledger/accounts.ts'
 import {
-  change,
-  find,
-  forget,
-  hold,
-  insert,
-  inUse,
-  type PaymentDeps,
+  deleteGatewayPayment,
+  findGatewayPayment,
+  type GatewayPaymentDeps,
+  holdPayment,
+  insertGatewayPayment,
+  paymentInUse,
   refundIfAbandoned,
   requireUnworked,
   takeHeld,
+  updateGatewayPayment,
   type Work,
 } from './payments.ts'
 import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
-export type SettleDeps = PaymentDeps & { chainCharges: ChainCharges }
+export type SettleDeps = GatewayPaymentDeps & { chainCharges: ChainCharges }
 
 /** How long a request waits for the chain; then the job looks, and whoever shows the signature again. */
 const WAIT_MS = 60_000
@@ -62,11 +62,11 @@ export async function settleShown(
   shown: ShownSignature,
 ): Promise<string | null> {
   const id = toId(shown)
-  const signed = find(deps.db, id)?.authorization?.signature.toLowerCase()
+  const signed = findGatewayPayment(deps.db, id)?.authorization?.signature.toLowerCase()
   if (signed !== shown.signature.toLowerCase()) return null
   return alone(underWay, id, async () => {
     await refundIfAbandoned(deps, id)
-    const row = find(deps.db, id)
+    const row = findGatewayPayment(deps.db, id)
     return row ? settleRow(deps, work, row) : null
   })
 }
@@ -86,7 +86,7 @@ export function toId({ payer, nonce }: Pick<SignedPayment, 'payer' | 'nonce'>): 
 }
 
 async function alone<T>(underWay: Set<string>, id: string, task: () => Promise<T>): Promise<T> {
-  if (underWay.has(id)) throw inUse()
+  if (underWay.has(id)) throw paymentInUse()
   underWay.add(id)
   try {
     return await task()
@@ -117,10 +117,10 @@ function findOrInsert(
   const checkAt = new Date(deps.clock.now().getTime() + CHECK_AFTER_MS)
   const signed = { method: protocol, amountMicros, currency: 'USDC', payer, authorization, checkAt } as const
   return write(deps.db, (tx) => {
-    const found = find(tx, id)
+    const found = findGatewayPayment(tx, id)
     if (found) return found
     work.once.note(tx, id)
-    return insert(tx, deps, work, { id, ...signed, state: 'settling' })
+    return insertGatewayPayment(tx, deps, work, { id, ...signed, state: 'settling' })
   })
 }
 
@@ -142,24 +142,24 @@ async function untilSettled(deps: SettleDeps, id: string): Promise<string> {
 
 /** Asks the chain what became of a payment, and books that. @returns how it stands; no row when it can pay no more. */
 async function lookAfter(
-  deps: PaymentDeps,
+  deps: GatewayPaymentDeps,
   settler: Settler,
   id: string,
 ): Promise<{ row: GatewayPaymentRow | undefined; isReplaced: boolean }> {
-  const row = find(deps.db, id)
+  const row = findGatewayPayment(deps.db, id)
   const transaction = row?.state === 'settling' ? toTransaction(row) : null
   if (!row?.authorization || !transaction) return { row, isReplaced: false }
   const outcome = await settler.findOutcome(row.authorization, transaction)
   if (outcome.state === 'open') return { row, isReplaced: outcome.isReplaced }
   return write(deps.db, (tx) => {
     // Somebody else may have found out the same meanwhile, or have sent another transaction.
-    const now = find(tx, id)
+    const now = findGatewayPayment(tx, id)
     if (now?.state === 'settling' && outcome.state === 'paid') {
       const { reference } = outcome
-      change(tx, deps, id, { state: 'settled', reference, rawTransaction: null, checkAt: null })
-      hold(tx, deps, { ...row, reference }, houseAccount('chain', 'USDC'))
-    } else if (now?.state === 'settling' && now.rawTransaction === row.rawTransaction) forget(tx, id)
-    return { row: find(tx, id), isReplaced: false }
+      updateGatewayPayment(tx, deps, id, { state: 'settled', reference, rawTransaction: null, checkAt: null })
+      holdPayment(tx, deps, { ...row, reference }, platformAccount('chain', 'USDC'))
+    } else if (now?.state === 'settling' && now.rawTransaction === row.rawTransaction) deleteGatewayPayment(tx, id)
+    return { row: findGatewayPayment(tx, id), isReplaced: false }
   })
 }
 
@@ -183,14 +183,14 @@ async function signAndKeep(deps: SettleDeps, settler: Settler, row: GatewayPayme
     if (rawTransaction !== null)
       throw new AppError('unavailable', 'The chain does not say yet what became of the payment')
     await write(deps.db, (tx) => {
-      if (isUnchanged(find(tx, id))) forget(tx, id)
+      if (isUnchanged(findGatewayPayment(tx, id))) deleteGatewayPayment(tx, id)
     })
     throw error
   })
   await write(deps.db, (tx) => {
-    if (!isUnchanged(find(tx, id))) throw inUse()
+    if (!isUnchanged(findGatewayPayment(tx, id))) throw paymentInUse()
     const sinceBlock = row.sinceBlock ?? signed.sinceBlock
-    change(tx, deps, id, { rawTransaction: signed.raw, reference: signed.hash, sinceBlock })
+    updateGatewayPayment(tx, deps, id, { rawTransaction: signed.raw, reference: signed.hash, sinceBlock })
   })
   return signed.raw
 }
@@ -220,11 +220,11 @@ async function settleOne(deps: SettleDeps, { id, checks, rawTransaction }: Gatew
   const pauseMs = Math.min(MAX_PAUSE_MS, EVERY_MS * 2 ** Math.min(checks, 5))
   const checkAt = new Date(deps.clock.now().getTime() + pauseMs)
   await write(deps.db, (tx) => {
-    const row = find(tx, id)
+    const row = findGatewayPayment(tx, id)
     if (row?.state !== 'settling') return
     // Nothing has left, and whoever still signs for it finds it gone before anything does.
-    if (row.rawTransaction === null) forget(tx, id)
-    else change(tx, deps, id, { checks: checks + 1, checkAt })
+    if (row.rawTransaction === null) deleteGatewayPayment(tx, id)
+    else updateGatewayPayment(tx, deps, id, { checks: checks + 1, checkAt })
   })
   if (rawTransaction !== null) await lookAfter(deps, await deps.chainCharges.openSettler(), id)
 }

@@ -10,7 +10,7 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json } from '../../../../tests/harness/requests.ts'
 import type { ChainCharges } from '../../../adapters/payments/chain-charges.ts'
 import type { Authorization, Settler } from '../../../adapters/payments/settler.ts'
-import { type Account, houseAccount } from '../ledger/accounts.ts'
+import { type Account, platformAccount } from '../ledger/accounts.ts'
 import { checkLedger } from '../ledger/check.ts'
 import { readBalance } from '../ledger/post.ts'
 import { receipts } from '../receipts/tables.ts'
@@ -114,7 +114,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     expect(await it.paid()).toBe(CENT)
     expect(it.rows()).toMatchObject([{ state, rawTransaction: null }])
     expect(it.reads()).toBe(state === 'served' ? 1 : 0)
-    expect(readBalance(it.db, houseAccount('sales', 'USDC'))).toBe(state === 'served' ? CENT : 0)
+    expect(readBalance(it.db, platformAccount('sales', 'USDC'))).toBe(state === 'served' ? CENT : 0)
     expect(readBalance(it.db, heldFor())).toBe(state === 'served' ? 0 : CENT)
     expect(it.db.select().from(receipts).all()).toHaveLength(1)
     expect(checkLedger(it.db).faults).toEqual([])

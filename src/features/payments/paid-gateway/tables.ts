@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Authorization } from '../../../adapters/payments/settler.ts'
 import { oneOf } from '../../../db/checks.ts'
-import { CURRENCIES } from '../ledger/accounts.ts'
+import { LEDGER_CURRENCIES } from '../ledger/accounts.ts'
 
 const METHODS = ['credits', 'mpp', 'x402'] as const
 const STATES = ['settling', 'settled', 'working', 'served', 'refunded'] as const
@@ -24,7 +24,7 @@ export const gatewayPayments = sqliteTable(
     requestHash: text(),
     method: text({ enum: METHODS }).notNull(),
     amountMicros: integer().notNull(),
-    currency: text({ enum: CURRENCIES }).notNull(),
+    currency: text({ enum: LEDGER_CURRENCIES }).notNull(),
     payer: text(),
     reference: text(),
     authorization: text({ mode: 'json' }).$type<Authorization>(),
@@ -40,7 +40,7 @@ export const gatewayPayments = sqliteTable(
     index('gateway_payments_by_state').on(table.state, table.changedAt),
     oneOf('gateway_payments_method', table.method, METHODS),
     oneOf('gateway_payments_state', table.state, STATES),
-    oneOf('gateway_payments_currency', table.currency, CURRENCIES),
+    oneOf('gateway_payments_currency', table.currency, LEDGER_CURRENCIES),
   ],
 )
 export type GatewayPaymentRow = typeof gatewayPayments.$inferSelect

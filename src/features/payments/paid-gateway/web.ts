@@ -13,7 +13,16 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import type { FindTier } from '../x402/colony.ts'
 import { priceOf } from '../x402/rating.ts'
-import { claim, describeRefund, earn, findPaid, payByCredits, refund, WORK_MS, type Work } from './payments.ts'
+import {
+  claimPayment,
+  describeRefund,
+  earnPayment,
+  findPaid,
+  payByCredits,
+  refundPayment,
+  WORK_MS,
+  type Work,
+} from './payments.ts'
 import type { Plugin, Plugins } from './plugins.ts'
 import { GatewayOffer, GatewayResult } from './schemas.ts'
 import { type SettleDeps, settleAgain, settleOnce, settleShown, toId } from './settle.ts'
@@ -167,9 +176,9 @@ async function pay(
   if (!charge.isPaid) {
     const reference = charge.shown && (await settleShown(deps, underWay, work, charge.shown))
     if (!charge.shown || reference === null) return askToPay(c, deps, order, charge)
-    return { row: await claim(deps, toId(charge.shown), once), reference, sealed: (response) => response }
+    return { row: await claimPayment(deps, toId(charge.shown), once), reference, sealed: (response) => response }
   }
-  const row = await claim(deps, toId(charge.payment), once)
+  const row = await claimPayment(deps, toId(charge.payment), once)
   return { row, reference: charge.payment.reference, sealed: charge.sealed }
 }
 
@@ -180,7 +189,7 @@ async function payAgain(deps: PaidGatewayDeps, work: Work, underWay: Set<string>
   const sealed = (response: Response) => response
   if (paid.isAtWork) return { row: paid.row, reference: paid.row.reference, sealed }
   const reference = await settleAgain(deps, underWay, work, paid.row)
-  return { row: await claim(deps, paid.row.id, work.once), reference, sealed }
+  return { row: await claimPayment(deps, paid.row.id, work.once), reference, sealed }
 }
 
 /** 402 with the challenge of both protocols in its headers, and as JSON for clients that read that. */
@@ -229,7 +238,7 @@ async function work(deps: PaidGatewayDeps, c: Context<GatewayEnv>, order: Order,
   c.header('x-plugin-id', id)
   try {
     const result = await plugin.run({ body, user, signal: AbortSignal.timeout(WORK_MS) })
-    const receipt = await earn(deps, row)
+    const receipt = await earnPayment(deps, row)
     const payment = {
       method: row.method === 'credits' ? 'stripe' : row.method,
       amount: formatMicroUsd(row.amountMicros, 2),
@@ -242,7 +251,7 @@ async function work(deps: PaidGatewayDeps, c: Context<GatewayEnv>, order: Order,
   } catch (error) {
     const reason = error instanceof AppError ? error.message : 'The work failed'
     if (!(error instanceof AppError)) deps.log.error({ plugin: id, error: errorMessage(error) }, 'paid work failed')
-    const { to, amountMicros, currency, receipt } = await refund(deps, row, reason)
+    const { to, amountMicros, currency, receipt } = await refundPayment(deps, row, reason)
     const back = { to, amount: formatMicroUsd(amountMicros, 2), currency, receiptId: receipt }
     return paid.sealed(c.json({ error: reason, code: 'WORK_FAILED', message: describeRefund(to), refund: back }, 502))
   }

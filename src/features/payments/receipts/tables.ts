@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { oneOf } from '../../../db/checks.ts'
-import { CURRENCIES } from '../ledger/accounts.ts'
+import { LEDGER_CURRENCIES } from '../ledger/accounts.ts'
 
 const METHODS = ['card', 'credits', 'mpp', 'x402'] as const
 
@@ -19,7 +19,7 @@ export const receipts = sqliteTable(
     what: text().notNull(),
     method: text({ enum: METHODS }).notNull(),
     amountMicros: integer().notNull(),
-    currency: text({ enum: CURRENCIES }).notNull(),
+    currency: text({ enum: LEDGER_CURRENCIES }).notNull(),
     reference: text(),
     payer: text(),
     refundedMicros: integer().notNull().default(0),
@@ -29,7 +29,7 @@ export const receipts = sqliteTable(
   (table) => [
     index('receipts_by_user').on(table.userId, table.createdAt),
     oneOf('receipts_method', table.method, METHODS),
-    oneOf('receipts_currency', table.currency, CURRENCIES),
+    oneOf('receipts_currency', table.currency, LEDGER_CURRENCIES),
     check('receipts_refund', sql`${table.refundedMicros} BETWEEN 0 AND ${table.amountMicros}`),
   ],
 )

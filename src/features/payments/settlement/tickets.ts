@@ -5,7 +5,7 @@ import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Once } from '../../../http/env.ts'
-import { creditsOf, houseAccount } from '../ledger/accounts.ts'
+import { creditsOf, platformAccount } from '../ledger/accounts.ts'
 import { transfer } from '../ledger/post.ts'
 import { type EventRow, events } from '../underground/tables.ts'
 import { type TicketRow, tickets } from './tables.ts'
@@ -42,7 +42,7 @@ type NewTicket = Pick<TicketRow, 'id' | 'priceMicroUsd' | 'email' | 'createdAt'>
 
 function payOrganiser(tx: Tx, clock: Clock, event: EventRow, { id, buyerId, priceMicroUsd: amount }: NewTicket): void {
   if (amount === 0) return
-  const to = event.ownerId === null ? houseAccount('sales', 'USD') : creditsOf(event.ownerId)
+  const to = event.ownerId === null ? platformAccount('sales', 'USD') : creditsOf(event.ownerId)
   const names = { cause: `ticket:${id}:sale`, memo: `Ticket for ${event.name}` }
   transfer(tx, { clock }, { ...names, from: creditsOf(buyerId), to, amount })
 }
@@ -101,7 +101,7 @@ function payBack(
 ): void {
   if (amount === 0) return
   if (buyerId === null) throw new AppError('conflict', 'Whoever bought this ticket has left')
-  const from = organiserId === null ? houseAccount('sales', 'USD') : creditsOf(organiserId)
+  const from = organiserId === null ? platformAccount('sales', 'USD') : creditsOf(organiserId)
   const names = { cause: `ticket:${id}:refund`, memo: `Ticket for ${eventName} paid back` }
   transfer(tx, { clock }, { ...names, from, to: creditsOf(buyerId), amount })
 }

@@ -7,12 +7,12 @@ import type { SignedInUser } from '../../../http/env.ts'
 import { planInForce, planRequired } from '../../accounts/plans/plans.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { hasActions } from './runners/runners.ts'
-import type { Marketplace, Skill, SkillDetail, SkillQuery } from './schemas.ts'
+import type { Marketplace, MarketplaceSkill, SkillDetail, SkillQuery } from './schemas.ts'
 import { BUILT_IN, isFeatured, parseSkillText, type SkillText } from './skill-text.ts'
 import { installedSkills, ownSkills, skillFigures } from './tables.ts'
 
 /** A skill that somebody can install. `version` is the program's for those that come with it. */
-export type OfferedSkill = { text: SkillText; source: Skill['source']; version: string }
+export type OfferedSkill = { text: SkillText; source: MarketplaceSkill['source']; version: string }
 
 /** What there is to install: for everybody the skills of the program, for `user` their own as well. Featured ones first. */
 export function listMarketplace(db: Db, user: SignedInUser | null, query: SkillQuery): Marketplace {
@@ -50,7 +50,7 @@ export function getSkillDetail(db: Db, userId: string | null, name: string): Ski
   return { ...skill, skill: name, content: offered.text.content }
 }
 
-export function toSkill({ text, source, version }: OfferedSkill, downloads: number): Skill {
+export function toSkill({ text, source, version }: OfferedSkill, downloads: number): MarketplaceSkill {
   return {
     id: text.name,
     name: text.title,
@@ -100,7 +100,7 @@ function listInstalled(db: Db, userId: string, agentId: string | undefined) {
   }))
 }
 
-function matches(skill: Skill, { category, featured, search }: SkillQuery): boolean {
+function matches(skill: MarketplaceSkill, { category, featured, search }: SkillQuery): boolean {
   if (category && skill.category !== category) return false
   if (featured === 'true' && !skill.featured) return false
   const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
@@ -108,7 +108,7 @@ function matches(skill: Skill, { category, featured, search }: SkillQuery): bool
   return words.every((word) => text.includes(word))
 }
 
-function byRank(one: Skill, other: Skill): number {
+function byRank(one: MarketplaceSkill, other: MarketplaceSkill): number {
   return (
     Number(other.featured) - Number(one.featured) ||
     other.downloads - one.downloads ||

@@ -62,7 +62,7 @@ export const UseSkillRequest = z
 export type UseSkillRequest = z.infer<typeof UseSkillRequest>
 
 /** A skill of the marketplace. Nobody rates skills here, so `rating` is null. `checksum` is the SHA-256 of its file. */
-export const Skill = z.object({
+export const MarketplaceSkill = z.object({
   id: z.string(),
   name: z.string(),
   description: z.string(),
@@ -79,12 +79,12 @@ export const Skill = z.object({
   mcpEnabled: z.boolean(),
   mcpConfig: z.null(),
 })
-export type Skill = z.infer<typeof Skill>
+export type MarketplaceSkill = z.infer<typeof MarketplaceSkill>
 
 export const Marketplace = z.object({
-  skills: z.array(Skill),
+  skills: z.array(MarketplaceSkill),
   categories: z.array(z.string()),
-  featured: z.array(Skill),
+  featured: z.array(MarketplaceSkill),
   installedSkillIds: z.array(z.string()),
   /** What is installed, agent by agent; null for nobody. */
   installed: z
@@ -111,10 +111,10 @@ export const InstallResponse = z.object({
 export type InstallResponse = z.infer<typeof InstallResponse>
 
 /** `GET /api/skills/:name`: a skill with its whole file. */
-export const SkillDetail = Skill.extend({ skill: z.string(), content: z.string() })
+export const SkillDetail = MarketplaceSkill.extend({ skill: z.string(), content: z.string() })
 export type SkillDetail = z.infer<typeof SkillDetail>
 
-export const CreatedSkill = z.object({ success: z.literal(true), skill: Skill })
+export const CreatedSkill = z.object({ success: z.literal(true), skill: MarketplaceSkill })
 
 /** `PATCH /api/skills`. */
 export const ChangedSkill = InstallResponse.pick({ success: true, installed: true })

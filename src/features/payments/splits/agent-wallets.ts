@@ -3,11 +3,11 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { readBalance, type TokenChains } from '../wallets/balance.ts'
+import { readTokenBalance, type TokenChains } from '../wallets/balance.ts'
 import { type CreateWalletDeps, createWallet } from '../wallets/create.ts'
 import { managedWallets, type WalletRow } from '../wallets/tables.ts'
 import type { CreateAgentWalletRequest } from './schemas.ts'
-import { houseWallets } from './tables.ts'
+import { operatorWallets } from './tables.ts'
 
 /**
  * Returns the wallet of a user's agent, and creates it when there is none (Interface 4.8).
@@ -38,7 +38,7 @@ export async function readAgentBalance(
   const isTheirs = principal.kind === 'operator' || principal.user.id === userId
   const wallet = isTheirs ? findSplitWallet(deps.db, userId, address) : null
   if (!wallet) throw new AppError('not_found', 'Wallet not found')
-  return readBalance(deps.tokenChains, 'USDC', wallet.address)
+  return readTokenBalance(deps.tokenChains, 'USDC', wallet.address)
 }
 
 /** A wallet by its address in any case: of the user, or of the house under the user's name. */
@@ -46,6 +46,6 @@ export function findSplitWallet(db: Db, userId: string, address: string): Wallet
   const wallet = db.select().from(managedWallets).where(eq(managedWallets.address, address.toLowerCase())).get()
   if (!wallet) return null
   if (wallet.userId !== null) return wallet.userId === userId ? wallet : null
-  const isNamed = and(eq(houseWallets.walletId, wallet.id), eq(houseWallets.userId, userId))
-  return db.select().from(houseWallets).where(isNamed).get() ? wallet : null
+  const isNamed = and(eq(operatorWallets.walletId, wallet.id), eq(operatorWallets.userId, userId))
+  return db.select().from(operatorWallets).where(isNamed).get() ? wallet : null
 }

@@ -3,8 +3,8 @@ import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import type { Part, Split, SplitDetail, SplitPage, SplitQuery } from './schemas.ts'
-import { listPayments } from './settle-split.ts'
+import type { Split, SplitDetail, SplitPage, SplitPart, SplitQuery } from './schemas.ts'
+import { listPartPayments } from './settle-split.ts'
 import { royaltySplits, type SplitRow } from './tables.ts'
 
 const PAGE = 50
@@ -36,8 +36,8 @@ export function getSplitDetail(db: Db, principal: Principal, id: number): SplitD
 }
 
 /** In their order. */
-export function listParts(db: Db, splitId: number): Part[] {
-  return listPayments(db, splitId).map(({ part, payment }) => ({
+export function listParts(db: Db, splitId: number): SplitPart[] {
+  return listPartPayments(db, splitId).map(({ part, payment }) => ({
     address: part.address,
     name: part.name,
     share: formatMicroUsd(part.shareMillionths),

@@ -97,7 +97,7 @@ const PartStatus = z.enum([
 export type PartStatus = z.infer<typeof PartStatus>
 
 /** Amounts are decimal texts in USDC, shares decimal texts in percent. */
-export const Part = z.object({
+export const SplitPart = z.object({
   address: z.string(),
   name: z.string().nullable(),
   share: z.string(),
@@ -106,7 +106,7 @@ export const Part = z.object({
   reason: z.string().nullable(),
   transactionHash: z.string().nullable(),
 })
-export type Part = z.infer<typeof Part>
+export type SplitPart = z.infer<typeof SplitPart>
 
 export const Split = z.object({
   id: z.number(),
@@ -124,7 +124,7 @@ export const Split = z.object({
 })
 export type Split = z.infer<typeof Split>
 
-export const SplitDetail = Split.extend({ recipients: z.array(Part) })
+export const SplitDetail = Split.extend({ recipients: z.array(SplitPart) })
 export type SplitDetail = z.infer<typeof SplitDetail>
 
 /** Newest first; `next` is the `before` of the page after, null on the last. */

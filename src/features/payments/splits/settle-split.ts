@@ -7,13 +7,13 @@ import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { TokenChains } from '../wallets/balance.ts'
-import { type OrderDeps, orderPayment } from '../wallets/order.ts'
+import { orderPayment, type PaymentOrderDeps } from '../wallets/order.ts'
 import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
 import { findSplitWallet } from './agent-wallets.ts'
 import { START_JOB } from './create-split.ts'
 import { type PartRow, royaltyParts, royaltySplits, type SplitRow } from './tables.ts'
 
-type SettleDeps = OrderDeps & { db: Db; log: Log; tokenChains: TokenChains }
+type SettleDeps = PaymentOrderDeps & { db: Db; log: Log; tokenChains: TokenChains }
 
 /** Payments that are ordered in one closure: others have their turn between. */
 const BATCH = 25
@@ -118,7 +118,7 @@ function orderPart(tx: Tx, deps: SettleDeps, { split, wallet, part }: Due): void
 function takeStock(tx: Tx, deps: SettleDeps, id: number): void {
   const split = getOpenSplit(tx, id)
   if (!split) return
-  const parts = listPayments(tx, id)
+  const parts = listPartPayments(tx, id)
   const { status, reason } = summarize(parts)
   const isFinal = parts.every(({ part, payment }) => part.isSkipped || part.failure !== null || payment?.finalAt)
   const now = deps.clock.now()
@@ -144,7 +144,7 @@ function summarize(parts: readonly PaidPart[]): Pick<SplitRow, 'reason'> & { sta
 }
 
 /** The parts of a split in their order, each with its payment. */
-export function listPayments(db: Db, splitId: number): PaidPart[] {
+export function listPartPayments(db: Db, splitId: number): PaidPart[] {
   const rows = db
     .select({ part: royaltyParts, payment: walletPayments })
     .from(royaltyParts)

@@ -91,7 +91,7 @@ export type SplitRuleRow = typeof splitRules.$inferSelect
  * Wallets that the operator created for users and agents of other platforms, by the names they were given. No new ones are
  * created; those that exist still pay splits.
  */
-export const houseWallets = sqliteTable(
+export const operatorWallets = sqliteTable(
   'house_wallets',
   {
     userId: text().notNull(),

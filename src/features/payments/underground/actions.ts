@@ -10,12 +10,12 @@ import {
   AmplifyRequest,
   BookingAnswer,
   BookingOffer,
-  type SendRequest,
+  type BusMessage,
 } from './schemas.ts'
 import { type AmplificationRow, amplifications, bookings, events } from './tables.ts'
 
 /** A message that was found to be its sender's, with whom it concerns. */
-export type Exchange = { message: SendRequest; sender: AgentRow; recipient: AgentRow; now: Date }
+export type Exchange = { message: BusMessage; sender: AgentRow; recipient: AgentRow; now: Date }
 
 /** The payload of a message, as its action needs it. @throws AppError `invalid`. */
 function parsePayload<Payload>(schema: ZodType<Payload>, { message }: Exchange): Payload {

@@ -2,12 +2,12 @@ import { Hono } from 'hono'
 import { endpoint } from '../../../http/endpoint.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
-import { OwnMessage, SendRequest, SentMessage } from './schemas.ts'
-import { createMessageSender, type SendDeps, sendOwnMessage } from './send-message.ts'
+import { BusMessage, BusReceipt, OwnMessage } from './schemas.ts'
+import { type BusSendDeps, createMessageSender, sendOwnMessage } from './send-message.ts'
 
 /** The bus between agents: a message is its own proof, whoever brings it (Interface 4.8). */
 export function busBackend(
-  deps: Omit<SendDeps, 'agentsDomain'> & { addresses: { agentsDomain: string }; callers: CallerFinder },
+  deps: Omit<BusSendDeps, 'agentsDomain'> & { addresses: { agentsDomain: string }; callers: CallerFinder },
 ) {
   const app = new Hono<AgentCallerEnv>()
   const send = createMessageSender({ ...deps, agentsDomain: deps.addresses.agentsDomain })
@@ -17,10 +17,10 @@ export function busBackend(
     endpoint({
       summary: 'Sends a signed message to an agent',
       tag: 'Agent economy',
-      responses: { 200: SentMessage },
+      responses: { 200: BusReceipt },
       errors: ['unauthenticated', 'payment_required', 'not_found', 'conflict', 'limited', 'internal'],
     }),
-    validate('json', SendRequest),
+    validate('json', BusMessage),
     async (c) => {
       // A webhook may take longer than a listener keeps a silent connection.
       c.env.keepOpen?.(c.req.raw)
@@ -35,7 +35,7 @@ export function busBackend(
     endpoint({
       summary: 'Sends a message signed by the agent',
       tag: 'Agent economy',
-      responses: { 200: SentMessage },
+      responses: { 200: BusReceipt },
       errors: ['payment_required', 'not_found', 'conflict', 'limited', 'internal'],
     }),
     requireAgent(deps.callers),

@@ -13,12 +13,12 @@ import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findWebhookUrl } from '../../agents/registry/config.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import type { MessagePage, MessageQuery, ShownMessage } from './schemas.ts'
+import type { BusMessageQuery, MessagePage, ShownMessage } from './schemas.ts'
 import { type BusMessageRow, busMessages } from './tables.ts'
 
-export type DeliverDeps = { db: Db; clock: Clock; sealer: Sealer; egress: Egress }
+export type DeliveryDeps = { db: Db; clock: Clock; sealer: Sealer; egress: Egress }
 
-export const DELIVER_JOB = 'bus.deliver'
+export const BUS_DELIVERY_JOB = 'bus.deliver'
 const Delivery = z.object({ id: z.number() })
 /** More than an hour: a recipient who is down that long still gets what was sent meanwhile. */
 const MAX_ATTEMPTS = 24
@@ -26,9 +26,9 @@ const TIMEOUT_MS = 10_000
 const MAX_ERROR_CHARACTERS = 300
 
 /** Delivers messages whose first attempt failed or was cut short; what cannot be delivered at all is a dead letter. */
-export function deliverMessageJob(deps: DeliverDeps): JobKind {
+export function deliverMessageJob(deps: DeliveryDeps): JobKind {
   return defineJob({
-    kind: DELIVER_JOB,
+    kind: BUS_DELIVERY_JOB,
     payload: Delivery,
     maxAttempts: MAX_ATTEMPTS,
     isSlow: true,
@@ -41,7 +41,7 @@ export function deliverMessageJob(deps: DeliverDeps): JobKind {
  * Posts a pending message to the webhook of its recipient, which tells a repeated one by `X-Stead-Message` (at least once).
  * @throws AppError `undelivered` when it was not taken; the reason is kept, the address is told to nobody.
  */
-export async function deliverMessage(deps: DeliverDeps, id: number, signal?: AbortSignal): Promise<void> {
+export async function deliverMessage(deps: DeliveryDeps, id: number, signal?: AbortSignal): Promise<void> {
   const found = deps.db
     .select({ message: busMessages, recipient: agents })
     .from(busMessages)
@@ -61,7 +61,7 @@ export function undelivered(reason: string): AppError {
 }
 
 /** @returns null when the recipient took it, else why not. */
-async function post(deps: DeliverDeps, url: string, message: BusMessageRow, signal?: AbortSignal) {
+async function post(deps: DeliveryDeps, url: string, message: BusMessageRow, signal?: AbortSignal) {
   try {
     const response = await deps.egress.request(url, {
       method: 'POST',
@@ -84,7 +84,7 @@ async function post(deps: DeliverDeps, url: string, message: BusMessageRow, sign
   }
 }
 
-async function noteAttempt({ db, clock }: DeliverDeps, id: number, failure: string | null): Promise<void> {
+async function noteAttempt({ db, clock }: DeliveryDeps, id: number, failure: string | null): Promise<void> {
   const outcome =
     failure === null
       ? { status: 'delivered' as const, deliveredAt: clock.now(), lastError: null }
@@ -107,12 +107,12 @@ async function markDead(db: Db, id: number): Promise<void> {
 const PAGE = 100
 
 /** What a user's agents have sent, newest first. */
-export function listSentMessages(db: Db, userId: string, query: MessageQuery): MessagePage {
+export function listSentMessages(db: Db, userId: string, query: BusMessageQuery): MessagePage {
   return listPage(db, eq(busMessages.ownerId, userId), query)
 }
 
 /** Messages that nobody tries to deliver any more, newest first. */
-export function listDeadLetters(db: Db, query: MessageQuery): MessagePage {
+export function listDeadLetters(db: Db, query: BusMessageQuery): MessagePage {
   return listPage(db, eq(busMessages.status, 'dead'), query)
 }
 
@@ -129,7 +129,7 @@ export async function replayDeadLetter(
     const isDead = and(eq(busMessages.id, id), eq(busMessages.status, 'dead'))
     const changed = tx.update(busMessages).set({ status: 'pending' }).where(isDead).returning().get()
     if (!changed) throw new AppError('not_found', 'Dead letter not found')
-    deps.enqueue(tx, DELIVER_JOB, { id }, { share: changed.ownerId })
+    deps.enqueue(tx, BUS_DELIVERY_JOB, { id }, { share: changed.ownerId })
     const entry = { actor: admin.id, action: 'bus.replay', target: String(id), address: admin.address }
     recordAudit(tx, entry, deps.clock.now())
     return changed
@@ -137,7 +137,7 @@ export async function replayDeadLetter(
   return toShownMessage(row)
 }
 
-function listPage(db: Db, condition: SQL, { before }: MessageQuery): MessagePage {
+function listPage(db: Db, condition: SQL, { before }: BusMessageQuery): MessagePage {
   const rows = db
     .select()
     .from(busMessages)

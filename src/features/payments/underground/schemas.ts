@@ -85,7 +85,7 @@ export type UndergroundEvent = z.infer<typeof UndergroundEvent>
 export const UndergroundEventList = z.array(UndergroundEvent)
 
 /** `POST /api/underground/bus/send` (Interface 4.8): what is signed stands in the rest, which is given on as it came. */
-export const SendRequest = z
+export const BusMessage = z
   .looseObject({
     messageId: required('messageId', 200),
     action: required('action', 100),
@@ -104,7 +104,7 @@ export const SendRequest = z
       },
     ],
   })
-export type SendRequest = z.infer<typeof SendRequest>
+export type BusMessage = z.infer<typeof BusMessage>
 
 /** `POST /v1/bus/send`: what an agent whose wallet is kept here says to another. */
 export const OwnMessage = z
@@ -137,7 +137,7 @@ export const SignedPart = z.object({
 })
 
 /** Whom it is for: the id of an agent, or the name under which it is reached. */
-export const Recipient = z.object({ agentId: z.string().min(1).max(300) })
+export const BusRecipient = z.object({ agentId: z.string().min(1).max(300) })
 
 /** What `BOOKING_OFFER` says. Without a deposit all of it is due in the end. */
 export const BookingOffer = z.object({
@@ -179,13 +179,13 @@ export const MessagePage = z.object({ messages: z.array(ShownMessage), next: z.n
 export type MessagePage = z.infer<typeof MessagePage>
 
 const badBefore = 'before must be a whole number'
-export const MessageQuery = z.object({
+export const BusMessageQuery = z.object({
   before: z.coerce.number(badBefore).int(badBefore).min(1, badBefore).optional(),
 })
-export type MessageQuery = z.infer<typeof MessageQuery>
+export type BusMessageQuery = z.infer<typeof BusMessageQuery>
 
 /** `POST /api/underground/bus/send` and `POST /v1/bus/send`. */
-export const SentMessage = z.object({ success: z.literal(true), messageId: z.string() })
+export const BusReceipt = z.object({ success: z.literal(true), messageId: z.string() })
 
 /** `POST /api/admin/bus/dead-letters/:id/replay`. */
 export const ReplayedMessage = z.object({ message: ShownMessage })

@@ -11,21 +11,21 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { PLANS, planInForce, planRequired } from '../../accounts/plans/plans.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
-import { findWallet, openAccount } from '../wallets/create.ts'
+import { findWallet, openSigningAccount } from '../wallets/create.ts'
 import { applyAmplification, applyBooking, type Exchange } from './actions.ts'
-import { DELIVER_JOB, type DeliverDeps, deliverMessage, undelivered } from './delivery.ts'
-import { type OwnMessage, Recipient, type SendRequest } from './schemas.ts'
+import { BUS_DELIVERY_JOB, type DeliveryDeps, deliverMessage, undelivered } from './delivery.ts'
+import { type BusMessage, BusRecipient, type OwnMessage } from './schemas.ts'
 import { type BusMessageRow, busMessages } from './tables.ts'
 import { toSignedText, type VerifyDeps, verifyMessage } from './verify-message.ts'
 
-export type SendDeps = VerifyDeps &
-  DeliverDeps & { enqueue: Enqueue; findUser: (id: string) => SignedInUser | null; agentsDomain: string }
+export type BusSendDeps = VerifyDeps &
+  DeliveryDeps & { enqueue: Enqueue; findUser: (id: string) => SignedInUser | null; agentsDomain: string }
 
 /** The first attempt is made by the request itself; the queue makes the next, and this one when the process dies. */
 const SECOND_ATTEMPT_MS = 20_000
 
 /** Takes a signed message; settles when it was delivered. */
-type SendMessage = (message: SendRequest) => Promise<void>
+type SendMessage = (message: BusMessage) => Promise<void>
 
 /** A message that was taken, and whether it was just now. */
 type Taken = { row: BusMessageRow; isNew: boolean }
@@ -37,7 +37,7 @@ type Taken = { row: BusMessageRow; isNew: boolean }
  * day, `payment_required` without a plan; `conflict` for another message of the same id; what the action refuses; and
  * `undelivered` when the first attempt fails: the message is kept and tried again.
  */
-export function createMessageSender(deps: SendDeps): SendMessage {
+export function createMessageSender(deps: BusSendDeps): SendMessage {
   const firstAttempts = new Map<number, Promise<void>>()
   return async (message) => {
     const { row, isNew } = await takeMessage(deps, message)
@@ -51,7 +51,7 @@ export function createMessageSender(deps: SendDeps): SendMessage {
   }
 }
 
-async function takeMessage(deps: SendDeps, message: SendRequest): Promise<Taken> {
+async function takeMessage(deps: BusSendDeps, message: BusMessage): Promise<Taken> {
   const { agent: sender, version } = await verifyMessage(deps, message)
   const recipient = findRecipient(deps, message)
   return write(deps.db, (tx) => {
@@ -62,19 +62,19 @@ async function takeMessage(deps: SendDeps, message: SendRequest): Promise<Taken>
     applyBooking(tx, { message, sender, recipient, now })
     applyAmplification(tx, { message, sender, recipient, now })
     const row = insertMessage(tx, { message, sender, recipient, now }, version)
-    deps.enqueue(tx, DELIVER_JOB, { id: row.id }, { delayMs: SECOND_ATTEMPT_MS, share: row.ownerId })
+    deps.enqueue(tx, BUS_DELIVERY_JOB, { id: row.id }, { delayMs: SECOND_ATTEMPT_MS, share: row.ownerId })
     return { row, isNew: true }
   })
 }
 
-function isDelivered({ db }: SendDeps, id: number): boolean {
+function isDelivered({ db }: BusSendDeps, id: number): boolean {
   const row = db.select({ status: busMessages.status }).from(busMessages).where(eq(busMessages.id, id)).get()
   return row?.status === 'delivered'
 }
 
 /** By its id, or by the name under which it is reached. @throws AppError `undelivered`. */
-function findRecipient({ db, agentsDomain }: SendDeps, message: SendRequest): AgentRow {
-  const parsed = Recipient.safeParse(message.to)
+function findRecipient({ db, agentsDomain }: BusSendDeps, message: BusMessage): AgentRow {
+  const parsed = BusRecipient.safeParse(message.to)
   const name = parsed.data?.agentId.toLowerCase() ?? ''
   const suffix = `.${agentsDomain}`
   const id = name.endsWith(suffix) ? name.slice(0, -suffix.length) : (parsed.data?.agentId ?? '')
@@ -83,7 +83,7 @@ function findRecipient({ db, agentsDomain }: SendDeps, message: SendRequest): Ag
   return agent
 }
 
-function findEarlier(tx: Tx, sender: AgentRow, message: SendRequest): BusMessageRow | undefined {
+function findEarlier(tx: Tx, sender: AgentRow, message: BusMessage): BusMessageRow | undefined {
   const isThis = and(eq(busMessages.fromAgentId, sender.id), eq(busMessages.messageId, message.messageId))
   const earlier = tx.select().from(busMessages).where(isThis).get()
   if (earlier && earlier.contentHash !== hashOf(message)) {
@@ -93,7 +93,7 @@ function findEarlier(tx: Tx, sender: AgentRow, message: SendRequest): BusMessage
 }
 
 /** Days are UTC. Agents of the operator have the largest plan. */
-function requireMessageQuota(deps: SendDeps, tx: Tx, sender: AgentRow, now: Date): void {
+function requireMessageQuota(deps: BusSendDeps, tx: Tx, sender: AgentRow, now: Date): void {
   const owner = sender.ownerId === null ? null : deps.findUser(sender.ownerId)
   if (sender.ownerId !== null && !owner) throw new AppError('unauthenticated', 'Invalid message signature')
   const limit = (owner ? planInForce(tx, owner) : PLANS.network).messagesPerDay
@@ -126,7 +126,7 @@ function insertMessage(tx: Tx, { message, sender, recipient, now }: Exchange, ve
 }
 
 /** Of what is signed: the order of the other keys says nothing. */
-function hashOf({ version, timestamp, to, action, payload }: SendRequest): string {
+function hashOf({ version, timestamp, to, action, payload }: BusMessage): string {
   return sha256(JSON.stringify([version, timestamp, to, action, payload]))
 }
 
@@ -138,7 +138,7 @@ const VERSION = '1.0'
  * @throws AppError `not_found` for an agent without a wallet, and as `SendMessage`.
  */
 export async function sendOwnMessage(
-  deps: SendDeps,
+  deps: BusSendDeps,
   send: SendMessage,
   agentId: string,
   { messageId = newId('msg'), to, action, payload }: OwnMessage,
@@ -147,7 +147,7 @@ export async function sendOwnMessage(
   const wallet = agent?.ownerId ? findWallet(deps.db, { userId: agent.ownerId, agentId }) : null
   if (!agent || !wallet) throw new AppError('not_found', 'This agent has no wallet to sign with')
   const from = { agentId, agentType: agent.specialization ?? 'general', walletAddress: wallet.address }
-  const message: SendRequest = {
+  const message: BusMessage = {
     version: VERSION,
     messageId,
     timestamp: deps.clock.now().toISOString(),
@@ -156,7 +156,7 @@ export async function sendOwnMessage(
     action,
     payload,
   }
-  const account = await openAccount(deps, wallet)
+  const account = await openSigningAccount(deps, wallet)
   const signature = await account.signMessage({ message: await toSignedText(message, from) })
   await send({ ...message, from: { ...from, signature } })
   return { messageId }

@@ -7,7 +7,7 @@ import { wallets } from '../../accounts/sign-in/tables.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { managedWallets } from '../wallets/tables.ts'
-import { type SendRequest, SignedPart } from './schemas.ts'
+import { type BusMessage, SignedPart } from './schemas.ts'
 
 export type VerifyDeps = { db: Db; clock: Clock; chain: Pick<Chain, 'verifySignature'> }
 
@@ -23,7 +23,7 @@ export type Sender = { agent: AgentRow; version: string }
  * wallet that signed it belongs to the agent (decisions, 26).
  * @throws AppError `unauthenticated` with the reason; `unavailable` when a wallet that is a contract cannot be asked.
  */
-export async function verifyMessage(deps: VerifyDeps, message: SendRequest): Promise<Sender> {
+export async function verifyMessage(deps: VerifyDeps, message: BusMessage): Promise<Sender> {
   const parsed = SignedPart.safeParse(message)
   if (!parsed.success) throw badSignature(`${parsed.error.issues[0]?.path.join('.')} is missing or not valid`)
   const { version, timestamp, from } = parsed.data
@@ -47,7 +47,7 @@ export async function verifyMessage(deps: VerifyDeps, message: SendRequest): Pro
 type From = { agentId: string; agentType?: string | undefined; walletAddress: string }
 
 /** What is signed: the hash, in hex, of the message's text in this order of keys; `metadata` is not part of it. */
-export async function toSignedText(message: SendRequest, { agentId, agentType, walletAddress }: From): Promise<string> {
+export async function toSignedText(message: BusMessage, { agentId, agentType, walletAddress }: From): Promise<string> {
   const { keccak256, toBytes } = await import('viem')
   const { version, messageId, timestamp, to, action, payload } = message
   const from = { agentId, agentType, walletAddress }

@@ -8,7 +8,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { listDeadLetters, listSentMessages, replayDeadLetter } from './delivery.ts'
-import { MessagePage, MessageQuery, ReplayedMessage } from './schemas.ts'
+import { BusMessageQuery, MessagePage, ReplayedMessage } from './schemas.ts'
 
 export type BusWebDeps = { db: Db; clock: Clock; guards: Guards; enqueue: Enqueue }
 
@@ -21,7 +21,7 @@ export function busWeb(deps: BusWebDeps) {
     '/api/underground/bus/messages',
     endpoint({ summary: 'Lists messages your agents sent', tag: 'Agent economy', responses: { 200: MessagePage } }),
     signedIn,
-    validate('query', MessageQuery),
+    validate('query', BusMessageQuery),
     (c) => c.json(listSentMessages(deps.db, c.var.user.id, c.req.valid('query'))),
   )
 
@@ -33,7 +33,7 @@ export function busWeb(deps: BusWebDeps) {
       responses: { 200: MessagePage },
     }),
     admin,
-    validate('query', MessageQuery),
+    validate('query', BusMessageQuery),
     (c) => c.json(listDeadLetters(deps.db, c.req.valid('query'))),
   )
 

@@ -9,7 +9,7 @@ export type TokenChains = Readonly<Record<Currency, TokenChain>>
 export type Balance = { currency: Currency; network: string; microUsd: bigint | null; problem: string | null }
 
 /** What `address` holds of `currency`, in millionths. @throws AppError `unavailable` when the chain cannot be asked. */
-export async function readBalance(chains: TokenChains, currency: Currency, address: string): Promise<bigint> {
+export async function readTokenBalance(chains: TokenChains, currency: Currency, address: string): Promise<bigint> {
   return (await readHoldings(chains[currency], address)).token
 }
 

@@ -82,13 +82,16 @@ export function getWallet(db: Db, owner: WalletOwner): WalletRow {
 }
 
 /** The account that signs for a wallet. It never leaves the process. */
-export async function openAccount({ sealer }: { sealer: Sealer }, wallet: WalletRow): Promise<PrivateKeyAccount> {
+export async function openSigningAccount(
+  { sealer }: { sealer: Sealer },
+  wallet: WalletRow,
+): Promise<PrivateKeyAccount> {
   const { privateKeyToAccount } = await import('viem/accounts')
-  return privateKeyToAccount(openKey(sealer, wallet))
+  return privateKeyToAccount(unsealWalletKey(sealer, wallet))
 }
 
 /** The key itself: for the export on the command line alone. */
-export function openKey(sealer: Sealer, wallet: WalletRow): Hex {
+export function unsealWalletKey(sealer: Sealer, wallet: WalletRow): Hex {
   return `0x${sealer.unseal(wallet.sealedKey, `managed_wallets:${wallet.id}`).slice(2)}`
 }
 
@@ -115,6 +118,6 @@ export function exportKey(deps: { db: Db; clock: Clock; sealer: Sealer }, addres
     if (!wallet) throw new AppError('not_found', `No wallet has the address ${address}`)
     const detail = { address: wallet.address }
     recordAudit(tx, { actor: 'cli', action: 'wallet.exported', target: wallet.id, detail }, deps.clock.now())
-    return openKey(deps.sealer, wallet)
+    return unsealWalletKey(deps.sealer, wallet)
   })
 }

@@ -10,12 +10,12 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { enqueueMail } from '../../accounts/mails/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getWallet, type WalletOwner } from './create.ts'
-import { copyPaysNothing, requireWithinPolicy } from './policy.ts'
-import type { SendRequest } from './schemas.ts'
+import { copyCannotPay, requireWithinPolicy } from './policy.ts'
+import type { TransferRequest } from './schemas.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 import { advanceUntilSettled, type TransferDeps } from './transfer.ts'
 
-export type OrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
+export type PaymentOrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
 
 /**
  * A payment as a spender wants it. `reference` names it among all payments, such as `split:12:3`: ordering it again is the
@@ -37,15 +37,15 @@ type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' |
  * @returns the payment, `created` or `awaiting_approval`; or the one that this reference names already.
  * @throws AppError `unavailable` in a copy of an installation, `forbidden` as `requireWithinPolicy`; `conflict` when the reference names another payment.
  */
-export function orderPayment(tx: Tx, deps: OrderDeps, order: PaymentOrder): PaymentRow {
+export function orderPayment(tx: Tx, deps: PaymentOrderDeps, order: PaymentOrder): PaymentRow {
   const { clock, approvalExpiryMinutes, standsBack } = deps
-  if (standsBack) throw copyPaysNothing()
+  if (standsBack) throw copyCannotPay()
   const existing = findByReference(tx, order.reference)
   if (existing) return requireSame(existing, order)
   const now = clock.now()
   const { wallet } = order
   const { needsApproval } = wallet ? requireWithinPolicy(tx, wallet, order, now) : { needsApproval: false }
-  if (needsApproval) tellOwner(tx, deps, order.userId)
+  if (needsApproval) mailOwner(tx, deps, order.userId)
   const approvalExpiresAt = needsApproval ? new Date(now.getTime() + approvalExpiryMinutes * 60_000) : null
   const row = insertPayment(tx, order, approvalExpiresAt, now)
   recordOrder(tx, row, now)
@@ -89,7 +89,7 @@ function recordOrder(tx: Tx, row: PaymentRow, now: Date): void {
 /** Further payments that begin to wait within this time go without a mail of their own. */
 const MAIL_PAUSE_MS = 10 * 60_000
 
-function tellOwner(tx: Tx, { clock, enqueue }: OrderDeps, userId: string | null): void {
+function mailOwner(tx: Tx, { clock, enqueue }: PaymentOrderDeps, userId: string | null): void {
   const owner = tx
     .select({ id: users.id, email: users.email })
     .from(users)
@@ -97,12 +97,12 @@ function tellOwner(tx: Tx, { clock, enqueue }: OrderDeps, userId: string | null)
     .get()
   if (!owner) return
   const since = new Date(clock.now().getTime() - MAIL_PAUSE_MS)
-  const wasTold = and(
+  const wasMailed = and(
     eq(walletPayments.userId, owner.id),
     eq(walletPayments.status, 'awaiting_approval'),
     gt(walletPayments.createdAt, since),
   )
-  if (tx.select({ id: walletPayments.id }).from(walletPayments).where(wasTold).limit(1).get()) return
+  if (tx.select({ id: walletPayments.id }).from(walletPayments).where(wasMailed).limit(1).get()) return
   enqueueMail(tx, enqueue, { mail: 'payment-approval-wanted', userId: owner.id, address: owner.email })
 }
 
@@ -124,7 +124,7 @@ function requireSame(existing: PaymentRow, order: PaymentOrder): PaymentRow {
   throw new AppError('conflict', 'This reference names another payment', { code: 'PAYMENT_MISMATCH' })
 }
 
-export type SendDeps = TransferDeps & OrderDeps
+export type TransferOrderDeps = TransferDeps & PaymentOrderDeps
 
 /** How long a transfer is waited for; the job goes on after that. */
 const WAIT_MS = 20_000
@@ -135,9 +135,9 @@ const WAIT_MS = 20_000
  * @throws AppError `not_found`, `forbidden` as `requireWithinPolicy`, `unavailable` when nothing has left.
  */
 export async function sendFromWallet(
-  deps: SendDeps,
+  deps: TransferOrderDeps,
   owner: WalletOwner,
-  { recipient, amount, currency }: SendRequest,
+  { recipient, amount, currency }: TransferRequest,
   once: Once,
 ): Promise<PaymentRow> {
   const chain = deps.tokenChains[currency]
@@ -150,7 +150,7 @@ export async function sendFromWallet(
 
 type Sending = Pick<PaymentOrder, 'recipient' | 'amountMicroUsd' | 'currency' | 'chainId'>
 
-function orderSending(tx: Tx, deps: SendDeps, owner: WalletOwner, order: Sending, once: Once): string {
+function orderSending(tx: Tx, deps: TransferOrderDeps, owner: WalletOwner, order: Sending, once: Once): string {
   const wallet = getWallet(tx, owner)
   const names = { kind: 'transfer', purpose: 'send', reference: newId('send') } as const
   const { id } = orderPayment(tx, deps, { ...order, ...owner, ...names, wallet })

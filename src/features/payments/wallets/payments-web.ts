@@ -6,7 +6,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { getWallet, listWallets } from './create.ts'
 import { approvePayment, denyPayment, resolvePayment } from './decide.ts'
-import { requireSucceeded, type SendDeps, sendFromWallet } from './order.ts'
+import { requireSucceeded, sendFromWallet, type TransferOrderDeps } from './order.ts'
 import { getOwnPayment, listPayments } from './payments.ts'
 import { changePolicy } from './policy.ts'
 import {
@@ -16,13 +16,13 @@ import {
   PaymentsQuery,
   PolicyChange,
   Resolution,
-  SendRequest,
+  TransferRequest,
   WalletList,
 } from './schemas.ts'
 import { toOwner, toPayment, toWallet } from './state.ts'
 import { advanceTransfer } from './transfer.ts'
 
-export type PaymentsWebDeps = SendDeps & { guards: Guards; idempotency: Idempotency }
+export type PaymentsWebDeps = TransferOrderDeps & { guards: Guards; idempotency: Idempotency }
 
 const listWalletsAnswers: Responses = { responses: { 200: WalletList } }
 const changePolicyAnswers: Responses = { responses: { 200: OneWallet }, errors: ['not_found'] }
@@ -72,7 +72,7 @@ export function paymentsWeb(deps: PaymentsWebDeps) {
     '/api/wallet/send',
     endpoint({ summary: 'Sends money from a wallet', tag: 'Wallets', ...sendAnswers, scope: 'payments' }),
     signedIn,
-    validate('json', SendRequest),
+    validate('json', TransferRequest),
     deps.idempotency.forUser,
     async (c) => {
       const request = c.req.valid('json')

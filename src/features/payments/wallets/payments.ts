@@ -3,8 +3,8 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { type Page, readPage } from '../../../db/pages/read-page.ts'
-import { CURRENCIES, type Currency, houseAccount, walletsOf } from '../ledger/accounts.ts'
-import { postTurn } from '../ledger/post.ts'
+import { LEDGER_CURRENCIES, type LedgerCurrency, platformAccount, walletsOf } from '../ledger/accounts.ts'
+import { postChainMovement } from '../ledger/post.ts'
 import { type PaymentRow, type PaymentStatus, walletPayments } from './tables.ts'
 
 /** @throws AppError `not_found`. */
@@ -61,7 +61,7 @@ export function changePayment(
   const before = tx.select({ status: walletPayments.status }).from(walletPayments).where(isStill).get()
   if (!before) return null
   const after = tx.update(walletPayments).set(change).where(isStill).returning().get()
-  bookChange(tx, deps, before, after)
+  postPaymentChange(tx, deps, before, after)
   return after
 }
 
@@ -94,15 +94,15 @@ type Before = Pick<PaymentRow, 'status'>
  * closure that changes its row, so that the books always say what the payments say. What another gateway pays by its own
  * means moves nothing of ours, and is not posted.
  */
-function bookChange(tx: Tx, deps: { clock: Clock }, before: Before, after: PaymentRow): void {
+function postPaymentChange(tx: Tx, deps: { clock: Clock }, before: Before, after: PaymentRow): void {
   if (after.kind === 'upstream' || hasSucceeded(before) === hasSucceeded(after)) return
   const { id, userId, recipient, purpose, amountMicroUsd: amount } = after
   const currency = toCurrency(after)
-  postTurn(tx, deps, {
+  postChainMovement(tx, deps, {
     reference: `wallet:${id}`,
     memo: `Paid from a wallet to ${recipient} (${purpose})`,
     from: walletsOf(userId, currency),
-    to: houseAccount('payees', currency),
+    to: platformAccount('payees', currency),
     amount,
     isUndone: !hasSucceeded(after),
   })
@@ -112,8 +112,8 @@ function hasSucceeded({ status }: Before): boolean {
   return status === 'succeeded'
 }
 
-function toCurrency({ id, currency }: PaymentRow): Currency {
-  const known = CURRENCIES.find((one) => one === currency)
+function toCurrency({ id, currency }: PaymentRow): LedgerCurrency {
+  const known = LEDGER_CURRENCIES.find((one) => one === currency)
   if (!known) throw new Error(`The payment ${id} is in ${currency}, in which no books are kept`)
   return known
 }

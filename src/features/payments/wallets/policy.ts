@@ -53,7 +53,7 @@ export function requireSendable(
   { clock, standsBack }: { clock: Clock; standsBack: boolean },
   payment: PaymentRow,
 ): void {
-  if (standsBack) throw copyPaysNothing()
+  if (standsBack) throw copyCannotPay()
   if (payment.walletId === null) return
   const wallet = tx.select().from(managedWallets).where(eq(managedWallets.id, payment.walletId)).get()
   if (!wallet) throw new Error(`Payment ${payment.id} has no wallet`)
@@ -66,7 +66,7 @@ export function requireSendable(
 }
 
 /** A copy has the keys and the limits of the original, and two that pay spend twice. */
-export function copyPaysNothing(): AppError {
+export function copyCannotPay(): AppError {
   return new AppError('unavailable', 'This is a copy of another installation: it pays nothing', { code: 'COPY' })
 }
 

@@ -65,7 +65,7 @@ export const PolicyChange = z
 export type PolicyChange = z.infer<typeof PolicyChange>
 
 /** `POST /api/wallet/send`: a transfer from one's own wallet, or from that of an agent. */
-export const SendRequest = z
+export const TransferRequest = z
   .object({
     agentId,
     recipient: z.string('Recipient required').regex(EVM_ADDRESS, 'Invalid recipient address'),
@@ -78,7 +78,7 @@ export const SendRequest = z
     currency: z.enum(['USDC', 'pathUSD'], 'currency must be USDC or pathUSD').default('USDC'),
   })
   .meta({ examples: [{ recipient: '0x52908400098527886E0F7030069857D2E4169EE7', amount: '2.50', currency: 'USDC' }] })
-export type SendRequest = z.infer<typeof SendRequest>
+export type TransferRequest = z.infer<typeof TransferRequest>
 
 /** `POST /api/wallet/payments/:id/resolve`. */
 export const Resolution = z.object({ status: z.enum(['succeeded', 'failed'], 'status must be succeeded or failed') })
@@ -125,7 +125,7 @@ export const Policy = z.object({
 })
 export type Policy = z.infer<typeof Policy>
 
-export const Wallet = z.object({
+export const ManagedWallet = z.object({
   id: z.string(),
   kind: z.enum(['user', 'agent']),
   agentId: z.string().nullable(),
@@ -135,8 +135,8 @@ export const Wallet = z.object({
   spentToday: z.string(),
   spentThisMonth: z.string(),
 })
-export type Wallet = z.infer<typeof Wallet>
-export const WalletList = z.object({ wallets: z.array(Wallet) })
+export type ManagedWallet = z.infer<typeof ManagedWallet>
+export const WalletList = z.object({ wallets: z.array(ManagedWallet) })
 
 /** `GET /api/wallet`: `balance` is USDC as decimal text, null when the chain could not be asked; `balances` say why. */
 export const WalletState = z.object({
@@ -156,11 +156,11 @@ export const WalletState = z.object({
       }),
     )
     .optional(),
-  wallet: Wallet.optional(),
+  wallet: ManagedWallet.optional(),
 })
 export type WalletState = z.infer<typeof WalletState>
 
-export const Payment = z.object({
+export const WalletPayment = z.object({
   id: z.string(),
   kind: z.enum(['transfer', 'upstream', 'authorization']),
   purpose: z.string(),
@@ -177,12 +177,12 @@ export const Payment = z.object({
   createdAt: z.string(),
   settledAt: z.string().nullable(),
 })
-export type Payment = z.infer<typeof Payment>
-export const PaymentList = z.object({ payments: z.array(Payment), next: z.string().nullable() })
-export const OnePayment = z.object({ payment: Payment })
+export type WalletPayment = z.infer<typeof WalletPayment>
+export const PaymentList = z.object({ payments: z.array(WalletPayment), next: z.string().nullable() })
+export const OnePayment = z.object({ payment: WalletPayment })
 
 /** `PATCH /api/wallet/policy`. */
-export const OneWallet = z.object({ wallet: Wallet })
+export const OneWallet = z.object({ wallet: ManagedWallet })
 
 /** `GET /api/wallet`. */
 export const WalletOrBalances = z.union([AddressBalances, WalletState])

@@ -11,7 +11,7 @@ import { getAgent } from '../../agents/registry/agents.ts'
 import { readBalances, readHoldings, type TokenChains } from './balance.ts'
 import { findWallet, type WalletOwner } from './create.ts'
 import { readSpent } from './policy.ts'
-import type { AddressBalances, Asset, Payment, Wallet, WalletState } from './schemas.ts'
+import type { AddressBalances, Asset, ManagedWallet, WalletPayment, WalletState } from './schemas.ts'
 import type { PaymentRow, WalletRow } from './tables.ts'
 
 export type WalletStateDeps = { db: Db; clock: Clock; tokenChains: TokenChains }
@@ -77,7 +77,7 @@ const TOKEN_DECIMALS = 6
 const TOKEN_NAMES = { USDC: 'USD Coin', pathUSD: 'pathUSD' } as const
 
 /** A wallet without its key. */
-export function toWallet(db: Db, row: WalletRow, now: Date): Wallet {
+export function toWallet(db: Db, row: WalletRow, now: Date): ManagedWallet {
   const spent = readSpent(db, row.id, now)
   const dollars = (microUsd: number | null) => (microUsd === null ? null : formatMicroUsd(microUsd, 2))
   return {
@@ -100,7 +100,7 @@ export function toWallet(db: Db, row: WalletRow, now: Date): Wallet {
 }
 
 /** A payment without its signed transaction. */
-export function toPayment(chains: TokenChains, row: PaymentRow): Payment {
+export function toPayment(chains: TokenChains, row: PaymentRow): WalletPayment {
   const chain = Object.values(chains).find(({ terms }) => terms.chainId === row.chainId)
   const explorer = chain?.terms.explorerUrl ?? null
   return {

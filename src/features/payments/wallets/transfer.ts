@@ -10,9 +10,9 @@ import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import type { TokenChains } from './balance.ts'
-import { openAccount } from './create.ts'
+import { openSigningAccount } from './create.ts'
 import { changeOrReread, getPayment, listTakenNonces } from './payments.ts'
-import { copyPaysNothing, requireSendable } from './policy.ts'
+import { copyCannotPay, requireSendable } from './policy.ts'
 import { managedWallets, type PaymentRow, type WalletRow } from './tables.ts'
 
 export type TransferDeps = {
@@ -22,7 +22,7 @@ export type TransferDeps = {
   sealer: Sealer
   tokenChains: TokenChains
   /** Transactions of one address are signed one after another: their nonces have to follow each other. */
-  inWalletLane: RunInLane
+  runInWalletQueue: RunInLane
   /** A copy of an installation leaves all payments to the original. */
   standsBack: boolean
 }
@@ -46,9 +46,9 @@ const FINALITY_PAUSE_MS = 30_000
  * @throws AppError `unavailable` in a copy, and when the chain cannot be asked and nothing has left: the payment has failed then.
  */
 export async function advanceTransfer(deps: TransferDeps, id: string, takesOver = false): Promise<PaymentRow> {
-  if (deps.standsBack) throw copyPaysNothing()
+  if (deps.standsBack) throw copyCannotPay()
   const { fromAddress, chainId } = getPayment(deps.db, id)
-  return deps.inWalletLane(`${chainId}:${fromAddress}`, async () => {
+  return deps.runInWalletQueue(`${chainId}:${fromAddress}`, async () => {
     const payment = getPayment(deps.db, id)
     if (payment.kind !== 'transfer' || payment.status === 'denied') return payment
     if (payment.status === 'awaiting_approval') return payment
@@ -97,7 +97,7 @@ async function signAndKeep(deps: TransferDeps, payment: PaymentRow): Promise<Pay
   const wallet = getWalletOf(deps.db, payment)
   const chain = getChain(deps, payment)
   chain.requireConfigured()
-  const account = await openAccount(deps, wallet)
+  const account = await openSigningAccount(deps, wallet)
   const nonce = await chooseNonce(deps.db, chain, wallet)
   const order = { to: toAddress(payment.recipient), amount: BigInt(payment.amountMicroUsd), nonce }
   const { raw, hash } = await chain.sign(account, order)

@@ -7,8 +7,8 @@ import { addAgent, fund, openPaying, PAYEE, startTokenChain, USDC } from '../../
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
-import { readBalance } from './balance.ts'
-import { createWallet, openKey } from './create.ts'
+import { readTokenBalance } from './balance.ts'
+import { createWallet, unsealWalletKey } from './create.ts'
 import { AddressBalances, WalletList, WalletState } from './schemas.ts'
 import { managedWallets } from './tables.ts'
 
@@ -44,12 +44,12 @@ test('POST /api/wallet create: an address whose key is sealed, once; GET /api/wa
   expect(state).toMatchObject({ address: body.address, hasWallet: true, balance: null })
   expect(state.balances?.[0]).toMatchObject({ currency: 'USDC', balance: null, problem: NOT_CONFIGURED.error })
   const { wallet } = await createWallet(platform, { userId: user.id, agentId: null })
-  expect(privateKeyToAccount(openKey(platform.sealer, wallet)).address.toLowerCase()).toBe(body.address)
+  expect(privateKeyToAccount(unsealWalletKey(platform.sealer, wallet)).address.toLowerCase()).toBe(body.address)
 })
 
 test('no answer, no log line and no row but the sealed one holds a key', async () => {
   const { web, cookie, wallet, platform, logLines, agentId } = await openPaying(null)
-  const key = openKey(platform.sealer, wallet).slice(2)
+  const key = unsealWalletKey(platform.sealer, wallet).slice(2)
   const asked = await Promise.all([
     web.request('/api/wallet/list', { headers: cookie }),
     web.request(`/api/wallet?agentId=${agentId}`, { headers: cookie }),
@@ -177,9 +177,9 @@ test('a wallet outlives its agent and the account, with its key', async () => {
       [other.address, null],
     ].sort(),
   )
-  expect(kept.map((row) => privateKeyToAccount(openKey(platform.sealer, row)).address.toLowerCase()).sort()).toEqual(
-    kept.map(({ address }) => address).sort(),
-  )
+  expect(
+    kept.map((row) => privateKeyToAccount(unsealWalletKey(platform.sealer, row)).address.toLowerCase()).sort(),
+  ).toEqual(kept.map(({ address }) => address).sort())
 })
 
 describe.skipIf(!hasAnvil)('on a chain', () => {
@@ -212,7 +212,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     await fund(chain, USDC, wallet.address, 1_500_001n)
     const state = await read(WalletState, web.request(`/api/wallet?agentId=${agentId}`, { headers: cookie }))
     expect(state).toMatchObject({ address: wallet.address, balance: '1.500001', network: 'base' })
-    expect(await readBalance(platform.tokenChains, 'USDC', wallet.address)).toBe(1_500_001n)
+    expect(await readTokenBalance(platform.tokenChains, 'USDC', wallet.address)).toBe(1_500_001n)
   })
 
   test('GET /api/wallet?address=: 503 that names the setting without a chain, 500 when it is another chain', async () => {

@@ -8,7 +8,7 @@ import { write } from '../../../db/write.ts'
 import { findAgentRow } from '../../agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { ColonyReads } from './gateway.ts'
-import { type DeedsDeps, priceOf, type Rating, rate, readDeeds, type Tier } from './rating.ts'
+import { type AgentRecordDeps, type ColonyTier, priceOf, type Rating, rateAgent, readAgentRecord } from './rating.ts'
 import { colonyMembers } from './tables.ts'
 
 /** What a call of the gateway costs before discounts: that of its least plugin. */
@@ -21,8 +21,8 @@ const ENDPOINTS = [
 ]
 
 /** The gateway of the platform itself, where no other is set: everything it tells comes from its own record. */
-export function createColony(deps: DeedsDeps & { db: Db; clock: Clock; appUrl: string }): ColonyReads {
-  const rateAgent = (agentId: string): Rating => rate(readDeeds(deps, getAgentRow(deps.db, agentId)))
+export function createColony(deps: AgentRecordDeps & { db: Db; clock: Clock; appUrl: string }): ColonyReads {
+  const readRating = (agentId: string): Rating => rateAgent(readAgentRecord(deps, getAgentRow(deps.db, agentId)))
   return {
     async health() {
       const timestamp = deps.clock.now().toISOString()
@@ -47,7 +47,7 @@ export function createColony(deps: DeedsDeps & { db: Db; clock: Clock; appUrl: s
           .returning()
           .get(),
       )
-      const { score, tier } = rateAgent(agentId)
+      const { score, tier } = readRating(agentId)
       return {
         success: true,
         ok: true,
@@ -59,11 +59,11 @@ export function createColony(deps: DeedsDeps & { db: Db; clock: Clock; appUrl: s
       }
     },
     async fitness(agentId) {
-      const { score, tier, details, events } = rateAgent(agentId)
+      const { score, tier, details, events } = readRating(agentId)
       return { success: true, agentId, score, tier, details, events, registered: isMember(deps.db, agentId) }
     },
     async pricing(agentId) {
-      const { score, tier } = rateAgent(agentId)
+      const { score, tier } = readRating(agentId)
       const { microUsd, discount } = priceOf(LIST_MICRO_USD, tier)
       return { success: true, agentId, tier, pricing: { rate: toUsd(microUsd), discount }, fitness: { score, tier } }
     },
@@ -72,14 +72,14 @@ export function createColony(deps: DeedsDeps & { db: Db; clock: Clock; appUrl: s
 }
 
 /** The tier by which an agent of the user pays less, once it has joined; `new` for any other. */
-export type FindTier = (userId: string, agentId: string) => Tier
+export type FindTier = (userId: string, agentId: string) => ColonyTier
 
 /** Tiers from the record of the platform itself. */
-export function createTiers(deps: DeedsDeps & { db: Db }): FindTier {
+export function createTiers(deps: AgentRecordDeps & { db: Db }): FindTier {
   return (userId, agentId) => {
     const isTheirs = and(eq(agents.id, agentId), eq(agents.ownerId, userId))
     const agent = deps.db.select().from(agents).where(isTheirs).get()
-    return agent && isMember(deps.db, agentId) ? rate(readDeeds(deps, agent)).tier : 'new'
+    return agent && isMember(deps.db, agentId) ? rateAgent(readAgentRecord(deps, agent)).tier : 'new'
   }
 }
 

@@ -69,12 +69,14 @@ function toFitness(agentId: string, body: Record<string, unknown>): Fitness {
 }
 
 function toPricing(agentId: string, body: Record<string, unknown>): Pricing {
-  const told = toObject(body.pricing)
+  const reported = toObject(body.pricing)
   const rated = toObject(body.fitness)
   const score = readScore(typeof body.fitness === 'number' ? { score: body.fitness } : rated)
-  const tier = [rated.tier, body.tier, told.tier].find((one) => typeof one === 'string') ?? tierOf(score)
+  const tier = [rated.tier, body.tier, reported.tier].find((one) => typeof one === 'string') ?? tierOf(score)
   const pricing =
-    typeof told.rate === 'number' ? { rate: told.rate, discount: toNumber(told.discount) ?? 0 } : toRate(told)
+    typeof reported.rate === 'number'
+      ? { rate: reported.rate, discount: toNumber(reported.discount) ?? 0 }
+      : toRate(reported)
   return { success: true, agentId, tier, pricing, fitness: { score, tier } }
 }
 

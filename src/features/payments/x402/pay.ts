@@ -10,7 +10,7 @@ import { write } from '../../../db/write.ts'
 import type { Once, SignedInUser } from '../../../http/env.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findWallet } from '../wallets/create.ts'
-import { orderPayment, requireSucceeded, type SendDeps } from '../wallets/order.ts'
+import { orderPayment, requireSucceeded, type TransferOrderDeps } from '../wallets/order.ts'
 import { getPayment } from '../wallets/payments.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from '../wallets/tables.ts'
 import { advanceUntilSettled } from '../wallets/transfer.ts'
@@ -18,7 +18,7 @@ import type { X402Request } from './schemas.ts'
 import { payUpstream, readGatewayAnswer } from './upstream-payment.ts'
 
 /** `colonyUpstream` is null where the platform pays itself. */
-export type PayDeps = SendDeps & { colonyUpstream: ColonyUpstream | null }
+export type PayDeps = TransferOrderDeps & { colonyUpstream: ColonyUpstream | null }
 
 type Attempt = { user: SignedInUser; request: PayRequest; once: Once; address: string | null; hasKey: boolean }
 

@@ -7,7 +7,7 @@ import { watchdogEvents, watchdogHours } from '../../agents/watchdog/tables.ts'
 import { usageLogs } from '../../ai/usage/tables.ts'
 
 /** What an agent did, from which its fitness is told. Times are milliseconds. */
-type Deeds = {
+type AgentRecord = {
   completions: { asked: number; succeeded: number }
   uptime: { upMs: number; knownMs: number; repairs: number; looks: number }
   messages: { asked: number; answered: number }
@@ -15,16 +15,16 @@ type Deeds = {
 
 export type Rating = {
   score: number
-  tier: Tier
+  tier: ColonyTier
   details: { prediction: number; execution: number; coordination: number }
   events: { prediction: number; execution: number; coordination: number }
 }
 
-const TIERS = ['new', 'bronze', 'silver', 'gold'] as const
-export type Tier = (typeof TIERS)[number]
+const COLONY_TIERS = ['new', 'bronze', 'silver', 'gold'] as const
+export type ColonyTier = (typeof COLONY_TIERS)[number]
 
 /** Per cent that a tier saves. */
-const DISCOUNTS: Readonly<Record<Tier, number>> = { new: 0, bronze: 0, silver: 10, gold: 25 }
+const DISCOUNTS: Readonly<Record<ColonyTier, number>> = { new: 0, bronze: 0, silver: 10, gold: 25 }
 /** Scores from which a tier begins. */
 const SILVER = 60
 const GOLD = 80
@@ -39,7 +39,7 @@ const REPAIR_POINTS = 5
  * of its completions that succeeded, execution the part of the time in which it was up, less its repairs, coordination the
  * part of the messages to it that it answered.
  */
-export function rate({ completions, uptime, messages }: Deeds): Rating {
+export function rateAgent({ completions, uptime, messages }: AgentRecord): Rating {
   const known = {
     prediction: percentOf(completions.succeeded, completions.asked),
     execution: executionOf(uptime),
@@ -59,18 +59,18 @@ export function rate({ completions, uptime, messages }: Deeds): Rating {
 }
 
 /** What a call costs a tier, of a list price in micro-dollars; rounded down to whole ones. */
-export function priceOf(listMicroUsd: number, tier: Tier): { microUsd: number; discount: number } {
+export function priceOf(listMicroUsd: number, tier: ColonyTier): { microUsd: number; discount: number } {
   const discount = DISCOUNTS[tier]
   return { microUsd: Math.floor((listMicroUsd * (100 - discount)) / 100), discount }
 }
 
-function tierOf(score: number, events: number): Tier {
+function tierOf(score: number, events: number): ColonyTier {
   if (events < LEAST_EVENTS) return 'new'
   if (score >= GOLD) return 'gold'
   return score >= SILVER ? 'silver' : 'bronze'
 }
 
-function executionOf({ upMs, knownMs, repairs }: Deeds['uptime']): number | null {
+function executionOf({ upMs, knownMs, repairs }: AgentRecord['uptime']): number | null {
   const percent = percentOf(upMs, knownMs)
   return percent === null ? null : Math.max(0, percent - repairs * REPAIR_POINTS)
 }
@@ -82,7 +82,7 @@ function percentOf(part: number, whole: number): number | null {
 /** Questions that an agent was asked, and those of them that failed; a higher wing keeps them. */
 export type CountQuestions = (agentId: string) => { processed: number; failed: number }
 
-export type DeedsDeps = { db: Db; clock: Clock; countQuestions: CountQuestions }
+export type AgentRecordDeps = { db: Db; clock: Clock; countQuestions: CountQuestions }
 
 const DAYS = 30
 const HOUR_MS = 3_600_000
@@ -90,34 +90,34 @@ const HOUR_MS = 3_600_000
 const RECENT_CALLS = 5000
 
 /** What an agent did in the last 30 days, as the platform itself has recorded it. */
-export function readDeeds(deps: DeedsDeps, agent: AgentRow): Deeds {
-  const deeds = readAllDeeds(deps, agent.ownerId, [agent.id]).get(agent.id)
-  if (!deeds) throw new Error(`Nothing was read of the agent ${agent.id}`)
-  return deeds
+export function readAgentRecord(deps: AgentRecordDeps, agent: AgentRow): AgentRecord {
+  const records = readAgentRecords(deps, agent.ownerId, [agent.id]).get(agent.id)
+  if (!records) throw new Error(`Nothing was read of the agent ${agent.id}`)
+  return records
 }
 
 /** As `readDeeds`, of several agents of one owner: their calls are read once. */
-export function readAllDeeds(
-  { db, clock, countQuestions }: DeedsDeps,
+export function readAgentRecords(
+  { db, clock, countQuestions }: AgentRecordDeps,
   ownerId: string | null,
   agentIds: readonly string[],
-): Map<string, Deeds> {
+): Map<string, AgentRecord> {
   const since = addDays(clock.now(), -DAYS)
   const completions = readCompletions(db, ownerId, since)
   return new Map(
     agentIds.map((agentId) => {
       const { processed, failed } = countQuestions(agentId)
-      const deeds = {
+      const records = {
         completions: completions.get(agentId) ?? { asked: 0, succeeded: 0 },
         uptime: readUptime(db, agentId, since),
         messages: { asked: processed, answered: processed - failed },
       }
-      return [agentId, deeds]
+      return [agentId, records]
     }),
   )
 }
 
-function readCompletions(db: Db, ownerId: string | null, since: Date): Map<string, Deeds['completions']> {
+function readCompletions(db: Db, ownerId: string | null, since: Date): Map<string, AgentRecord['completions']> {
   const latest = db
     .select({ agentId: usageLogs.agentId, success: usageLogs.success })
     .from(usageLogs)
@@ -130,7 +130,7 @@ function readCompletions(db: Db, ownerId: string | null, since: Date): Map<strin
   return new Map(rows.map(({ agentId, ...completions }) => [agentId, completions]))
 }
 
-function readUptime(db: Db, agentId: string, since: Date): Deeds['uptime'] {
+function readUptime(db: Db, agentId: string, since: Date): AgentRecord['uptime'] {
   const isRecent = gt(watchdogHours.hour, Math.floor(since.getTime() / HOUR_MS))
   const hours = db
     .select({

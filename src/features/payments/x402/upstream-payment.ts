@@ -16,7 +16,7 @@ export type UpstreamPaymentDeps = {
   /** A copy of an installation leaves all payments to the original. */
   standsBack: boolean
   /** Whoever asks for the same payment meanwhile waits for its end. */
-  inWalletLane: RunInLane
+  runInWalletQueue: RunInLane
 }
 
 /** What is sent to the gateway. */
@@ -42,7 +42,7 @@ type Verdict = {
  * @throws AppError `unavailable` when the gateway could not be reached: the payment has failed then.
  */
 export function payUpstream(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRow> {
-  return deps.inWalletLane(id, () => payOnce(deps, id))
+  return deps.runInWalletQueue(id, () => payOnce(deps, id))
 }
 
 async function payOnce(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRow> {
@@ -118,9 +118,9 @@ function judge(payment: PaymentRow, { isOk, status, body, text }: UpstreamAnswer
 /** A gateway that tells what it paid must tell what it was asked to. */
 function findDifference({ detail }: PaymentRow, body: Record<string, unknown>): string | null {
   const order = toObject(detail.order)
-  const told = { ...toObject(body.result), ...toObject(body.payment), ...body }
+  const reported = { ...toObject(body.result), ...toObject(body.payment), ...body }
   for (const field of ORDER_FIELDS) {
-    if (told[field] !== undefined && String(told[field]).toLowerCase() !== String(order[field]).toLowerCase())
+    if (reported[field] !== undefined && String(reported[field]).toLowerCase() !== String(order[field]).toLowerCase())
       return field
   }
   return null
@@ -129,15 +129,16 @@ function findDifference({ detail }: PaymentRow, body: Record<string, unknown>): 
 async function askAfter(upstream: ColonyUpstream, payment: PaymentRow): Promise<Verdict> {
   try {
     const { isOk, body, status } = await upstream.findPayment(payment.id)
-    const told = toObject(body?.payment ?? body)
+    const reported = toObject(body?.payment ?? body)
     // A gateway that knows payments says so of one that it does not know; any other 404 is of one that knows none.
-    if (FAILED.test(String(told.status))) return { status: 'failed', reason: `The gateway says: ${told.status}` }
-    if (!isOk || !SUCCEEDED.test(String(told.status))) {
+    if (FAILED.test(String(reported.status)))
+      return { status: 'failed', reason: `The gateway says: ${reported.status}` }
+    if (!isOk || !SUCCEEDED.test(String(reported.status))) {
       return { status: 'unknown', reason: payment.reason ?? `The gateway answered ${status}` }
     }
-    const odd = findDifference(payment, told)
-    if (odd) return { status: 'unknown', reason: `The gateway says that it paid another ${odd}`, answer: told }
-    return { status: 'succeeded', reason: null, answer: told }
+    const odd = findDifference(payment, reported)
+    if (odd) return { status: 'unknown', reason: `The gateway says that it paid another ${odd}`, answer: reported }
+    return { status: 'succeeded', reason: null, answer: reported }
   } catch (error) {
     if (!(error instanceof UpstreamSilence)) throw error
     return { status: 'unknown', reason: payment.reason ?? error.message }

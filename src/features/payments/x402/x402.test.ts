@@ -30,7 +30,7 @@ type Web = ReturnType<typeof testPlatform>['web']
 const post = (web: Web, body: unknown, headers: Record<string, string> = {}) =>
   web.request('/api/x402', json('POST', body, headers))
 type Told = { success?: boolean; error?: string; code?: string; status?: string; paymentId?: string }
-const told = async (response: Response | Promise<Response>): Promise<unknown[]> => {
+const reported = async (response: Response | Promise<Response>): Promise<unknown[]> => {
   const answer = await response
   return [answer.status, await answer.json()]
 }
@@ -48,13 +48,13 @@ describe('POST /api/x402: checks in their order and words', () => {
     expect(endpoints.map(({ slug }) => slug)).toEqual(['join-colony', 'fitness', 'pricing', 'pay'])
     const refused = [401, { success: false, error: 'Authentication required' }]
     for (const body of [{}, { action: 'nothing' }, { action: 'pay' }, { action: 'fitness', agentId: 'x' }]) {
-      expect(await told(post(web, body))).toEqual(refused)
+      expect(await reported(post(web, body))).toEqual(refused)
     }
   })
 
   test('agentId, then the action, then its own fields', async () => {
     const { web, cookie, agentId } = await openPaying(null)
-    const ask = (body: object) => told(post(web, body, cookie))
+    const ask = (body: object) => reported(post(web, body, cookie))
     const INVALID = 'Invalid action. Use: join-colony, fitness, pricing, endpoints, or pay'
     const cases: [object, string][] = [
       [{}, 'agentId required'],
@@ -166,7 +166,7 @@ describe('POST /api/x402: checks in their order and words', () => {
   ])('the recipient %j is one: %p', async (recipient, isOne) => {
     await using double = await startColonyDouble()
     const { web, cookie, agentId } = await openPaying(null, { environment: { X402_GATEWAY_URL: double.url } })
-    const answer = await told(post(web, { ...order, agentId, recipient }, cookie))
+    const answer = await reported(post(web, { ...order, agentId, recipient }, cookie))
     if (isOne) expect(answer[0]).toBe(200)
     else expect(answer).toEqual([400, { error: 'Invalid recipient address' }])
   })
@@ -180,7 +180,7 @@ describe("a stranger's agent", () => {
       const { cookie } = await signIn('mallory@example.com')
       for (const action of ['fitness', 'pricing', 'join-colony', 'pay']) {
         const body = { ...order, action, agentId, walletAddress: PAYEE }
-        expect(await told(post(web, body, cookie))).toEqual([404, { error: 'Agent not found' }])
+        expect(await reported(post(web, body, cookie))).toEqual([404, { error: 'Agent not found' }])
       }
       expect(platform.db.select().from(walletPayments).all()).toEqual([])
     }
@@ -191,7 +191,7 @@ describe("a stranger's agent", () => {
 describe('the built-in colony', () => {
   test('GET /api/x402: what it is and how many joined; nothing of who they are', async () => {
     const { web, cookie, agentId } = await openPaying(null)
-    const before = await told(web.request('/api/x402'))
+    const before = await reported(web.request('/api/x402'))
     expect(before).toEqual([
       200,
       {
@@ -204,13 +204,13 @@ describe('the built-in colony', () => {
         timestamp: expect.any(String),
       },
     ])
-    const joined = await told(post(web, { action: 'join-colony', agentId, walletAddress: PAYEE }, cookie))
+    const joined = await reported(post(web, { action: 'join-colony', agentId, walletAddress: PAYEE }, cookie))
     expect(joined).toEqual([
       200,
       expect.objectContaining({ success: true, ok: true, agentId, walletAddress: PAYEE, fitness: 0, tier: 'new' }),
     ])
     await post(web, { action: 'join-colony', agentId, walletAddress: PAYEE }, cookie)
-    expect((await told(web.request('/api/x402')))[1]).toMatchObject({ agents: 1, colonies: 1 })
+    expect((await reported(web.request('/api/x402')))[1]).toMatchObject({ agents: 1, colonies: 1 })
   })
 
   test('fitness and pricing come from what the agent did, and say from how much', async () => {
@@ -250,16 +250,16 @@ describe('the built-in colony', () => {
 
   test('pay: 503 that names the setting without a chain, 400 for what it cannot pay; each attempt is in the audit log', async () => {
     const { web, cookie, agentId, platform } = await openPaying(null)
-    const unset = await told(post(web, { ...order, agentId }, cookie))
+    const unset = await reported(post(web, { ...order, agentId }, cookie))
     expect(unset).toEqual([
       503,
       { error: 'Payment in USDC is not configured: set BASE_RPC_URL', code: 'NOT_CONFIGURED' },
     ])
-    expect(await told(post(web, { ...order, agentId, currency: 'DOGE' }, cookie))).toEqual([
+    expect(await reported(post(web, { ...order, agentId, currency: 'DOGE' }, cookie))).toEqual([
       400,
       { error: 'Currency must be USDC or pathUSD' },
     ])
-    expect((await told(post(web, { ...order, agentId, recipient: BASE58 }, cookie)))[0]).toBe(400)
+    expect((await reported(post(web, { ...order, agentId, recipient: BASE58 }, cookie)))[0]).toBe(400)
     const lines = platform.db.select().from(auditLog).where(eq(auditLog.action, 'x402.pay')).all()
     expect(lines.map(({ detail }) => detail)).toEqual(
       Array(3).fill(expect.objectContaining({ refused: expect.any(String) })),
@@ -379,15 +379,15 @@ describe('a gateway elsewhere', () => {
   test('GET /api/x402: its health with its address; 503 when it is away or ill', async () => {
     await using it = await openTestHouse()
     it.double.answers['/health'] = { status: 200, body: { status: 'healthy', service: 'borg', agents: 7, colonies: 2 } }
-    expect(await told(it.web.request('/api/x402'))).toEqual([
+    expect(await reported(it.web.request('/api/x402'))).toEqual([
       200,
       { status: 'healthy', service: 'borg', agents: 7, colonies: 2, gateway: it.double.url },
     ])
     it.double.answers['/health'] = { status: 500, body: {} }
     const ill = [503, { gateway: it.double.url, status: 'unreachable', error: 'Colony gateway answered 500' }]
-    expect(await told(it.web.request('/api/x402'))).toEqual(ill)
+    expect(await reported(it.web.request('/api/x402'))).toEqual(ill)
     const away = await openPaying(null, { environment: { X402_GATEWAY_URL: 'http://user:secret@127.0.0.1:1' } })
-    expect(await told(away.web.request('/api/x402'))).toEqual([
+    expect(await reported(away.web.request('/api/x402'))).toEqual([
       503,
       { gateway: 'http://127.0.0.1:1', status: 'unreachable', error: 'Colony gateway unreachable' },
     ])
@@ -435,7 +435,7 @@ describe('a gateway elsewhere', () => {
       { slug: 'stt', description: 'd', price: '$1' },
     ])
     it.double.answers['/gateway/colony/join'] = { status: 200, body: { ok: true, agentId, fitness: 32 } }
-    expect(await told(it.ask({ action: 'join-colony', agentId, walletAddress: PAYEE }))).toEqual([
+    expect(await reported(it.ask({ action: 'join-colony', agentId, walletAddress: PAYEE }))).toEqual([
       200,
       { success: true, ok: true, agentId, fitness: 32 },
     ])
@@ -450,7 +450,7 @@ describe('a gateway elsewhere', () => {
       }
     }
     const all = () =>
-      Promise.all(['fitness', 'pricing', 'endpoints'].map((action) => told(it.ask({ action, agentId }))))
+      Promise.all(['fitness', 'pricing', 'endpoints'].map((action) => reported(it.ask({ action, agentId }))))
     answer(500, {})
     expect(await all()).toEqual(
       Array(3).fill([502, { error: 'x402 gateway error', success: false, upstreamStatus: 500 }]),
@@ -459,11 +459,11 @@ describe('a gateway elsewhere', () => {
     expect(await all()).toEqual(Array(3).fill([500, { error: 'x402 gateway error', success: false }]))
     const away = await openPaying(null, { environment: { X402_GATEWAY_URL: 'http://127.0.0.1:1' } })
     const ask = (action: string) =>
-      told(post(away.web, { action, agentId: away.agentId, walletAddress: PAYEE }, away.cookie))
+      reported(post(away.web, { action, agentId: away.agentId, walletAddress: PAYEE }, away.cookie))
     const gone = [503, { error: 'Colony gateway unreachable' }]
     expect(await Promise.all(['fitness', 'pricing', 'endpoints', 'join-colony'].map(ask))).toEqual(Array(4).fill(gone))
     it.double.answers['/gateway/colony/join'] = { status: 402, body: { error: 'pay first' } }
-    const joined = await told(it.ask({ action: 'join-colony', agentId, walletAddress: PAYEE }))
+    const joined = await reported(it.ask({ action: 'join-colony', agentId, walletAddress: PAYEE }))
     expect(joined).toEqual([402, { success: false, error: 'Colony join failed: 402 {"error":"pay first"}' }])
   })
 
@@ -520,7 +520,7 @@ describe('a gateway elsewhere', () => {
     const policy = (body: object) =>
       it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...body }, it.cookie))
     await policy({ approvalAbove: '0.01' })
-    expect((await told(it.ask({ ...order, agentId: it.agentId })))[0]).toBe(202)
+    expect((await reported(it.ask({ ...order, agentId: it.agentId })))[0]).toBe(202)
     const approve = { method: 'POST', headers: it.cookie }
     expect((await it.web.request(`/api/wallet/payments/${it.rows()[0]?.id}/approve`, approve)).status).toBe(200)
     expect((await policy(change)).status).toBe(200)
@@ -565,7 +565,7 @@ describe('a gateway elsewhere', () => {
       { error: 'Colony gateway unreachable', success: false, paymentId: expect.any(String), status: 'failed' },
     ])
     expect(url).toStartWith('http')
-    expect((await told(it.ask({ ...order, agentId: it.agentId }, key)))[0]).toBe(503)
+    expect((await reported(it.ask({ ...order, agentId: it.agentId }, key)))[0]).toBe(503)
     expect(it.rows().map((row) => row.status)).toEqual(['failed', 'failed'])
   })
 
@@ -605,7 +605,7 @@ describe('a gateway elsewhere', () => {
     const id = { 'payment-identifier': { info: { id: 'order-0123456789abcdef' } } }
     const named = await idsOf(Array.from({ length: 200 }, () => it.ask({ ...other, extensions: id })))
     expect([named.size, it.double.orders.size]).toEqual([1, 2])
-    expect((await told(it.ask({ ...other, amount: 3, extensions: id })))[0]).toBe(409)
+    expect((await reported(it.ask({ ...other, amount: 3, extensions: id })))[0]).toBe(409)
     const third = { ...body, amount: 4 }
     const alike = await idsOf(Array.from({ length: 50 }, () => it.ask(third)))
     expect(alike.size).toBe(1)

@@ -11,7 +11,7 @@ import { getSplit, listParts } from '../../splits/list-splits.ts'
 import { chainAddress, percentage, positiveAmount, WHOLE } from '../../splits/schemas.ts'
 import { royaltyParts, royaltySplits, type SplitRow, type SplitRuleRow, splitRules } from '../../splits/tables.ts'
 import { amount } from '../../underground/schemas.ts'
-import { readBalance } from '../../wallets/balance.ts'
+import { readTokenBalance } from '../../wallets/balance.ts'
 import { getWallet } from '../../wallets/create.ts'
 import { toOwner } from '../../wallets/state.ts'
 import { line, parseCall, type RunnerDeps, type SkillCall } from './calls.ts'
@@ -231,7 +231,7 @@ async function execute(deps: RunnerDeps, userId: string, id: number) {
 
 async function describeBalance(deps: RunnerDeps, owner: { userId: string; agentId: string | null }) {
   const wallet = getWallet(deps.db, owner)
-  const held = await readBalance(deps.tokenChains, 'USDC', wallet.address)
+  const held = await readTokenBalance(deps.tokenChains, 'USDC', wallet.address)
   const { network } = deps.tokenChains.USDC.terms
   const open = listPending(deps.db, owner.userId).reduce((sum, split) => sum + Number(split.amount), 0)
   return {
