@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import { VERSION } from '../core/version.ts'
-import { probes } from '../features/monitoring/health/probes.ts'
-import { healthSummarizer } from '../features/monitoring/health/summarizer.ts'
+import { healthSummarizer, probes } from '../features/monitoring/health/routes.ts'
 import { summarizerRoutes } from '../features/web-tools/summarizer/summarizer.ts'
 import type { BaseEnv } from '../http/env.ts'
 import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'

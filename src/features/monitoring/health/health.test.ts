@@ -11,7 +11,7 @@ import { createLog } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
 import { rateLoad } from './host.ts'
 import { createReadiness } from './readiness.ts'
-import { healthWeb } from './web.ts'
+import { healthWeb } from './routes.ts'
 
 /** A runtime that answers, or does not. */
 function fakeRuntime(isUp: boolean): Runtime {

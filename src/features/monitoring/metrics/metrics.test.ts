@@ -369,7 +369,7 @@ test('GET /api/metrics: 500 with the expected body when the figures cannot be re
   const { platform, web, ada } = await measured()
   const logged: unknown[] = []
   const broken = { ...platform, measureDisk: () => Promise.reject(new Error('no such disk')) }
-  const { metricsWeb } = await import('./web.ts')
+  const { metricsWeb } = await import('./routes.ts')
   const { errorHandler } = await import('../../../http/errors.ts')
   const app = metricsWeb(broken)
   app.onError(errorHandler({ ...platform.log, error: (...line: unknown[]) => void logged.push(line) } as never))

@@ -22,10 +22,11 @@ import {
   SplitQuery,
 } from './schemas.ts'
 
-export type SplitsDeps = CreateSplitDeps & { idempotency: Idempotency }
-
 /** Splits, the same on both faces (Interface 4.8). */
-export function splitsRoutes(deps: SplitsDeps, guard: MiddlewareHandler<BackendEnv>) {
+export function splitsRoutes(
+  deps: CreateSplitDeps & { idempotency: Idempotency },
+  guard: MiddlewareHandler<BackendEnv>,
+) {
   const app = new Hono<BackendEnv & OnceEnv>()
 
   app.get(

@@ -1,16 +1,31 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
-import type { BackendEnv } from '../../../http/env.ts'
+import type { BackendEnv, WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import { listDeadLetters, listSentMessages, replayDeadLetter } from './delivery.ts'
 import { createEvent, listEvents, toEvent } from './events.ts'
-import { CreateEventRequest, EventQuery, UndergroundEvent, UndergroundEventList } from './schemas.ts'
-
-export type UndergroundDeps = { db: Db; clock: Clock }
+import {
+  BusMessage,
+  BusMessageQuery,
+  BusReceipt,
+  CreateEventRequest,
+  EventQuery,
+  MessagePage,
+  OwnMessage,
+  ReplayedMessage,
+  UndergroundEvent,
+  UndergroundEventList,
+} from './schemas.ts'
+import { type BusSendDeps, createMessageSender, sendOwnMessage } from './send-message.ts'
 
 /** Events of agents, the same on both faces (Interface 4.8). */
-export function undergroundRoutes(deps: UndergroundDeps, guard: MiddlewareHandler<BackendEnv>) {
+export function undergroundRoutes(deps: { db: Db; clock: Clock }, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
   app.get(
@@ -32,6 +47,100 @@ export function undergroundRoutes(deps: UndergroundDeps, guard: MiddlewareHandle
     guard,
     validate('json', CreateEventRequest),
     async (c) => c.json(toEvent(await createEvent(deps, c.var.principal, c.req.valid('json'))), 201),
+  )
+
+  return app
+}
+
+/** What has become of agents' messages: for their owner, and for admins those that cannot be delivered. */
+export function busWeb(deps: { db: Db; clock: Clock; guards: Guards; enqueue: Enqueue }) {
+  const app = new Hono<WebEnv>()
+  const { signedIn, admin } = deps.guards
+
+  app.get(
+    '/api/underground/bus/messages',
+    endpoint({ summary: 'Lists messages your agents sent', tag: 'Agent economy', responses: { 200: MessagePage } }),
+    signedIn,
+    validate('query', BusMessageQuery),
+    (c) => c.json(listSentMessages(deps.db, c.var.user.id, c.req.valid('query'))),
+  )
+
+  app.get(
+    '/api/admin/bus/dead-letters',
+    endpoint({
+      summary: 'Lists messages that could not be delivered',
+      tag: 'Agent economy',
+      responses: { 200: MessagePage },
+    }),
+    admin,
+    validate('query', BusMessageQuery),
+    (c) => c.json(listDeadLetters(deps.db, c.req.valid('query'))),
+  )
+
+  app.post(
+    '/api/admin/bus/dead-letters/:id/replay',
+    endpoint({
+      summary: 'Redelivers a dead letter',
+      tag: 'Agent economy',
+      responses: { 200: ReplayedMessage },
+      errors: ['not_found'],
+      worksOnFullDisk: true,
+    }),
+    admin,
+    async (c) => {
+      const caller = { id: c.var.user.id, address: c.env.address }
+      return c.json({ message: await replayDeadLetter(deps, caller, toNumber(c.req.param('id'))) })
+    },
+  )
+
+  return app
+}
+
+function toNumber(id: string): number {
+  if (!/^\d{1,15}$/.test(id)) throw new AppError('not_found', 'Dead letter not found')
+  return Number(id)
+}
+
+/** The bus between agents: a message is its own proof, whoever brings it (Interface 4.8). */
+export function busBackend(
+  deps: Omit<BusSendDeps, 'agentsDomain'> & { addresses: { agentsDomain: string }; callers: CallerFinder },
+) {
+  const app = new Hono<AgentCallerEnv>()
+  const send = createMessageSender({ ...deps, agentsDomain: deps.addresses.agentsDomain })
+
+  app.post(
+    '/api/underground/bus/send',
+    endpoint({
+      summary: 'Sends a signed message to an agent',
+      tag: 'Agent economy',
+      responses: { 200: BusReceipt },
+      errors: ['unauthenticated', 'payment_required', 'not_found', 'conflict', 'limited', 'internal'],
+    }),
+    validate('json', BusMessage),
+    async (c) => {
+      // A webhook may take longer than a listener keeps a silent connection.
+      c.env.keepOpen?.(c.req.raw)
+      const message = c.req.valid('json')
+      await send(message)
+      return c.json({ success: true, messageId: message.messageId })
+    },
+  )
+
+  app.post(
+    '/v1/bus/send',
+    endpoint({
+      summary: 'Sends a message signed by the agent',
+      tag: 'Agent economy',
+      responses: { 200: BusReceipt },
+      errors: ['payment_required', 'not_found', 'conflict', 'limited', 'internal'],
+    }),
+    requireAgent(deps.callers),
+    validate('json', OwnMessage),
+    async (c) => {
+      c.env.keepOpen?.(c.req.raw)
+      const own = { ...deps, agentsDomain: deps.addresses.agentsDomain }
+      return c.json({ success: true, ...(await sendOwnMessage(own, send, c.var.agentId, c.req.valid('json'))) })
+    },
   )
 
   return app

@@ -12,10 +12,8 @@ import { requireCreditPack } from './prices.ts'
 import { PaymentPage } from './schemas.ts'
 import type { SubscriptionDeps } from './subscriptions.ts'
 
-export type CardsWebDeps = CheckoutDeps & SubscriptionDeps & { log: Log; guards: Guards }
-
 /** Ways to the pages of the card service, and what it tells us (Interface 4.15). Prices are ours, never the caller's. */
-export function cardsWeb(deps: CardsWebDeps) {
+export function cardsWeb(deps: CheckoutDeps & SubscriptionDeps & { log: Log; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const leadsToPay: RouteOptions = { scope: 'payments' }

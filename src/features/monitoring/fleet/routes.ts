@@ -8,10 +8,10 @@ import { validate } from '../../../http/validate.ts'
 import { FleetChange, FleetChanged, FleetPage, FleetQuery } from './schemas.ts'
 import { changeFleet, type FleetChangeDeps, type FleetFollowDeps, followFleet, listFleetPage } from './service.ts'
 
-export type FleetWebDeps = FleetChangeDeps & FleetFollowDeps & { log: Log; guards: Guards; liveStreams: LiveStreams }
-
 /** All of one's agents at a glance, however many they are. */
-export function fleetWeb(deps: FleetWebDeps) {
+export function fleetWeb(
+  deps: FleetChangeDeps & FleetFollowDeps & { log: Log; guards: Guards; liveStreams: LiveStreams },
+) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

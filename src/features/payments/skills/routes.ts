@@ -1,12 +1,14 @@
 import { type Context, Hono } from 'hono'
+import type { Db } from '../../../db/open.ts'
 import { Done, endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { OnceEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
+import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import { createOwnSkill, deleteOwnSkill, enableSkill, installSkill, removeSkill } from './install.ts'
-import { getSkillDetail, listMarketplace, toSkill } from './marketplace.ts'
+import { getSkillDetail, listAgentSkills, listMarketplace, toSkill } from './marketplace.ts'
 import type { RunnerDeps } from './runners/calls.ts'
 import { factsOf } from './runners/runners.ts'
 import {
@@ -16,6 +18,7 @@ import {
   EnableRequest,
   InstallRequest,
   InstallResponse,
+  LoadedSkillList,
   Marketplace,
   ShownSkill,
   SkillQuery,
@@ -25,7 +28,7 @@ import {
 import type { InstalledSkillRow } from './tables.ts'
 import { callSkill } from './use.ts'
 
-export type SkillsWebDeps = RunnerDeps & { guards: Guards; idempotency: Idempotency }
+type SkillsWebDeps = RunnerDeps & { guards: Guards; idempotency: Idempotency }
 
 const marketplaceAnswers: Responses = { responses: { 200: Marketplace } }
 const installAnswers: Responses = {
@@ -207,4 +210,33 @@ function toInstallResponse(row: InstalledSkillRow, agent: AgentRow): InstallResp
 
 function toInstalled({ id, userId, agentId, skillId, enabled, createdAt }: InstalledSkillRow) {
   return { id, userId, agentId, skillId, enabled, createdAt: createdAt.toISOString() }
+}
+
+/** What an agent can do besides its tools: it asks with its own token, at the door that agents reach. */
+export function skillsBackend(deps: { db: Db; callers: CallerFinder; findUser: (id: string) => SignedInUser | null }) {
+  const app = new Hono<AgentCallerEnv>()
+
+  app.get(
+    '/v1/skills',
+    endpoint({
+      summary: 'Lists the skills that an agent loads',
+      tag: 'Skills',
+      responses: { 200: LoadedSkillList },
+      errors: ['invalid'],
+    }),
+    requireAgent(deps.callers),
+    (c) => {
+      const skills = listAgentSkills(deps, c.var.agentId)
+      return c.json({
+        skills: skills.map(({ name, description, instructions, checksum }) => ({
+          name,
+          description,
+          instructions,
+          checksum,
+        })),
+      })
+    },
+  )
+
+  return app
 }

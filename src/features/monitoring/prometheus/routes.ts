@@ -1,16 +1,36 @@
+import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { AppError } from '../../../core/errors.ts'
 import { isSameSecret } from '../../../core/secrets.ts'
 import { isForwarded, isLocalName, isLoopback } from '../../../http/address.ts'
-import { describeMiddleware } from '../../../http/endpoint.ts'
+import { describeMiddleware, endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
+import type { Exposition } from './registry.ts'
+
+/** What the program does, for Prometheus and whatever reads its text form (version 0.0.4). */
+export function watchingBackend({
+  exposition,
+  metricsToken,
+}: {
+  exposition: Exposition
+  metricsToken: string | undefined
+}) {
+  const app = new Hono<BackendEnv>()
+  app.get(
+    '/metrics',
+    endpoint({ summary: 'Returns Prometheus metrics', tag: 'Health', responses: { 200: 'text/plain' } }),
+    requireMetricsToken(metricsToken),
+    async (c) => c.body(await exposition.write(), 200, { 'content-type': exposition.contentType }),
+  )
+  return app
+}
 
 /**
  * Lets in who brings `METRICS_TOKEN`, or, where that is not set, callers on this machine.
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one and for callers from elsewhere.
  */
-export function requireMetricsToken(metricsToken: string | undefined) {
+function requireMetricsToken(metricsToken: string | undefined) {
   return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
       const token = readBearer(c.req.header('authorization'))

@@ -17,10 +17,8 @@ import { exportLedgerCsv, listLedger } from './list.ts'
 import { readBalance } from './post.ts'
 import { Credits, LedgerPage, LedgerQuery } from './schemas.ts'
 
-export type LedgerWebDeps = { db: Db; clock: Clock; log: Log; guards: Guards; exports: Exports }
-
 /** What the signed-in user has paid ahead, and every movement of it (Interface 4.15). */
-export function ledgerWeb(deps: LedgerWebDeps) {
+export function ledgerWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards; exports: Exports }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
 

@@ -33,17 +33,17 @@ import {
   type WorkDeps,
 } from './service.ts'
 
-export type OversightWebDeps = LifecycleDeps &
-  PlatformHealthDeps &
-  WorkDeps & {
-    clock: Clock
-    guards: Guards
-    shownSettings: readonly ShownSetting[]
-    requestsPerMinute: { password: number }
-  }
-
 /** What admins see of the whole house, and the little that they do to it. */
-export function oversightWeb(deps: OversightWebDeps) {
+export function oversightWeb(
+  deps: LifecycleDeps &
+    PlatformHealthDeps &
+    WorkDeps & {
+      clock: Clock
+      guards: Guards
+      shownSettings: readonly ShownSetting[]
+      requestsPerMinute: { password: number }
+    },
+) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
   const worksOnFullDisk: RouteOptions = { worksOnFullDisk: true }

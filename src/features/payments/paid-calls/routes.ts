@@ -3,13 +3,43 @@ import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint, type Responses } from '../../../http/endpoint.ts'
+import type { OnceEnv, WebEnv } from '../../../http/env.ts'
+import type { Idempotency } from '../../../http/idempotency.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
+import { getWallet } from '../wallets/create.ts'
+import { toOwner } from '../wallets/state.ts'
 import { managedWallets, type WalletRow } from '../wallets/tables.ts'
 import { callPaying, type PaidCallDeps, toCallAnswer } from './call.ts'
-import { PaidCall, PaidCallResult } from './schemas.ts'
+import { OwnPaidCall, PaidCall, PaidCallResult } from './schemas.ts'
 
-export type PaidCallsBackendDeps = PaidCallDeps & { callers: CallerFinder }
+/** Paid requests from one's own wallet, or from that of an agent of one's own. */
+export function paidCallsWeb(deps: PaidCallDeps & { guards: Guards; idempotency: Idempotency }) {
+  const app = new Hono<WebEnv & OnceEnv>()
+
+  app.post(
+    '/api/wallet/fetch',
+    endpoint({
+      summary: 'Pays for and calls a paid service',
+      tag: 'Wallets',
+      responses: { 200: PaidCallResult, 202: PaidCallResult },
+      errors: ['payment_required', 'not_found', 'conflict', 'upstream_failed', 'upstream_timeout', 'unavailable'],
+      scope: 'payments',
+    }),
+    deps.guards.signedIn,
+    validate('json', OwnPaidCall),
+    deps.idempotency.forUser,
+    async (c) => {
+      const { agentId, ...call } = c.req.valid('json')
+      const wallet = getWallet(deps.db, toOwner(deps.db, c.var.user, agentId))
+      const outcome = await callPaying(deps, wallet, call, c.var.once)
+      return c.json(toCallAnswer(deps, outcome), outcome.answer ? 200 : 202)
+    },
+  )
+
+  return app
+}
 
 const callAnswers: Responses = {
   responses: { 200: PaidCallResult, 202: PaidCallResult },
@@ -17,7 +47,7 @@ const callAnswers: Responses = {
 }
 
 /** Paid requests of an agent itself, with its own token and from its own wallet. */
-export function paidCallsBackend(deps: PaidCallsBackendDeps) {
+export function paidCallsBackend(deps: PaidCallDeps & { callers: CallerFinder }) {
   const app = new Hono<AgentCallerEnv>()
 
   app.post(

@@ -5,8 +5,9 @@ import type { Clock } from '../../../core/clock.ts'
 import { formatMicroUsd, toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
-import type { BackendEnv, Principal } from '../../../http/env.ts'
+import type { BackendEnv, Principal, WebEnv } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { toBackendStatus } from '../../agents/registry/status.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
@@ -17,22 +18,98 @@ import type { UsageRecorder } from '../../ai/usage/recording/record.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
 import { listTeams } from '../../conversations/swarms/runs.ts'
 import { bookings, events } from '../../payments/underground/tables.ts'
-import { listEdges } from './graph.ts'
-import { BackendBookings, BackendCosts, BackendGraph, BackendTraces, MissionControlQuery } from './schemas.ts'
+import { type CallRow, listNewestCalls } from '../queries.ts'
+import { type GraphDeps, getFleetGraph, listEdges } from './graph.ts'
+import {
+  BackendBookings,
+  BackendCosts,
+  BackendGraph,
+  BackendTraces,
+  Bookings,
+  FleetCosts,
+  FleetGraph,
+  MissionControlQuery,
+  TraceList,
+} from './schemas.ts'
+import { getFleetCosts, listBookings, listTraces } from './service.ts'
+
+/** The signed-in user's fleet, from rows alone; nobody sees an empty one (Interface 4.15). */
+export function missionControlWeb(
+  deps: GraphDeps & {
+    plansArePaid: boolean
+    guards: Guards
+    usage: Pick<UsageRecorder, 'flush'>
+  },
+) {
+  const app = new Hono<WebEnv>()
+  const { findUser } = deps.guards
+
+  app.get(
+    '/api/mission-control/fleet/graph',
+    endpoint({
+      summary: 'Returns the graph of agents',
+      tag: 'Mission control',
+      responses: { 200: FleetGraph },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => c.json(getFleetGraph(deps, await findUser(c))),
+  )
+
+  app.get(
+    '/api/mission-control/fleet/traces',
+    endpoint({
+      summary: 'Lists recent model calls',
+      tag: 'Mission control',
+      responses: { 200: TraceList },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => {
+      const user = await findUser(c)
+      await deps.usage.flush()
+      return c.json(listTraces(deps.db, user))
+    },
+  )
+
+  app.get(
+    '/api/mission-control/fleet/costs',
+    endpoint({
+      summary: 'Returns the cost of each agent',
+      tag: 'Mission control',
+      responses: { 200: FleetCosts },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => {
+      const user = await findUser(c)
+      await deps.usage.flush()
+      return c.json(await getFleetCosts(deps, user))
+    },
+  )
+
+  app.get(
+    '/api/mission-control/fleet/bookings',
+    endpoint({
+      summary: 'Lists bookings and pending payments',
+      tag: 'Mission control',
+      responses: { 200: Bookings },
+      errors: ['unauthenticated'],
+    }),
+    async (c) => c.json(listBookings(deps.db, await findUser(c))),
+  )
+
+  return app
+}
 
 const MAX_NODES = 1000
 const MAX_TRACES = 50
 const MAX_BOOKINGS = 50
 
-export type MissionControlBackendDeps = {
+/** The fleet as services see it: of one user, or, for the operator, of all. A wrong key is 401 here (decisions, 1). */
+export function missionControlBackend(deps: {
   db: Db
   clock: Clock
   internalKey: InternalKeyGuard
   usage: Pick<UsageRecorder, 'flush'>
-}
-
-/** The fleet as services see it: of one user, or, for the operator, of all. A wrong key is 401 here (decisions, 1). */
-export function missionControlBackend(deps: MissionControlBackendDeps) {
+}) {
   const app = new Hono<BackendEnv>()
   const { db } = deps
   const guard = refuseWrongKeyAsUnauthorized(deps.internalKey)
@@ -93,7 +170,7 @@ export function missionControlBackend(deps: MissionControlBackendDeps) {
     }),
     guard,
     query,
-    (c) => c.json(listBookings(db, c.var.principal, c.req.valid('query').userId)),
+    (c) => c.json(listBusBookings(db, c.var.principal, c.req.valid('query').userId)),
   )
 
   return app
@@ -117,31 +194,21 @@ function getGraph(db: Db, principal: Principal, userId: string | undefined) {
     .all()
   const teams = listTeams(db, principal.kind === 'user' ? principal.user.id : (userId ?? null))
   return {
-    nodes: rows.map(toNode),
+    nodes: rows.map(toBackendNode),
     edges: listEdges(rows, teams).map(({ id, from, to }) => ({ id, source: from, target: to, label: 'swarm' })),
   }
 }
 
-function toNode({ id, name, status, model, plan, createdAt }: AgentRow) {
+function toBackendNode({ id, name, status, model, plan, createdAt }: AgentRow) {
   const metadata = { model, plan, createdAt: createdAt.toISOString() }
   return { id, name, type: 'agent' as const, status: toBackendStatus(status), metadata }
 }
 
 function listCalls(db: Db, principal: Principal, userId: string | undefined) {
-  const condition = rowsOf(usageLogs.userId, principal, userId)
-  // Each in the order of the index that leads there.
-  const newestFirst = condition ? [desc(usageLogs.createdAt), desc(usageLogs.id)] : [desc(usageLogs.id)]
-  const rows = db
-    .select()
-    .from(usageLogs)
-    .where(condition)
-    .orderBy(...newestFirst)
-    .limit(MAX_TRACES)
-    .all()
-  return rows.map(toTrace)
+  return listNewestCalls(db, rowsOf(usageLogs.userId, principal, userId), MAX_TRACES).map(toCallTrace)
 }
 
-function toTrace(call: typeof usageLogs.$inferSelect) {
+function toCallTrace(call: CallRow) {
   return {
     id: call.id,
     user_id: call.userId,
@@ -170,7 +237,7 @@ async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL
 }
 
 /** What agents have booked of each other, newest first, each with the name of its event or else of whom it is about. */
-function listBookings(db: Db, principal: Principal, userId: string | undefined) {
+function listBusBookings(db: Db, principal: Principal, userId: string | undefined) {
   const isParty = (id: string | undefined) =>
     id === undefined ? undefined : or(eq(bookings.payerId, id), eq(bookings.payeeId, id))
   const rows = db
@@ -181,10 +248,10 @@ function listBookings(db: Db, principal: Principal, userId: string | undefined) 
     .orderBy(desc(bookings.createdAt), desc(bookings.id))
     .limit(MAX_BOOKINGS)
     .all()
-  return rows.map(({ booking, eventName }) => toBooking(booking, eventName))
+  return rows.map(({ booking, eventName }) => toBusBooking(booking, eventName))
 }
 
-function toBooking(booking: typeof bookings.$inferSelect, eventName: string | null) {
+function toBusBooking(booking: typeof bookings.$inferSelect, eventName: string | null) {
   const price = formatMicroUsd(booking.guaranteeMicroUsd, 2)
   return {
     id: booking.id,

@@ -3,17 +3,58 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
-import type { BackendEnv, Principal } from '../../../http/env.ts'
+import type { BackendEnv, Principal, WebEnv } from '../../../http/env.ts'
+import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { users } from '../../accounts/users/tables.ts'
-import { getHistory, getPerformance, type HistoryDeps } from './platform.ts'
-import { HistoricalMetrics, HistoricalQuery, MetricsSummary, PerformanceMetrics } from './schemas.ts'
+import { getAgent } from '../../agents/registry/agents.ts'
+import { getAgentHistory } from './agent-history.ts'
+import { findAgentStats, type StatsDeps } from './agent-stats.ts'
+import {
+  getHistory,
+  getPerformance,
+  getPlatformMetrics,
+  type HistoryDeps,
+  type PlatformMetricsDeps,
+} from './platform.ts'
+import {
+  AgentHistory,
+  AgentHistoryQuery,
+  AgentStatsResponse,
+  HistoricalMetrics,
+  HistoricalQuery,
+  MetricsSummary,
+  PerformanceMetrics,
+  PlatformMetrics,
+} from './schemas.ts'
 import { getSummary } from './summary.ts'
 
-export type MetricsBackendDeps = HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }
+/** Everything about one's own agents on one page (Interface 4.15). */
+export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
+  const app = new Hono<WebEnv>()
+
+  app.get(
+    '/api/metrics',
+    endpoint({
+      summary: 'Returns metrics of your agents and the platform',
+      tag: 'Metrics',
+      responses: { 200: PlatformMetrics },
+    }),
+    deps.guards.signedIn,
+    async (c) => {
+      try {
+        return c.json(await getPlatformMetrics(deps, c.var.user))
+      } catch (cause) {
+        throw new AppError('internal', 'Failed to fetch metrics', { metrics: {} }, { cause })
+      }
+    },
+  )
+
+  return app
+}
 
 /** What the agents of one user used and did, behind the internal key (Interface 4.15). */
-export function metricsBackend(deps: MetricsBackendDeps) {
+export function metricsBackend(deps: HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
 
@@ -85,4 +126,42 @@ async function orFail<T>(message: string, get: () => Promise<T>): Promise<T> {
   } catch (cause) {
     throw new AppError('internal', message, {}, { cause })
   }
+}
+
+/** What an agent uses and has done, the same on both faces (Interface 4.4). */
+export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<BackendEnv>) {
+  const app = new Hono<BackendEnv>()
+
+  app.get(
+    '/api/agents/:id/stats',
+    endpoint({
+      summary: 'Returns the current resource usage of an agent',
+      tag: 'Metrics',
+      responses: { 200: AgentStatsResponse },
+      errors: ['not_found'],
+    }),
+    guard,
+    async (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      return c.json({ stats: await findAgentStats(deps, agent), status: 'ok' })
+    },
+  )
+
+  app.get(
+    '/api/agents/:id/metrics',
+    endpoint({
+      summary: 'Returns metrics of an agent over time',
+      tag: 'Metrics',
+      responses: { 200: AgentHistory },
+      errors: ['not_found'],
+    }),
+    guard,
+    validate('query', AgentHistoryQuery),
+    (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      return c.json(getAgentHistory(deps, agent, c.req.valid('query').range))
+    },
+  )
+
+  return app
 }

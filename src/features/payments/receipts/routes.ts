@@ -7,10 +7,8 @@ import { validate } from '../../../http/validate.ts'
 import { getReceipt, listReceipts, showReceipt } from './receipts.ts'
 import { Receipt, ReceiptList, ReceiptQuery } from './schemas.ts'
 
-export type ReceiptsWebDeps = { db: Db; guards: Guards }
-
 /** Receipts as JSON, and as a page to print. Whoever paid without an account sees theirs by its id. */
-export function receiptsWeb(deps: ReceiptsWebDeps) {
+export function receiptsWeb(deps: { db: Db; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn, findUser } = deps.guards
 

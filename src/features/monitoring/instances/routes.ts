@@ -1,7 +1,8 @@
 import { type Context, Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
-import type { Principal, WebEnv } from '../../../http/env.ts'
+import type { Principal, SignedInUser, WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validateAnyBody } from '../../../http/validate.ts'
@@ -17,11 +18,10 @@ import {
 import { AgentToken, ChangedStatus, UpdateImageRequest } from '../../agents/deployments/schemas.ts'
 import { findAgentVersion } from '../../agents/operations/images.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../../agents/registry/address.ts'
-import { openTokens } from '../../agents/registry/agents.ts'
+import { findAgent, listAgents, openTokens } from '../../agents/registry/agents.ts'
 import { findShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { findAgentStats, type StatsDeps } from '../metrics/agent-stats.ts'
-import { getInstance } from './find.ts'
 import { Instance, InstanceStats } from './schemas.ts'
 
 type AgentStats = Awaited<ReturnType<typeof findAgentStats>>
@@ -29,7 +29,7 @@ type AgentStats = Awaited<ReturnType<typeof findAgentStats>>
 const ofAgents: RouteOptions = { scope: 'agents' }
 const ofAgentsOnFullDisk: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 
-export type InstancesWebDeps = LifecycleDeps & {
+type InstancesWebDeps = LifecycleDeps & {
   gateway: StatsDeps['gateway']
   guards: Guards
   addresses: AgentAddresses
@@ -212,4 +212,20 @@ function toInstanceStats(userId: string, agent: AgentRow, stats: AgentStats): In
 /** Failures of a change say so in a field of their own. */
 function toFailure(error: AppError): AppError {
   return new AppError(error.kind, error.message, { ...error.extra, success: false }, { cause: error })
+}
+
+/**
+ * The instance that `name` stands for: an agent of the user's, or their own id, which is their newest agent that runs or sleeps,
+ * else their newest one.
+ * @throws AppError `not_found` when there is none, and for what belongs to somebody else.
+ */
+function getInstance(db: Db, user: SignedInUser, name: string): AgentRow {
+  const principal = { kind: 'user', user } as const
+  const found = name === user.id ? newestOf(listAgents(db, principal)) : findAgent(db, principal, name)
+  if (!found) throw new AppError('not_found', 'No instance found. Please deploy first.')
+  return found
+}
+
+function newestOf(agents: AgentRow[]): AgentRow | undefined {
+  return agents.find(({ status }) => status === 'running' || status === 'sleeping') ?? agents[0]
 }

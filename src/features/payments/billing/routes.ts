@@ -1,7 +1,10 @@
 import { Hono } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
+import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
-import type { SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { BackendEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
+import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { SignUp } from '../../accounts/accounts/register.ts'
@@ -15,10 +18,18 @@ import {
   startPlanCheckout,
 } from '../cards/checkout.ts'
 import { CREDIT_PACKS, requireCreditPack } from '../cards/prices.ts'
-import { Billing, BillingOutcome, BillingRequest, PlanList } from './schemas.ts'
+import { deploySubscription } from './deploy.ts'
+import {
+  Billing,
+  BillingOutcome,
+  BillingRequest,
+  DeployedSubscription,
+  DeploySubscriptionRequest,
+  PlanList,
+} from './schemas.ts'
 import { listPlans, type ShowBillingDeps, showBilling, toMonthUsage } from './show.ts'
 
-export type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards; signUp: SignUp }
+type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards; signUp: SignUp }
 
 /** Plan, use, cards and own provider keys of the signed-in user (Interface 4.15). */
 export function billingWeb(deps: BillingWebDeps) {
@@ -100,4 +111,22 @@ function done(message: string) {
 function requirePlan(plan: string): PlanName {
   if (!isPlanName(plan)) throw new AppError('invalid', 'Invalid plan')
   return plan
+}
+
+/** Subscriptions as the operator activates them (Interface 4.15). */
+export function billingBackend(deps: { db: Db; clock: Clock; internalKey: InternalKeyGuard }) {
+  const app = new Hono<BackendEnv>()
+  app.post(
+    '/api/subscriptions/deploy',
+    endpoint({
+      summary: 'Activates a plan for the operator',
+      tag: 'Billing',
+      responses: { 200: DeployedSubscription },
+      errors: ['not_found'],
+    }),
+    deps.internalKey,
+    validate('json', DeploySubscriptionRequest),
+    async (c) => c.json(await deploySubscription(deps, c.req.valid('json'))),
+  )
+  return app
 }
