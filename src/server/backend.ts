@@ -27,7 +27,7 @@ import { healthBackend, probes } from '../features/monitoring/health/routes.ts'
 import { infraMcpBackend } from '../features/monitoring/infra-mcp/routes.ts'
 import { agentStatsRoutes, metricsBackend } from '../features/monitoring/metrics/routes.ts'
 import { missionControlBackend } from '../features/monitoring/mission-control/routes.ts'
-import { watchingBackend } from '../features/monitoring/prometheus/routes.ts'
+import { metricsExposition } from '../features/monitoring/prometheus/routes.ts'
 import { runtimeBackend } from '../features/monitoring/runtime/routes.ts'
 import { billingBackend } from '../features/payments/billing/routes.ts'
 import { paidCallsBackend } from '../features/payments/paid-calls/routes.ts'
@@ -59,7 +59,7 @@ export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents:
   app.route('/', probes(monitoring))
   app.route('/', apiDocumentRoutes(documents, 'backend'))
   app.route('/', healthBackend(monitoring))
-  app.route('/', watchingBackend(monitoring))
+  app.route('/', metricsExposition(monitoring))
   app.route('/', keysBackend(accounts))
   app.route('/', installationsBackend(agents))
   app.route('/', invitesBackend(accounts))

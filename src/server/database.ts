@@ -7,11 +7,11 @@ import { openWriteQueue } from '../db/write.ts'
 import { STORAGE_FIGURES } from '../features/agents/storage/figures.ts'
 import { MESSAGE_FIGURES, MESSAGE_WORDS } from '../features/conversations/chat/message-triggers.ts'
 import { FACT_WORDS } from '../features/conversations/memory/search.ts'
-import { WATCHING_FIGURES } from '../features/monitoring/prometheus/kept-totals.ts'
+import { PROMETHEUS_TOTALS } from '../features/monitoring/prometheus/kept-totals.ts'
 import { LEDGER_FIGURES } from '../features/payments/ledger/tables.ts'
 import { requireFinished } from './backups/unfinished.ts'
 
-const ALL_FIGURES = [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES, LEDGER_FIGURES, WATCHING_FIGURES]
+const ALL_FIGURES = [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES, LEDGER_FIGURES, PROMETHEUS_TOTALS]
 
 /**
  * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.

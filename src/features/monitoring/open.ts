@@ -13,7 +13,7 @@ type MonitoringSettings = Pick<Config, 'agents' | 'dataDir' | 'databaseFile' | '
 type ViewsParts = Pick<ReturnType<typeof openAgents>, 'diskFloor' | 'runtimes'> &
   Pick<ReturnType<typeof openConversations>, 'turns'>
 
-/** Opens what the rooms of views share. `countUnderWay` is of the listeners. */
+/** Opens the monitoring domain. `countUnderWay` counts the requests of the listeners. */
 export function openMonitoring(
   { db, clock }: Base,
   { agents, dataDir, databaseFile, metricsToken }: MonitoringSettings,

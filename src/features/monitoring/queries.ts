@@ -118,13 +118,13 @@ export function readStateCounts(db: Db, subject: 'agents' | 'jobs'): Record<stri
   return Object.fromEntries(rows.map(({ state, rows: number }) => [state, number]))
 }
 
-/** Percentages of 0 to 100: of the machine's one core at most, and of the agent's own memory. */
+/** Percentages from 0 to 100: of one core, and of the agent's memory limit. */
 type AgentLoad = { cpuPercent: number; memoryPercent: number }
 
-/** An older sample says nothing about now. */
+/** Older samples do not count as current. */
 export const FRESH_MS = 5 * 60_000
 
-/** What each of the agents used when it was last looked at, within five minutes; those nobody measured are missing. */
+/** Returns the latest load of each agent that was measured within five minutes. */
 export function findLatestLoads(deps: { db: Db; clock: Clock }, agentIds: string[]): Map<string, AgentLoad> {
   const since = new Date(deps.clock.now().getTime() - FRESH_MS)
   const samples = readNewestSamples(deps.db, agentIds, since)

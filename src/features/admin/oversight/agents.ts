@@ -16,8 +16,9 @@ import { type Administrator, audit } from '../accounts/change-account.ts'
 import type { AgentsQuery, OverseenAgent, OverseenAgentList } from './schemas.ts'
 
 /**
- * A page of everybody's agents, newest first. What no index finds is looked for in many turns of the event loop.
- * @throws AppError `invalid` when `after` is no agent; what `signal` aborts with.
+ * Lists all users' agents, newest first. A search without an index runs in slices and yields to the event loop between
+ * them.
+ * @throws AppError `invalid` when `after` is no agent; the reason of `signal`.
  */
 export async function listAllAgents(db: Db, query: AgentsQuery, signal: AbortSignal): Promise<OverseenAgentList> {
   const from = query.after === undefined ? undefined : getPlace(db, query.after)
@@ -34,8 +35,7 @@ export async function listAllAgents(db: Db, query: AgentsQuery, signal: AbortSig
 }
 
 /**
- * Stops somebody's agent and keeps its data, as its owner can. The line in the audit log says what was ordered, and is
- * there before the runtime is asked.
+ * Stops any user's agent and keeps its data. The audit entry is written before the runtime is called.
  * @throws AppError `not_found`, or as `stopAgent`.
  */
 export async function stopAnyAgent(
@@ -84,7 +84,7 @@ function isPlain({ search, status }: AgentsQuery): boolean {
 
 type Counts = OverseenAgentList['statuses']
 
-/** All agents by status, as they are kept. */
+/** Returns the maintained counters of all agents, by status. */
 function readKeptCounts(db: Db): Counts {
   const counts: Counts = {}
   for (const [state, rows] of Object.entries(readStateCounts(db, 'agents'))) {
@@ -95,7 +95,7 @@ function readKeptCounts(db: Db): Counts {
   return counts
 }
 
-/** Those of a page that fit, and one more where there is one; a search counts all that fit it, whatever their status. */
+/** Finds at most `limit + 1` matching ids; a search also counts all matches per status. */
 async function findAgents(db: Db, query: AgentsQuery, from: Place | undefined, signal: AbortSignal) {
   const { search, status, limit } = query
   const counts: Counts = {}

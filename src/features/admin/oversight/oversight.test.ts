@@ -30,7 +30,7 @@ import {
 const ADMIN = 'root@example.com'
 const Refusal = z.object({ error: z.string(), code: z.string().optional() })
 
-/** An admin, and Ada whose agents he oversees. */
+/** An installation with an admin and a second user, Ada, who has agents. */
 async function installation(environment: Record<string, string> = {}) {
   const runtime: Runtime = { ...createNoRuntime('process', 'No test asks for this'), inspect: async () => null }
   const test = testPlatform({ runtime, environment: { ADMIN_EMAILS: ADMIN, ...environment } })
@@ -188,7 +188,7 @@ test('GET /api/admin/health: 200 with what works, sizes, and how much there is i
   await addAgent('Harbour')
   await addJob('job_1')
   const health = await read(PlatformHealth, get('/api/admin/health'))
-  // The runtime of the tests is none that answers.
+  // The runtime of the tests does not answer.
   expect(health).toMatchObject({ version: VERSION, failing: ['runtime'], mail: 'log', minFreeDiskBytes: 1024 * 1024 })
   expect(health).toMatchObject({ agents: { running: 1 }, jobs: { dead: 1 } })
   expect(health.freeDiskBytes).toBeGreaterThan(0)

@@ -33,7 +33,7 @@ import {
   type WorkDeps,
 } from './service.ts'
 
-/** What admins see of the whole house, and the little that they do to it. */
+/** Admin API: agents, jobs, health, settings and audit log of the whole platform. */
 export function oversightWeb(
   deps: LifecycleDeps &
     PlatformHealthDeps &
@@ -116,7 +116,7 @@ export function oversightWeb(
     limitRate(() => deps.requestsPerMinute.password, 'Too many requests'),
     validateAnyBody(NoBody),
     async (c) => {
-      // A mail server may take longer than a silent connection is kept.
+      // A mail server may take longer than the listener keeps a silent connection.
       c.env.keepOpen?.(c.req.raw)
       return c.json(await testMail(deps.mailer, c.var.user.email, c.req.raw.signal))
     },

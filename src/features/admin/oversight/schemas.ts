@@ -6,7 +6,10 @@ import { HostHealth } from '../../monitoring/health/schemas.ts'
 const MAX_PAGE = 200
 const limit = z.coerce.number().int().min(1).max(MAX_PAGE, `limit must be at most ${MAX_PAGE}`).default(50)
 
-/** `GET /api/admin/agents`: `search` is part of the agent's name or id, or of its owner's address; `after` the `next` of the page before. */
+/**
+ * `GET /api/admin/agents`: `search` matches a part of the agent's name or id, or of its owner's e-mail address; `after`
+ * is the previous page's `next`.
+ */
 export const AgentsQuery = z.object({
   search: z.string().trim().toLowerCase().max(254).default(''),
   status: AgentStatus.optional(),
@@ -15,7 +18,10 @@ export const AgentsQuery = z.object({
 })
 export type AgentsQuery = z.infer<typeof AgentsQuery>
 
-/** Somebody's agent. `owner` is null for one that services made with the internal key; `runtime` before its first deployment. */
+/**
+ * Any user's agent. `owner` is null for an agent created with the internal key, `runtime` is null before the first
+ * deployment.
+ */
 export const OverseenAgent = z.object({
   id: z.string(),
   name: z.string(),
@@ -28,7 +34,7 @@ export const OverseenAgent = z.object({
 })
 export type OverseenAgent = z.infer<typeof OverseenAgent>
 
-/** Newest first; `next` is null on the last page. `statuses` counts what fits the search. */
+/** Newest first; `next` is null on the last page. `statuses` counts the agents that match the search. */
 export const OverseenAgentList = z.object({
   agents: z.array(OverseenAgent),
   statuses: z.partialRecord(AgentStatus, z.number()),
@@ -42,11 +48,11 @@ export const StoppedAgent = z.object({ agent: OverseenAgent })
 export const JobState = z.enum(['queued', 'running', 'dead', 'done'])
 export type JobState = z.infer<typeof JobState>
 
-/** `GET /api/admin/jobs`: `after` is the `next` of the page before. */
+/** `GET /api/admin/jobs`: `after` is the previous page's `next`. */
 export const JobsQuery = z.object({ state: JobState.default('dead'), limit, after: z.string().max(100).optional() })
 export type JobsQuery = z.infer<typeof JobsQuery>
 
-/** Durable work without what it is about, which is its owner's. `runAt` is when it is, or was, due. */
+/** A background job without its payload, which is its owner's data. `runAt` is when it is or was due. */
 export const ShownJob = z.object({
   id: z.string(),
   kind: z.string(),
@@ -60,7 +66,7 @@ export const ShownJob = z.object({
 })
 export type ShownJob = z.infer<typeof ShownJob>
 
-/** Latest due first; `counts` is of all, and of each state but `done`: what is done is not counted. */
+/** Latest due first; `counts` covers all jobs of each state but `done`, which is not counted. */
 export const JobList = z.object({
   jobs: z.array(ShownJob),
   counts: z.record(JobState.exclude(['done']), z.number()),
@@ -71,11 +77,11 @@ export type JobList = z.infer<typeof JobList>
 /** `POST /api/admin/jobs/:id/retry`. */
 export const RetriedJob = z.object({ job: ShownJob })
 
-/** `GET /api/admin/health`. Sizes are bytes, null where nobody can tell; `agents` and `jobs` count by state. */
+/** `GET /api/admin/health`: sizes in bytes, null when they cannot be measured; `agents` and `jobs` count by state. */
 export const PlatformHealth = HostHealth.extend({
   version: z.string(),
   startedAt: z.string(),
-  /** What does not work now. */
+  /** Parts that do not work now. */
   failing: z.array(z.enum(['database', 'runtime', 'disk'])),
   processBytes: z.number(),
   databaseBytes: z.number().nullable(),
@@ -87,11 +93,11 @@ export const PlatformHealth = HostHealth.extend({
 })
 export type PlatformHealth = z.infer<typeof PlatformHealth>
 
-/** `POST /api/admin/mail/test`: `error` is what the mail server said. */
+/** `POST /api/admin/mail/test`: `error` is the mail server's message. */
 export const MailTest = z.object({ to: z.string(), delivered: z.boolean(), error: z.string().nullable() })
 export type MailTest = z.infer<typeof MailTest>
 
-/** `GET /api/admin/settings`: as `stead config print` shows them. */
+/** `GET /api/admin/settings`: the values that `stead config print` shows. */
 export const SettingsInEffect = z.object({
   settings: z.array(
     z.object({
@@ -106,6 +112,8 @@ export const SettingsInEffect = z.object({
 })
 export type SettingsInEffect = z.infer<typeof SettingsInEffect>
 
-/** `GET /api/admin/audit`: `names` has the address of each account and the name of each agent in it that is still there. */
+/**
+ * `GET /api/admin/audit`: `names` maps ids on the page to e-mail addresses and agent names, as far as they still exist.
+ */
 export const NamedAuditList = AuditList.extend({ names: z.record(z.string(), z.string()) })
 export type NamedAuditList = z.infer<typeof NamedAuditList>

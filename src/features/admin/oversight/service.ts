@@ -24,10 +24,9 @@ import type { JobList, JobsQuery, MailTest, NamedAuditList, PlatformHealth, Show
 
 export type WorkDeps = { db: Db; clock: Clock; canRetry: JobQueue['canRetry'] }
 
-/** The order in which work of one state is shown. */
 const JOBS: NewestFirst = { table: jobs, time: jobs.runAt, id: sql`rowid` }
 
-/** A page of the durable work in one state, latest due first. @throws AppError `invalid` when `after` is no job. */
+/** Lists the jobs of one state, latest due first. @throws AppError `invalid` when `after` is no job. */
 export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): JobList {
   const isEarlier = after === undefined ? undefined : isBehind(JOBS, getPlace(deps.db, after))
   const selection = deps.db
@@ -41,8 +40,8 @@ export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): Jo
 }
 
 /**
- * Has dead work tried anew, with as many attempts as at first.
- * @throws AppError `not_found`, or `conflict` for what is not dead, or of which people were told that it failed.
+ * Queues a dead job again with a fresh number of attempts.
+ * @throws AppError `not_found`; `conflict` when it is not dead or its failure was already reported to a user.
  */
 export async function retryJob(deps: WorkDeps, by: Administrator, id: string): Promise<ShownJob> {
   const row = await write(deps.db, (tx) => {
@@ -83,7 +82,7 @@ function getPlace(db: Db, id: string): Place {
   return place
 }
 
-/** Adds who and what the ids of a page of the audit log are, of those that are still there. */
+/** Adds the names of users and agents on a page of the audit log. */
 export function nameAudit(db: Db, list: AuditList): NamedAuditList {
   const ids = [...new Set(list.entries.flatMap(({ actor, target }) => [actor, target]))]
   const accounts = db.select({ id: users.id, email: users.email }).from(users).where(inArray(users.id, ids)).all()
@@ -91,7 +90,10 @@ export function nameAudit(db: Db, list: AuditList): NamedAuditList {
   return { ...list, names: Object.fromEntries([...emails, ...findAgentNames(db, ids)]) }
 }
 
-/** Sends at once instead of by the queue, because somebody waits. @throws AppError `unavailable` NOT_CONFIGURED. */
+/**
+ * Sends a test mail to `to` without the queue, so the caller sees the outcome. @throws AppError `unavailable`
+ * NOT_CONFIGURED.
+ */
 export async function testMail(mailer: Mailer, to: string, signal: AbortSignal): Promise<MailTest> {
   if (!mailer.isConfigured) {
     throw new AppError('unavailable', 'Mail is not configured: set SMTP_URL', { code: 'NOT_CONFIGURED' })
@@ -116,7 +118,7 @@ export type PlatformHealthDeps = {
 
 const MAIL_WORDS = { 'by-mail': 'smtp', 'to-log': 'log', nowhere: 'none' } as const
 
-/** How the whole house is. A machine that is not busy is `degraded` all the same while a part of the house fails. */
+/** Returns the state of the platform: `degraded` also on an idle machine while a part fails. */
 export async function getPlatformHealth(deps: PlatformHealthDeps): Promise<PlatformHealth> {
   const failing = await deps.findFailing()
   const host = deps.probeHost()

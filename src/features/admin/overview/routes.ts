@@ -5,7 +5,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { Overview } from './schemas.ts'
 import { type ShowOverviewDeps, showOverview } from './service.ts'
 
-/** What the dashboard begins with. */
+/** The start page of the dashboard. */
 export function overviewWeb(deps: ShowOverviewDeps & { guards: Pick<Guards, 'signedIn'> }) {
   const app = new Hono<WebEnv>()
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
 import { ChatMessage } from '../../conversations/chat/schemas.ts'
 
-/** What wants its owner, most pressing first. `more` is how many of a kind are not told one by one. */
+/** An item that needs the user's action, most urgent first. `more` counts the items of a kind that are not listed. */
 const Attention = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('agent-down'), agentId: z.string(), name: z.string(), reason: z.string().nullable() }),
   z.object({ kind: z.literal('more-agents-down'), more: z.number() }),
@@ -14,7 +14,7 @@ const Attention = z.discriminatedUnion('kind', [
 ])
 export type Attention = z.infer<typeof Attention>
 
-/** `GET /api/overview`: days are of UTC, the last one today. `backup` is null for whoever cannot make one. */
+/** `GET /api/overview`: days are UTC, the last one is today. `backup` is null for users who cannot create one. */
 export const Overview = z.object({
   attention: z.array(Attention),
   cost: z.array(z.object({ day: z.string(), costUsd: z.number().nullable(), unpricedCalls: z.number().optional() })),
@@ -25,7 +25,7 @@ export const Overview = z.object({
       name: z.string(),
       sender: z.enum(['user', 'agent']),
       excerpt: z.string(),
-      /** Where the line was written. */
+      /** The channel of the message. */
       platform: ChatMessage.shape.platform,
       at: z.iso.datetime(),
     }),

@@ -22,16 +22,15 @@ import type { Attention, Overview } from './schemas.ts'
 
 export type ShowOverviewDeps = AttentionDeps & { sealer: Sealer; catalogue: Pick<Catalogue, 'list'> }
 
-/** Two weeks: this one and the one to compare it with. */
+/** Two weeks: the current one and the one it is compared with. */
 const COST_DAYS = 14
-/** Conversations are looked for among the newest lines. */
 const NEWEST_LINES = 80
 const CONVERSATIONS = 5
 const EXCERPT_CHARACTERS = 160
-/** Settings of so many agents are opened to see whether one listens at Telegram. */
+/** Limits how many agents' secrets are decrypted to find a Telegram channel. */
 const OPENED_AGENTS = 20
 
-/** The first page of somebody who is signed in: what wants them, what it costs, how their agents are, what was said. */
+/** Returns the start page: items that need attention, cost, agents and latest conversations. */
 export function showOverview(deps: ShowOverviewDeps, user: SignedInUser): Overview {
   const statuses = countByStatus(deps.db, user.id)
   return {
@@ -56,7 +55,7 @@ function listCost({ db, clock }: Pick<ShowOverviewDeps, 'db' | 'clock'>, userId:
   return days.map((day) => toShownCost({ ...NO_COST, ...costs.get(day), day }))
 }
 
-/** The last line of each of the newest conversations. */
+/** Returns the last message of each of the newest conversations. */
 function listConversations(db: Db, userId: string): Overview['conversations'] {
   const { agentId, sender, content, createdAt, platform } = messages
   const excerpt = sql<string>`substr(${content}, 1, ${EXCERPT_CHARACTERS})`
@@ -83,7 +82,7 @@ function listConversations(db: Db, userId: string): Overview['conversations'] {
   })
 }
 
-/** A real one: what only repeats is no model to get along with. */
+/** The built-in `local` provider only echoes, so it does not count as a model. */
 function hasModel({ catalogue, ownKeys }: ShowOverviewDeps, userId: string): boolean {
   return ownKeys.listProviders(userId).length > 0 || catalogue.list().some(({ provider }) => provider.id !== 'local')
 }
@@ -107,14 +106,13 @@ function hasBackup(db: Db): boolean {
 
 type AttentionDeps = { db: Db; clock: Clock; ownKeys: Pick<OwnKeys, 'listProviders'>; userSums: RunningSums }
 
-/** So many agents are named, the others are counted. */
+/** Agents beyond this number are only counted. */
 const NAMED_AGENTS = 3
-/** From this share of a limit on it is told. */
+/** Usage above this share of a limit is reported. */
 const NEAR_PERCENT = 80
-/** A key is judged by the newest calls. */
 const NEWEST_CALLS = 200
 
-/** Everything that wants this user, most pressing first; nothing in a quiet hour. */
+/** Lists what needs the user's action, most urgent first. */
 function listAttention(deps: AttentionDeps, user: SignedInUser): Attention[] {
   return [
     ...listDown(deps.db, user.id),
@@ -161,7 +159,7 @@ function findPaymentDue(db: Db, userId: string): Attention[] {
   return due ? [{ kind: 'payment-due', graceEndsAt: due.graceEndsAt?.toISOString() ?? null }] : []
 }
 
-/** Keys that the user has brought along and whose newest call failed. */
+/** The user's own provider keys whose latest call failed. */
 function listFailingKeys({ db, ownKeys }: AttentionDeps, userId: string): Attention[] {
   const providers = ownKeys.listProviders(userId)
   if (providers.length === 0) return []

@@ -12,7 +12,7 @@ import { swarmAnswers, swarmRuns, swarms } from '../../conversations/swarms/tabl
 import { createWallet } from '../../payments/wallets/create.ts'
 import { ColonyDiagnostics, ColonySoul, ColonyTree } from './schemas.ts'
 
-/** Ada with an agent that runs since a minute and one that is stopped, Eve with nothing. */
+/** Ada has an agent that has run for a minute and a stopped one; Eve has none. */
 async function withColony() {
   const test = testPlatform()
   const { platform, clock } = test
@@ -28,7 +28,7 @@ async function withColony() {
   clock.advance(60_000)
   const two = await add('Two', 'stopped')
   const get = (action: string, who = ada) => test.web.request(`/api/colony/status${action}`, { headers: who.cookie })
-  /** Calls of models by an agent, some of which succeeded. */
+  /** Records model calls of an agent, `succeeded` of them successful. */
   const call = (agentId: string, asked: number, succeeded: number) =>
     write(platform.db, (tx) => {
       const of = { userId: ada.user.id, agentId, model: 'm', createdAt: clock.now() }

@@ -8,7 +8,7 @@ import { type ColonyStatusDeps, getColonyDiagnostics, getColonySoul, getColonyTr
 
 const ACTIONS = { tree: getColonyTree, soul: getColonySoul, diagnostics: getColonyDiagnostics } as const
 
-/** The signed-in user's agents as a colony (Interface 4.15). */
+/** The user's agents in the colony format of the x402 gateway. */
 export function colonyWeb(deps: ColonyStatusDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
   app.get(

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** `GET /api/colony/status?action=` (Interface 4.15). */
+/** `GET /api/colony/status?action=`. */
 export const ColonyQuery = z.object({
   action: z.enum(['tree', 'soul', 'diagnostics'], 'Unknown action').default('tree'),
 })
 
-/** An agent of the colony. `fitness` is 0 to 100, and 0 without any activity; `uptime` is in seconds. */
+/** An agent of the colony. `fitness` is 0 to 100, 0 without activity; `uptime` in seconds. */
 export const ColonyAgent = z.object({
   id: z.string(),
   name: z.string(),
@@ -24,7 +24,7 @@ export const ColonyAgent = z.object({
 })
 export type ColonyAgent = z.infer<typeof ColonyAgent>
 
-/** `degraded` lists the fields that are null because the platform knows no such fact; `detail` says why. */
+/** `degraded` lists the fields that are null because the platform does not record them. */
 const Degraded = z.object({ degraded: z.array(z.string()), detail: z.string() })
 
 export const ColonyTree = Degraded.extend({
@@ -64,7 +64,7 @@ export const ColonyTree = Degraded.extend({
 })
 export type ColonyTree = z.infer<typeof ColonyTree>
 
-/** `success_rate` is a share of 1. */
+/** `success_rate` is a fraction of 1. */
 const Capability = z.object({
   capability: z.string(),
   display_name: z.string(),
@@ -129,7 +129,7 @@ export const ColonySoul = Degraded.extend({
 })
 export type ColonySoul = z.infer<typeof ColonySoul>
 
-/** `success_rate` is a share of 1; outcomes are those of the tasks of swarms, the bottleneck is the tool that fails most. */
+/** Outcomes of swarm tasks; `success_rate` is a fraction of 1, the bottleneck is the tool that fails most. */
 export const ColonyDiagnostics = Degraded.extend({
   overview: z.object({
     total_outcomes: z.number(),
@@ -146,5 +146,5 @@ export const ColonyDiagnostics = Degraded.extend({
 })
 export type ColonyDiagnostics = z.infer<typeof ColonyDiagnostics>
 
-/** `GET /api/colony/status`, by action. */
+/** `GET /api/colony/status`: one of three bodies, by action. */
 export const ColonyStatus = z.union([ColonyTree, ColonySoul, ColonyDiagnostics])

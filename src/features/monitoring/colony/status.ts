@@ -28,17 +28,16 @@ export type ColonyStatusDeps = {
   clonePayments: { terms: { isConfigured: boolean } }
 }
 
-/** What existing clients take for a colony without a wallet. */
+/** Existing clients expect this address when there is no wallet. */
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
-/** Agents below this fitness are the weak ones, once enough is known of them. */
+/** Agents with enough events and a fitness below this are in the cull queue. */
 const WEAK = 40
-/** Fewer calls of a tool say nothing of it. */
+/** Tools with fewer calls are not judged. */
 const LEAST_CALLS = 10
 const DETAIL = 'Null fields are listed in degraded: the platform records no such fact.'
 
 type Member = { row: AgentRow; rating: Rating; wallet: WalletRow | null }
 
-/** The user's agents as a colony. */
 export async function getColonyTree(deps: ColonyStatusDeps, user: SignedInUser): Promise<ColonyTree> {
   const members = listMembers(deps, user)
   const { root, problem } = await toRoot(deps, user, members)
@@ -58,7 +57,7 @@ export async function getColonyTree(deps: ColonyStatusDeps, user: SignedInUser):
 
 type Root = { root: ColonyTree['root']; problem: string | null }
 
-/** The root of the colony is the platform itself, with the wallet of the user. */
+/** Describes the platform itself as the root of the colony, with the user's wallet. */
 async function toRoot(deps: ColonyStatusDeps, user: SignedInUser, members: Member[]): Promise<Root> {
   const isActive = members.some(({ row }) => isRunning(row))
   const wallet = findUserWallet(deps.db, user.id)
@@ -107,7 +106,7 @@ function rankByFitness(members: Member[]): { address: string; fitness: number; r
     .map((entry, index) => ({ ...entry, rank: index + 1 }))
 }
 
-/** Balance in USDC; null with the reason when there is no wallet or its chain cannot be read. */
+/** Reads the USDC balance; null with the reason when there is no wallet or the chain cannot be read. */
 async function readWalletBalance({ tokenChains }: ColonyStatusDeps, wallet: WalletRow | null) {
   if (!wallet) return { balance: null, problem: 'the user has no wallet' }
   try {
@@ -120,7 +119,7 @@ async function readWalletBalance({ tokenChains }: ColonyStatusDeps, wallet: Wall
   }
 }
 
-/** What the record of the user's agents says of the state that other platforms call a soul. */
+/** Fills the fields of the format's `soul` object that the platform records. */
 export function getColonySoul(deps: ColonyStatusDeps, user: SignedInUser): ColonySoul {
   const members = listMembers(deps, user)
   const isActive = members.some(({ row }) => isRunning(row))
@@ -167,7 +166,7 @@ function toSoulFitness({ clock }: ColonyStatusDeps, members: Member[]) {
   return { ...averageFitness(members), ...unknown, measured_at: clock.now().getTime() }
 }
 
-/** Time of the newest model call, in milliseconds; null before the first. */
+/** Returns the time of the newest model call in milliseconds; null before the first. */
 function readLastCall(db: Db, userId: string): number | null {
   const newest = db
     .select({ at: max(usageLogs.createdAt) })
@@ -185,7 +184,7 @@ type Capability = {
   success_rate: number
 }
 
-/** The tools that the user's agents called, most calls first. `success_rate` is a share of 1. */
+/** Lists the tools that the user's agents called, most calls first. `success_rate` is a fraction of 1. */
 function listCapabilities(db: Db, userId: string): Capability[] {
   const attempts = sql<number>`sum(${toolDays.calls})`
   const successes = sql<number>`sum(${toolDays.successes})`
@@ -215,7 +214,7 @@ function shareOf({ attempts, successes }: { attempts: number; successes: number 
   return attempts === 0 ? 0 : Math.round((successes * 1000) / attempts) / 1000
 }
 
-/** How the tasks of the user's swarms and the tools of their agents ended. */
+/** Summarizes the outcomes of the user's swarm tasks and tool calls. */
 export function getColonyDiagnostics({ db }: ColonyStatusDeps, user: SignedInUser): ColonyDiagnostics {
   const outcomes = countOutcomes(db, user.id)
   const stagnation = { cycles_since_commit: null, risk_level: null, cycles_until_reset: null }
@@ -233,7 +232,7 @@ export function getColonyDiagnostics({ db }: ColonyStatusDeps, user: SignedInUse
   }
 }
 
-/** The tool that fails most; null when none has failed, or none was called often enough. */
+/** Returns the tool that fails most; null when none has failed or been called often enough. */
 function findBottleneck(capabilities: Capability[]): ColonyDiagnostics['capability_bottleneck'] {
   const failing = capabilities.filter(({ attempts, successes }) => attempts >= LEAST_CALLS && successes < attempts)
   const [worst] = failing.sort((one, other) => one.success_rate - other.success_rate)
@@ -272,7 +271,7 @@ function findUserWallet(db: Db, userId: string): WalletRow | null {
   return db.select().from(managedWallets).where(isOwn).get() ?? null
 }
 
-/** Rounded means over the members, 0 without any. */
+/** Returns the rounded means over the members, 0 without members. */
 function averageFitness(members: Member[]) {
   const average = (read: (rating: Rating) => number) => mean(members.map(({ rating }) => read(rating)))
   return {
@@ -287,7 +286,7 @@ function mean(scores: number[]): number {
   return scores.length === 0 ? 0 : Math.round(scores.reduce((sum, score) => sum + score, 0) / scores.length)
 }
 
-/** Parents are given by their id, and children are counted among the user's own agents. */
+/** `parent` is an agent id; `children` counts clones among the user's own agents. */
 function toColony(deps: ColonyStatusDeps, members: Member[]): ColonyAgent[] {
   const colony = members.map((member) => toColonyAgent(deps, member))
   return colony.map((agent) => ({ ...agent, children: colony.filter(({ parent }) => parent === agent.id).length }))
@@ -302,7 +301,7 @@ function toColonyAgent({ clock, addresses }: ColonyStatusDeps, { row, rating, wa
     fitness: rating.score,
     children: 0,
     walletAddress: wallet?.address ?? null,
-    // One that sleeps wakes when it is needed.
+    // A sleeping agent wakes when it is needed.
     status: isRunning(row) || row.status === 'sleeping' ? 'active' : 'stale',
     createdAt: row.createdAt.toISOString(),
     url: toUrl(row.id, addresses),
@@ -312,7 +311,7 @@ function toColonyAgent({ clock, addresses }: ColonyStatusDeps, { row, rating, wa
   }
 }
 
-/** Clones are a generation further than what they were cloned from. */
+/** A clone's generation is its parent's plus one. */
 function lineageOf(row: AgentRow): Pick<ColonyAgent, 'generation' | 'specialization' | 'parent'> {
   return { generation: row.generation, specialization: row.specialization ?? 'general', parent: row.parentId }
 }

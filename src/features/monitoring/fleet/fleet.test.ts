@@ -16,7 +16,7 @@ import { messages } from '../../conversations/chat/tables.ts'
 import { FleetChanged, FleetEvent, FleetPage } from './schemas.ts'
 
 const HOUR_MS = 3_600_000
-/** Of no request may the loop be held longer. */
+/** No request may block the event loop longer than this. */
 const HOLD_MS = 50
 
 const toCaller = ({ user, cookie }: { user: { id: string }; cookie: { cookie: string } }) => ({
@@ -56,7 +56,7 @@ const idIs = (id: string | undefined) => eq(agents.id, String(id))
 
 type Fleet = Awaited<ReturnType<typeof fleet>>
 
-/** One call that cost something, and two lines of a conversation. */
+/** Records one charged model call and two messages. */
 async function use({ platform, clock }: Fleet, userId: string, agentId: string, costMicroUsd: number): Promise<void> {
   const now = clock.now()
   const line = { userId, agentId, content: 'Hello', status: 'sent', createdAt: now } as const
@@ -168,7 +168,7 @@ test('GET /api/fleet: 200 with 1,000 agents, and no request holds the loop for 5
   }
 })
 
-/** Agents with a day of talk, and a day and a half of hours. */
+/** Inserts agents with a day of messages and 36 hours of uptime each. */
 async function addMany(f: Fleet, count: number): Promise<void> {
   const hour = Math.floor(f.clock.now().getTime() / HOUR_MS)
   const made = await Promise.all(Array.from({ length: count }, (_, i) => f.add(`Agent ${String(i).padStart(4, '0')}`)))

@@ -8,7 +8,7 @@ import { validate } from '../../../http/validate.ts'
 import { FleetChange, FleetChanged, FleetPage, FleetQuery } from './schemas.ts'
 import { changeFleet, type FleetChangeDeps, type FleetFollowDeps, followFleet, listFleetPage } from './service.ts'
 
-/** All of one's agents at a glance, however many they are. */
+/** The user's agents as one pageable list, with live changes and bulk actions. */
 export function fleetWeb(
   deps: FleetChangeDeps & FleetFollowDeps & { log: Log; guards: Guards; liveStreams: LiveStreams },
 ) {

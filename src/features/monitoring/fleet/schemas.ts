@@ -3,13 +3,13 @@ import { Label } from '../../agents/management/schemas.ts'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
 
 const MAX_PAGE = 100
-/** So many are changed at once; whoever has more asks again. */
+/** Maximum number of agents per bulk request. */
 const MAX_CHANGED = 20
 
-/** What a list of agents can be sorted by; `status` puts what needs a look first. */
+/** Sort keys; `status` puts agents with problems first. */
 export const FLEET_SORTS = ['name', 'status', 'messages', 'cost', 'activity', 'created'] as const
 
-/** `GET /api/fleet`: `order` is the natural one of `sort` unless it is given. */
+/** `GET /api/fleet`: `order` defaults to the natural order of `sort`. */
 export const FleetQuery = z.object({
   search: z.string().trim().max(100, 'search must be at most 100 characters').default(''),
   status: AgentStatus.optional(),
@@ -30,7 +30,9 @@ export const FleetQuery = z.object({
 })
 export type FleetQuery = z.infer<typeof FleetQuery>
 
-/** What changes of an agent while somebody looks on: messages and their cost today (UTC), null when no cost is known. */
+/**
+ * Figures that change while the list is open: messages and their cost today (UTC); the cost is null when it is unknown.
+ */
 export const FleetFigures = z.object({
   id: z.string(),
   name: z.string(),
@@ -41,8 +43,8 @@ export const FleetFigures = z.object({
 export type FleetFigures = z.infer<typeof FleetFigures>
 
 /**
- * One agent of many. `uptime` has the last 30 hours, the one under way last: percent of the time in which the agent was
- * looked after, null where nobody looked. `lastActivity` is when something was last said.
+ * An agent in the list. `uptime` holds the last 30 hours, the current one last, as percent of the monitored time; null
+ * where the agent was not monitored. `lastActivity` is the time of the last message.
  */
 export const FleetAgent = FleetFigures.extend({
   model: z.string(),
@@ -54,7 +56,10 @@ export const FleetAgent = FleetFigures.extend({
 })
 export type FleetAgent = z.infer<typeof FleetAgent>
 
-/** `total` counts what fits the query, `statuses` what fits all of it but the status, `labels` all of one's agents. */
+/**
+ * `total` counts agents that match the query, `statuses` those that match all of it but the status, `labels` all of the
+ * user's agents.
+ */
 export const FleetPage = z.object({
   agents: z.array(FleetAgent),
   total: z.number(),
@@ -63,7 +68,9 @@ export const FleetPage = z.object({
 })
 export type FleetPage = z.infer<typeof FleetPage>
 
-/** One `agents` event of `GET /api/fleet/events`: what is new or other since the one before, and who is gone. */
+/**
+ * An `agents` event of `GET /api/fleet/events`: agents that changed and ids that disappeared since the previous event.
+ */
 export const FleetEvent = z.object({ changed: z.array(FleetFigures), gone: z.array(z.string()) })
 export type FleetEvent = z.infer<typeof FleetEvent>
 
@@ -79,7 +86,7 @@ export const FleetChange = z.object({
 })
 export type FleetChange = z.infer<typeof FleetChange>
 
-/** What became of each, in the order of the request; `error` says why nothing did. */
+/** One result per requested agent, in order; `error` is null on success. */
 export const FleetChanged = z.object({
   results: z.array(z.object({ id: z.string(), error: z.string().nullable() })),
 })

@@ -30,12 +30,12 @@ import type {
   FleetQuery,
 } from './schemas.ts'
 
-/** As many as a bar on a phone has space for. */
+/** The width of an uptime bar on a phone. */
 const UPTIME_HOURS = 30
-/** What needs a look comes first. */
+/** Agents with problems come first. */
 const STATUS_ORDER = ['error', 'unknown', 'provisioning', 'pending', 'running', 'sleeping', 'stopped']
 
-/** A page of one's agents with what they did today, sorted by the database. */
+/** Returns a page of the user's agents with today's activity; the database sorts. */
 export function listFleetPage({ db, clock }: { db: Db; clock: Clock }, ownerId: string, query: FleetQuery): FleetPage {
   const now = clock.now()
   const fits = and(matchesAgent(query.search, { withOwner: false }), hasLabel(db, query.label))
@@ -52,7 +52,7 @@ export function listFleetPage({ db, clock }: { db: Db; clock: Clock }, ownerId: 
 
 type Row = { id: string; name: string; status: FleetAgent['status']; messages: number } & CostSum
 
-/** The rest is read for those of the page alone. */
+/** Adds the details that only the rows of this page need. */
 function describe(db: Db, rows: Row[], now: Date): FleetAgent[] {
   const ids = rows.map(({ id }) => id)
   const labels = db.select().from(agentLabels).where(inArray(agentLabels.agentId, ids)).orderBy(agentLabels.label).all()
@@ -88,8 +88,8 @@ function toFleetRow(row: Row, detail: Detail): Omit<FleetAgent, 'labels' | 'upti
 }
 
 /**
- * The newest line is the last of the index by agent: its time is found without reading the others. The names are written
- * out, because Drizzle leaves that of the table away where it stands in a list of columns.
+ * The newest message is the last index entry of the agent, so no other row is read. Column names are written out
+ * because Drizzle omits the table name in a select list.
  */
 const lastActivity = sql<
   number | null
@@ -131,12 +131,12 @@ function listLabels(db: Db, ownerId: string): FleetPage['labels'] {
     .all()
 }
 
-/** However much is written, somebody's agents are looked at once in this time. */
+/** A user's agents are read at most once in this time. */
 const LOOK_MS = 1_000
 
 export type FleetFollowDeps = { db: Db; clock: Clock; changes: ChangeFeed }
 
-/** Sends what changes of somebody's agents until `signal` aborts; the first event is empty and says that one is listened to. */
+/** Streams changes of the user's agents until `signal` aborts; the first event is empty and confirms the connection. */
 export async function followFleet(
   { db, clock, changes }: FleetFollowDeps,
   ownerId: string,
@@ -175,10 +175,10 @@ function toFigures({
 
 export type FleetChangeDeps = LifecycleDeps & DeleteDeps
 
-/** What a machine takes on at once. */
+/** Concurrent changes of one request. */
 const AT_ONCE = 4
 
-/** Does the same to several agents, some at a time. One that refuses stops no other. */
+/** Applies one action to several agents concurrently. A failure does not stop the others. */
 export async function changeFleet(
   deps: FleetChangeDeps,
   principal: Principal,
@@ -195,7 +195,7 @@ export async function changeFleet(
   return { results }
 }
 
-/** @returns why it was not done, in words for its owner; null when it was. */
+/** @returns the error message for the owner; null on success. */
 async function changeOne(
   deps: FleetChangeDeps,
   principal: Principal,
@@ -218,6 +218,6 @@ const verbs: Record<FleetChange['verb'], Carry> = {
   stop: stopAgent,
   restart: restartAgent,
   update: (deps, principal, id) => updateUserAgent(deps, principal, id, undefined),
-  // Deleting what is not there does nothing; somebody who chose it wants to know.
+  // `deleteAgent` ignores missing agents; a user who selected one gets an error.
   delete: (deps, principal, id) => deleteAgent(deps, principal, getAgent(deps.db, principal, id).id),
 }

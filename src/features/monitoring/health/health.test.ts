@@ -13,7 +13,7 @@ import { rateLoad } from './host.ts'
 import { createReadiness } from './readiness.ts'
 import { healthWeb } from './routes.ts'
 
-/** A runtime that answers, or does not. */
+/** A runtime whose `isAvailable` returns `isUp`. */
 function fakeRuntime(isUp: boolean): Runtime {
   return { ...createNoRuntime('process', 'Nothing runs here'), isAvailable: async () => isUp }
 }
@@ -168,7 +168,7 @@ describe('while users’ writes fail', () => {
       json('POST', { email: 'ada@example.com', password: 'a long password of Ada', name: 'Ada' }),
     )
     expect(registered.status).toBe(503)
-    // A machine that is busy may be called worse.
+    // A busy machine reports a worse state.
     const isBad = expect.stringMatching(/^(degraded|unhealthy)$/)
     const failing = ['database']
     expect(await health(installation)).toMatchObject([

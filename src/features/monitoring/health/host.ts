@@ -1,7 +1,9 @@
 import { cpus, freemem, totalmem } from 'node:os'
 import type { HostHealth } from './schemas.ts'
 
-/** Measures the machine. CPU usage is the average since the call before, at least half a second ago. */
+/**
+ * Measures CPU and memory of the machine. CPU usage is the average since the previous call, at least half a second ago.
+ */
 export function createHostProbe(): () => HostHealth {
   let before = readCpuTimes()
   let usage = 0
@@ -23,7 +25,7 @@ export function createHostProbe(): () => HostHealth {
   }
 }
 
-/** Interface 4.9: healthy up to 70 percent, degraded up to 85, unhealthy above. */
+/** Rates a load: healthy up to 70 percent, degraded up to 85, unhealthy above. */
 export function rateLoad(percent: number): HostHealth['health'] {
   if (percent <= 70) return 'healthy'
   return percent <= 85 ? 'degraded' : 'unhealthy'

@@ -6,14 +6,13 @@ import { findWriteFailure, write } from '../../../db/write.ts'
 import type { DiskFloor } from '../../agents/storage/disk.ts'
 import { readiness } from './tables.ts'
 
-/** What must work for the service to be of use. */
+/** A part without which the service is not ready. */
 type Part = 'database' | 'runtime' | 'disk'
-/** The parts that do not work, none when the service is ready. Never throws. */
+/** Returns the failing parts, an empty list when the service is ready. Never throws. */
 export type FindFailing = () => Promise<Part[]>
 
 /**
- * Anybody may ask as often as they like: an answer is kept for so long, and meanwhile nothing is written or asked. A part
- * that takes longer than `patienceMs` is of no use to anybody either.
+ * The result is cached for `keptMs`, so unauthenticated callers cannot cause writes; a check fails after `patienceMs`.
  */
 const TIMES = { keptMs: 5000, patienceMs: 5000 }
 
@@ -24,7 +23,10 @@ type ReadinessDeps = {
   diskFloor: Pick<DiskFloor, 'isLow'>
 }
 
-/** Tells whether the database writes, every runtime in use answers, and the disk is above its floor (decisions, 55). */
+/**
+ * Creates the check of `/readyz`: the database accepts writes, every runtime in use answers, the disk is above its
+ * reserve.
+ */
 export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TIMES): FindFailing {
   const checks: [Part, () => Promise<boolean>][] = [
     ['database', () => canWrite(deps)],
@@ -38,7 +40,7 @@ export function createReadiness(deps: ReadinessDeps, { keptMs, patienceMs } = TI
   return keepAnswer(look, keptMs)
 }
 
-/** Looks once for all who ask while it looks, and for `keptMs` afterwards. */
+/** Shares one run among concurrent callers and caches its result for `keptMs`. */
 function keepAnswer<Answer>(look: () => Promise<Answer>, keptMs: number): () => Promise<Answer> {
   let kept: Promise<Answer> | null = null
   let keptUntilMs = 0
@@ -58,14 +60,14 @@ async function canWrite(deps: ReadinessDeps): Promise<boolean> {
   return true
 }
 
-/** What new agents get, and whatever serves agents already. */
+/** Checks the runtime of new agents and every runtime that has agents. */
 async function isAnswering(runtimes: ReadinessDeps['runtimes']): Promise<boolean> {
   const chosen = runtimes.runtimeOf({ runtime: await runtimes.choose() })
   const answers = await Promise.all([...new Set([chosen, ...runtimes.listOpen()])].map((each) => each.isAvailable()))
   return answers.every(Boolean)
 }
 
-/** False for what fails or hangs as well. */
+/** Returns false also when the check throws or times out. */
 async function inTime(check: () => Promise<boolean>, patienceMs: number): Promise<boolean> {
   try {
     return await orLate(check(), patienceMs, false)
@@ -74,23 +76,23 @@ async function inTime(check: () => Promise<boolean>, patienceMs: number): Promis
   }
 }
 
-/** What keeps users from writing: the database takes nothing, or the disk is below its floor. */
+/** A reason why user writes fail: the database rejects them, or the disk is below its reserve. */
 type Fault = 'database' | 'disk'
 
-/** None while all is well. Never throws. */
+/** Returns the current faults. Never throws. */
 export type FindFaults = () => Promise<Fault[]>
 
-/** How often a database that took nothing is tried again, when nobody else writes. */
+/** Minimum time between write attempts while the database fails. */
 const RETRY_MS = 1000
 
-/** Costs next to nothing while all is well. What failed is tried again, so that it is told when it is over. */
+/** Creates a cheap fault check. A failing database is retried, so the fault clears without user writes. */
 export function createFaultFinder(deps: { db: Db; clock: Clock; diskFloor: DiskFloor }): FindFaults {
   let triedAtMs = Number.NEGATIVE_INFINITY
   const isFailing = () => findWriteFailure(deps.db) !== null
   const tryAgain = async () => {
     if (performance.now() - triedAtMs < RETRY_MS) return
     triedAtMs = performance.now()
-    // The queue notes what comes of it.
+    // `write` records the outcome, which `isFailing` reads.
     await tryWrite(deps).catch(() => undefined)
   }
   return async () => {
@@ -100,7 +102,10 @@ export function createFaultFinder(deps: { db: Db; clock: Clock; diskFloor: DiskF
   }
 }
 
-/** A commit that the disk has taken, which reading alone would not show. @throws AppError `unavailable` when it is not. */
+/**
+ * Commits one row, because reads succeed on a full or read-only disk. @throws AppError `unavailable` when the commit
+ * fails.
+ */
 async function tryWrite({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
   const row = { id: 1, checkedAt: clock.now() }
   await write(db, (tx) => tx.insert(readiness).values(row).onConflictDoUpdate({ target: readiness.id, set: row }).run())

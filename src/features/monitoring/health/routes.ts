@@ -15,10 +15,7 @@ import {
   WebHealth,
 } from './schemas.ts'
 
-/**
- * Public: is the web app up, and how busy is its machine (Interface 4.9). A machine that is not busy is `degraded` all the same
- * while users' writes fail, and then `failing` names what is the matter.
- */
+/** Public health of the web API with the load of its machine. `degraded` with `failing` while user writes fail. */
 export function healthWeb(deps: { clock: Clock; log: Log; findFaults: FindFaults; probeHost: () => HostHealth }) {
   const app = new Hono<WebEnv>()
   app.get(
@@ -41,10 +38,7 @@ export function healthWeb(deps: { clock: Clock; log: Log; findFaults: FindFaults
   return app
 }
 
-/**
- * Public: is the backend up, can it reach a container engine, does it provision (Interface 4.9). Always 200; `degraded` while
- * users' writes fail, and then `failing` names what is the matter.
- */
+/** Public health of the backend API, always with status 200. `degraded` with `failing` while user writes fail. */
 export function healthBackend(deps: {
   clock: Clock
   findFaults: FindFaults
@@ -88,7 +82,7 @@ const DESCRIPTION = {
   },
 } as const
 
-/** Public: what the summarizer service is and that it is up (Interface 4.14). `payTo` is null when nobody is to be paid. */
+/** Public description and health of the summarizer. `payTo` is null when no payment address is configured. */
 export function healthSummarizer(deps: { version: string; payTo: string | null }) {
   const app = new Hono<BaseEnv>()
 
@@ -114,7 +108,7 @@ export function healthSummarizer(deps: { version: string; payTo: string | null }
   return app
 }
 
-/** Public, on every port (decisions, 55): does the process live, and is it of use? They tell no more than which part fails. */
+/** Public liveness and readiness probes on every port. They name failing parts and nothing else. */
 export function probes(deps: { findFailing: FindFailing }) {
   const app = new Hono<BaseEnv>()
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What makes writes of users fail; left out while nothing does. */
+/** Reasons why user writes fail; omitted without any. */
 const Faults = z.object({ failing: z.array(z.enum(['database', 'disk'])).optional() })
 
 /** `GET /health` of the backend. */
@@ -11,7 +11,7 @@ export const BackendHealth = Faults.extend({
   provisioning: z.enum(['enabled', 'disabled']),
 })
 
-/** How busy the machine is: percentages are 0 to 100, memory is bytes, `uptime` is seconds of this process. */
+/** Load of the machine: percentages from 0 to 100, memory in bytes, `uptime` of this process in seconds. */
 export const HostHealth = z.object({
   health: z.enum(['healthy', 'degraded', 'unhealthy']),
   cpu: z.object({ usage: z.number(), cores: z.number() }),
@@ -23,16 +23,16 @@ export type HostHealth = z.infer<typeof HostHealth>
 /** `GET /api/health`. */
 export const WebHealth = HostHealth.extend({ status: z.literal('ok'), timestamp: z.string(), ...Faults.shape })
 
-/** `GET /healthz`, and `GET /readyz` when all is well. */
+/** `GET /healthz`, and `GET /readyz` when ready. */
 export const Alive = z.object({ status: z.literal('ok') })
 
-/** `GET /readyz` with 503: which parts fail. */
+/** `GET /readyz` with status 503. */
 export const Failing = z.object({ status: z.literal('failing'), failing: z.array(z.string()) })
 
 /** `GET /health` of the summarizer. */
 export const SummarizerHealth = z.object({ status: z.string(), service: z.string(), version: z.string() })
 
-/** `GET /` of the summarizer: its endpoints by method and path, and how it is paid. */
+/** `GET /` of the summarizer: endpoints by method and path, and payment terms. */
 export const SummarizerDescription = z.object({
   service: z.string(),
   description: z.string(),

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check, integer, sqliteTable } from 'drizzle-orm/sqlite-core'
 
-/** One row, written to see whether the database still takes anything. */
+/** One row that a health check writes to test whether commits succeed. */
 export const readiness = sqliteTable(
   'readiness',
   { id: integer().primaryKey(), checkedAt: integer({ mode: 'timestamp_ms' }).notNull() },

@@ -1,11 +1,10 @@
-/** Where the server and its documentation are. */
 export const REPOSITORY_URL = 'https://github.com/render-oss/render-mcp-server'
 export const DOCUMENTATION_URL = 'https://render.com/docs/mcp-server'
 const API_KEYS_URL = 'https://dashboard.render.com/u/settings#api-keys'
 const DOCKER_IMAGE = 'ghcr.io/render-oss/render-mcp-server'
 const HOSTED_URL = 'https://mcp.render.com/mcp'
 
-/** The infrastructure server that these pages are about; it is somebody else's, and nothing here calls it. */
+/** The third-party server that these pages describe. No request goes to it. */
 const SERVER = {
   name: 'Render MCP Server Gateway',
   version: '1.0.0',
@@ -64,7 +63,7 @@ export const SETUP = {
   },
 } as const
 
-/** Interface 4.13: the tools, by what they are about. */
+/** Tool names by category. */
 export const TOOLS = {
   source: REPOSITORY_URL,
   tool_categories: {
@@ -86,7 +85,7 @@ export const TOOLS = {
   complete_reference: `${REPOSITORY_URL}#tools`,
 } as const
 
-/** Things to say to an agent that has the tools. */
+/** Example prompts for an agent that has the tools. */
 export const EXAMPLES = {
   description: 'Sentences that an agent with these tools understands.',
   examples: {
@@ -123,7 +122,7 @@ export const EXAMPLES = {
   },
 } as const
 
-/** What to do about a key that is refused, by what is wrong with it. */
+/** Error and advice for each defect of a key. */
 const KEY_PROBLEMS = {
   missing: { error: 'api_key is required', help: `Make a key at ${API_KEYS_URL}.` },
   prefix: {
@@ -136,7 +135,7 @@ const KEY_PROBLEMS = {
 const PREFIX = 'rnd_'
 const MIN_LENGTH = 20
 
-/** Everything that is wrong with the form of a key (Interface 4.13); whether it works only its provider knows. */
+/** Lists the formal defects of a key; only its provider knows whether it works. */
 export function findKeyProblems(apiKey: unknown): { errors: string[]; help: string } | null {
   const problems = listProblems(apiKey)
   const [first] = problems

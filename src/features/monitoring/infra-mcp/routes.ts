@@ -21,7 +21,7 @@ const ConfigRequest = z
   .object({ api_key: z.unknown().optional(), endpoint: z.string('endpoint must be text').optional() })
   .meta({ examples: [{ api_key: 'rnd_0123456789abcdef0123456789abcdef' }] })
 
-/** About a third-party infrastructure MCP server (Interface 4.13): information only, nothing is called. */
+/** Static information about a third-party infrastructure MCP server. */
 export function infraMcpBackend(deps: { clock: Clock; internalKey: InternalKeyGuard }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

@@ -41,14 +41,14 @@ export const ServerSetup = z.object({
 
 const ByCategory = z.record(z.string(), z.array(z.string()))
 
-/** `GET /api/infra-mcp/tools`: names of tools by what they are about. */
+/** `GET /api/infra-mcp/tools`: tool names by category. */
 export const ServerTools = z.object({
   source: z.string(),
   tool_categories: ByCategory,
   complete_reference: z.string(),
 })
 
-/** `GET /api/infra-mcp/examples`: what one may ask an agent, by what it is about. */
+/** `GET /api/infra-mcp/examples`: prompts by category. */
 export const ServerExamples = z.object({ description: z.string(), examples: ByCategory })
 
 /** `POST /api/infra-mcp/validate-config`. */

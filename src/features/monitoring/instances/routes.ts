@@ -36,10 +36,9 @@ type InstancesWebDeps = LifecycleDeps & {
   requestsPerMinute: { instance: number }
 }
 
-/** Changes an agent for its owner. */
 type Change = (deps: LifecycleDeps, principal: Principal, id: string) => Promise<unknown>
 
-/** In which words an instance is spoken of, where they differ from an agent's. */
+/** Status words of instances that differ from those of agents. */
 const STATUSES: Readonly<Record<string, string>> = { provisioning: 'starting' }
 
 const showAnswers: Responses = { responses: { 200: Instance }, errors: ['not_found', 'limited'] }
@@ -48,7 +47,7 @@ const tokenAnswers: Responses = { responses: { 200: AgentToken }, errors: ['not_
 const startAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'conflict'] }
 const stopAnswers: Responses = { responses: { 200: ChangedStatus }, errors: ['not_found', 'internal'] }
 
-/** The agent of a user under the name of instance (Interface 4.4), for clients that know users only. */
+/** A user's agent as an instance, for clients that only know user ids. */
 export function instancesWeb(deps: InstancesWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -58,7 +57,7 @@ export function instancesWeb(deps: InstancesWebDeps) {
     limitRate(() => deps.requestsPerMinute.instance, 'Too many requests, please slow down.'),
   )
 
-  /** `done` is the word that clients of these routes read when the change has been made. */
+  /** `done` is the status word that existing clients expect after the change. */
   const change = async (c: Context<WebEnv>, name: string, carryOut: Change, done: string) => {
     const { id } = getInstance(deps.db, c.var.user, name)
     try {
@@ -126,7 +125,6 @@ export function instancesWeb(deps: InstancesWebDeps) {
   return app
 }
 
-/** What a user is shown of the instance. */
 function instanceReads(deps: InstancesWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -193,7 +191,7 @@ function toInstance(addresses: AgentAddresses, userId: string, agent: AgentRow, 
 }
 
 function toInstanceStats(userId: string, agent: AgentRow, stats: AgentStats): InstanceStats {
-  // One that sleeps answers whoever writes to it.
+  // A sleeping agent answers messages.
   const isHealthy = stats.health === 'healthy' || stats.status === 'sleeping'
   return {
     userId,
@@ -209,15 +207,14 @@ function toInstanceStats(userId: string, agent: AgentRow, stats: AgentStats): In
   }
 }
 
-/** Failures of a change say so in a field of their own. */
+/** Existing clients expect `success: false` in failures. */
 function toFailure(error: AppError): AppError {
   return new AppError(error.kind, error.message, { ...error.extra, success: false }, { cause: error })
 }
 
 /**
- * The instance that `name` stands for: an agent of the user's, or their own id, which is their newest agent that runs or sleeps,
- * else their newest one.
- * @throws AppError `not_found` when there is none, and for what belongs to somebody else.
+ * Returns the agent `name`, or for the user's own id their newest running or sleeping agent, else their newest.
+ * @throws AppError `not_found` when there is none or it is another user's.
  */
 function getInstance(db: Db, user: SignedInUser, name: string): AgentRow {
   const principal = { kind: 'user', user } as const

@@ -13,7 +13,7 @@ export const Instance = z.object({
 })
 export type Instance = z.infer<typeof Instance>
 
-/** `GET /api/instance/:userId/stats`; `messages` and `errors` count what the instance was asked. */
+/** `GET /api/instance/:userId/stats`; `messages` and `errors` count received messages. */
 export const InstanceStats = z.object({
   userId: z.string(),
   status: z.string(),

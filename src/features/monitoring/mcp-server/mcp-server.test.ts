@@ -9,7 +9,7 @@ import { appendLines } from '../../agents/logs/store.ts'
 
 const Made = z.object({ key: z.string() })
 
-/** The platform on a port, as a client of others finds it. */
+/** The platform on a real port, as MCP clients connect to it. */
 async function open(environment: Record<string, string> = {}) {
   const owner = await agentOwner({ environment })
   const { app, asOwner, stranger } = owner
@@ -115,7 +115,7 @@ test('/mcp: 401 for a key that is revoked while its message comes, whatever it w
   const body = new ReadableStream(
     {
       async pull(controller) {
-        // The guard has let it in by now.
+        // The guard has accepted the key by now.
         await write(db, (tx) => tx.delete(apiKeys).run())
         controller.enqueue(new TextEncoder().encode(text))
         controller.close()

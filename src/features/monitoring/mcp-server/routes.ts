@@ -20,15 +20,15 @@ export type McpServerDeps = McpToolDeps & {
 }
 
 /**
- * The platform as an MCP server, by streamable HTTP without sessions (MCP 2025-06-18, Transports): each request brings its
- * key, and each tool takes the scope that its route takes.
+ * The platform as an MCP server over streamable HTTP without sessions (MCP 2025-06-18, Transports). Each request
+ * carries its key; each tool requires the scope of the equivalent route.
  */
 export function mcpServerWeb(deps: McpServerDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
   const whoAsks = (c: Context) => String(c.get('holder'))
   const limit = limitRate(() => deps.requestsPerMinute.backend, 'Too many requests, please slow down.', whoAsks)
-  // What is said to an agent costs what it costs in the chat, whichever way it comes.
+  // Messages to an agent share the limit of the chat.
   const talkLimit = limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.', whoAsks)
 
   app.post(
@@ -54,7 +54,7 @@ export function mcpServerWeb(deps: McpServerDeps) {
     (c) => answerMcp(deps, c),
   )
 
-  // There is no stream of the server's own and no session to end.
+  // The server has no stream of its own and no session to end.
   app.get(
     '/mcp',
     endpoint({
@@ -83,10 +83,10 @@ export function mcpServerWeb(deps: McpServerDeps) {
 
 const TalkCall = z.looseObject({ params: z.looseObject({ name: z.literal('talk_to_agent') }) })
 
-/** What the protocol answers with. */
+/** Statuses that the protocol uses. */
 const STATUSES = [200, 202, 400, 404, 405, 406, 413, 415] as const
 
-/** The message stands in `message`: what may be said so often and no more is known by it. */
+/** `message` holds the request body: the rate limit depends on the tool it calls. */
 type MessageEnv = WebEnv & { Variables: { message: string } }
 
 const readMessage = createMiddleware<MessageEnv>(async (c, next) => {
@@ -94,7 +94,7 @@ const readMessage = createMiddleware<MessageEnv>(async (c, next) => {
   await next()
 })
 
-/** Is it a message that an agent is to answer? What is no JSON is refused by whoever reads all of it. */
+/** Returns whether the message calls `talk_to_agent`. Invalid JSON is rejected later by the transport. */
 function isTalk(body: string): boolean {
   try {
     return TalkCall.safeParse(JSON.parse(body)).success
@@ -108,7 +108,7 @@ async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<R
   c.env.keepOpen?.(c.req.raw)
   const scopes = findScopes(deps, readBearer(c.req.header('authorization')))
   requireOneMessage(body)
-  // Whoever runs no such client pays nothing for it.
+  // Loaded on first use: most installations have no MCP client.
   const { McpServer, WebStandardStreamableHTTPServerTransport } = await import('@modelcontextprotocol/server')
   const server = new McpServer({ name: 'stead', version: VERSION })
   registerTools(server, deps, { user: c.var.user, scopes, signal: c.req.raw.signal })
@@ -117,7 +117,7 @@ async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<R
     await server.connect(transport)
     const { url, headers } = c.req.raw
     const response = await transport.handleRequest(new Request(url, { method: 'POST', headers, body }))
-    // A response of its own would go without the headers that the frame of a request has set.
+    // Copying into `c` keeps the headers that the middleware has set.
     for (const [name, value] of response.headers) c.header(name, value)
     return c.body(await response.text(), STATUSES.find((status) => status === response.status) ?? 500)
   } finally {
@@ -125,7 +125,7 @@ async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<R
   }
 }
 
-/** None for a session. @throws AppError `unauthenticated` for a key that was revoked while the body came. */
+/** Returns no scopes for a session. @throws AppError `unauthenticated` for a key revoked while the body arrived. */
 function findScopes({ verifyKey }: McpServerDeps, key: string | null): readonly string[] {
   if (!key?.startsWith('sk_')) return []
   const known = verifyKey(key)
@@ -133,7 +133,7 @@ function findScopes({ verifyKey }: McpServerDeps, key: string | null): readonly 
   return known.scopes
 }
 
-/** The protocol has no batches any more, and the rate limit counts requests. @throws AppError `invalid`. */
+/** Rejects batches: the protocol no longer has them, and the rate limit counts requests. @throws AppError `invalid`. */
 function requireOneMessage(body: string): void {
   if (/^\s*\[/.test(body)) throw new AppError('invalid', 'Send one message at a time: batches are not served')
 }

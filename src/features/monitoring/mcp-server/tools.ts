@@ -14,18 +14,17 @@ const MAX_TREE_DEPTH = 6
 
 export type McpToolDeps = ReadDeps & QueryDeps & ChatDeps & WorkspaceDeps
 
-/** Who asks, and what their key is limited to; empty `scopes` are no limit. */
+/** The caller and the scopes of its key; empty `scopes` allow everything. */
 export type McpCaller = { user: SignedInUser; scopes: readonly string[]; signal: AbortSignal }
 
 const agentId = z.string().min(1).max(100).describe('Id of one of your agents')
 
-/** Registers what a key may do with its owner's agents: each tool by the scope that the same route needs. */
 export function registerTools(server: McpServer, deps: McpToolDeps, caller: McpCaller): void {
   registerAgentTools(server, deps, caller)
   registerFileTools(server, deps, caller)
 }
 
-/** What a tool says: JSON of what it was asked for, or in words what the caller got wrong. */
+/** Creates tool handlers that return JSON, or the message of the caller's error. */
 function createAnswer({ scopes }: McpCaller) {
   return <Input>(scope: Scope, work: (input: Input) => unknown) =>
     async (input: Input) => {
@@ -33,7 +32,7 @@ function createAnswer({ scopes }: McpCaller) {
         requireScope(scopes, scope)
         return { content: [{ type: 'text' as const, text: JSON.stringify(await work(input)) }] }
       } catch (error) {
-        // Anything but a caller's mistake is a failure of ours and becomes an internal error.
+        // Other errors are failures of the server and become internal errors.
         if (!(error instanceof AppError) || error.kind === 'internal') throw error
         return { content: [{ type: 'text' as const, text: error.message }], isError: true }
       }

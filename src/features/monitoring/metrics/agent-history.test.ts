@@ -11,7 +11,7 @@ import { agentMetricHours, agentMetrics } from './tables.ts'
 const NOW = new Date('2026-11-18T12:30:00Z')
 const NOTHING = { messages: 0, failed: 0, calls: 0, tokens: 0, costUsd: 0 }
 
-/** Ada with an agent that was measured, spoken to and has called models, and Eve; half past noon of a Wednesday. */
+/** Ada's agent has samples, messages and model calls; Eve has none. The time is Wednesday, 12:30. */
 async function withHistory() {
   const test = testPlatform()
   const { platform, clock } = test

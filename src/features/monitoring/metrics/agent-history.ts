@@ -19,18 +19,18 @@ type Use = { messages: number; failed: number; calls: number; tokens: number } &
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** Parts of a range: of the load as it is stored, of what was used as its sums are kept. */
+/** Resolution of each range: load as it is sampled, usage as its sums are kept. */
 const PARTS: Readonly<Record<Range, { ms: number; loadMs: number; useMs: number }>> = {
   '1h': { ms: HOUR_MS, loadMs: MINUTE_MS, useMs: 5 * MINUTE_MS },
   '24h': { ms: DAY_MS, loadMs: HOUR_MS, useMs: HOUR_MS },
   '7d': { ms: 7 * DAY_MS, loadMs: HOUR_MS, useMs: DAY_MS },
   '30d': { ms: 30 * DAY_MS, loadMs: HOUR_MS, useMs: DAY_MS },
 }
-/** Of the last day so many lines of conversations are looked at. */
+/** Limits the messages that are read for the last day. */
 const MAX_LINES = 20_000
 const NOTHING: Use = { messages: 0, failed: 0, calls: 0, tokens: 0, ...NO_COST }
 
-/** What one agent used in each part of a range up to now, and what came of it; null where nobody measured. */
+/** Returns load and usage of an agent per interval of `range`; null where nothing was measured. */
 export function getAgentHistory(deps: { db: Db; clock: Clock }, agent: AgentRow, range: Range): AgentHistory {
   const { ms, loadMs, useMs } = PARTS[range]
   const now = deps.clock.now()
@@ -56,7 +56,7 @@ function addUp(to: Use, added: Partial<Use>): void {
   to.unpricedCalls += added.unpricedCalls ?? 0
 }
 
-/** The last hour, a minute each. */
+/** Minutes of the last hour. */
 function readSamples(db: Db, agentId: string, now: Date): Load[] {
   const first = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS - HOUR_MS + MINUTE_MS
   const rows = db
@@ -73,7 +73,7 @@ function readSamples(db: Db, agentId: string, now: Date): Load[] {
   })
 }
 
-/** Averages of each hour (UTC). */
+/** Averages per hour (UTC). */
 function readHours(db: Db, agentId: string, now: Date, ms: number): Load[] {
   const first = hourOf(now).getTime() - ms + HOUR_MS
   const rows = db
@@ -92,7 +92,7 @@ function toHourLoad(hour: Date, row: typeof agentMetricHours.$inferSelect | unde
   return { at, cpu: round(cpuPercentSum / measured), memory: round(memoryPercentSum / measured) }
 }
 
-/** Parts of an hour or of a day, from the rows themselves. */
+/** Usage per part of an hour or day, from single rows. */
 function readRows(db: Db, agent: AgentRow, now: Date, ms: number, partMs: number) {
   const first = Math.floor(now.getTime() / partMs) * partMs - ms + partMs
   const sums = listParts(first, partMs, ms / partMs).map((at) => ({ at, sums: { ...NOTHING } }))
@@ -146,12 +146,12 @@ function readCalls(db: Db, agent: AgentRow, first: number, partMs: number) {
     .all()
 }
 
-/** The number of the part that a time lies in. Numbers are bound as fractions, so a whole one must be asked for. */
+/** Returns the index of the interval that contains a time. SQLite binds numbers as floats, hence the cast. */
 function partOf(column: AnySQLiteColumn, first: number, partMs: number): SQL<number> {
   return sql<number>`cast((${column} - ${first}) / ${partMs} AS integer)`
 }
 
-/** Days (UTC), from the sums that are kept of each. */
+/** Usage per day (UTC), from daily sums. */
 function readDays(db: Db, agent: AgentRow, now: Date, count: number) {
   const days = Array.from({ length: count }, (_, index) => toDay(addDays(now, index + 1 - count)))
   const since = days[0] ?? toDay(now)
@@ -168,7 +168,7 @@ function readDays(db: Db, agent: AgentRow, now: Date, count: number) {
   return [...sums].map(([day, used]) => ({ at: new Date(`${day}T00:00:00Z`), sums: used }))
 }
 
-/** Calls are booked under whoever owns the agent, which is what they are found by. */
+/** Usage is recorded under the agent's owner, and the index starts with the owner. */
 function ownedBy(column: typeof usageLogs.userId | typeof usageDays.userId, { ownerId }: AgentRow): SQL | undefined {
   return ownerId === null ? undefined : eq(column, ownerId)
 }

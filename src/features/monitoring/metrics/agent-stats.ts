@@ -12,12 +12,12 @@ import { formatStats, NOT_MEASURED } from './format.ts'
 
 export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
-/** Whoever asks for numbers does not wait for an agent that is starting. */
+/** A starting agent must not delay the statistics. */
 const PROBE_MS = 2000
 const HOUR_MS = 3_600_000
-/** Response times are those of the last conversations. */
+/** Response times are averaged over this many messages. */
 const RECENT_LINES = 400
-/** Nobody types faster, so more are not looked at. */
+/** Limits the messages read for an hour's count. */
 const MAX_LINES_AN_HOUR = 4000
 
 const NO_USE = {
@@ -28,7 +28,7 @@ const NO_USE = {
   pids: NOT_MEASURED,
 }
 
-/** What an agent uses now, as its runtime measures it, and what came of the messages it was sent. */
+/** Returns current resource usage and message statistics of an agent. */
 export async function findAgentStats(deps: StatsDeps, agent: AgentRow) {
   const status = await findShownStatus(deps.runtimes, agent)
   return {
@@ -47,7 +47,7 @@ async function findUse({ runtimes }: StatsDeps, agent: AgentRow, status: AgentRo
     return use
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    // An agent that does not run has been up for no time; of one that cannot be asked nobody knows.
+    // A stopped agent has no uptime; the uptime of an unreachable one is unknown.
     const uptime = status === 'unknown' || status === 'running' ? null : 0
     return { ...NO_USE, uptime, uptimeFormatted: NOT_MEASURED }
   }
@@ -77,7 +77,10 @@ function countRecentQuestions(db: Db, agentId: string, since: Date): number {
   return db.select({ rows: count() }).from(latest).where(isRecent).get()?.rows ?? 0
 }
 
-/** From a question to the next line of the agent to the same user, in whole milliseconds; null without such a pair. */
+/**
+ * Returns the mean time from a user's message to the agent's next message to that user, in whole milliseconds; null
+ * without a pair.
+ */
 function averageResponseMs(db: Db, agent: AgentRow): number | null {
   const times = listResponseTimes(readRecentLines(db, agent.id))
   return times.length > 0 ? Math.round(times.reduce((sum, time) => sum + time, 0) / times.length) : null
@@ -85,7 +88,7 @@ function averageResponseMs(db: Db, agent: AgentRow): number | null {
 
 type RecentLine = Pick<typeof messages.$inferSelect, 'userId' | 'sender' | 'createdAt'>
 
-/** The oldest first. */
+/** Oldest first. */
 function readRecentLines(db: Db, agentId: string): RecentLine[] {
   const { userId, sender, createdAt } = messages
   return db

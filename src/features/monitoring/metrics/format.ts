@@ -7,10 +7,13 @@ const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** What stands where a runtime cannot measure something: never a zero. */
+/** Shown where a runtime cannot measure a value. */
 export const NOT_MEASURED = 'N/A'
 
-/** An agent's use as people and existing clients read it: `cpu` "12.5%", `memory` "100MiB / 1GiB", `network` "1.2kB / 3.4kB". */
+/**
+ * Formats resource usage as existing clients expect: `cpu` "12.5%", `memory` "100MiB / 1GiB", `network` "1.2kB /
+ * 3.4kB".
+ */
 export function formatStats(stats: RuntimeStats) {
   return {
     cpu: formatPercent(stats.cpuPercent),
@@ -24,28 +27,27 @@ export function formatStats(stats: RuntimeStats) {
   }
 }
 
-/** How much of `whole` a part is, 0 when there is no whole. */
+/** Returns `part` as percent of `whole`, 0 when `whole` is 0. */
 export function toPercent(part: number, whole: number): number {
   return whole > 0 ? (part / whole) * 100 : 0
 }
 
-/** "12.5%": one place after the point. */
 export function formatPercent(percent: number): string {
   return `${round(percent, 1)}%`
 }
 
-/** Memory and disk, in powers of 1024 as container engines print them: "128MiB", "1.95GiB". */
+/** Formats bytes in powers of 1024 as container engines do: "128MiB", "1.95GiB". */
 export function formatBinaryBytes(bytes: number): string {
   return scale(bytes, 1024, BINARY_UNITS)
 }
 
-/** "1.2kB / 3.4kB": in and out, or read and written, in powers of 1000. */
+/** Formats two byte counts in powers of 1000: "1.2kB / 3.4kB". */
 export function formatTraffic(inBytes: number | null, outBytes: number | null): string {
   if (inBytes === null || outBytes === null) return NOT_MEASURED
   return `${scale(inBytes, 1000, DECIMAL_UNITS)} / ${scale(outBytes, 1000, DECIMAL_UNITS)}`
 }
 
-/** "1d 0h", "2h 5m", "5m 3s" or "3s". */
+/** Formats a duration as "1d 0h", "2h 5m", "5m 3s" or "3s". */
 export function formatUptime(uptimeMs: number): string {
   const [days, hours, minutes, seconds] = [
     Math.floor(uptimeMs / DAY_MS),
@@ -59,7 +61,7 @@ export function formatUptime(uptimeMs: number): string {
   return `${seconds}s`
 }
 
-/** "Up 2 hours": a running instance in the words of container engines. */
+/** Formats a duration as container engines do: "Up 2 hours". */
 export function formatUpFor(uptimeMs: number): string {
   return `Up ${toWords(uptimeMs)}`
 }
@@ -82,7 +84,7 @@ function count(amount: number, unit: string): string {
   return `${whole} ${unit}${whole === 1 ? '' : 's'}`
 }
 
-/** Three digits that count at least: "100MiB", "1.95GiB". */
+/** Keeps two decimals below 10, else one. */
 function scale(bytes: number, step: number, units: readonly string[]): string {
   let value = bytes
   let unit = 0

@@ -35,7 +35,7 @@ const STATS: RuntimeStats = {
   diskWriteBytes: null,
 }
 
-/** A platform whose runtime says of each agent what `use` says: figures, or an error. Noon of a Wednesday. */
+/** A platform whose runtime returns `use` for each agent, a measurement or an error. The time is Wednesday noon. */
 async function measured() {
   const use = new Map<string, RuntimeStats | AppError>()
   const runtime: Runtime = {
@@ -245,7 +245,7 @@ test('GET /api/metrics/:userId/summary: revenue of the ledger, bookings and skil
     skills: { active: 1, total: 2, growth: '+100%' },
   })
   expect(await summary(eve.user.id)).toMatchObject({
-    // What was paid back to her is no revenue.
+    // A refund that she received is no revenue.
     revenue: { month: '$0.00', total: '$0.00', change: '+0%' },
     bookings: { completed: 0, pending: 0, conversion: '0%' },
     skills: { active: 0, total: 0 },

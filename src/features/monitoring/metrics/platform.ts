@@ -22,7 +22,7 @@ type Figures = PlatformMetrics['metrics']
 const DAYS = 30
 const MEGABYTE = 1024 * 1024
 
-/** Everything about one's own agents on one page, from stored rows. What was never measured is null. */
+/** Returns the metrics of the user's agents from stored rows. Values that were never measured are null. */
 export async function getPlatformMetrics(deps: PlatformMetricsDeps, user: SignedInUser): Promise<PlatformMetrics> {
   const now = deps.clock.now()
   return {
@@ -61,7 +61,7 @@ function countAgents(db: Db, ownerId: string): PlatformMetrics['metrics']['agent
   return { total, active, inactive: total - active - failed, failed }
 }
 
-/** Days, weeks from Monday, and months are of UTC (decisions, 25). Added up from the days of the user's agents. */
+/** Days, weeks from Monday and months are UTC. Summed from daily counts. */
 function countMessages(db: Db, userId: string, now: Date): PlatformMetrics['metrics']['messages'] {
   const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
   const today = toDay(now)
@@ -83,7 +83,7 @@ function earlier(one: string, other: string): string {
   return other
 }
 
-/** Every time that an agent was to be brought up; a repair and a reset are none. */
+/** Counts starts and updates; repairs and resets are not deployments. */
 function countDeployments(db: Db, ownerId: string): PlatformMetrics['metrics']['deployments'] {
   const row = db
     .select({
@@ -98,7 +98,7 @@ function countDeployments(db: Db, ownerId: string): PlatformMetrics['metrics']['
   return row ?? { total: 0, successful: 0, failed: 0 }
 }
 
-/** Of the time between the first and the last sample, how much the platform was up. */
+/** Returns the percentage of the time between the first and last sample in which the platform ran. */
 function readPlatformUptime(db: Db, since: Date): number | null {
   const hours = db
     .select()
@@ -113,7 +113,7 @@ function readPlatformUptime(db: Db, since: Date): number | null {
   return round(Math.min(100, toPercent(upMs, spanMs)), 2)
 }
 
-/** Of the samples of agents that should run, how many found them running. */
+/** Returns the percentage of samples in which an agent that should run did. */
 function readAgentUptime(db: Db, ownerId: string, since: Date): number | null {
   const row = db
     .select({
@@ -136,10 +136,10 @@ async function readStorage(measureDisk: MeasureDisk): Promise<PlatformMetrics['m
   }
 }
 
-/** Calls that are looked at. */
+/** Limits the calls that are read. */
 const MAX_CALLS = 5000
 
-/** What a user's agents use now, by their latest samples, and how their model calls went in the last 24 h. */
+/** Returns current load from the latest samples and the outcome of model calls in the last 24 hours. */
 export function getPerformance({ db, clock }: { db: Db; clock: Clock }, userId: string): PerformanceMetrics {
   const now = clock.now()
   const calls = readCalls(db, userId, addDays(now, -1))
@@ -150,7 +150,7 @@ export function getPerformance({ db, clock }: { db: Db; clock: Clock }, userId: 
   }
 }
 
-/** The average over agents of each one's samples since then. */
+/** Averages the samples of each agent, then the agents. */
 function readUse(db: Db, userId: string, since: Date): Pick<PerformanceMetrics, 'cpu' | 'memory'> {
   const perAgent = db
     .select({
@@ -180,7 +180,7 @@ function latestCalls(db: Db, userId: string, since: Date) {
     .as('latest')
 }
 
-/** The latest since then, thousands at most: more would tell the same. Latency is that of calls that succeeded. */
+/** Reads at most 5,000 of the latest calls. The latency counts successful calls only. */
 function readCalls(db: Db, userId: string, since: Date) {
   const latest = latestCalls(db, userId, since)
   const row = db
@@ -198,7 +198,6 @@ function toNumber(value: string | null | undefined): number | null {
   return value === null || value === undefined ? null : round(Number(value))
 }
 
-/** How full the disk of a folder is. */
 type MeasureDisk = () => Promise<{ usedBytes: number; totalBytes: number }>
 
 export function createDiskProbe(dir: string): MeasureDisk {
@@ -213,7 +212,7 @@ export type HistoryDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runt
 const HOUR_MS = 3_600_000
 const HOURS: Readonly<Record<HistoricalQuery['range'], number>> = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 }
 
-/** The hours of `range` up to now, over all agents of a user; before the first sample what they use at this moment. */
+/** Returns hourly metrics of all agents of a user; before the first sample, the current load. */
 export async function getHistory(
   deps: HistoryDeps,
   userId: string,
@@ -231,7 +230,6 @@ export async function getHistory(
 }
 
 const sumOf = (column: AnySQLiteColumn) => sql<number>`sum(${column})`
-/** What the agents of a user add up to in an hour. */
 const hourSums = {
   hour: agentMetricHours.hour,
   measured: sumOf(agentMetricHours.measured),
@@ -282,7 +280,7 @@ async function measureNow({ db, clock, runtimes }: HistoryDeps, userId: string):
   return [{ timestamp: clock.now().toISOString(), cpu: round(cpu), memory: round(memory), messages: 0, errors: 0 }]
 }
 
-/** A whole number, over what was measured; null when nothing was. */
+/** Returns the rounded mean of the measured values; null without any. */
 function average(values: (number | null)[]): number | null {
   const measured = values.filter((value) => value !== null)
   if (measured.length === 0) return null

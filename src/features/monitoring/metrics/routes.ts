@@ -29,7 +29,7 @@ import {
 } from './schemas.ts'
 import { getSummary } from './summary.ts'
 
-/** Everything about one's own agents on one page (Interface 4.15). */
+/** Metrics of the signed-in user's agents. */
 export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
   const app = new Hono<WebEnv>()
 
@@ -53,7 +53,7 @@ export function metricsWeb(deps: PlatformMetricsDeps & { guards: Guards }) {
   return app
 }
 
-/** What the agents of one user used and did, behind the internal key (Interface 4.15). */
+/** Metrics of one user's agents, behind the internal key. */
 export function metricsBackend(deps: HistoryDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps
@@ -107,7 +107,7 @@ export function metricsBackend(deps: HistoryDeps & { internalKey: MiddlewareHand
 
   return app
 
-  /** @throws AppError `not_found` for a user who does not exist, and for another one than who asks. */
+  /** @throws AppError `not_found` for a missing user, and for any user but the caller. */
   function requireUser(principal: Principal, userId: string): string {
     const isOther = principal.kind === 'user' && principal.user.id !== userId
     if (isOther || !hasUser(deps.db, userId)) throw new AppError('not_found', 'User not found')
@@ -119,7 +119,7 @@ function hasUser(db: Db, id: string): boolean {
   return db.select({ id: users.id }).from(users).where(eq(users.id, id)).get() !== undefined
 }
 
-/** @throws AppError `internal` with `message` for whatever goes wrong. */
+/** @throws AppError `internal` with `message` for any error. */
 async function orFail<T>(message: string, get: () => Promise<T>): Promise<T> {
   try {
     return await get()
@@ -128,7 +128,7 @@ async function orFail<T>(message: string, get: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What an agent uses and has done, the same on both faces (Interface 4.4). */
+/** Statistics and history of an agent, in the web and the backend API. */
 export function agentStatsRoutes(deps: StatsDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

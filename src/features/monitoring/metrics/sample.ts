@@ -15,23 +15,23 @@ import { agentMetricHours, agentMetrics, platformHours } from './tables.ts'
 
 type SampleDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
-/** Agents that are asked at once: an engine takes a second or two for each. */
+/** Concurrent measurements: an engine takes a second or two for each. */
 const ASKED_AT_ONCE = 10
-/** Agents whose samples are stored in one closure. */
+/** Agents per transaction. */
 const STORED_AT_ONCE = 25
 const HOUR_MS = 3_600_000
 const SAMPLE_DAYS = 1
 const HOUR_DAYS = 35
-/** Samples come every minute. A longer silence means that the platform was down; a shorter outage does not show. */
+/** Samples come every minute. A longer gap counts as downtime of the platform. */
 const SILENCE_MS = 150_000
 
-/** Null for an agent that is down though it should run. */
+/** `stats` is null for an agent that should run but does not. */
 type Sample = { agentId: string; stats: RuntimeStats | null }
 type Counts = { messages: number; errors: number }
 
 /**
- * Measures every agent that should run and stores what it found, with the messages since the sample before. An agent that
- * cannot be asked, because the engine does not answer, is neither up nor down.
+ * Measures every agent that should run and stores the result with the messages since the previous sample.
+ * An agent whose engine does not answer counts neither as up nor as down.
  */
 export async function sampleAgents(deps: SampleDeps, signal?: AbortSignal): Promise<void> {
   const shouldRun = and(inArray(agents.status, ['running', 'error', 'unknown']), isNotNull(agents.port))
@@ -58,7 +58,7 @@ async function measure(
   }
 }
 
-/** What was said and how long the platform was up in one closure, then the samples, some agents at a time. */
+/** Stores message counts and platform uptime in one transaction, then the samples in batches. */
 async function storeSamples(db: Db, samples: Sample[], now: Date): Promise<void> {
   const counts = await write(db, (tx) => countSince(tx, now))
   for (let start = 0; start < samples.length; start += STORED_AT_ONCE) {
@@ -78,7 +78,7 @@ async function forgetSamples(db: Db, now: Date, signal: AbortSignal | undefined)
   await deleteInBatches(db, platformHours, lt(platformHours.hour, addDays(now, -HOUR_DAYS)), signal)
 }
 
-/** Adds the messages since the sample before to their hours, and notes up to where they were counted. */
+/** Adds the messages since the previous sample to their hours and stores the last counted message. */
 function countSince(tx: Tx, now: Date): Map<string, Counts> {
   const mark = tx.select().from(platformHours).orderBy(desc(platformHours.hour)).limit(1).get()
   const newest =
@@ -140,7 +140,7 @@ function addToHour(tx: Tx, agentId: string, added: Added, now: Date): void {
     .run()
 }
 
-/** The time since the last sample counts as up, unless it is so long that the platform must have been down. */
+/** Counts the time since the previous sample as uptime unless the gap is too long. */
 function addUptime(tx: Tx, lastAt: Date | null, messageSequence: number, now: Date): void {
   const elapsedMs = lastAt ? Math.max(0, now.getTime() - lastAt.getTime()) : 0
   const upMs = elapsedMs <= SILENCE_MS ? elapsedMs : 0
@@ -153,7 +153,7 @@ function addUptime(tx: Tx, lastAt: Date | null, messageSequence: number, now: Da
     .run()
 }
 
-/** The beginning of the hour (UTC). */
+/** Returns the start of the hour (UTC). */
 export function hourOf(time: Date): Date {
   return new Date(Math.floor(time.getTime() / HOUR_MS) * HOUR_MS)
 }

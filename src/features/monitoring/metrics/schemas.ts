@@ -9,7 +9,10 @@ export const HistoricalQuery = z.object({
 })
 export type HistoricalQuery = z.infer<typeof HistoricalQuery>
 
-/** One hour, over all agents of the user: CPU in percent of a core, memory in percent of the limit; null: not measured. */
+/**
+ * One hour over all agents of the user: CPU in percent of a core, memory in percent of the limit; null when not
+ * measured.
+ */
 export const MetricPoint = z.object({
   timestamp: z.string(),
   cpu: Measured,
@@ -19,7 +22,7 @@ export const MetricPoint = z.object({
 })
 export type MetricPoint = z.infer<typeof MetricPoint>
 
-/** Hours in which nothing was measured or said are left out; averages are whole numbers. */
+/** Hours without data are omitted; averages are rounded. */
 export const HistoricalMetrics = z.object({
   userId: z.string(),
   timeRange: z.enum(['24h', '7d', '30d']),
@@ -28,7 +31,7 @@ export const HistoricalMetrics = z.object({
 })
 export type HistoricalMetrics = z.infer<typeof HistoricalMetrics>
 
-/** Now and in the last 24 h: percentages, `responseTime` in ms. Null where nothing was measured. */
+/** Current load and the last 24 hours: percentages, `responseTime` in ms. Null when not measured. */
 export const PerformanceMetrics = z.object({
   cpu: Measured,
   memory: Measured,
@@ -59,7 +62,7 @@ export const PlatformMetrics = z.object({
 })
 export type PlatformMetrics = z.infer<typeof PlatformMetrics>
 
-/** What an agent takes of its machine, in texts as container engines print them; `N/A`: not measured here. */
+/** Resource usage as text in the format of container engines; `N/A` when not measured. */
 export const ShownUse = z.object({
   agentId: z.string(),
   cpu: z.string(),
@@ -71,7 +74,7 @@ export const ShownUse = z.object({
   timestamp: z.string(),
 })
 
-/** `GET /api/agents/:id/stats`: `averageResponseTime` and `uptime` in ms; `N/A` and null: not measured. */
+/** `GET /api/agents/:id/stats`: `averageResponseTime` and `uptime` in ms; `N/A` or null when not measured. */
 export const AgentStatsResponse = z.object({
   stats: ShownUse.extend({
     status: AgentStatus,
@@ -88,7 +91,7 @@ export const AgentStatsResponse = z.object({
 })
 export type AgentStatsResponse = z.infer<typeof AgentStatsResponse>
 
-/** `GET /api/metrics/:userId/summary`: none of it is recorded by this platform, and no number stands in for it. */
+/** `GET /api/metrics/:userId/summary`: fields that the platform does not record are null. */
 export const MetricsSummary = z.object({
   revenue: z.object({ month: z.string(), total: z.string(), change: z.string().nullable() }),
   bookings: z.object({ completed: z.number(), pending: z.number(), conversion: z.string() }),
@@ -112,8 +115,8 @@ export const AgentHistoryQuery = z.object({
 export type AgentHistoryQuery = z.infer<typeof AgentHistoryQuery>
 
 /**
- * Messages that the agent was sent, those of them without an answer, and what models did for it. `unpricedCalls` are missing from
- * `costUsd`, which is null when no cost is known.
+ * Messages received, messages without a reply, and model usage. `costUsd` excludes `unpricedCalls` and is null when no
+ * cost is known.
  */
 const AgentUse = z.object({
   messages: z.number(),
@@ -125,8 +128,8 @@ const AgentUse = z.object({
 })
 
 /**
- * One agent in parts of `loadSeconds` and `useSeconds`, oldest first, each named by its beginning. CPU in percent of a core,
- * memory in percent of the limit; null: not measured. `totals` are the sums of `use`.
+ * History of one agent in intervals of `loadSeconds` and `useSeconds`, oldest first, each with its start. CPU in
+ * percent of a core, memory in percent of the limit; null when not measured.
  */
 export const AgentHistory = z.object({
   range: AgentHistoryQuery.shape.range.unwrap(),

@@ -11,7 +11,7 @@ import type { MetricsSummary } from './schemas.ts'
 const DETAIL =
   'Null fields are listed in degraded: audiences and listeners are not recorded, and growth from nothing has no percentage.'
 
-/** `GET /api/metrics/:userId/summary`: computed from the ledger, the bookings and the installed skills of a user. */
+/** Computes the summary from the ledger, the bookings and the installed skills of a user. */
 export function getSummary({ db, clock }: { db: Db; clock: Clock }, userId: string): MetricsSummary {
   const now = clock.now()
   const figures = {
@@ -24,7 +24,7 @@ export function getSummary({ db, clock }: { db: Db; clock: Clock }, userId: stri
   return { ...figures, degraded: listNulls(figures), detail: DETAIL }
 }
 
-/** Ticket sales less refunds, and fees of bookings, as they reached the balance of the user. */
+/** Sums ticket sales minus refunds, and booking fees, that reached the user's balance. */
 function readRevenue(db: Db, userId: string, now: Date): MetricsSummary['revenue'] {
   const { amount } = ledgerLines
   const { createdAt, cause } = ledgerEntries
@@ -55,7 +55,7 @@ function readRevenue(db: Db, userId: string, now: Date): MetricsSummary['revenue
   return { month: toDollars(month), total: toDollars(total), change: toGrowth(month, before) }
 }
 
-/** Bookings that the user pays for or is paid for; `conversion` is the share of all offers that was confirmed. */
+/** Counts bookings of the user as payer or payee; `conversion` is the percentage of offers that were confirmed. */
 function readBookings(db: Db, userId: string, now: Date): MetricsSummary['bookings'] {
   const isCompleted = sql`${bookings.status} = 'confirmed' AND (${bookings.gigAt} <= ${now.getTime()} OR ${escrows.status} = 'released')`
   const countWhere = (condition: SQL) => sql<number>`count(*) filter (where ${condition})`
@@ -74,7 +74,7 @@ function readBookings(db: Db, userId: string, now: Date): MetricsSummary['bookin
   return { completed, pending, conversion: `${all === 0 ? 0 : Math.round((confirmed * 100) / all)}%` }
 }
 
-/** Installed skills of the user's agents; `growth` is that of this month. */
+/** Counts the installed skills of the user's agents; `growth` is this month's. */
 function readSkills(db: Db, userId: string, now: Date): MetricsSummary['skills'] {
   const counts = db
     .select({
@@ -93,19 +93,19 @@ function toDollars(microUsd: number): string {
   return `${microUsd < 0 ? '-' : ''}$${formatMicroUsd(Math.abs(microUsd), 2)}`
 }
 
-/** Null where there was nothing to grow from. */
+/** Returns null when the earlier value is 0. */
 function toGrowth(now: number, before: number): string | null {
   if (before === 0) return now === 0 ? '+0%' : null
   const percent = Math.round(((now - before) * 100) / Math.abs(before))
   return `${percent < 0 ? '' : '+'}${percent}%`
 }
 
-/** The first of this month (UTC), or of one `offset` months from it. */
+/** Returns the first day (UTC) of the month `offset` months from now. */
 function monthOf(now: Date, offset: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1))
 }
 
-/** Returns the dotted paths of the fields of `value` that are null, without looking into lists. */
+/** Returns the dotted paths of the null fields of `value`, without descending into lists. */
 export function listNulls(value: object, path = ''): string[] {
   return Object.entries(value).flatMap(([name, field]): string[] => {
     const here = path === '' ? name : `${path}.${name}`

@@ -1,7 +1,7 @@
 import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { agents } from '../../agents/registry/tables.ts'
 
-/** What an agent used at one moment, kept for a day. Messages and errors are those since the sample before. */
+/** One measurement of an agent, kept for a day. Messages and errors are counted since the previous sample. */
 export const agentMetrics = sqliteTable(
   'agent_metrics',
   {
@@ -22,8 +22,8 @@ export const agentMetrics = sqliteTable(
 )
 
 /**
- * Sums over an hour (UTC), which begins at `hour`. Of `samples` that were asked of an agent that should run, `measured`
- * were answered: the others found it down. CPU and memory are sums of percentages over the measured ones.
+ * Sums per agent and hour (UTC). `samples` counts the measurements of an agent that should run, `measured` those that
+ * found it running. CPU and memory are sums of percentages over `measured`.
  */
 export const agentMetricHours = sqliteTable(
   'agent_metric_hours',
@@ -42,10 +42,7 @@ export const agentMetricHours = sqliteTable(
   (table) => [primaryKey({ columns: [table.agentId, table.hour] }), index('agent_metric_hours_by_time').on(table.hour)],
 )
 
-/**
- * How long of an hour (UTC) the platform was there, as its samples show, and the time of the last one. `messageSequence`
- * is the last message that was counted by then.
- */
+/** Platform uptime per hour (UTC), derived from the samples. `messageSequence` is the last counted message. */
 export const platformHours = sqliteTable('platform_hours', {
   hour: integer({ mode: 'timestamp_ms' }).primaryKey(),
   firstAt: integer({ mode: 'timestamp_ms' }).notNull(),

@@ -17,7 +17,7 @@ const CENTER = { x: 400, y: 300 }
 const RADIUS = 200
 const RING = 12
 
-/** A fleet of nothing: what nobody sees, and somebody whose agents cannot be read. */
+/** Shown to anonymous visitors and when the fleet cannot be read. */
 const PLACEHOLDER: FleetNode = {
   id: 'atlas',
   name: 'atlas',
@@ -28,7 +28,7 @@ const PLACEHOLDER: FleetNode = {
   memory: 0,
 }
 
-/** The user's agents and who worked with whom. Always an answer: `degraded` when the rows cannot be read. */
+/** Returns the user's agents and their collaborations. Never fails: `degraded` when the rows cannot be read. */
 export function getFleetGraph(deps: GraphDeps, user: SignedInUser | null): FleetGraph {
   if (!user) return toGraph(deps, [PLACEHOLDER], [], { source: 'unauthenticated' })
   try {
@@ -53,7 +53,7 @@ function listNodes(deps: GraphDeps, agents: AgentRow[], teams: Team[]): FleetNod
   }))
 }
 
-/** Two agents that took part in the same runs, each pair once; the summarizer stands at the end of its edges. */
+/** Lists each pair of agents that took part in the same swarm runs; the summarizer is the target. */
 export function listEdges(agents: { id: string }[], teams: Team[]): FleetEdge[] {
   const known = new Set(agents.map(({ id }) => id))
   const counts = new Map<string, { from: string; to: string; runs: number }>()
@@ -68,7 +68,7 @@ export function listEdges(agents: { id: string }[], teams: Team[]): FleetEdge[] 
   return [...counts].map(([id, { from, to, runs }]) => ({ id, from, to, strength: runs / most }))
 }
 
-/** From each clone's parent to the clone, where both are there. */
+/** Lists an edge from each clone's parent to the clone when both exist. */
 function listParentEdges(agents: AgentRow[]): FleetEdge[] {
   const known = new Set(agents.map(({ id }) => id))
   return agents.flatMap(({ id, parentId }) =>
@@ -76,7 +76,7 @@ function listParentEdges(agents: AgentRow[]): FleetEdge[] {
   )
 }
 
-/** To the summarizer from each other member; without one, every two members in the order of their ids. */
+/** Pairs each member with the summarizer; without one, every two members in the order of their ids. */
 function listPairs(members: string[], summarizer: string | null): [from: string, to: string][] {
   if (summarizer) return members.filter((id) => id !== summarizer).map((id) => [id, summarizer])
   const sorted = members.toSorted()
@@ -102,7 +102,7 @@ function toNode(
   }
 }
 
-/** Who sums up for others orchestrates them; who works with others is a specialist. */
+/** A summarizer is an orchestrator; a member of a team is a specialist. */
 function roleOf(agentId: string, teams: Team[]): FleetNode['role'] {
   if (teams.some(({ summarizer }) => summarizer === agentId)) return 'orchestrator'
   return teams.some(({ members }) => members.includes(agentId)) ? 'specialist' : 'worker'
@@ -113,7 +113,7 @@ function toFleetStatus(status: AgentRow['status']): FleetNode['status'] {
   return status === 'sleeping' || status === 'pending' || status === 'provisioning' ? 'idle' : 'offline'
 }
 
-/** Rings of twelve around the center, in the order in which the agents were made: nobody moves when another comes. */
+/** Places agents on rings of twelve in creation order, so existing nodes do not move when one is added. */
 function placeOf(index: number): { x: number; y: number } {
   const angle = (2 * Math.PI * (index % RING)) / RING
   const radius = RADIUS * (1 + Math.floor(index / RING))

@@ -13,7 +13,7 @@ import { Bookings, FleetCosts, FleetGraph, Trace } from './schemas.ts'
 
 const FLEET = '/api/mission-control/fleet'
 
-/** Ada on a plan and Eve without one; `add` gives somebody an agent. */
+/** Ada has a plan, Eve has none; `add` creates an agent. */
 async function withPeople() {
   const test = testPlatform()
   test.clock.set(new Date('2026-11-20T12:00:00Z'))

@@ -33,7 +33,7 @@ import {
 } from './schemas.ts'
 import { getFleetCosts, listBookings, listTraces } from './service.ts'
 
-/** The signed-in user's fleet, from rows alone; nobody sees an empty one (Interface 4.15). */
+/** The signed-in user's fleet; anonymous visitors get an empty one. */
 export function missionControlWeb(
   deps: GraphDeps & {
     plansArePaid: boolean
@@ -103,7 +103,7 @@ const MAX_NODES = 1000
 const MAX_TRACES = 50
 const MAX_BOOKINGS = 50
 
-/** The fleet as services see it: of one user, or, for the operator, of all. A wrong key is 401 here (decisions, 1). */
+/** The fleet for other services: of one user or, for the operator, of all. A wrong key is 401 here instead of 403. */
 export function missionControlBackend(deps: {
   db: Db
   clock: Clock
@@ -176,7 +176,7 @@ export function missionControlBackend(deps: {
   return app
 }
 
-/** Rows of the named user; a user who asks never leaves their own. */
+/** Restricts rows to the named user; a user's key never reaches other users' rows. */
 function rowsOf(column: AnySQLiteColumn, principal: Principal, userId: string | undefined): SQL | undefined {
   return and(
     principal.kind === 'user' ? eq(column, principal.user.id) : undefined,
@@ -236,7 +236,7 @@ async function listCosts({ db, clock }: { db: Db; clock: Clock }, condition: SQL
     }))
 }
 
-/** What agents have booked of each other, newest first, each with the name of its event or else of whom it is about. */
+/** Lists bookings between agents, newest first, named after the event or else the talent. */
 function listBusBookings(db: Db, principal: Principal, userId: string | undefined) {
   const isParty = (id: string | undefined) =>
     id === undefined ? undefined : or(eq(bookings.payerId, id), eq(bookings.payeeId, id))

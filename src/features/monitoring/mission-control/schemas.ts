@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** An agent in the graph. `load` and `memory` are shares of 100, null while nothing measures them; `uptime` is in seconds. */
+/** An agent in the graph. `load` and `memory` are percentages, null when not measured; `uptime` in seconds. */
 export const FleetNode = z.object({
   id: z.string(),
   name: z.string(),
@@ -15,11 +15,11 @@ export const FleetNode = z.object({
 })
 export type FleetNode = z.infer<typeof FleetNode>
 
-/** Two agents that worked on the same tasks; `strength` is 1 for those that did so most often. */
+/** Two agents that worked on the same tasks; `strength` is 1 for the pair with the most common runs. */
 export const FleetEdge = z.object({ id: z.string(), from: z.string(), to: z.string(), strength: z.number() })
 export type FleetEdge = z.infer<typeof FleetEdge>
 
-/** `GET /api/mission-control/fleet/graph` (Interface 4.15). */
+/** `GET /api/mission-control/fleet/graph`. */
 export const FleetGraph = z.object({
   nodes: z.array(FleetNode),
   edges: z.array(FleetEdge),
@@ -38,7 +38,7 @@ export const FleetGraph = z.object({
 })
 export type FleetGraph = z.infer<typeof FleetGraph>
 
-/** A call of a model; `failed` is one that got no answer. */
+/** A model call; `failed` when it got no response. */
 export const Trace = z.object({
   id: z.string(),
   status: z.enum(['completed', 'failed']),
@@ -46,15 +46,15 @@ export const Trace = z.object({
   startedAt: z.string(),
   completedAt: z.string(),
   tokensUsed: z.number(),
-  /** Null when the cost is not known. */
+  /** Null when the cost is unknown. */
   costUSD: z.number().nullable(),
-  /** Nobody reported what was used. */
+  /** The provider reported no usage. */
   estimated: z.boolean(),
   model: z.string(),
 })
 export type Trace = z.infer<typeof Trace>
 
-/** `monthlyCost` is what an agent has used this month (UTC), `totalSpend` what all have ever used, in US dollars. */
+/** `monthlyCost` is an agent's usage this month (UTC), `totalSpend` the usage of all agents ever, in US dollars. */
 export const FleetCosts = z.object({
   costs: z.array(
     z.object({
@@ -67,7 +67,7 @@ export const FleetCosts = z.object({
     }),
   ),
   totalSpend: z.number().nullable(),
-  /** Calls that are missing from the costs, because their models have no price. */
+  /** Calls without a price, which the costs exclude. */
   unpricedCalls: z.number().optional(),
   managedAiCost: z.number(),
   coordinationRevenue: z.literal(0),
@@ -92,13 +92,13 @@ export const Bookings = z.object({
 })
 export type Bookings = z.infer<typeof Bookings>
 
-/** `?userId=` of the backend's routes: only this user's rows. */
+/** `?userId=` of the backend API: only this user's rows. */
 export const MissionControlQuery = z.object({ userId: z.string().max(100).optional() })
 
-/** `GET /api/mission-control/fleet/traces` of the web: newest first. */
+/** `GET /api/mission-control/fleet/traces` of the web API: newest first. */
 export const TraceList = z.array(Trace)
 
-/** `GET /api/mission-control/fleet/graph` of the backend. */
+/** `GET /api/mission-control/fleet/graph` of the backend API. */
 export const BackendGraph = z.object({
   nodes: z.array(
     z.object({
@@ -112,7 +112,7 @@ export const BackendGraph = z.object({
   edges: z.array(z.object({ id: z.string(), source: z.string(), target: z.string(), label: z.string() })),
 })
 
-/** `GET /api/mission-control/fleet/traces` of the backend: calls of models, newest first. */
+/** `GET /api/mission-control/fleet/traces` of the backend API: model calls, newest first. */
 export const BackendTraces = z.array(
   z.object({
     id: z.number(),
@@ -129,7 +129,7 @@ export const BackendTraces = z.array(
   }),
 )
 
-/** `GET /api/mission-control/fleet/costs` of the backend, in US dollars. */
+/** `GET /api/mission-control/fleet/costs` of the backend API, in US dollars. */
 export const BackendCosts = z.array(
   z.object({
     agent_id: z.string(),
@@ -139,7 +139,10 @@ export const BackendCosts = z.array(
   }),
 )
 
-/** `GET /api/mission-control/fleet/bookings` of the backend: those of the bus; prices are decimal texts in USDC. */
+/**
+ * `GET /api/mission-control/fleet/bookings` of the backend API: bookings between agents; prices are decimal text in
+ * USDC.
+ */
 export const BackendBookings = z.array(
   z.object({
     id: z.string(),

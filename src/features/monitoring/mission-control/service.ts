@@ -16,7 +16,7 @@ import type { Bookings, FleetCosts, Trace } from './schemas.ts'
 
 const MAX_BOOKINGS = 10
 
-/** The user's newest ten agents that wait for their first deployment; none for nobody. */
+/** Returns the user's newest ten agents that wait for their first deployment. */
 export function listBookings(db: Db, user: SignedInUser | null): Bookings {
   if (!user) return { bookings: [] }
   const rows = db
@@ -33,10 +33,10 @@ function toBooking({ id, name, plan, createdAt }: AgentRow): Bookings['bookings'
   return { id, agentName: name, status: 'pending', tier: plan, createdAt: createdAt.toISOString() }
 }
 
-/** What nobody sees. */
+/** Shown to anonymous visitors. */
 const NOTHING: FleetCosts = { costs: [], totalSpend: 0, managedAiCost: 0, coordinationRevenue: 0 }
 
-/** What the user's agents have used, read from daily sums, beside the price of the plan where somebody pays it. */
+/** Returns the usage of the user's agents from daily sums, and the price of the plan where plans are sold. */
 export async function getFleetCosts(
   { db, clock, plansArePaid }: { db: Db; clock: Clock; plansArePaid: boolean },
   user: SignedInUser | null,
@@ -69,14 +69,14 @@ export async function getFleetCosts(
   }
 }
 
-/** Months (UTC) that were begun, at least one. */
+/** Counts started months (UTC), at least one. */
 function countMonths(from: Date, to: Date): number {
   return Math.max(1, 1 + (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth())
 }
 
 const MAX_TRACES = 20
 
-/** The user's last 20 calls of models, newest first; none for nobody. */
+/** Returns the user's last 20 model calls, newest first. */
 export function listTraces(db: Db, user: SignedInUser | null): Trace[] {
   if (!user) return []
   const calls = listNewestCalls(db, eq(usageLogs.userId, user.id), MAX_TRACES)

@@ -1,6 +1,8 @@
 import type { KeptFigures, Trigger } from '../../../db/kept-figures.ts'
 
-/** Rows that are counted by a state; `stateOf` is an expression on a row, null for a row that does not count. */
+/**
+ * A table whose rows are counted per state; `stateOf` is an SQL expression on a row, null for rows that do not count.
+ */
 type Counted = { table: string; columns: readonly string[]; stateOf: (row: string) => string }
 
 const COUNTED: readonly Counted[] = [
@@ -10,7 +12,7 @@ const COUNTED: readonly Counted[] = [
     stateOf: (row) =>
       `CASE WHEN ${row}.status = 'running' AND ${row}.down_at IS NOT NULL THEN 'down' ELSE ${row}.status END`,
   },
-  // Work that is done is soon forgotten, and nobody waits for it.
+  // Finished jobs are deleted soon and not counted.
   { table: 'jobs', columns: ['status'], stateOf: (row) => `nullif(${row}.status, 'done')` },
 ]
 
@@ -45,11 +47,11 @@ function addBalance(amount: string): string {
 }
 
 /**
- * Agents and jobs by state, what models were used in all, and what the accounts of the ledger add up to: whoever watches
- * asks every few seconds, however many rows there are. `usage_totals` is the sum of `usage_days` by provider, to the
- * millionth; `ledger_totals` that of the balances of `ledger_accounts`.
+ * Maintains totals by triggers so a scrape reads a few dozen rows whatever the database size: agents and jobs by state,
+ * model usage by provider (`usage_totals`, the sums of `usage_days`), and ledger balances by kind (`ledger_totals`, the
+ * sums of `ledger_accounts`).
  */
-export const WATCHING_FIGURES: KeptFigures = {
+export const PROMETHEUS_TOTALS: KeptFigures = {
   tables: [
     `CREATE TABLE IF NOT EXISTS state_counts (subject TEXT NOT NULL, state TEXT NOT NULL, rows INTEGER NOT NULL,
       PRIMARY KEY (subject, state)) STRICT`,

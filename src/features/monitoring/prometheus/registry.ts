@@ -8,27 +8,26 @@ import type { ApiName } from '../../../http/env.ts'
 import { createRequestFigures, type NoteRequest } from '../../../http/request-figures.ts'
 import { readStateCounts } from '../queries.ts'
 
-/** What is under way at a listener now. */
+/** Open requests and WebSockets of a listener. */
 export type UnderWay = { requests: number; webSockets: number }
 
-/** Where nobody listens. */
 const NOTHING: UnderWay = { requests: 0, webSockets: 0 }
 export const NOTHING_UNDER_WAY: Record<ApiName, UnderWay> = { web: NOTHING, backend: NOTHING, summarizer: NOTHING }
 
 export type ExpositionDeps = {
   db: Db
-  /** Of the database and of its write-ahead log; null while it is in no file. */
+  /** Sizes of the database and its write-ahead log; null for an in-memory database. */
   measureDatabase: () => { bytes: number; logBytes: number } | null
-  /** Free bytes of the fullest disk that is written to. */
+  /** Free bytes of the fullest disk that the platform writes to. */
   measureFreeDisk: () => Promise<number>
   countUnderWay: () => Record<ApiName, UnderWay>
   countTurns: () => number
 }
 
-/** The figures of the program in the text form of Prometheus, as they are when they are asked for. */
+/** The platform's metrics in the Prometheus text format. */
 export type Exposition = {
   contentType: string
-  /** @throws what reading the database or measuring the disk throws. */
+  /** @throws Error when the database or the disk cannot be read. */
   write(): Promise<string>
   noteRequest: NoteRequest
   close(): void
@@ -88,10 +87,10 @@ function registerWork(registry: Registry, { countUnderWay, countTurns }: Exposit
   }
 }
 
-/** A timer that is this often due tells how late the event loop is; it costs about a thousandth of a core. */
+/** Interval of the timer whose delay is measured; it costs about a thousandth of a core. */
 const EVERY_MS = 50
 
-/** How late timers are: while one request holds the event loop, all others wait. What is returned ends it. */
+/** Measures event loop lag: while one request blocks the loop, all others wait. @returns a function that stops it. */
 function watchLoopLag(registry: Registry): () => void {
   const lag = new Histogram({
     name: 'stead_event_loop_lag_seconds',
@@ -109,7 +108,7 @@ function watchLoopLag(registry: Registry): () => void {
   return () => clearInterval(timer)
 }
 
-/** What every program tells of itself, under the names that dashboards know. What is returned reads them anew. */
+/** Registers the standard process metrics. @returns a function that refreshes them. */
 function registerProcess(registry: Registry): () => void {
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
   const memory = gauge('process_resident_memory_bytes', 'Resident memory size in bytes.')
@@ -131,7 +130,7 @@ function registerProcess(registry: Registry): () => void {
   }
 }
 
-/** Only Linux tells; elsewhere there are none. */
+/** Returns 0 on systems without `/proc`. */
 function countOpenFiles(): number {
   try {
     return readdirSync('/proc/self/fd').length
@@ -140,7 +139,7 @@ function countOpenFiles(): number {
   }
 }
 
-/** Sizes of a database file and of its write-ahead log; null while there is no such file, as for one in memory. */
+/** Measures the sizes of a database file and its write-ahead log; null when the file does not exist. */
 export function createDatabaseProbe(file: string): () => { bytes: number; logBytes: number } | null {
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
   return () => {
@@ -180,7 +179,7 @@ function readLedgerTotals(db: Db): LedgerTotal[] {
     .all()
 }
 
-/** Figures of the database. What is returned reads them anew. */
+/** Registers metrics that come from database totals. @returns a function that refreshes them. */
 function registerTotals(registry: Registry, db: Db): () => void {
   const setStates = registerStates(registry)
   const setUsage = registerUsage(registry)
@@ -227,7 +226,7 @@ function registerUsage(registry: Registry) {
   )
   const cost = counter('stead_model_cost_usd_total', 'Known cost of calls of models, ever, in US dollars.')
   return (usage: readonly UsageTotal[]) => {
-    // The database knows the whole sum: what was counted before is part of it.
+    // The database holds the whole sum, so the previous value is replaced.
     for (const counted of [calls, tokens, cost]) counted.reset()
     for (const { provider, ...total } of usage) {
       calls.inc({ provider }, total.calls)

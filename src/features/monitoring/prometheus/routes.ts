@@ -8,8 +8,8 @@ import type { BackendEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import type { Exposition } from './registry.ts'
 
-/** What the program does, for Prometheus and whatever reads its text form (version 0.0.4). */
-export function watchingBackend({
+/** `GET /metrics` in the Prometheus text format, version 0.0.4. */
+export function metricsExposition({
   exposition,
   metricsToken,
 }: {
@@ -27,15 +27,15 @@ export function watchingBackend({
 }
 
 /**
- * Lets in who brings `METRICS_TOKEN`, or, where that is not set, callers on this machine.
- * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one and for callers from elsewhere.
+ * Accepts callers with `METRICS_TOKEN`; without that setting, direct callers on this machine.
+ * @throws AppError `unauthenticated` without a bearer token, `forbidden` otherwise.
  */
 function requireMetricsToken(metricsToken: string | undefined) {
   return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
       const token = readBearer(c.req.header('authorization'))
       if (metricsToken === undefined) {
-        // A proxy on this machine asks for someone else, and a page of another name was made to resolve to this machine.
+        // A request through a local proxy, or for a rebound DNS name, comes from loopback but not from this machine.
         const isDirect = !isForwarded(c.req.raw.headers) && isLocalName(new URL(c.req.url).hostname)
         if (!isDirect || !isLoopback(c.env.address ?? ''))
           throw new AppError('forbidden', 'Set METRICS_TOKEN to read this from another machine')

@@ -28,7 +28,7 @@ async function scrape({ backend }: Platform) {
   expect(response.status).toBe(200)
   const text = await response.text()
   const families = Families.parse(parsePrometheus(text))
-  /** The value of the line with exactly these labels; undefined without one. */
+  /** Returns the value of the line with exactly these labels. */
   const value = (name: string, labels: Record<string, string> = {}) => {
     const line = families
       .find((family) => family.name === name)

@@ -14,7 +14,7 @@ import { type AgentRow, agents, tellsVersion } from '../../agents/registry/table
 import { formatStats, formatUpFor } from '../metrics/format.ts'
 import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './schemas.ts'
 
-/** `imageRules.image` is what new containers run. */
+/** `imageRules.image` is the image of new containers. */
 export type RuntimeDeps = {
   db: Db
   clock: Clock
@@ -23,10 +23,10 @@ export type RuntimeDeps = {
 }
 
 const UNKNOWN = 'unknown'
-/** Agents of one turn of the event loop. */
+/** Agents per batch; the event loop runs other work between batches. */
 const BATCH = 200
 
-/** What new agents run on, and when one was last brought onto it; null before the first. Processes are of our own version. */
+/** Returns what new agents run on and when an agent was last deployed onto it; null before the first deployment. */
 export async function getRuntimeVersion({ db, runtimes, imageRules }: RuntimeDeps): Promise<RuntimeVersion> {
   const isProcess = (await runtimes.choose()) === 'process'
   const row = db
@@ -41,7 +41,7 @@ export async function getRuntimeVersion({ db, runtimes, imageRules }: RuntimeDep
   }
 }
 
-/** The version last seen of an agent in a container. */
+/** Returns the version last reported by an agent in a container. */
 function findImageVersion(db: Db): string | null {
   const row = db
     .select({ version: agents.runtimeVersion })
@@ -53,7 +53,7 @@ function findImageVersion(db: Db): string | null {
   return row?.version ?? null
 }
 
-/** The agents that run, of those that `principal` may see. @throws AppError `internal` when the engine cannot be asked. */
+/** Lists the running agents that `principal` may see. @throws AppError `internal` when an engine cannot be reached. */
 export async function listInstances(deps: RuntimeDeps, principal: Principal): Promise<RuntimeInstance[]> {
   const found = await Promise.all(
     listRuntimes(deps.db, principal).map((runtime) => listRunning(deps, principal, runtime)),
@@ -61,7 +61,7 @@ export async function listInstances(deps: RuntimeDeps, principal: Principal): Pr
   return found.flat()
 }
 
-/** Those that somebody has agents in. */
+/** Lists the runtimes that have agents of `principal`. */
 function listRuntimes(db: Db, principal: Principal): (RuntimeName | null)[] {
   const isUsed = (runtime: RuntimeName | null) => {
     const isInIt = runtime === null ? isNull(agents.runtime) : eq(agents.runtime, runtime)
@@ -128,8 +128,8 @@ function toInstance(agent: AgentRow, inspection: Inspection, now: Date): Runtime
 }
 
 /**
- * What a running agent uses now.
- * @throws AppError `not_found`, `conflict` {code: 'NOT_RUNNING'}, `internal` when the engine cannot be asked.
+ * Returns the current resource usage of a running agent.
+ * @throws AppError `not_found`, `conflict` {code: 'NOT_RUNNING'}, `internal` when the engine cannot be reached.
  */
 export async function getInstanceStats(
   deps: RuntimeDeps,

@@ -4,7 +4,7 @@ import type { BackendEnv } from '../../../http/env.ts'
 import { getInstanceStats, getRuntimeVersion, listInstances, type RuntimeDeps } from './instances.ts'
 import { RuntimeInstanceStats, RuntimeInstances, RuntimeVersion } from './schemas.ts'
 
-/** What agents run on: the version for everybody, the rest behind the internal key (Interface 4.15). */
+/** The agents' runtime: its version is public, the rest needs the internal key. */
 export function runtimeBackend(deps: RuntimeDeps & { internalKey: MiddlewareHandler<BackendEnv> }) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

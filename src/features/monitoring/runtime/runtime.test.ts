@@ -32,7 +32,7 @@ function inspection(id: string, startedAt: Date | null): Inspection {
   }
 }
 
-/** A platform whose runtime has the agents `ada-1`, which runs for two hours, `ada-2`, which does not, and one of nobody. */
+/** A platform whose runtime has `ada-1`, running for two hours, the stopped `ada-2`, and an agent without a row. */
 async function withInstances(change: Partial<Runtime> = {}) {
   const runtime: Runtime = {
     ...createNoRuntime('docker', 'The engine does not answer'),

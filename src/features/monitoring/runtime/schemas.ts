@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ShownUse } from '../metrics/schemas.ts'
 
-/** `GET /api/runtime/version`: `image` is null where agents are processes, `deployedAt` before the first deployment. */
+/** `GET /api/runtime/version`: `image` is null for the process runtime, `deployedAt` before the first deployment. */
 export const RuntimeVersion = z.object({
   runtimeVersion: z.string(),
   image: z.string().nullable(),
@@ -9,7 +9,7 @@ export const RuntimeVersion = z.object({
 })
 export type RuntimeVersion = z.infer<typeof RuntimeVersion>
 
-/** A running agent; `status` says since when, as "Up 2 hours". */
+/** A running agent; `status` is its age, such as "Up 2 hours". */
 export const RuntimeInstance = z.object({
   agentId: z.string(),
   name: z.string(),
