@@ -2,11 +2,11 @@ import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/
 import { z } from 'zod'
 import { CreatedInvite, InviteList } from '../../src/features/accounts/invites/schemas.ts'
 import {
-  PlatformHealth,
   JobList,
   type JobState,
   MailTest,
   OverseenAgentList,
+  PlatformHealth,
   RetriedJob,
   SettingsInEffect,
   StoppedAgent,

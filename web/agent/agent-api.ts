@@ -32,7 +32,8 @@ export function statsQuery(agentId: string) {
   return queryOptions({
     queryKey: [...agentQuery(agentId).queryKey, 'stats'],
     queryFn: async ({ signal }) =>
-      (await request(AgentStatsResponse, api.GET('/api/agents/{id}/stats', { ...inPath({ id: agentId }), signal }))).stats,
+      (await request(AgentStatsResponse, api.GET('/api/agents/{id}/stats', { ...inPath({ id: agentId }), signal })))
+        .stats,
     refetchInterval: 10_000,
   })
 }

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
-import { type SplitPart, type Split, SplitDetail, SplitPage } from '../../src/features/payments/splits/schemas.ts'
+import { type Split, SplitDetail, SplitPage, type SplitPart } from '../../src/features/payments/splits/schemas.ts'
 import { type UndergroundEvent, UndergroundEventList } from '../../src/features/payments/underground/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 import { Page } from '../shell/page.tsx'

@@ -1,6 +1,12 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
-import { OnePayment, PaymentList, ManagedWallet, WalletList, WalletState } from '../../src/features/payments/wallets/schemas.ts'
+import {
+  ManagedWallet,
+  OnePayment,
+  PaymentList,
+  WalletList,
+  WalletState,
+} from '../../src/features/payments/wallets/schemas.ts'
 import { api, inPath, request } from '../api/request.ts'
 
 export const walletsQuery = queryOptions({

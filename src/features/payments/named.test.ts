@@ -2,10 +2,12 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '../../..')
-/** Where the endpoints of money begin: those of Interface 4.7 and 4.8, and the rows of 4.15 on money. */
+/** Path prefixes of the payment endpoints. */
 const MONEY =
   /^\/(?:api\/(?:x402|underground|v1\/gateway|credits|skills|wallet|billing|subscriptions|payments|webhooks\/stripe|receipts|ledger|admin\/bus)|v1\/(?:paid-fetch|skills))(?![\w-])/
-/** The first argument of a call whose second is a function: `test('…', async () => …`, also after `.each(…)`. */
+/**
+ * The first argument of a call whose second is a function, such as `test('…', async () => …`, also after `.each(…)`.
+ */
 const TITLE = /[\w)]\(\s*(?:'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`),\s*(?:async\s*)?\(/g
 
 test('every endpoint of money is named by a test that asks it', async () => {
@@ -23,7 +25,7 @@ test('every endpoint of money is named by a test that asks it', async () => {
   expect([...new Set(endpoints)].filter((endpoint) => !titles.some((title) => names(title, endpoint)))).toEqual([])
 })
 
-/** A title may say of several methods, or of several paths, what holds for all: `POST, DELETE /api/skills: …`. */
+/** A title can cover several methods or paths: `POST, DELETE /api/skills: …`. */
 function names(title: string, endpoint: string): boolean {
   const [method = '', path = ''] = endpoint.split(' ')
   const isThere = new RegExp(`${path.replaceAll('/', '\\/')}(?![\\w/-])`).test(title)

@@ -15,7 +15,7 @@ import { settleUpstream } from './x402/upstream-payment.ts'
 type PaymentsSettings = Pick<Config, 'mode' | 'x402GatewayUrl' | 'cards' | 'paidGateway'> &
   WalletSettings & { appUrl: string }
 
-/** Opens what the rooms of money share. At home nobody pays for a plan. */
+/** Opens the payments domain. Home installations have no paid plans. */
 export function openPayments(
   base: Base,
   settings: PaymentsSettings,
@@ -32,13 +32,13 @@ export function openPayments(
     chainCharges: openChainCharges(base, settings),
     colonyUpstream,
     colony: colonyUpstream ? createUpstreamReads(colonyUpstream) : createColony({ ...base, ...above, appUrl }),
-    // Another gateway has its own tiers, and takes its own prices.
+    // An external gateway has its own tiers and prices.
     findTier: colonyUpstream ? () => 'new' as const : createTiers({ ...base, ...above }),
     settleElsewhere: createSettlement({ ...base, ...wallets, ...above, colonyUpstream }),
   }
 }
 
-/** What is paid with the request itself. Its challenges are sealed with a key of their own. */
+/** Opens payments per request. Their challenges are signed with a derived key. */
 function openChainCharges(base: Base, settings: PaymentsSettings) {
   const { paidGateway, baseRpcUrl, siweChainId, usdcAddress, appUrl } = settings
   const secretKey = Buffer.from(base.sealer.deriveKey('gateway-challenges')).toString('base64')
@@ -46,7 +46,7 @@ function openChainCharges(base: Base, settings: PaymentsSettings) {
   return createChainCharges({ ...paidGateway, ...chain, secretKey, appUrl }, base)
 }
 
-/** What became of payments that leave by other ways than a transaction of ours. */
+/** Settles payments that are not transfers of the platform. */
 function createSettlement(deps: Parameters<typeof settleUpstream>[0] & Parameters<typeof settleAuthorization>[0]) {
   return (payment: PaymentRow) =>
     payment.kind === 'authorization' ? settleAuthorization(deps, payment) : settleUpstream(deps, payment)
@@ -54,7 +54,7 @@ function createSettlement(deps: Parameters<typeof settleUpstream>[0] & Parameter
 
 type WalletSettings = Pick<Config, 'siweChainId' | 'baseRpcUrl' | 'usdcAddress' | 'clone' | 'approvalExpiryMinutes'>
 
-/** Opens the chains on which wallets pay. */
+/** Opens the chains that wallets pay on. */
 function openWallets(settings: WalletSettings) {
   const { siweChainId, baseRpcUrl, usdcAddress, clone, approvalExpiryMinutes } = settings
   return {

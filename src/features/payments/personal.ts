@@ -82,7 +82,7 @@ function listOwnSplits(db: Db, userId: string) {
   })
 }
 
-/** Bookings that the user pays for or is paid for. */
+/** Bookings with the user as payer or payee. */
 function listOwnBookings(db: Db, userId: string) {
   return inPages(db, {
     table: bookings,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-/** What makes a fraction of an amount, or reads one as a fraction. */
+/** Code that produces a fraction of an amount, or parses one as a fraction. */
 const FRACTIONS = [
   /\bparseFloat\b/,
   /\.toFixed\(/,
@@ -11,7 +11,7 @@ const FRACTIONS = [
   /\bMath\.(?:round|ceil)\(/,
 ]
 
-/** Files with fractions that are no amounts which anything is booked by. */
+/** Files whose fractions are not amounts of money. */
 const EXCUSED: Readonly<Record<string, string>> = {
   'x402/rating.ts': 'scores between 0 and 100',
   'x402/gateway.ts': 'rates as they are shown in answers',

@@ -11,7 +11,7 @@ import { AGENTS_NEWEST_FIRST, getAgent } from '../../agents/registry/agents.ts'
 import { AgentStatus } from '../../agents/registry/schemas.ts'
 import { shownStatus, toShownError } from '../../agents/registry/status.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import { matchesAgent, readStateCounts } from '../../monitoring/queries.ts'
+import { matchesAgent, readStateCounts } from '../../monitoring/metrics/queries.ts'
 import { type Administrator, audit } from '../accounts/change-account.ts'
 import type { AgentsQuery, OverseenAgent, OverseenAgentList } from './schemas.ts'
 

@@ -18,7 +18,7 @@ import { users } from '../../accounts/users/tables.ts'
 import type { DiskFloor } from '../../agents/storage/disk.ts'
 import type { FindFailing } from '../../monitoring/health/readiness.ts'
 import type { HostHealth } from '../../monitoring/health/schemas.ts'
-import { findAgentNames, readStateCounts } from '../../monitoring/queries.ts'
+import { findAgentNames, readStateCounts } from '../../monitoring/metrics/queries.ts'
 import { type Administrator, audit } from '../accounts/change-account.ts'
 import type { JobList, JobsQuery, MailTest, NamedAuditList, PlatformHealth, ShownJob } from './schemas.ts'
 

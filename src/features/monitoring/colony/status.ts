@@ -15,8 +15,8 @@ import { countOutcomes } from '../../conversations/swarms/runs.ts'
 import { readTokenBalance, type TokenChains } from '../../payments/wallets/balance.ts'
 import { managedWallets, type WalletRow } from '../../payments/wallets/tables.ts'
 import { type Rating, rateAgent, readAgentRecords } from '../../payments/x402/rating.ts'
+import { countQuestions } from '../metrics/queries.ts'
 import { listNulls } from '../metrics/summary.ts'
-import { countQuestions } from '../queries.ts'
 import type { ColonyAgent, ColonyDiagnostics, ColonySoul, ColonyTree } from './schemas.ts'
 
 export type ColonyStatusDeps = {

@@ -19,7 +19,7 @@ import { shownStatus, toShownError } from '../../agents/registry/status.ts'
 import { agentLabels, agents } from '../../agents/registry/tables.ts'
 import { readHours } from '../../agents/watchdog/uptime.ts'
 import { type CostSum, toCostUsd } from '../../ai/usage/costs.ts'
-import { countByStatus, matchesAgent, messagesOfDay, selectActivity } from '../queries.ts'
+import { countByStatus, matchesAgent, messagesOfDay, selectActivity } from '../metrics/queries.ts'
 import type {
   FleetAgent,
   FleetChange,

@@ -7,8 +7,8 @@ import { containerHealth, type HealthDeps } from '../../agents/deployments/healt
 import { findShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
-import { countQuestions } from '../queries.ts'
 import { formatStats, NOT_MEASURED } from './format.ts'
+import { countQuestions } from './queries.ts'
 
 export type StatsDeps = HealthDeps & { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 

@@ -8,7 +8,7 @@ import { listAgents } from '../../agents/registry/agents.ts'
 import { toShownStatus } from '../../agents/registry/status.ts'
 import type { AgentRow } from '../../agents/registry/tables.ts'
 import { listTeams, type Team } from '../../conversations/swarms/runs.ts'
-import { findLatestLoads } from '../queries.ts'
+import { findLatestLoads } from '../metrics/queries.ts'
 import type { FleetEdge, FleetGraph, FleetNode } from './schemas.ts'
 
 export type GraphDeps = { db: Db; clock: Clock; log: Log; addresses: AgentAddresses; appUrl: string }

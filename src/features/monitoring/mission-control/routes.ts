@@ -18,7 +18,7 @@ import type { UsageRecorder } from '../../ai/usage/recording/record.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
 import { listTeams } from '../../conversations/swarms/runs.ts'
 import { bookings, events } from '../../payments/underground/tables.ts'
-import { type CallRow, listNewestCalls } from '../queries.ts'
+import { type CallRow, listNewestCalls } from '../metrics/queries.ts'
 import { type GraphDeps, getFleetGraph, listEdges } from './graph.ts'
 import {
   BackendBookings,

@@ -11,7 +11,7 @@ import { addCosts, NO_COST, toCostUsd, toMissing } from '../../ai/usage/costs.ts
 import { wholeSpan } from '../../ai/usage/day-slices.ts'
 import { sumCostByAgent } from '../../ai/usage/queries.ts'
 import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
-import { type CallRow, findAgentNames, listNewestCalls } from '../queries.ts'
+import { type CallRow, findAgentNames, listNewestCalls } from '../metrics/queries.ts'
 import type { Bookings, FleetCosts, Trace } from './schemas.ts'
 
 const MAX_BOOKINGS = 10

@@ -6,7 +6,7 @@ import { VERSION } from '../../../core/version.ts'
 import type { Db } from '../../../db/open.ts'
 import type { ApiName } from '../../../http/env.ts'
 import { createRequestFigures, type NoteRequest } from '../../../http/request-figures.ts'
-import { readStateCounts } from '../queries.ts'
+import { readStateCounts } from '../metrics/queries.ts'
 
 /** Open requests and WebSockets of a listener. */
 export type UnderWay = { requests: number; webSockets: number }

@@ -10,7 +10,7 @@ import { sizeOf } from '../../agents/registry/limits.ts'
 import { cardCustomers } from '../cards/tables.ts'
 import type { DeployedSubscription, DeploySubscriptionRequest } from './schemas.ts'
 
-/** Tiers that operators name, older words included, and the plan that each stands for. */
+/** Tiers that operators may name, including retired names, and their plans. */
 const PLAN_OF_TIER: Readonly<Record<string, PlanName>> = {
   solo: 'solo',
   collective: 'collective',
@@ -25,8 +25,8 @@ const PLAN_OF_TIER: Readonly<Record<string, PlanName>> = {
 }
 
 /**
- * Activates a tier for a customer, known by its name at the card service or by its own id: the operator's word, as
- * `stead user set-plan` is. @throws AppError `invalid`, `not_found`.
+ * Activates a tier for a customer, given by the card service's customer id or the account id. Needs no payment.
+ * @throws AppError `invalid`, `not_found`.
  */
 export async function deploySubscription(
   deps: { db: Db; clock: Clock },
@@ -41,7 +41,7 @@ export async function deploySubscription(
   )
   const [memoryGigabytes, cpus] = sizeOf(plan)
   const resources = { memory: `${memoryGigabytes}g`, cpus: String(cpus) }
-  // A customer without a card is told this name of a subscription everywhere.
+  // Customers without a subscription get this stable id.
   return {
     success: true,
     customerId: customer,
@@ -68,7 +68,7 @@ function getCustomer(tx: Tx, customer: string) {
   return row.user
 }
 
-/** Gives the user a plan that counts as paid, and writes that into the audit. @returns the user as they are then. */
+/** Gives the user a paid plan and records it in the audit log. @returns the updated user. */
 function activatePlan(
   tx: Tx,
   user: UserRow,

@@ -31,7 +31,7 @@ import { listPlans, type ShowBillingDeps, showBilling, toMonthUsage } from './sh
 
 type BillingWebDeps = CheckoutDeps & ShowBillingDeps & { guards: Guards; signUp: SignUp }
 
-/** Plan, use, cards and own provider keys of the signed-in user (Interface 4.15). */
+/** Plan, usage, cards and own provider keys of the signed-in user. */
 export function billingWeb(deps: BillingWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession, signedIn } = deps.guards
@@ -68,7 +68,7 @@ export function billingWeb(deps: BillingWebDeps) {
   return app
 }
 
-/** What is ordered here takes effect when the card service says that it happened. */
+/** Changes take effect when the card service's event arrives. */
 const ASKED = 'It takes effect as soon as the card service confirms it.'
 
 async function runBillingAction(deps: BillingWebDeps, user: SignedInUser, request: BillingRequest) {
@@ -113,7 +113,7 @@ function requirePlan(plan: string): PlanName {
   return plan
 }
 
-/** Subscriptions as the operator activates them (Interface 4.15). */
+/** Subscriptions that the operator activates. */
 export function billingBackend(deps: { db: Db; clock: Clock; internalKey: InternalKeyGuard }) {
   const app = new Hono<BackendEnv>()
   app.post(

@@ -4,7 +4,7 @@ import { PaymentPage } from '../cards/schemas.ts'
 const MISSING = 'API key and provider required'
 const subscriptionId = z.string().max(255).optional()
 
-/** `POST /api/billing`: what is to be done, and what that takes. `pack` and `amount` are two names of one thing. */
+/** `POST /api/billing`: one action with its fields. `pack` and `amount` mean the same. */
 export const BillingRequest = z
   .discriminatedUnion(
     'action',
@@ -37,7 +37,6 @@ export const BillingRequest = z
   })
 export type BillingRequest = z.infer<typeof BillingRequest>
 
-/** What an action that worked says. */
 export const BillingDone = z.object({ success: z.literal(true), message: z.string() })
 export type BillingDone = z.infer<typeof BillingDone>
 
@@ -59,7 +58,10 @@ const PlanOffer = z.object({
   features: z.array(z.string()),
 })
 
-/** `GET /api/plans`: what is sold here, the cheapest first, in pounds a month; none where nobody can pay. `signUp` is who may make an account. */
+/**
+ * `GET /api/plans`: plans on sale, cheapest first, in pounds per month; empty without a card service. `signUp` says who
+ * may register.
+ */
 export const PlanList = z.object({
   plans: z.array(PlanOffer),
   currency: z.literal('GBP'),
@@ -67,7 +69,7 @@ export const PlanList = z.object({
 })
 export type PlanList = z.infer<typeof PlanList>
 
-/** Tokens of this month (UTC); null without a limit. */
+/** Tokens of this month (UTC); null when unlimited. */
 const MonthUsage = z.object({
   monthlyTokens: z.number().nullable(),
   used: z.number(),
@@ -75,7 +77,7 @@ const MonthUsage = z.object({
   resetsAt: z.string(),
 })
 
-/** `GET /api/billing`: null without a limit; `agents` of a plan is -1 then, as existing clients read it. */
+/** `GET /api/billing`: null when unlimited, except `agents` of a plan, which is -1 for existing clients. */
 export const Billing = z.object({
   plans: z.record(z.string(), PlanOffer),
   packs: z.array(z.object({ pack: z.string(), credits: z.number(), price: z.string() })),
@@ -108,7 +110,7 @@ export const DeploySubscriptionRequest = z.object({
 })
 export type DeploySubscriptionRequest = z.infer<typeof DeploySubscriptionRequest>
 
-/** `POST /api/billing`: what the action was asked for, or what came of it. */
+/** `POST /api/billing`: the result of the action. */
 export const BillingOutcome = z.union([
   MonthUsage,
   BillingDone,

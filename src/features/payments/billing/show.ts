@@ -30,7 +30,7 @@ export type ShowBillingDeps = {
 const GIGABYTE = 1024 ** 3
 const PENCE = 100
 
-/** Everything on the billing page: what there is to buy, what is paid, and what is left of it. */
+/** Returns the contents of the billing page. */
 export function showBilling(deps: ShowBillingDeps, user: SignedInUser): Billing {
   const { db } = deps
   const providers = deps.ownKeys.listProviders(user.id)
@@ -56,13 +56,13 @@ export function showBilling(deps: ShowBillingDeps, user: SignedInUser): Billing 
   }
 }
 
-/** The plans of the interface, and the user's own where the operator has defined it. */
+/** The built-in plans, and the user's own when the operator defined it. */
 function listShown(db: Db, user: SignedInUser): Plan[] {
   const own = isPlanName(user.plan) ? null : findPlan(db, user.plan)
   return [...Object.values(PLANS), ...(own ? [own] : [])]
 }
 
-/** What strangers may know: plans that can be bought here, the cheapest first. */
+/** Returns the plans on sale, cheapest first; needs no account. */
 export function listPlans({
   cards,
   signUp,
@@ -74,7 +74,7 @@ export function listPlans({
   return { plans, currency: 'GBP', signUp: signUp.mode }
 }
 
-/** Tokens of the plan this month (UTC); null without a limit. */
+/** Returns the tokens of the plan this month (UTC); null when unlimited. */
 export function toMonthUsage(
   deps: Pick<ShowBillingDeps, 'db' | 'clock' | 'userSums'>,
   user: SignedInUser,

@@ -17,14 +17,14 @@ import { endDuplicateJob } from './end.ts'
 import { PaymentPage } from './schemas.ts'
 import { endGraces } from './subscriptions.ts'
 
-/** Nobody stops the job. */
+/** A signal that never aborts. */
 const NEVER = new AbortController().signal
 const DAY_MS = 86_400_000
 const Problem = z.object({ error: z.string(), code: z.string().optional() })
 const GIGABYTE = 1024 ** 3
 const HTML = { accept: 'text/html,application/xhtml+xml' }
 
-/** A platform with cards, somebody who is signed in, and the card service that tells of payments. */
+/** A platform with a card service and a signed-in user. */
 async function installation(environment: Record<string, string> = {}) {
   const stripe = startStripeDouble()
   const logLines: string[] = []
@@ -543,7 +543,7 @@ test('POST /api/webhooks/stripe: of two plans that are paid the cheaper one is e
     toKept,
     fromEnded,
   ])
-  // The same keys: the card service books each once.
+  // The card service executes equal idempotency keys once.
   expect(new Set(changes.map(({ key }) => key)).size).toBe(3)
 
   await it.send(it.event('customer.subscription.deleted', { ...second, status: 'canceled' }))
@@ -571,7 +571,7 @@ test('POST /api/webhooks/stripe: of two equal plans the newer goes on; one that 
   await it.send(it.event('customer.subscription.created', it.subscription({ id: 'sub_3' })))
   expect(asked()).toEqual([{ subscriptionId: 'sub_2', keptId: 'sub_3' }])
   await endDuplicateJob(it.platform.payments).run(asked()[0], NEVER)
-  // Both are of one customer, who has the credit by the proration itself.
+  // Both subscriptions belong to one customer, whom the proration credits.
   expect(it.stripe.calls.filter(({ path }) => path.includes('balance'))).toEqual([])
 })
 

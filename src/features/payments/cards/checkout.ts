@@ -14,12 +14,13 @@ import { type CardSubscriptionRow, cardCustomers, cardSubscriptions } from './ta
 
 export type CheckoutDeps = { db: Db; clock: Clock; cards: Cards; appUrl: string }
 
-/** For so long the same wish leads to the same page. */
+/** Repeated requests within this time open the same checkout page. */
 const SAME_WISH_MS = 600_000
 
 /**
- * Opens the page on which a plan is paid. Nothing changes until the card service says that it was.
- * @returns its address. @throws AppError `conflict` ALREADY_SUBSCRIBED for whoever pays for a plan already, and as `Cards`.
+ * Opens a checkout page for a plan. The plan changes when the card service's event arrives.
+ * @returns the URL of the page.
+ * @throws AppError `conflict` ALREADY_SUBSCRIBED when the user already pays for a plan, and as `Cards`.
  */
 export async function startPlanCheckout(deps: CheckoutDeps, user: SignedInUser, plan: PlanName): Promise<string> {
   if (findPlanSubscription(deps.db, user.id)) {
@@ -31,7 +32,7 @@ export async function startPlanCheckout(deps: CheckoutDeps, user: SignedInUser, 
   return openCheckout(deps, user, { product, tags: { purpose: 'plan', plan }, successPath })
 }
 
-/** Opens the page on which a pack of credits is paid, as `startPlanCheckout` does. */
+/** Opens a checkout page for a credit pack, as `startPlanCheckout` does. */
 export async function startCreditCheckout(deps: CheckoutDeps, user: SignedInUser, pack: CreditPack): Promise<string> {
   const name = `${CREDIT_PACKS[pack].credits} credits`
   const product = { name, currency: 'usd', minorUnits: priceOfPack(pack).minorUnits, isMonthly: false } as const
@@ -39,7 +40,7 @@ export async function startCreditCheckout(deps: CheckoutDeps, user: SignedInUser
   return openCheckout(deps, user, { product, tags: { purpose: 'credits', pack }, successPath })
 }
 
-/** Opens the page on which 50 GB more are paid, as `startPlanCheckout` does. */
+/** Opens a checkout page for 50 GB of storage, as `startPlanCheckout` does. */
 export async function startStorageCheckout(deps: CheckoutDeps, user: SignedInUser): Promise<string> {
   const { minorUnits } = STORAGE_UPGRADE
   const product = { name: 'Storage, 50 GB', currency: 'gbp', minorUnits, isMonthly: true } as const
@@ -47,20 +48,20 @@ export async function startStorageCheckout(deps: CheckoutDeps, user: SignedInUse
   return openCheckout(deps, user, { product, tags: { purpose: 'storage' }, successPath })
 }
 
-/** Opens the page on which the card is changed. @throws AppError `not_found` for whoever never paid by card. */
+/** Opens the page where the user changes the card. @throws AppError `not_found` when the user never paid by card. */
 export async function openPortal(deps: CheckoutDeps, userId: string): Promise<string> {
   const customerId = findCustomer(deps.db, userId)
   if (customerId === null) throw new AppError('not_found', 'You have not paid by card yet')
   return deps.cards.createPortal(customerId, `${deps.appUrl}/billing`)
 }
 
-/** Ends a subscription with the period that is paid, or lets it go on. @throws AppError `not_found`. */
+/** Cancels a subscription at the end of the paid period, or resumes it. @throws AppError `not_found`. */
 export async function setEnding(deps: CheckoutDeps, userId: string, id: string | undefined, isEnding: boolean) {
   const { id: subscriptionId } = getSubscription(deps.db, userId, id)
   await deps.cards.setEnding(subscriptionId, isEnding)
 }
 
-/** Changes a plan that is paid by card. @throws AppError `not_found` without one, `conflict` when it is the same. */
+/** Changes the plan of a card subscription. @throws AppError `not_found` without one, `conflict` for the same plan. */
 export async function changePlan(deps: CheckoutDeps, userId: string, plan: PlanName): Promise<void> {
   const subscription = findPlanSubscription(deps.db, userId)
   if (!subscription) throw new AppError('not_found', 'You have no plan that is paid by card')
@@ -69,7 +70,7 @@ export async function changePlan(deps: CheckoutDeps, userId: string, plan: PlanN
   await deps.cards.changePrice(subscription.id, { currency: 'gbp', minorUnits: priceOfPlan(plan) }, attempt)
 }
 
-/** By which name the card service knows a user; null when it does not. */
+/** Returns the user's customer id at the card service; null without one. */
 function findCustomer(db: Db, userId: string): string | null {
   const row = db.select().from(cardCustomers).where(eq(cardCustomers.userId, userId)).get()
   return row?.customerId ?? null
@@ -79,12 +80,12 @@ function findPlanSubscription(db: Db, userId: string): CardSubscriptionRow | und
   return listSubscriptions(db, userId).find(isOwnPlan)
 }
 
-/** A plan that goes on: not one that is being ended because another was paid as well. */
+/** Excludes a plan that is being ended as a duplicate. */
 function isOwnPlan({ purpose, replacedBy }: CardSubscriptionRow): boolean {
   return purpose === 'plan' && replacedBy === null
 }
 
-/** The one that is named, else that of the plan. */
+/** Returns the named subscription, or by default the plan's. */
 function getSubscription(db: Db, userId: string, id: string | undefined): CardSubscriptionRow {
   const all = listSubscriptions(db, userId)
   const found = id === undefined ? all.find(isOwnPlan) : all.find((row) => row.id === id)
@@ -108,7 +109,7 @@ function openCheckout(
   })
 }
 
-/** Whoever has paid may wish for the same again. */
+/** A later purchase of the same product needs a new idempotency key. */
 function countPaid(db: Db, userId: string): number {
   const ofReceipts = countRows(db, receipts, eq(receipts.userId, userId))
   return ofReceipts + countRows(db, cardSubscriptions, eq(cardSubscriptions.userId, userId))

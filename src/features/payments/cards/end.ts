@@ -10,12 +10,12 @@ import type { UserRow } from '../../accounts/users/tables.ts'
 import { priceOfPlan } from './prices.ts'
 import { type CardSubscriptionRow, cardSubscriptions } from './tables.ts'
 
-/** Ends a subscription at the card service; `endSubscriptionJob` does it. */
+/** Job that ends a subscription at the card service. */
 const END_JOB = 'cards.end'
-/** Some hours: somebody would be charged for nothing. */
+/** Retries for several hours: a subscription that is not ended keeps charging the user. */
 const ATTEMPTS = 40
 
-/** Asks for the end of all that a user subscribed to, in the closure that deletes the account: nobody is charged for it. */
+/** Queues the end of all of a user's subscriptions in the transaction that deletes the account. */
 export function enqueueEndOfSubscriptions(tx: Tx, enqueue: Enqueue, userId: string): void {
   const rows = tx
     .select({ id: cardSubscriptions.id })
@@ -37,8 +37,8 @@ export function endSubscriptionJob(deps: { cards: Cards }): JobKind {
 const END_DUPLICATE_JOB = 'cards.end-duplicate'
 
 /**
- * Two pages to pay on that are open at once can both be paid. Keeps the dearest of the plans that a user pays and that will
- * be renewed, the newest of equal ones, and asks for the end of the others in the closure that came to know of them.
+ * Ends duplicate plans: two open checkout pages can both be paid. Keeps the most expensive renewing plan, the newest of
+ * equals, and queues the end of the others in the same transaction.
  */
 export function replaceDuplicates(tx: Tx, deps: { clock: Clock; enqueue: Enqueue }, user: UserRow): void {
   const [kept, ...others] = listRenewedPlans(tx, user.id).sort((one, other) => priceOf(other) - priceOf(one))
@@ -52,7 +52,7 @@ export function replaceDuplicates(tx: Tx, deps: { clock: Clock; enqueue: Enqueue
   }
 }
 
-/** Newest first. One that is ending costs nothing more, and is left to end. */
+/** Newest first. A plan that is already ending is left alone. */
 function listRenewedPlans(tx: Tx, userId: string): CardSubscriptionRow[] {
   const isTheirs = and(eq(cardSubscriptions.userId, userId), eq(cardSubscriptions.purpose, 'plan'))
   const isRenewed = and(eq(cardSubscriptions.state, 'active'), eq(cardSubscriptions.isEnding, false))

@@ -20,12 +20,12 @@ import { applySubscription, type SubscriptionDeps, saveCustomer } from './subscr
 import { cardCustomers, cardEvents, cardSubscriptions } from './tables.ts'
 
 const DAY_MS = 86_400_000
-/** The card service repeats an event for three days. */
+/** The card service repeats events for three days. */
 const DAYS_KEPT = 30
 
 /**
- * Acts on an event of the card service, once: what it did is written in the same closure as that it came.
- * @returns what it did, or had done. @throws AppError `invalid` when it has another form.
+ * Processes an event of the card service once; its outcome is stored in the same transaction.
+ * @returns the outcome, of this or of an earlier delivery. @throws AppError `invalid` for an unexpected payload.
  */
 export function receiveCardEvent(deps: SubscriptionDeps, event: CardEvent): Promise<string> {
   return write(deps.db, (tx) => {
@@ -58,19 +58,19 @@ function applyCardEvent(tx: Tx, deps: SubscriptionDeps, event: CardEvent): strin
   }
 }
 
-/** Credits that were paid; a subscription tells of itself by its own events. */
+/** Grants paid credits. Subscriptions have events of their own. */
 function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): string {
   const { userId = '' } = session.metadata
   const user = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
   if (!user) return 'nobody here'
-  // What is subscribed to tells of its customer by its own events, and of two it is that of the one which goes on.
+  // A subscription's own events set its customer; a duplicate must not replace the one that is kept.
   const isOther = session.mode === 'subscription' && isCustomer(tx, userId)
   if (session.customer && !isOther) saveCustomer(tx, userId, session.customer, deps.clock.now())
   if (session.mode !== 'payment' || session.metadata.purpose !== 'credits') return 'customer noted'
   if (session.payment_status !== 'paid') return 'not paid yet'
   const pack = requireCreditPack(session.metadata.pack)
   const { worthMicroUsd, priceMicroUsd, minorUnits } = priceOfPack(pack)
-  // Whoever sells at another price than ours on the same account sells something else.
+  // Other products on the same card account have other prices.
   if (session.currency !== 'usd' || session.amount_total !== minorUnits) return 'not a price of ours'
   const reference = session.payment_intent ?? session.id
   const what = `${CREDIT_PACKS[pack].credits} credits`
@@ -89,7 +89,7 @@ type CardPayment = {
   lines: readonly LedgerMovement[]
 }
 
-/** Books what was paid by card, which `lines` divides, and writes the receipt for it. */
+/** Posts a card payment, credited as `lines` says, and writes its receipt. */
 function postCardPayment(tx: Tx, deps: SubscriptionDeps, { receipt, lines }: CardPayment): void {
   const { cause, what, amountMicros, currency } = receipt
   const paid = { account: platformAccount('cards', currency), amount: -amountMicros }
@@ -102,12 +102,12 @@ function isCustomer(tx: Tx, userId: string): boolean {
   return tx.select().from(cardCustomers).where(eq(cardCustomers.userId, userId)).get() !== undefined
 }
 
-/** What a subscription brought in. */
+/** Posts the income of a subscription. */
 function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): string {
   if (invoice.subscription === null || invoice.amount_paid === 0) return 'of no interest'
   if (invoice.currency !== 'gbp') return 'not a price of ours'
   const known = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, invoice.subscription)).get()
-  // It may come before anything is known of the subscription.
+  // The invoice can arrive before the subscription's event.
   const userId = known?.userId ?? invoice.metadata.userId ?? ''
   if (!tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()) return 'nobody here'
   const amountMicros = invoice.amount_paid * MICROS_PER_MINOR_UNIT
@@ -121,7 +121,7 @@ function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): st
   return 'payment noted'
 }
 
-/** Takes back what was bought with money that went back, as far as it is still there; the house bears the rest. */
+/** Takes back credits after a refund, at most the balance; the operator bears the rest. */
 function applyRefund(tx: Tx, deps: SubscriptionDeps, charge: RefundEvent): string {
   const paidBy = `stripe:${charge.payment_intent ?? charge.id}`
   const receipt = tx.select().from(receipts).where(eq(receipts.cause, paidBy)).get()
@@ -150,7 +150,7 @@ function parse<T>(schema: ZodType<T>, data: unknown): T {
   return parsed.data
 }
 
-/** Forgets events that nobody repeats any more. */
+/** Deletes events that are too old to be repeated. */
 export function cardEventsJob(deps: Pick<SubscriptionDeps, 'db' | 'clock'>): RepeatingJob {
   return {
     name: 'cards.forget',

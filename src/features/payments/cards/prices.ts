@@ -2,15 +2,15 @@ import { AppError } from '../../../core/errors.ts'
 import { PLANS, type PlanName } from '../../accounts/plans/plans.ts'
 import { MICRO_USD_PER_CREDIT } from '../ledger/accounts.ts'
 
-/** A minor unit of a currency that cards know, a penny or a cent, in millionths. */
+/** Millionths of a currency per minor unit, a penny or cent. */
 export const MICROS_PER_MINOR_UNIT = 10_000
 const MINOR_UNITS = 100
 const GIGABYTE = 1024 ** 3
 
-/** What storage costs on top of a plan, a month. */
+/** Monthly price of additional storage. */
 export const STORAGE_UPGRADE = { bytes: 50 * GIGABYTE, minorUnits: 39 * MINOR_UNITS } as const
 
-/** Credits as they are sold, by the name of the pack: larger ones are cheaper, which the house pays. */
+/** Credit packs by name. The operator pays for the discount of larger packs. */
 export const CREDIT_PACKS = {
   '50': { credits: 500, priceUsd: 5 },
   '200': { credits: 2000, priceUsd: 15 },
@@ -25,7 +25,7 @@ export function requireCreditPack(name: string | undefined): CreditPack {
   return pack
 }
 
-/** What a pack brings and costs, in micro-dollars. */
+/** Value and price of a pack in micro-dollars. */
 export function priceOfPack(pack: CreditPack): { worthMicroUsd: number; priceMicroUsd: number; minorUnits: number } {
   const { credits, priceUsd } = CREDIT_PACKS[pack]
   const minorUnits = priceUsd * MINOR_UNITS
@@ -36,12 +36,12 @@ export function priceOfPack(pack: CreditPack): { worthMicroUsd: number; priceMic
   }
 }
 
-/** Pence a month. */
+/** Pence per month. */
 export function priceOfPlan(plan: PlanName): number {
   return PLANS[plan].priceGbp * MINOR_UNITS
 }
 
-/** The plan that costs so much: what is charged decides, whatever else an event says. */
+/** Returns the plan with this price. The charged amount decides, whatever else an event says. */
 export function findPlanByPrice(currency: string, minorUnits: number): PlanName | null {
   if (currency !== 'gbp') return null
   return (

@@ -12,7 +12,7 @@ import { requireCreditPack } from './prices.ts'
 import { PaymentPage } from './schemas.ts'
 import type { SubscriptionDeps } from './subscriptions.ts'
 
-/** Ways to the pages of the card service, and what it tells us (Interface 4.15). Prices are ours, never the caller's. */
+/** Checkout pages and the webhook of the card service. Prices come from the server, never from the caller. */
 export function cardsWeb(deps: CheckoutDeps & SubscriptionDeps & { log: Log; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -32,7 +32,7 @@ export function cardsWeb(deps: CheckoutDeps & SubscriptionDeps & { log: Log; gua
       lead(c, '/pricing', async () => {
         const plan = c.req.query('plan')
         if (!isPlanName(plan)) throw new AppError('invalid', 'Invalid plan', { code: 'INVALID_PLAN' })
-        // An administrator has the largest plan already (Interface 2).
+        // Administrators already have the largest plan.
         if (c.var.user.isAdmin) return `/billing?plan=${plan}&admin=1`
         return startPlanCheckout(deps, c.var.user, plan)
       }),
@@ -51,7 +51,7 @@ export function cardsWeb(deps: CheckoutDeps & SubscriptionDeps & { log: Log; gua
     (c) => lead(c, '/billing', () => startCreditCheckout(deps, c.var.user, requireCreditPack(c.req.query('price')))),
   )
 
-  // Whoever has no space left buys some.
+  // Buying storage must work on a full disk.
   const onFullDisk: RouteOptions = { scope: 'payments', worksOnFullDisk: true }
   app.post(
     '/api/payments/storage-upgrade',
@@ -90,7 +90,7 @@ export function cardsWeb(deps: CheckoutDeps & SubscriptionDeps & { log: Log; gua
   return app
 }
 
-/** Words for what went wrong that older pages know. */
+/** Error codes of the redirect that existing pages know. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   INVALID_PLAN: 'invalid_plan',
   NOT_CONFIGURED: 'stripe_not_configured',
@@ -98,8 +98,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Leads a browser to where `find` says, or back to the page `from` with what went wrong; any other client is told it.
- * @throws AppError as `find`, for clients that are no browser.
+ * Redirects a browser to the URL of `find`, or back to `from` with an error code.
+ * @throws AppError as `find` for clients other than browsers.
  */
 async function lead(c: Context<WebEnv>, from: string, find: () => Promise<string>): Promise<Response> {
   try {

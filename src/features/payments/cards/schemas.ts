@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** The page of the card service on which one pays; nothing has changed yet. */
+/** URL of a page at the card service. */
 export const PaymentPage = z.object({ url: z.string() })
 
-/** An id, or the object that has it: the sender chooses. */
+/** An id, or an expanded object with it: the card service sends either. */
 const Id = z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)])
 const Tags = z
   .record(z.string(), z.string())
@@ -31,7 +31,7 @@ const Item = z.object({
   price: z.object({ currency: z.string(), unit_amount: z.number().int().nullish() }),
 })
 
-/** The end of the period stands with the subscription in older versions of the sender, with its items in newer ones. */
+/** Older API versions put the end of the period on the subscription, newer ones on its items. */
 export const SubscriptionEvent = z
   .object({
     id: z.string(),
@@ -56,7 +56,7 @@ export type SubscriptionEvent = z.infer<typeof SubscriptionEvent>
 
 const Details = z.object({ subscription: Id.nullish(), metadata: Tags })
 
-/** Which subscription it belongs to stands in one of two places as well. */
+/** The subscription id is in one of two places, by API version. */
 export const InvoiceEvent = z
   .object({
     id: z.string(),

@@ -17,16 +17,16 @@ import { type CardSubscriptionRow, cardCustomers, cardSubscriptions } from './ta
 export type SubscriptionDeps = { db: Db; clock: Clock; enqueue: Enqueue; cardGraceDays: number }
 
 const HOUR_MS = 3_600_000
-/** How the card service calls the states that count as paid, and the one in which it still tries to be paid. */
+/** Subscription states of the card service that count as paid, and the one in which it retries the charge. */
 const PAID = ['active', 'trialing']
 const PAST_DUE = 'past_due'
-/** Nothing was paid yet: there is nothing to take note of. */
+/** Nothing was paid yet. */
 const NOT_BEGUN = ['incomplete', 'incomplete_expired']
 
 /**
- * Takes note of what an event says of a subscription, and gives its user what follows from it. Events come in any order: one
- * that is older than what is known, and any about what has ended, changes nothing.
- * @returns what it did, for the list of events.
+ * Applies an event to a subscription, then updates the user's plan and storage. Events arrive in any order: older ones
+ * and those about an ended subscription are ignored.
+ * @returns the outcome for the event log.
  */
 export function applySubscription(
   tx: Tx,
@@ -47,13 +47,13 @@ export function applySubscription(
   saveSubscription(tx, deps, event, { ...terms, ...grace, state, userId: user.id, lastEventAt: at })
   replaceDuplicates(tx, deps, user)
   if (isKept(tx, event.id)) saveCustomer(tx, user.id, event.customer, deps.clock.now())
-  // Whoever had two plans was told when the second one was paid.
+  // A user with two plans was notified when the second one was paid.
   if (!known?.replacedBy) mailAboutChange(tx, deps, user, { before: known?.state, after: state })
   settleRights(tx, deps, user)
   return state
 }
 
-/** Times of events are whole seconds: of those in one, the beginning comes first. The end is the end whenever it comes. */
+/** Event times are whole seconds: within one second, `created` comes first. The end always counts. */
 function isOlder(
   { lastEventAt }: CardSubscriptionRow,
   state: CardSubscriptionRow['state'],
@@ -69,7 +69,7 @@ function toState(status: string): CardSubscriptionRow['state'] | null {
   return NOT_BEGUN.includes(status) ? null : 'ended'
 }
 
-/** What was bought: what is charged decides on the plan. A price that was changed elsewhere leaves a known one as it is. */
+/** Returns what was bought: the charged price decides. An unknown price keeps the known plan. */
 function toTerms({ metadata, currency, minorUnits }: SubscriptionEvent, known: CardSubscriptionRow | undefined) {
   if (known?.purpose === 'storage' || metadata.purpose === 'storage') return { purpose: 'storage' as const, plan: null }
   const plan = findPlanByPrice(currency, minorUnits) ?? known?.plan ?? null
@@ -83,7 +83,7 @@ function toGrace(
   at: Date,
 ) {
   if (state !== 'past_due') return { pastDueSince: null, graceEndsAt: null }
-  // A grace that is over is not begun again by the next attempt to be paid.
+  // A later failed charge does not restart a grace period.
   if (known?.state === 'past_due') return { pastDueSince: known.pastDueSince, graceEndsAt: known.graceEndsAt }
   return { pastDueSince: at, graceEndsAt: addDays(at, cardGraceDays) }
 }
@@ -106,7 +106,7 @@ function saveSubscription(tx: Tx, { clock }: SubscriptionDeps, event: Subscripti
     .run()
 }
 
-/** The customer of what goes on is the one whose card and invoices its user wants to see. */
+/** The customer id must be that of the subscription that is kept. */
 function isKept(tx: Tx, id: string): boolean {
   const row = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, id)).get()
   return row !== undefined && row.state !== 'ended' && row.replacedBy === null
@@ -134,8 +134,8 @@ function mailAboutChange(
 }
 
 /**
- * Gives a user the largest plan and all the storage that cards pay for now. A plan that came from elsewhere, an administrator
- * or the command line, is left alone by subscriptions that do not pay.
+ * Sets the user's plan and storage to what their cards pay for. A plan set by an administrator or on the command line
+ * is kept when no subscription pays.
  */
 function settleRights(tx: Tx, { clock }: Pick<SubscriptionDeps, 'clock'>, user: UserRow): void {
   const now = clock.now()
@@ -159,7 +159,7 @@ function findLargestPlan(paying: CardSubscriptionRow[]): PlanColumns | null {
   return best ? { plan: best.plan, subscriptionStatus: 'active', subscriptionId: best.id } : null
 }
 
-/** The plan of a user for whom no subscription pays; null when theirs came from none. */
+/** Returns the plan of a user whose subscriptions do not pay; null when the plan came from elsewhere. */
 function findPlanUnpaid(user: UserRow, all: CardSubscriptionRow[]): PlanColumns | null {
   const last = all.find(({ id }) => id === user.subscriptionId)
   if (!last) return null
@@ -167,7 +167,7 @@ function findPlanUnpaid(user: UserRow, all: CardSubscriptionRow[]): PlanColumns 
   return { plan: 'free', subscriptionStatus: 'canceled', subscriptionId: null }
 }
 
-/** Is it paid for, or still within its grace? */
+/** Returns whether it is paid or within its grace period. */
 function isPaying({ state, graceEndsAt }: CardSubscriptionRow, now: Date): boolean {
   return state === 'active' || (state === 'past_due' && graceEndsAt !== null && graceEndsAt > now)
 }
@@ -187,7 +187,7 @@ function setPlan(tx: Tx, before: UserRow, after: PlanColumns, now: Date): void {
   recordAudit(tx, { actor: 'cards', action: 'account.change', target: before.id, detail }, now)
 }
 
-/** Subscriptions of a user that have not ended, newest first. */
+/** Lists a user's subscriptions that have not ended, newest first. */
 export function listSubscriptions(db: Db, userId: string): CardSubscriptionRow[] {
   return db
     .select()
@@ -197,7 +197,7 @@ export function listSubscriptions(db: Db, userId: string): CardSubscriptionRow[]
     .all()
 }
 
-/** Takes plan and storage from whoever did not pay within the grace, and says so by mail. */
+/** Takes plan and storage from users whose grace period ended, and mails them. */
 export function cardGraceJob(deps: SubscriptionDeps): RepeatingJob {
   return { name: 'cards.grace', everyMs: HOUR_MS, run: () => endGraces(deps) }
 }
@@ -218,7 +218,7 @@ export async function endGraces(deps: SubscriptionDeps): Promise<void> {
 }
 
 function endGrace(tx: Tx, deps: SubscriptionDeps, { id, userId }: CardSubscriptionRow): void {
-  // That it is past due stays; that there is something to wait for does not.
+  // It stays past due, but its grace period is over.
   tx.update(cardSubscriptions).set({ graceEndsAt: null }).where(eq(cardSubscriptions.id, id)).run()
   const user = tx.select().from(users).where(eq(users.id, userId)).get()
   if (!user) return

@@ -6,7 +6,7 @@ import { users } from '../../accounts/users/tables.ts'
 const PURPOSES = ['plan', 'storage'] as const
 const STATES = ['active', 'past_due', 'ended'] as const
 
-/** By which name the card service knows an account. */
+/** The customer id of an account at the card service. */
 export const cardCustomers = sqliteTable('card_customers', {
   userId: text()
     .primaryKey()
@@ -16,10 +16,9 @@ export const cardCustomers = sqliteTable('card_customers', {
 })
 
 /**
- * One row per subscription that is or was paid by card, as the newest event tells: `toldAt` is when that happened at the card
- * service. `plan` is null for storage. `replacedBy` is the other
- * subscription of the user that goes on when two plans were paid: this one is being ended. After `graceEndsAt` a subscription that is not paid counts no more. What has ended
- * never begins again.
+ * One row per card subscription, as of its newest event, which happened at `lastEventAt`. `plan` is null for storage.
+ * `replacedBy` is the subscription that is kept when two plans were paid; this one is being ended.
+ * An unpaid subscription counts until `graceEndsAt`. An ended one never resumes.
  */
 export const cardSubscriptions = sqliteTable(
   'card_subscriptions',
@@ -49,7 +48,7 @@ export const cardSubscriptions = sqliteTable(
 )
 export type CardSubscriptionRow = typeof cardSubscriptions.$inferSelect
 
-/** Events of the card service by its own ids: each is acted on once. `outcome` says what it did. */
+/** Events of the card service by its ids; each is processed once. `outcome` says what it changed. */
 export const cardEvents = sqliteTable(
   'card_events',
   {

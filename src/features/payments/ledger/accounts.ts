@@ -1,23 +1,24 @@
-/** What the ledger counts, each in its own millionths: an entry balances in every currency by itself. */
+/** Currencies of the ledger, each in millionths. Every entry balances per currency. */
 export const LEDGER_CURRENCIES = ['USD', 'GBP', 'USDC', 'pathUSD'] as const
 export type LedgerCurrency = (typeof LEDGER_CURRENCIES)[number]
 
-/** Money that is somebody's and kept here for them: never below zero. */
+/** Accounts that hold users' money; their balance is never negative. */
 export const HOLDING_KINDS = ['credits', 'escrow'] as const
 
 /**
- * `credits` is what a user has paid ahead, `escrow` what is held until a condition is met. `wallets` is what left the wallets
- * of a user for `payees`: below zero, because what comes to a wallet comes by the chain, past these books. The others are the
- * operator's view of the world: `cards` and `chain` are where money comes from and leaves to, `sales` what was earned,
- * `grants` what was given away.
+ * `credits` is a user's prepaid balance, `escrow` money held until a condition is met.
+ * `wallets` is what left a user's wallets for `payees`; its balance is negative because deposits arrive on the chain,
+ * outside the ledger.
+ * The others are the operator's: `cards` and `chain` are sources and sinks of money, `sales` is income, `grants` is
+ * credits given away.
  */
 export const ACCOUNT_KINDS = [...HOLDING_KINDS, 'wallets', 'payees', 'cards', 'chain', 'sales', 'grants'] as const
 export type AccountKind = (typeof ACCOUNT_KINDS)[number]
 
-/** An account by its name. It comes into being with its first line. `ownerId` is empty for the operator's own. */
+/** An account by name; its first line creates it. `ownerId` is empty for the operator's accounts. */
 export type Account = { kind: AccountKind; ownerId: string; currency: LedgerCurrency }
 
-/** One of the operator's own accounts. */
+/** Returns one of the operator's accounts. */
 export function platformAccount(
   kind: Exclude<AccountKind, 'credits' | 'escrow' | 'wallets'>,
   currency: LedgerCurrency,
@@ -25,17 +26,17 @@ export function platformAccount(
   return { kind, ownerId: '', currency }
 }
 
-/** What a user has paid ahead, in US dollars. */
+/** Returns a user's prepaid balance account, in US dollars. */
 export function creditsOf(userId: string): Account {
   return { kind: 'credits', ownerId: userId, currency: 'USD' }
 }
 
-/** What left the wallets of a user, and of those whose user is gone for `null`. */
+/** Returns the account of payments from a user's wallets; null for deleted users. */
 export function walletsOf(userId: string | null, currency: LedgerCurrency): Account {
   return { kind: 'wallets', ownerId: userId ?? '', currency }
 }
 
-/** One credit, which is what balances are shown in, is a cent of a US dollar. */
+/** One credit, the unit that users see, is a cent. */
 export const MICRO_USD_PER_CREDIT = 10_000
 
 export function isHolding(kind: AccountKind): boolean {

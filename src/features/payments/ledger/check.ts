@@ -3,17 +3,16 @@ import { formatMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { HOLDING_KINDS, MICRO_USD_PER_CREDIT } from './accounts.ts'
 
-/** So many faults of a kind are named. */
+/** Maximum number of faults reported per rule. */
 const NAMED = 20
 const HOLDING = sql.raw(HOLDING_KINDS.map((kind) => `'${kind}'`).join(', '))
 
-/** How much the books hold, and each thing in them that is wrong. */
 export type LedgerReport = { entries: number; lines: number; accounts: number; faults: string[] }
 
 type Fault = { subject: string; is: number; should: number }
 type Rule = { find: SQL; describeFault(fault: Fault): string }
 
-/** Each query is one statement, so that what is posted meanwhile is in both of its sides or in none. */
+/** Each query is one statement, so a concurrent posting is in both sums or in neither. */
 const RULES: readonly Rule[] = [
   {
     find: sql`SELECT e.cause || ' (' || a.currency || ')' AS subject, sum(l.amount) AS "is", 0 AS should
@@ -74,9 +73,9 @@ const RULES: readonly Rule[] = [
 ]
 
 /**
- * Adds the books up again from their lines: every entry is balanced, every balance is the sum of its lines, every line
- * follows from those before it, no account that holds money is below zero, what users see as credits is their balance, each
- * payment from a wallet moved what the ledger says, and what is held for a paid call is what it still waits for.
+ * Verifies the ledger: entries balance, balances equal the sums of their lines, lines follow each other, holding
+ * accounts are not negative, users' credits equal their balance, and wallet payments and paid calls match their
+ * postings.
  */
 export function checkLedger(db: Db): LedgerReport {
   const count = (table: string) => db.select({ rows: sql<number>`count(*)` }).from(sql.raw(table)).get()?.rows ?? 0

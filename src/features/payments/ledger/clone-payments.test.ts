@@ -23,7 +23,7 @@ const TOKEN: Address = '0x1111111111111111111111111111111111111111'
 const TREASURY: Address = '0x3333333333333333333333333333333333333333'
 const ABI = parseAbi(['function mint(address to, uint256 amount)', 'function transfer(address to, uint256 amount)'])
 
-/** A platform on `rpcUrl` and Ada, who has an agent and signs in with a wallet. */
+/** A platform on `rpcUrl` with Ada, who has an agent and a sign-in wallet. */
 async function openTestHouse(rpcUrl: string) {
   const environment = { CLONE_RPC_URL: rpcUrl, CLONE_TOKEN_ADDRESS: TOKEN, CLONE_PAY_TO: TREASURY }
   const test = testPlatform({ environment })
@@ -56,7 +56,7 @@ async function openTestHouse(rpcUrl: string) {
         .all()
         .map(({ action }) => action)
         .filter((action) => action.startsWith('clone.')),
-    /** What the owner is told of their clone. */
+    /** The clone as its owner sees it. */
     shownUndone: async () => {
       const { agentId } = platform.db.select().from(clonePayments).get() ?? {}
       const detail = test.web.request(`/api/agents/${agentId}`, { headers: cookie })

@@ -4,12 +4,12 @@ import type { GrantCredits } from '../../accounts/referrals/referrals.ts'
 import { creditsOf, MICRO_USD_PER_CREDIT, platformAccount } from './accounts.ts'
 import { post, readBalance } from './post.ts'
 
-/** Whole credits that a user has: what is left of a started one is not counted. */
+/** Returns a user's whole credits, rounded down. */
 export function readCredits(db: Db, userId: string): number {
   return Math.floor(readBalance(db, creditsOf(userId)) / MICRO_USD_PER_CREDIT)
 }
 
-/** Credits that the operator gives, once for each cause. */
+/** Grants credits, once per cause. */
 export function createGrantCredits(deps: { clock: Clock }): GrantCredits {
   return (tx, { userId, credits, ...entry }) => {
     const amount = credits * MICRO_USD_PER_CREDIT
@@ -21,7 +21,7 @@ export function createGrantCredits(deps: { clock: Clock }): GrantCredits {
   }
 }
 
-/** Gives or takes so much that exactly `credits` are there; nothing when they are. `cause` is used once. */
+/** Sets a user's balance to exactly `credits`; posts nothing when it is. `cause` is used once. */
 export function setCredits(
   tx: Tx,
   deps: { clock: Clock },

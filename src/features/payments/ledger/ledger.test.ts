@@ -19,7 +19,7 @@ const CARDS = platformAccount('cards', 'USD')
 const SALES = platformAccount('sales', 'USD')
 const DOLLAR = 1_000_000
 
-/** A ledger on a database in memory, and what may be posted to it. */
+/** A ledger on an in-memory database. */
 function books(): Connection & { post(posting: Posting): Promise<boolean>; move: Move } {
   const connection = openTestDatabase()
   return {

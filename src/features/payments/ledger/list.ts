@@ -5,14 +5,14 @@ import type { Db } from '../../../db/open.ts'
 import type { LedgerLine, LedgerPage } from './schemas.ts'
 import { ledgerAccounts, ledgerEntries, ledgerLines } from './tables.ts'
 
-/** Lines that are read in one go for an export. */
+/** Lines per read of an export. */
 const PAGE = 200
 
 type AccountRow = typeof ledgerAccounts.$inferSelect
 type Found = Pick<typeof ledgerLines.$inferSelect, 'entryId' | 'amount' | 'balanceAfter'> &
   Pick<typeof ledgerEntries.$inferSelect, 'memo' | 'createdAt'>
 
-/** What moved on a user's accounts before the entry `before`, newest first, and what is on them now. */
+/** Lists the lines on a user's accounts before entry `before`, newest first, with the current balances. */
 export function listLedger(
   db: Db,
   userId: string,
@@ -24,7 +24,7 @@ export function listLedger(
     return selectLines(db, isBefore, desc(ledgerLines.entryId), limit + 1).map((line) => ({ account, line }))
   })
   const newestFirst = found.sort((a, b) => b.line.entryId - a.line.entryId)
-  // The lines of one entry stay together: the next page begins before it.
+  // The lines of an entry stay on one page: the next page starts before it.
   const last = newestFirst[limit - 1]?.line.entryId ?? 0
   const shown = newestFirst.filter(({ line }) => line.entryId >= last)
   return {
@@ -34,7 +34,7 @@ export function listLedger(
   }
 }
 
-/** Every line of a user's accounts that is there now, account by account, oldest first, a page at a time. */
+/** Yields all current lines of a user's accounts in pages, account by account, oldest first. */
 export function* linesInPages(db: Db, userId: string): Generator<LedgerLine[], void> {
   const newest = readNewestEntry(db)
   for (const account of listAccounts(db, userId)) {
@@ -88,8 +88,8 @@ const COLUMNS = ['created_at', 'entry', 'account', 'currency', 'amount', 'balanc
 const CSV = { record_delimiter: '\r\n' } as const
 
 /**
- * A user's lines as CSV (RFC 4180), account by account, oldest first, a page at a time. Never a formula to a spreadsheet: the
- * amounts are numbers, which a leading minus leaves them, and the memo is quoted as text.
+ * Yields a user's lines as CSV (RFC 4180), account by account, oldest first. Memos are quoted so that spreadsheets do
+ * not run them as formulas.
  */
 export function* exportLedgerCsv(db: Db, userId: string): Generator<string, void> {
   yield stringify([COLUMNS], CSV)

@@ -8,17 +8,18 @@ import type { BookClonePayment } from '../../agents/cloning/clone.ts'
 import { type Account, isHolding, platformAccount } from './accounts.ts'
 import { ledgerAccounts, ledgerEntries, ledgerLines } from './tables.ts'
 
-/** What an account gains, in millionths of its currency; what it loses is negative. */
+/** Change of an account's balance, in millionths of its currency. */
 export type LedgerMovement = { account: Account; amount: number }
 
-/** `cause` names what happened, for ever: `stripe:evt_1`, `gateway:req_1:refund`. `memo` is for people. */
+/** `cause` is the permanent name of the event, such as `stripe:evt_1`. `memo` is for people. */
 export type Posting = { cause: string; memo: string; lines: readonly LedgerMovement[] }
 
 /**
- * Posts an entry in the closure of what caused it. The same cause again changes nothing.
- * @returns whether it was posted now. @throws AppError `payment_required` INSUFFICIENT_FUNDS {balance, needed} when an
- * account that holds money would fall below zero, `conflict` when the cause stands there with other lines; Error when the
- * lines do not add up to zero in each currency, or are no whole numbers.
+ * Posts an entry in the transaction of its cause. Repeating a cause changes nothing.
+ * @returns whether it was posted now.
+ * @throws AppError `payment_required` INSUFFICIENT_FUNDS {balance, needed} when a holding account would become
+ * negative, `conflict` when the cause was posted with other lines; Error when the lines do not balance per currency or
+ * are not integers.
  */
 export function post(tx: Tx, deps: { clock: Clock }, { cause, memo, lines }: Posting): boolean {
   const moved = mergeLines(lines)
@@ -46,7 +47,7 @@ function postLine(
   tx.insert(ledgerLines).values({ entryId, accountId, amount, balanceAfter }).run()
 }
 
-/** An entry that moves `amount` from one account to another, as `post` does. */
+/** Posts an entry that moves `amount` between two accounts, as `post` does. */
 export function transfer(
   tx: Tx,
   deps: { clock: Clock },
@@ -62,12 +63,12 @@ export function transfer(
   })
 }
 
-/** In millionths of its currency; zero for an account that nothing was ever posted to. */
+/** Returns the balance in millionths of the currency; zero without postings. */
 export function readBalance(db: Db, account: Account): number {
   return findAccount(db, account)?.balance ?? 0
 }
 
-/** One line for each account; those that cancel out are none. */
+/** Merges the lines per account and drops those that cancel out. */
 function mergeLines(lines: readonly LedgerMovement[]): LedgerMovement[] {
   const merged = new Map<string, LedgerMovement>()
   for (const { account, amount } of lines) {
@@ -137,7 +138,7 @@ function toKey({ kind, ownerId, currency }: Account): string {
   return JSON.stringify([kind, ownerId, currency])
 }
 
-/** What a chain moved; `isUndone` when it has taken that back. `reference` names the payment among all causes. */
+/** A transfer on a chain; `isUndone` when a reorganization reverted it. `reference` names the payment. */
 type ChainMovement = {
   reference: string
   memo: string
@@ -148,8 +149,8 @@ type ChainMovement = {
 }
 
 /**
- * Books what moved on a chain, and the way back when the chain takes it back. A chain may change its mind more than once, so
- * each turn of a payment is an entry of its own: the caller sees to it that there is one for each change.
+ * Posts a transfer on a chain, or its reversal. A chain can revert more than once, so each change is an entry of its
+ * own; the caller calls this once per change.
  */
 export function postChainMovement(tx: Tx, deps: { clock: Clock }, movement: ChainMovement): void {
   const { reference, memo, from, to, amount, isUndone } = movement
@@ -158,17 +159,14 @@ export function postChainMovement(tx: Tx, deps: { clock: Clock }, movement: Chai
   else transfer(tx, deps, { cause, memo, from, to, amount })
 }
 
-/** Entries whose cause is `reference` with something behind a colon. */
+/** Counts the entries whose cause is `reference:` with a suffix. */
 export function countEntries(db: Db, reference: string): number {
-  // The semicolon follows the colon: between them is all that belongs to it, found by the index.
+  // In ASCII the semicolon follows the colon, so this range holds exactly the suffixes and uses the index.
   const isOfIt = and(gt(ledgerEntries.cause, `${reference}:`), lt(ledgerEntries.cause, `${reference};`))
   return countRows(db, ledgerEntries, isOfIt)
 }
 
-/**
- * Books what was paid on the chain for clones as sales, once for each payment, and takes it back when the chain does; one that
- * comes back is booked again.
- */
+/** Posts payments for clones as sales, once per payment, and their reversals. */
 export function createClonePaymentPosting(deps: { clock: Clock }): BookClonePayment {
   return (tx, { reference, amountMicroUsd: amount, isUndone }) => {
     const ends = { from: platformAccount('chain', 'pathUSD'), to: platformAccount('sales', 'pathUSD') }

@@ -17,7 +17,7 @@ import { exportLedgerCsv, listLedger } from './list.ts'
 import { readBalance } from './post.ts'
 import { Credits, LedgerPage, LedgerQuery } from './schemas.ts'
 
-/** What the signed-in user has paid ahead, and every movement of it (Interface 4.15). */
+/** The signed-in user's prepaid balance and its movements. */
 export function ledgerWeb(deps: { db: Db; clock: Clock; log: Log; guards: Guards; exports: Exports }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What an entry did to one of the caller's accounts; amounts are decimal numbers of `currency` as text. */
+/** A change of one of the caller's accounts; amounts are decimal text in `currency`. */
 export const LedgerLine = z.object({
   entry: z.number(),
   createdAt: z.string(),

@@ -7,9 +7,9 @@ import { ACCOUNT_KINDS, HOLDING_KINDS, LEDGER_CURRENCIES, MICRO_USD_PER_CREDIT }
 const holding = sql.raw(HOLDING_KINDS.map((kind) => `'${kind}'`).join(', '))
 
 /**
- * One row per account of the ledger. `balance` is the sum of its lines, in millionths of `currency`, and never negative where
- * money is held for somebody. `ownerId` is the user of `credits`, what is held for of `escrow`, and empty for the operator's
- * own accounts. No foreign key: the books outlive the account.
+ * One row per ledger account. `balance` is the sum of its lines in millionths of `currency`, never negative for holding
+ * accounts. `ownerId` is the user of `credits`, the held item of `escrow`, and empty for the operator. No foreign key:
+ * the ledger outlives accounts.
  */
 export const ledgerAccounts = sqliteTable(
   'ledger_accounts',
@@ -30,7 +30,7 @@ export const ledgerAccounts = sqliteTable(
   ],
 )
 
-/** One row per event that moved money. `cause` names the event, so that it is posted once; `memo` is for people. */
+/** One row per event that moved money. `cause` names the event, so it is posted once; `memo` is for people. */
 export const ledgerEntries = sqliteTable('ledger_entries', {
   id: integer().primaryKey({ autoIncrement: true }),
   cause: text().notNull().unique(),
@@ -39,8 +39,8 @@ export const ledgerEntries = sqliteTable('ledger_entries', {
 })
 
 /**
- * What an entry did to an account, in millionths of its currency: more is positive, and the lines of an entry add up to zero
- * in each currency. `balanceAfter` is what the account had then. Lines and entries are never changed.
+ * Change of one account by an entry, in millionths. The lines of an entry add up to zero per currency; `balanceAfter`
+ * is the resulting balance. Lines and entries are immutable.
  */
 export const ledgerLines = sqliteTable(
   'ledger_lines',
@@ -66,7 +66,7 @@ const refuse = (table: string, event: 'UPDATE' | 'DELETE') => ({
   body: `SELECT RAISE(ABORT, 'What is posted stays: post what undoes it');`,
 })
 
-/** Keeps what users are shown as credits in step with the ledger, and the ledger from being changed but by posting. */
+/** Triggers that update users' credits from the ledger and reject changes of posted rows. */
 export const LEDGER_FIGURES: KeptFigures = {
   triggers: [
     {

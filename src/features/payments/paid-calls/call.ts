@@ -26,17 +26,18 @@ import type { PaidCall } from './schemas.ts'
 
 export type PaidCallDeps = TransferDeps & PaymentOrderDeps & { egress: Egress }
 
-/** `answer` is null while the owner has to be asked first: then the same call is made again later. */
+/** `answer` is null while the payment waits for approval; the caller repeats the call later. */
 type PaidCallOutcome = { answer: PaidAnswer | null; payment: PaymentRow | null }
 
-/** How long the call itself looks after what it signed; then the job does. */
+/** The call itself settles the payment within this time; after that the job does. */
 const GRACE_MS = 60_000
 
 /**
- * Makes a request that may cost money, and pays for it from `wallet` within its policy: at most once, and at most what the
- * caller said. What was signed is durable before it leaves.
- * @throws AppError `forbidden` as the policy, `payment_required` for what cannot be paid, `conflict` when an earlier attempt
- * with the same key has paid, `upstream_timeout` when the answer is missing and the money may have moved; EgressError.
+ * Makes a request and pays for it from `wallet` within its policy, at most once and at most the caller's maximum. The
+ * signature is stored before it leaves.
+ * @throws AppError `forbidden` as the policy, `payment_required` when it cannot be paid, `conflict` when an earlier
+ * attempt with the same key paid, `upstream_timeout` when the response is missing and the money may have moved;
+ * EgressError.
  */
 export async function callPaying(
   deps: PaidCallDeps,
@@ -70,7 +71,7 @@ export async function callPaying(
   }
 }
 
-/** The payment that this demand takes: one that its owner has approved meanwhile, or a new one. */
+/** Returns the payment for this demand: an approved one that waited, or a new one. */
 function orderCall(
   deps: PaidCallDeps,
   wallet: WalletRow,
@@ -108,7 +109,7 @@ function hashOfCall({ url, method, body }: PaidCall, { payTo, amount }: Demand):
   return sha256(JSON.stringify([method, url, body ?? null, payTo, Number(amount)]))
 }
 
-/** The same call that waits for its owner, or that they have approved since. */
+/** Finds the same call waiting for approval, or approved since. */
 function findWaiting(db: Db, walletId: string, requestHash: string): PaymentRow | null {
   const isOpen = or(
     eq(walletPayments.status, 'awaiting_approval'),
@@ -119,8 +120,8 @@ function findWaiting(db: Db, walletId: string, requestHash: string): PaymentRow 
 }
 
 /**
- * Marks the payment as sent: from now on the seller may move the money.
- * @throws AppError as `requireSendable`; `conflict` when another call has taken the payment.
+ * Marks the payment as sent: from now on the seller may take the money.
+ * @throws AppError as `requireSendable`; `conflict` when another call uses the payment.
  */
 async function noteSigned(deps: PaidCallDeps, payment: PaymentRow, signed: Authorization): Promise<PaymentRow> {
   if (signed.amount !== BigInt(payment.amountMicroUsd) || signed.to !== payment.recipient) {
@@ -141,7 +142,7 @@ async function noteSigned(deps: PaidCallDeps, payment: PaymentRow, signed: Autho
   return sent
 }
 
-/** No signature has left by this call: it waits for its owner, or ends. Another call may be making the same payment. */
+/** Ends a payment whose signature never left, unless it waits for approval. Another call may use the same payment. */
 async function endUnsigned(deps: PaidCallDeps, ordered: PaymentRow, error: unknown): Promise<PaidCallOutcome> {
   const payment = getPayment(deps.db, ordered.id)
   if (payment.status === 'awaiting_approval') return { answer: null, payment }
@@ -152,7 +153,7 @@ async function endUnsigned(deps: PaidCallDeps, ordered: PaymentRow, error: unkno
   throw error
 }
 
-/** A signature has left and no answer came: nobody knows until the chain says so. */
+/** A signature left and no response came, so the outcome is unknown until the chain reports it. */
 async function leaveUnknown(deps: PaidCallDeps, { id }: PaymentRow, error: unknown): Promise<never> {
   const reason = 'The seller did not answer after it was paid'
   await write(deps.db, (tx) => changePayment(tx, deps, id, ['sent'], { status: 'unknown', reason }))
@@ -176,7 +177,7 @@ function waiting({ id }: PaymentRow): AppError {
   })
 }
 
-/** The answer of a call is not kept: it may be anything. */
+/** Responses are not stored: they can contain anything. */
 function alreadyPaid({ id, status }: PaymentRow): AppError {
   return new AppError('conflict', 'An earlier call with this Idempotency-Key has ordered its payment already', {
     code: 'PAYMENT_ORDERED',
@@ -190,8 +191,8 @@ const PAUSE_MS = 15_000
 const MAX_PAUSE_MS = 300_000
 
 /**
- * Finds out on the chain whether a seller has used what was signed for it. Unused and over, it has failed: nobody can use
- * it any more. `transactionHash` is where the seller says that it did.
+ * Checks on the chain whether the seller used the signature. Unused and expired means failed. `transactionHash` is the
+ * seller's claim.
  */
 export async function settleAuthorization(
   deps: Pick<TransferDeps, 'db' | 'clock' | 'tokenChains'>,
@@ -232,7 +233,7 @@ async function findOnChain(
   }
 }
 
-/** What the other side said, without what it said of the payment. */
+/** Returns the seller's response without its payment headers. */
 export function toCallAnswer({ tokenChains }: { tokenChains: TokenChains }, { answer, payment }: PaidCallOutcome) {
   return {
     response: answer && { status: answer.status, headers: answer.headers, body: answer.body },

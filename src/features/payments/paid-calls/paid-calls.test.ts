@@ -107,7 +107,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     'a seller who %s: unknown until what was signed is over, then failed; taken meanwhile, succeeded',
     async (behaviour) => {
       for (const takesLater of [false, true]) {
-        // Its clock is moved.
+        // The test moves the clock of this chain.
         await using later = await startTestChain(8453)
         await later.putCode(USDC, DOLLAR_CODE)
         await using it = await openTestHouse(later)

@@ -14,7 +14,7 @@ import { managedWallets, type WalletRow } from '../wallets/tables.ts'
 import { callPaying, type PaidCallDeps, toCallAnswer } from './call.ts'
 import { OwnPaidCall, PaidCall, PaidCallResult } from './schemas.ts'
 
-/** Paid requests from one's own wallet, or from that of an agent of one's own. */
+/** Paid requests from the user's own wallet or an agent's. */
 export function paidCallsWeb(deps: PaidCallDeps & { guards: Guards; idempotency: Idempotency }) {
   const app = new Hono<WebEnv & OnceEnv>()
 
@@ -46,7 +46,7 @@ const callAnswers: Responses = {
   errors: ['payment_required', 'not_found', 'conflict', 'upstream_timeout', 'unavailable'],
 }
 
-/** Paid requests of an agent itself, with its own token and from its own wallet. */
+/** Paid requests of an agent, with its own token and wallet. */
 export function paidCallsBackend(deps: PaidCallDeps & { callers: CallerFinder }) {
   const app = new Hono<AgentCallerEnv>()
 

@@ -8,7 +8,7 @@ const MAX_MICRO_USD = 100_000_000
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const HEADER_NAME = /^(?!payment-|x-payment)[a-z0-9-]{1,64}$/i
 
-/** A request to somebody who may ask for money; `maxAmount` is the most that it may cost. */
+/** A request to a server that may demand payment; `maxAmount` limits the cost. */
 export const PaidCall = z
   .object({
     url: webUrl('url must be an http or https URL', { max: 2048, tooLong: 'url is too long' }),
@@ -30,17 +30,15 @@ export const PaidCall = z
   .meta({ examples: [{ url: 'https://api.example.com/report', method: 'GET', maxAmount: '0.05' }] })
 export type PaidCall = z.infer<typeof PaidCall>
 
-/** As an owner makes it for an agent of theirs, or from their own wallet. */
+/** The same request by a user, from an agent's wallet or their own. */
 export const OwnPaidCall = PaidCall.extend({ agentId: z.string().min(1).max(100).optional() })
 
-/** What somebody else's server answered. */
+/** Response of the seller's server. */
 export const HttpResponse = z.object({
   status: z.number(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
 })
 
-/**
- * What the other side answered, null while the payment waits for its owner; and what it cost, null when it asked for nothing.
- */
+/** `response` is null while the payment waits for approval; `payment` is null when the request was free. */
 export const PaidCallResult = z.object({ response: HttpResponse.nullable(), payment: WalletPayment.nullable() })

@@ -19,7 +19,7 @@ import { receipts } from '../receipts/tables.ts'
 import { payByCredits, refundAbandoned } from './payments.ts'
 import { gatewayPayments } from './tables.ts'
 
-/** The account that settles; the fourth of the chain's own. */
+/** The settling account, the fourth of the test chain. */
 const SETTLER_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
 const PATH = '/api/v1/gateway'
 const ONCE = { made: null, note: () => undefined }
@@ -43,7 +43,7 @@ const Failed = z.object({
 })
 const TEXT = { plugin: 'generate-text', model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }] }
 
-/** A platform with a page to read and a model to ask, and somebody with credits. */
+/** A platform with a web page, a model and a user with credits. */
 async function installation(environment: Record<string, string> = {}, cents = 5) {
   let reads = 0
   let isGone = true
@@ -66,7 +66,7 @@ async function installation(environment: Record<string, string> = {}, cents = 5)
   }
   const send = (body: unknown, headers: Record<string, string> = {}) =>
     it.web.request(PATH, json('POST', body, headers))
-  /** As clients fetch it: over the address that we are found under. */
+  /** Sends as clients do, to the public address. */
   const asClient = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
     const body = await request.text()
@@ -82,7 +82,7 @@ async function installation(environment: Record<string, string> = {}, cents = 5)
     url: `http://localhost:3000${PATH}`,
     readable: { plugin: 'summarize', url: `${page.url}` },
     gone: { plugin: 'summarize', url: `${page.url}gone` },
-    /** What was gone is there again. */
+    /** Restores what was removed. */
     mend: () => {
       isGone = false
     },
@@ -217,7 +217,7 @@ test('POST /api/v1/gateway with an Idempotency-Key: killed in the middle of the 
       tx.update(gatewayPayments).set({ state }).run()
     })
   expect((await it.send(it.readable, keyed)).status).toBe(200)
-  // The answer had not been kept, and so had not left either.
+  // The response had not been stored, so it had not left either.
   await cutOff('served')
   expect((await it.send(it.readable, keyed)).status).toBe(200)
   expect([it.balance(), earned(), it.reads()]).toEqual([4 * CENT, CENT, 2])
@@ -390,7 +390,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
       const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
       if (request.headers.has('payment-signature')) {
         signed = new Headers(request.headers)
-        // Before the client itself comes: as many thieves as can be.
+        // Many attackers replay the signature before the client itself does.
         const body = await request.clone().text()
         const shown = { method: 'POST', headers: signed, body }
         const answers = await Promise.all(Array.from({ length: 200 }, () => it.web.request(PATH, shown)))

@@ -15,16 +15,16 @@ import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
 export type GatewayPaymentDeps = { db: Db; clock: Clock }
 
-/** What is asked for, and by whom: `userId` is null for somebody without an account, `requestHash` tells requests apart. */
+/** The requested work. `userId` is null without an account; `requestHash` distinguishes requests. */
 export type Work = { plugin: string; what: string; userId: string | null; requestHash: string; once: Once }
 
-/** The longest that paid work may take. */
+/** Maximum duration of paid work. */
 export const WORK_MS = 600_000
-/** Longer than `WORK_MS`: work of this age was cut off with the program. */
+/** Longer than `WORK_MS`: work of this age was interrupted by a restart. */
 const ABANDONED_MS = 900_000
 const LOOK_MS = 60_000
 
-/** Takes the price from a user's credits. @throws AppError `payment_required` INSUFFICIENT_FUNDS. */
+/** Charges the price to a user's credits. @throws AppError `payment_required` INSUFFICIENT_FUNDS. */
 export function payByCredits(
   deps: GatewayPaymentDeps,
   work: Work & { userId: string },
@@ -45,7 +45,7 @@ export function payByCredits(
   })
 }
 
-/** Lets one request work for a payment on chain. @throws AppError as `requireUnworked`. */
+/** Reserves a payment on chain for one request. @throws AppError as `requireUnworked`. */
 export function claimPayment(deps: GatewayPaymentDeps, id: string, { note }: Once): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
     const row = getGatewayPayment(tx, id)
@@ -58,14 +58,15 @@ export function claimPayment(deps: GatewayPaymentDeps, id: string, { note }: Onc
 
 const WORKED_FOR = 'worked:'
 
-/** How a request notes that it, and no other, works for a payment; before that it notes the payment alone. */
+/** The idempotency note of the one request that works for a payment; before that, the note is the payment's id. */
 function toWorkedFor(id: string): string {
   return `${WORKED_FOR}${id}`
 }
 
 /**
- * What an earlier attempt of the same request had paid with: `isAtWork` when that was at the work, or done without its answer
- * having left. Null when there is none, and when it was given back to credits: then it is paid anew.
+ * Returns the payment of an earlier attempt of the same request. `isAtWork` when that attempt was working, or had
+ * finished without sending its response.
+ * Null without one, and when it was refunded to credits: the request then pays again.
  */
 export function findPaid(db: Db, { made }: Once): { row: GatewayPaymentRow; isAtWork: boolean } | null {
   if (made === null) return null
@@ -75,7 +76,7 @@ export function findPaid(db: Db, { made }: Once): { row: GatewayPaymentRow; isAt
   return { row, isAtWork: isClaimed && (row.state === 'working' || row.state === 'served') }
 }
 
-/** The work was done: the money is earned, once. @returns the id of the receipt. */
+/** Books the money as earned, once. @returns the id of the receipt. */
 export function earnPayment(deps: GatewayPaymentDeps, { id }: GatewayPaymentRow): Promise<string> {
   return write(deps.db, (tx) => {
     const row = getGatewayPayment(tx, id)
@@ -88,12 +89,13 @@ export function earnPayment(deps: GatewayPaymentDeps, { id }: GatewayPaymentRow)
   })
 }
 
-/** Where the money of work that failed is now. */
+/** Destination of a refund. */
 export type Refund = { to: 'credits' | 'payer'; amountMicros: number; currency: string; receipt: string }
 
 /**
- * The work was not done: the money goes to the credits of the user, or is held for the address that paid. A dollar on chain
- * is a dollar of credits. @returns where it went.
+ * Refunds failed work to the user's credits, or holds the money for the paying address. One USDC equals one dollar of
+ * credits.
+ * @returns the destination.
  */
 export function refundPayment(deps: GatewayPaymentDeps, { id }: GatewayPaymentRow, reason: string): Promise<Refund> {
   return write(deps.db, (tx) => refundRow(tx, deps, getGatewayPayment(tx, id), reason))
@@ -119,8 +121,8 @@ function refundRow(tx: Tx, deps: GatewayPaymentDeps, row: GatewayPaymentRow, rea
 }
 
 /**
- * Takes what is held for somebody without an account for another attempt at the work that failed: it is the one way back of
- * their money that needs nobody else. @throws AppError as `requireUnworked` for what is not held any more.
+ * Uses the held money of an anonymous payer for another attempt, which is the only refund that needs no other party.
+ * @throws AppError as `requireUnworked` when nothing is held.
  */
 export function takeHeld(deps: GatewayPaymentDeps, id: string): Promise<GatewayPaymentRow> {
   return write(deps.db, (tx) => {
@@ -137,14 +139,14 @@ export function takeHeld(deps: GatewayPaymentDeps, id: string): Promise<GatewayP
   })
 }
 
-/** A payment may be given back more than once: each time is an entry of its own. */
+/** A payment can be refunded more than once; each refund is an entry of its own. */
 function nextCause(tx: Tx, id: string): string {
   return `gateway:${id}:${countEntries(tx, `gateway:${id}`) + 1}`
 }
 
 /**
- * Nobody has worked for this payment, and it was not given back. @throws AppError `payment_required` PAYMENT_USED for one
- * that was worked for, `conflict` PAYMENT_IN_PROGRESS or PAYMENT_REFUNDED {refund}.
+ * Requires a payment that no request has used and that was not refunded.
+ * @throws AppError `payment_required` PAYMENT_USED, `conflict` PAYMENT_IN_PROGRESS or PAYMENT_REFUNDED {refund}.
  */
 export function requireUnworked(db: Db, row: GatewayPaymentRow): void {
   if (row.state === 'served') throw paymentUsed()
@@ -152,7 +154,7 @@ export function requireUnworked(db: Db, row: GatewayPaymentRow): void {
   if (row.state !== 'settled') throw paymentInUse()
 }
 
-/** Gives back what was paid for work that was cut off with the program, or that nobody came back for. */
+/** Refunds work that a restart interrupted or that no client came back for. */
 export function gatewayRefundsJob(deps: GatewayPaymentDeps): RepeatingJob {
   return { name: 'gateway.refunds', everyMs: LOOK_MS, run: () => refundAbandoned(deps) }
 }
@@ -165,7 +167,7 @@ export async function refundAbandoned(deps: GatewayPaymentDeps): Promise<void> {
   for (const { id } of rows) await refundIfAbandoned(deps, id)
 }
 
-/** Gives a payment back whose work was begun or waited for too long ago. */
+/** Refunds a payment whose work started or waited too long ago. */
 export function refundIfAbandoned(deps: GatewayPaymentDeps, id: string): Promise<void> {
   const before = new Date(deps.clock.now().getTime() - ABANDONED_MS)
   return write(deps.db, (tx) => {
@@ -175,17 +177,17 @@ export function refundIfAbandoned(deps: GatewayPaymentDeps, id: string): Promise
   })
 }
 
-/** Money that is paid and not earned yet. */
+/** Escrow of paid, unearned money. */
 function heldFor({ id, currency }: Pick<GatewayPaymentRow, 'id' | 'currency'>): Account {
   return { kind: 'escrow', ownerId: `gateway:${id}`, currency }
 }
 
-/** What is owed to an address whose work failed. */
+/** Escrow of an address whose work failed. */
 function heldForPayer({ payer, currency }: Pick<GatewayPaymentRow, 'payer' | 'currency'>): Account {
   return { kind: 'escrow', ownerId: `payer:${payer}`, currency }
 }
 
-/** Books that a payment is here, and writes its receipt. */
+/** Posts a payment into escrow and writes its receipt. */
 export function holdPayment(tx: Tx, deps: GatewayPaymentDeps, row: GatewayPaymentRow, from: Account): void {
   const what = row.what ?? row.plugin
   const { id, userId, method, amountMicros, currency, payer, reference } = row
@@ -255,13 +257,13 @@ export function paymentInUse(): AppError {
   })
 }
 
-/** Where the money is, and how to have something of it. */
+/** Returns where the money is and how the payer can use it. */
 export function describeRefund(to: Refund['to']): string {
   if (to === 'credits') return 'It was paid back to your credits.'
   return 'It is held for the address that paid: show the same payment with the same request again, and the work is tried again for it.'
 }
 
-/** It was paid and given back: to ask for another payment would hide where that money is. */
+/** The payment was refunded: asking for another payment would hide where the money is. */
 function paymentRefunded(db: Db, row: GatewayPaymentRow): AppError {
   const { id, userId, amountMicros, currency } = row
   const to = userId === null ? 'payer' : 'credits'

@@ -1,14 +1,14 @@
 import type { SignedInUser } from '../../../http/env.ts'
 
 /**
- * The body as it came, and the user who pays, null without an account. `signal` aborts when the work takes too long, and
- * never because the caller hung up.
+ * The request body and the paying user, null without an account. `signal` aborts when the work takes too long, not when
+ * the caller disconnects.
  */
 export type PluginCall = { body: Record<string, unknown>; user: SignedInUser | null; signal: AbortSignal }
 
 /**
- * Work that is paid for by the request. `run` throws AppError when it could not be done: then the payment goes back.
- * `check` refuses a body that cannot be worked on, before anything is paid.
+ * Work paid by the request. `run` throws AppError when it fails, which refunds the payment. `check` rejects invalid
+ * bodies before payment.
  */
 export type Plugin = {
   name: string

@@ -42,7 +42,7 @@ const PATH = '/api/v1/gateway'
 const CREDITS_PATH = '/api/payments/credits?price=50'
 
 type GatewayEnv = WebEnv & OnceEnv & PayerEnv
-/** `priceMicroUsd` is what the caller pays, `discount` the per cent that the tier of the agent they name saves. */
+/** `priceMicroUsd` is what the caller pays, `discount` the percentage saved by the agent's tier. */
 type Order = {
   id: string
   plugin: Plugin
@@ -53,7 +53,7 @@ type Order = {
 }
 type Paid = { row: GatewayPaymentRow; reference: string | null; sealed(response: Response): Response }
 
-/** Work that is paid with the request: from credits, or on chain by MPP or x402 (Interface 4.15). */
+/** Work paid by the request itself: from credits, or on chain by MPP or x402. */
 export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
   const app = new Hono<GatewayEnv>()
   const limit = limitRate(() => deps.requestsPerMinute.gateway, 'Too many requests, please slow down.')
@@ -78,7 +78,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
 
   const enter = createMiddleware<GatewayEnv>(async (c, next) => {
     c.set('payer', await deps.guards.findUser(c))
-    // Work may take longer than a listener keeps a silent connection.
+    // Work may take longer than the listener keeps a silent connection.
     c.env.keepOpen?.(c.req.raw)
     await next()
   })
@@ -115,7 +115,7 @@ export function paidGatewayWeb(deps: PaidGatewayDeps, plugins: Plugins) {
   return app
 }
 
-/** What is no JSON object counts as an empty one, as existing clients expect. */
+/** Anything but a JSON object counts as an empty object, as existing clients expect. */
 async function readBody(c: Context<GatewayEnv>): Promise<Record<string, unknown>> {
   const text = await receiveText(c)
   try {
@@ -127,7 +127,7 @@ async function readBody(c: Context<GatewayEnv>): Promise<Record<string, unknown>
   }
 }
 
-/** @throws AppError `upstream_failed` no_plugin, and what the plugin says of the body, before anything is paid. */
+/** Validates the request before payment. @throws AppError `upstream_failed` no_plugin, and as `check` of the plugin. */
 function readOrder(
   { findTier }: Pick<PaidGatewayDeps, 'findTier'>,
   plugins: Plugins,
@@ -168,7 +168,7 @@ async function pay(
     const row = await payByCredits(deps, { ...work, userId: user.id }, priceMicroUsd)
     return { row, reference: null, sealed: (response) => response }
   }
-  // Without chain there is nothing to show a stranger but where credits are bought.
+  // Without a chain, an anonymous caller can only be sent to the credits page.
   if (!isOnChain && deps.chainCharges.terms === null) return askToPay(c, deps, order, null)
   const request = new Request(`${deps.appUrl}${PATH}`, { method: 'POST', headers: c.req.raw.headers })
   const price = { amount: formatMicroUsd(priceMicroUsd), description: plugin.description }
@@ -182,7 +182,7 @@ async function pay(
   return { row, reference: charge.payment.reference, sealed: charge.sealed }
 }
 
-/** Goes on with what an earlier attempt of the same request has paid with, if any: nothing is paid for twice. */
+/** Resumes the payment of an earlier attempt of the same request, so nothing is paid twice. */
 async function payAgain(deps: PaidGatewayDeps, work: Work, underWay: Set<string>): Promise<Paid | null> {
   const paid = findPaid(deps.db, work.once)
   if (!paid) return null
@@ -192,7 +192,7 @@ async function payAgain(deps: PaidGatewayDeps, work: Work, underWay: Set<string>
   return { row: await claimPayment(deps, paid.row.id, work.once), reference, sealed }
 }
 
-/** 402 with the challenge of both protocols in its headers, and as JSON for clients that read that. */
+/** Responds 402 with the challenges of both protocols as headers and as JSON. */
 function askToPay(
   c: Context<GatewayEnv>,
   { chainCharges, appUrl }: PaidGatewayDeps,
@@ -229,8 +229,8 @@ function askToPay(
 }
 
 /**
- * Does the work, and gives the payment back when that fails. The work goes on when the caller hangs up: its provider is paid
- * all the same, and the same `Idempotency-Key` gets the answer later.
+ * Does the work and refunds the payment when it fails. The work continues after a disconnect: its provider charges
+ * anyway, and a retry with the same `Idempotency-Key` gets the response.
  */
 async function work(deps: PaidGatewayDeps, c: Context<GatewayEnv>, order: Order, paid: Paid): Promise<Response> {
   const { id, plugin, body, user, discount } = order

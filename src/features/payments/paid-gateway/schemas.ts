@@ -1,12 +1,14 @@
 import { z } from 'zod'
 
-/** `GET /api/v1/gateway`: what is for sale; `onChain` is where one pays without an account, null where nobody can. */
+/**
+ * `GET /api/v1/gateway`: plugins on sale; `onChain` has the terms of payments without an account, null without a chain.
+ */
 export const GatewayOffer = z.object({
   plugins: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), price: z.string() })),
   onChain: z.object({ chainId: z.number(), token: z.string(), payTo: z.string() }).nullable(),
 })
 
-/** `POST /api/v1/gateway`: what the plugin made, and what was paid for it; `receiptId` finds it among the receipts. */
+/** `POST /api/v1/gateway`: the plugin's result and the payment; `receiptId` is the id of its receipt. */
 export const GatewayResult = z.object({
   plugin: z.string(),
   message: z.string(),

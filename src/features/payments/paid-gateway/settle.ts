@@ -23,20 +23,21 @@ import { type GatewayPaymentRow, gatewayPayments } from './tables.ts'
 
 export type SettleDeps = GatewayPaymentDeps & { chainCharges: ChainCharges }
 
-/** How long a request waits for the chain; then the job looks, and whoever shows the signature again. */
+/** A request waits this long for the chain; then the job or a retry continues. */
 const WAIT_MS = 60_000
-/** After this nobody is at it any more who has not stored what is sent. */
+/** After this time, a payment without a stored transaction was abandoned. */
 const CHECK_AFTER_MS = 120_000
 const EVERY_MS = 15_000
 const MAX_PAUSE_MS = 300_000
 const BATCH = 50
 
 /**
- * Takes a signed payment to the chain, unless it is there. What is sent is stored before it leaves, and what was stored is
- * asked for on the chain before anything is sent again: after a crash at any point the signature pays once. `underWay` has
- * the payments that this program is at. @returns the transaction that paid.
- * @throws AppError `payment_required` PAYMENT_REFUSED, `unavailable` when the chain does not say yet, `conflict`
- * PAYMENT_IN_PROGRESS or PAYMENT_OF_OTHER_WORK {plugin}, and as `requireUnworked`.
+ * Submits a signed payment to the chain, once. A transaction is stored before it is sent, and the chain is asked about
+ * a stored one before anything is sent again, so a crash at any point pays once. `underWay` holds the payments in
+ * progress in this process.
+ * @returns the transaction hash.
+ * @throws AppError `payment_required` PAYMENT_REFUSED, `unavailable` while the chain does not know the outcome,
+ * `conflict` PAYMENT_IN_PROGRESS or PAYMENT_OF_OTHER_WORK {plugin}, and as `requireUnworked`.
  */
 export function settleOnce(
   deps: SettleDeps,
@@ -52,8 +53,8 @@ export function settleOnce(
 }
 
 /**
- * Settles a payment whose signature is not taken any more, because its time is over, but was taken before.
- * @returns the transaction that paid, null for a signature that nobody has shown before. @throws AppError as `settleOnce`.
+ * Settles an expired signature that was shown before.
+ * @returns the transaction hash, null for an unknown signature. @throws AppError as `settleOnce`.
  */
 export async function settleShown(
   deps: SettleDeps,
@@ -71,7 +72,7 @@ export async function settleShown(
   })
 }
 
-/** Goes on with the payment of an earlier attempt that a crash or a slow chain cut off. @throws AppError as `settleOnce`. */
+/** Resumes the payment of an interrupted attempt. @throws AppError as `settleOnce`. */
 export function settleAgain(
   deps: SettleDeps,
   underWay: Set<string>,
@@ -103,7 +104,7 @@ async function settleRow(deps: SettleDeps, work: Work, row: GatewayPaymentRow): 
   return untilSettled(deps, row.id)
 }
 
-/** Whoever shows a payment again shows it with the request it was signed for: a signature on the chain is known to all. */
+/** A payment must be shown with its original request: signatures on a chain are public. */
 function isOfThis(row: GatewayPaymentRow, { plugin, requestHash }: Work): boolean {
   return row.plugin === plugin && (row.requestHash === null || row.requestHash === requestHash)
 }
@@ -124,7 +125,7 @@ function findOrInsert(
   })
 }
 
-/** The signer is only asked once per call to send: the same transaction needs to leave no more often. */
+/** Signs at most once per call; sending the same transaction again is not needed. */
 async function untilSettled(deps: SettleDeps, id: string): Promise<string> {
   const settler = await deps.chainCharges.openSettler()
   const deadline = AbortSignal.timeout(WAIT_MS)
@@ -140,7 +141,10 @@ async function untilSettled(deps: SettleDeps, id: string): Promise<string> {
   throw new AppError('unavailable', message, { code: 'PAYMENT_UNKNOWN', retryAfter: '5' })
 }
 
-/** Asks the chain what became of a payment, and books that. @returns how it stands; no row when it can pay no more. */
+/**
+ * Asks the chain for the outcome of a payment and posts it. @returns the row; undefined when the payment can no longer
+ * succeed.
+ */
 async function lookAfter(
   deps: GatewayPaymentDeps,
   settler: Settler,
@@ -152,7 +156,7 @@ async function lookAfter(
   const outcome = await settler.findOutcome(row.authorization, transaction)
   if (outcome.state === 'open') return { row, isReplaced: outcome.isReplaced }
   return write(deps.db, (tx) => {
-    // Somebody else may have found out the same meanwhile, or have sent another transaction.
+    // Another process may have found the outcome or sent another transaction.
     const now = findGatewayPayment(tx, id)
     if (now?.state === 'settling' && outcome.state === 'paid') {
       const { reference } = outcome
@@ -163,7 +167,7 @@ async function lookAfter(
   })
 }
 
-/** Sends what is stored, or stores and sends what it signs when nothing is or when that can get on the chain no more. */
+/** Sends the stored transaction; signs a new one when there is none or it can no longer be mined. */
 function send(deps: SettleDeps, settler: Settler, row: GatewayPaymentRow, isReplaced: boolean): Promise<string> {
   return settler.inTurn(async () => {
     const raw = row.rawTransaction === null || isReplaced ? await signAndKeep(deps, settler, row) : row.rawTransaction
@@ -179,7 +183,7 @@ async function signAndKeep(deps: SettleDeps, settler: Settler, row: GatewayPayme
     now?.state === 'settling' && now.rawTransaction === rawTransaction
   const signed = await settler.sign(authorization).catch(async (error: unknown) => {
     if (!(error instanceof AppError && error.kind === 'payment_required')) throw error
-    // What was sent before may have paid: then only the chain's word on that ends the payment.
+    // The earlier transaction may have paid, so only the chain can end the payment.
     if (rawTransaction !== null)
       throw new AppError('unavailable', 'The chain does not say yet what became of the payment')
     await write(deps.db, (tx) => {
@@ -197,12 +201,12 @@ async function signAndKeep(deps: SettleDeps, settler: Settler, row: GatewayPayme
 
 type SettlementsDeps = SettleDeps & { log: Log; standsBack: boolean }
 
-/** Finds out what became of payments whose request was cut off. */
+/** Settles payments whose request was interrupted. */
 export function gatewaySettlementsJob(deps: SettlementsDeps): RepeatingJob {
   return { name: 'gateway.settlements', everyMs: EVERY_MS, run: () => settleInterrupted(deps) }
 }
 
-/** Nothing is sent: whoever signed may be gone, and shows the signature again if not. */
+/** Sends nothing: the client retries with its signature if it still wants the work. */
 export async function settleInterrupted(deps: SettlementsDeps): Promise<void> {
   if (deps.standsBack) return
   const isDue = and(eq(gatewayPayments.state, 'settling'), lte(gatewayPayments.checkAt, deps.clock.now()))
@@ -222,7 +226,7 @@ async function settleOne(deps: SettleDeps, { id, checks, rawTransaction }: Gatew
   await write(deps.db, (tx) => {
     const row = findGatewayPayment(tx, id)
     if (row?.state !== 'settling') return
-    // Nothing has left, and whoever still signs for it finds it gone before anything does.
+    // Nothing was sent; a request that is still signing finds the row gone before it sends.
     if (row.rawTransaction === null) deleteGatewayPayment(tx, id)
     else updateGatewayPayment(tx, deps, id, { checks: checks + 1, checkAt })
   })

@@ -18,7 +18,7 @@ import { refundAbandoned } from './payments.ts'
 import { settleInterrupted } from './settle.ts'
 import { gatewayPayments } from './tables.ts'
 
-/** The account that settles; the fourth of the chain's own. */
+/** The settling account, the fourth of the test chain. */
 const SETTLER_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
 const PATH = '/api/v1/gateway'
 const CENT = 10_000
@@ -33,7 +33,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   })
   afterAll(() => chain.stop())
 
-  /** Dies when the transaction is in a block. */
+  /** Fails once the transaction is in a block. */
   function dieAfter({ broadcast }: Settler) {
     return async (raw: string): Promise<never> => {
       await broadcast(raw)
@@ -42,7 +42,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     }
   }
 
-  /** A platform with a page to read that counts its readers, and a signature that nobody has shown yet. */
+  /** A platform with a page that counts its readers, and an unused signature. */
   async function openTestHouse() {
     let reads = 0
     const page = Bun.serve({
@@ -72,12 +72,12 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
       db: platform.db,
       show: (headers: Record<string, string> = {}) =>
         web.request(PATH, { ...signed, headers: { ...signed.headers, ...headers } }),
-      /** As somebody would who has read the signature on the chain. */
+      /** Uses a signature read from the chain. */
       steal: () =>
         web.request(PATH, { ...signed, body: JSON.stringify({ plugin: 'summarize', url: `${page.url}mine` }) }),
       showAs: (plugin: string) =>
         web.request(PATH, { ...signed, headers: { ...signed.headers, 'x-plugin-id': plugin } }),
-      /** Shows the signature to a program that dies where `dying` says, and starts it again. */
+      /** Sends the signature to a platform that crashes at `dying`, then restarts it. */
       async crash(dying: (settler: Settler) => Partial<Settler>) {
         const settler = await chainCharges.openSettler()
         use({ ...chainCharges, openSettler: async () => ({ ...settler, ...dying(settler) }) })
@@ -97,7 +97,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
         use(chainCharges)
         return response
       },
-      /** As a client asks again that kept nothing but its key. */
+      /** Retries like a client that kept only its idempotency key. */
       askAgain: (headers: Record<string, string>) =>
         web.request(PATH, { ...json('POST', {}, headers), body: signed.body }),
       rows: () => platform.db.select().from(gatewayPayments).all(),
@@ -109,7 +109,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     }
   }
 
-  /** What is known when all is done: one payment, once worked for or once given back, and books that agree. */
+  /** Expects one payment, either worked for or refunded once, and a consistent ledger. */
   async function expectOnce(it: Awaited<ReturnType<typeof openTestHouse>>, state: 'served' | 'refunded') {
     expect(await it.paid()).toBe(CENT)
     expect(it.rows()).toMatchObject([{ state, rawTransaction: null }])
@@ -263,7 +263,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   }, 300_000)
 })
 
-/** A request that pays for `body`, as its client would send it. */
+/** Signs a request that pays for `body`, as its client would. */
 async function sign({ web }: Pick<ReturnType<typeof testPlatform>, 'web'>, body: unknown) {
   let shown: Headers | undefined
   const listening = async (input: string | URL | Request, init?: RequestInit) => {
@@ -278,7 +278,7 @@ async function sign({ web }: Pick<ReturnType<typeof testPlatform>, 'web'>, body:
   return { method: 'POST', headers: Object.fromEntries(shown ?? []), body: JSON.stringify(body) }
 }
 
-/** The payer signs the same nonce for another payee, and that gets on the chain first. */
+/** Uses the payer's nonce for another payee first. */
 async function payElsewhere(chain: TestChain, { nonce, value, validBefore }: Authorization): Promise<void> {
   const times = { value: BigInt(value), validAfter: 0n, validBefore: BigInt(validBefore) }
   const to = devAccount(8).address

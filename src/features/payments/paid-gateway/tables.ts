@@ -7,12 +7,13 @@ const METHODS = ['credits', 'mpp', 'x402'] as const
 const STATES = ['settling', 'settled', 'working', 'served', 'refunded'] as const
 
 /**
- * One row per payment for work of the gateway. `id` of one on chain is payer and nonce, so that a signature pays once.
- * `settling`: it may be on its way to the chain; `settled`: it is there and nothing was done for it yet; `working`: one
- * request is at it. Amounts are millionths of `currency`. `reference` is the transaction; while `settling`, the one that is
- * stored in `rawTransaction` before it is sent, and that cannot have been on the chain before `sinceBlock`.
- * `authorization` is what the payer signed. `checkAt` is when the chain is asked about it next. `requestHash` is of the
- * request that it was shown with first: from the chain anybody can read the signature, but not what was asked for with it.
+ * One row per payment for gateway work. On-chain payments use payer and nonce as `id`, so a signature pays once.
+ * `settling`: the transaction may be on its way; `settled`: it is on the chain and unused; `working`: one request uses
+ * it.
+ * Amounts are millionths of `currency`. `reference` is the transaction hash; while `settling`, the hash of
+ * `rawTransaction`, which is stored before sending and cannot have been mined before `sinceBlock`.
+ * `authorization` is the payer's signature, `checkAt` the time of the next check. `requestHash` binds the signature,
+ * which is public on the chain, to its first request.
  */
 export const gatewayPayments = sqliteTable(
   'gateway_payments',

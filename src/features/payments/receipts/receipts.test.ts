@@ -5,7 +5,7 @@ import { write } from '../../../db/write.ts'
 import { noteRefund, writeReceipt } from './receipts.ts'
 import { Receipt, ReceiptList } from './schemas.ts'
 
-/** Ada with three receipts, an hour apart, and one of a payment without an account. */
+/** Ada has three receipts, an hour apart; a fourth is of an anonymous payment. */
 async function openTestHouse() {
   const it = testPlatform()
   const ada = await it.signIn('ada@example.com')

@@ -10,7 +10,10 @@ import { type ReceiptRow, receipts } from './tables.ts'
 
 export type NewReceipt = Omit<typeof receipts.$inferInsert, 'id' | 'refundedMicros' | 'refundReason'>
 
-/** Writes the receipt of a payment in the closure that posts it, once for its cause. @returns the one that stands there. */
+/**
+ * Writes the receipt of a payment in the transaction that posts it, once per cause. @returns the new or existing
+ * receipt.
+ */
 export function writeReceipt(tx: Tx, receipt: NewReceipt): ReceiptRow {
   tx.insert(receipts)
     .values({ ...receipt, id: newId('rcp') })
@@ -19,12 +22,12 @@ export function writeReceipt(tx: Tx, receipt: NewReceipt): ReceiptRow {
   return getRow(tx, eq(receipts.cause, receipt.cause))
 }
 
-/** Notes that a payment, or what is left of it, went back, or with 0 that it is used after all. */
+/** Sets the refunded amount; 0 when a refunded payment is used after all. */
 export function noteRefund(tx: Tx, id: string, refundedMicros: number, refundReason: string | null): void {
   tx.update(receipts).set({ refundedMicros, refundReason }).where(eq(receipts.id, id)).run()
 }
 
-/** A user's receipts before the time of `before`, newest first. */
+/** Lists a user's receipts before `before`, newest first. */
 export function listReceipts(db: Db, userId: string, { before, limit }: { before?: Date | undefined; limit: number }) {
   const rows = db
     .select()
@@ -37,7 +40,7 @@ export function listReceipts(db: Db, userId: string, { before, limit }: { before
 }
 
 /**
- * A receipt for its owner; one of a payment without an account for whoever has its id.
+ * Returns a receipt to its owner; the receipt of an anonymous payment to anyone with its id.
  * @throws AppError `not_found`.
  */
 export function getReceipt(db: Db, id: string, userId: string | null): Receipt {
@@ -79,14 +82,14 @@ const METHODS: Readonly<Record<string, string>> = {
   x402: 'On chain (x402)',
 }
 
-/** What is held is not paid back yet, and the page says how to have something of it. */
+/** Held money is not refunded yet; the text says how to use it. */
 function describeRefund({ refunded, refundedTo, refundReason, currency }: Receipt): [string, string | null] {
   if (refundedTo !== 'payer') return ['Paid back', refunded && `${refunded} ${currency}: ${refundReason ?? ''}`]
   const how = 'Show the same payment with the same request again, and the work is tried again for it.'
   return ['Held for the payer', `${refunded} ${currency}: ${refundReason ?? ''}. ${how}`]
 }
 
-/** A receipt as a page that prints: one sheet, no script, nothing from elsewhere. */
+/** Renders a receipt as a printable page without scripts or external resources. */
 export function showReceipt(c: Context, receipt: Receipt): Response {
   c.header('content-security-policy', `${POLICY}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`)
   const lines: [string, string | null][] = [

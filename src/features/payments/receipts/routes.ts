@@ -7,7 +7,7 @@ import { validate } from '../../../http/validate.ts'
 import { getReceipt, listReceipts, showReceipt } from './receipts.ts'
 import { Receipt, ReceiptList, ReceiptQuery } from './schemas.ts'
 
-/** Receipts as JSON, and as a page to print. Whoever paid without an account sees theirs by its id. */
+/** Receipts as JSON and as a printable page. Anonymous payers see theirs by id. */
 export function receiptsWeb(deps: { db: Db; guards: Guards }) {
   const app = new Hono<WebEnv>()
   const { signedIn, findUser } = deps.guards

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A payment that was taken; amounts are decimal numbers of `currency` as text. `refunded` is null when nothing went back;
- * `refundedTo` says whether it went to the credits of the account, or is held for the address that paid.
+ * A received payment; amounts are decimal text in `currency`. `refunded` is null without a refund; `refundedTo` says
+ * whether it went to the account's credits or is held for the paying address.
  */
 export const Receipt = z.object({
   id: z.string(),

@@ -6,9 +6,8 @@ import { LEDGER_CURRENCIES } from '../ledger/accounts.ts'
 const METHODS = ['card', 'credits', 'mpp', 'x402'] as const
 
 /**
- * One row per payment that was taken. `userId` is null for one without an account. `cause` is that of its entry in the
- * ledger, `reference` what the other side calls it: an invoice, a transaction. Amounts are millionths of `currency`;
- * `refundedMicros` went back to the balance of the account.
+ * One row per received payment. `userId` is null for anonymous payments. `cause` is that of the ledger entry,
+ * `reference` the invoice or transaction. Amounts are millionths of `currency`.
  */
 export const receipts = sqliteTable(
   'receipts',

@@ -11,10 +11,10 @@ import { bookings } from '../underground/tables.ts'
 import { bookingRules, type EscrowRow, escrows, type SplitRule } from './tables.ts'
 
 export type BookingRow = typeof bookings.$inferSelect
-/** What one of those who are paid has got. */
+/** Share of one recipient. */
 export type Payout = { rule: SplitRule; amountMicroUsd: number }
 
-/** A booking that the user pays for or is paid for. @throws AppError `not_found` for any other. */
+/** Returns a booking of the user as payer or payee. @throws AppError `not_found`. */
 export function getBooking(db: Db, userId: string, id: string): BookingRow {
   const isTheirs = and(eq(bookings.id, id), or(eq(bookings.payerId, userId), eq(bookings.payeeId, userId)))
   const booking = db.select().from(bookings).where(isTheirs).get()
@@ -27,9 +27,9 @@ export function findEscrow(db: Db, bookingId: string): EscrowRow | null {
 }
 
 /**
- * Puts the whole fee of a booking aside, from what its payer has paid ahead. It can be done before the other side accepts.
- * @throws AppError `not_found` unless the user pays for it, `conflict` when it was done or the booking was declined,
- * `invalid` for a booking without a fee, `payment_required` INSUFFICIENT_FUNDS.
+ * Reserves the whole fee of a booking from the payer's credits, also before the other side accepts.
+ * @throws AppError `not_found` unless the user is the payer, `conflict` when it was reserved or the booking was
+ * declined, `invalid` for a booking without a fee, `payment_required` INSUFFICIENT_FUNDS.
  */
 export function holdFee(
   { db, clock }: { db: Db; clock: Clock },
@@ -51,8 +51,8 @@ export function holdFee(
 }
 
 /**
- * Pays out what is held for a booking: after its date by either side, without a date by the payer alone. Once.
- * @throws AppError `not_found`, `conflict` when the booking is not confirmed, nothing is held any more, or it is too early.
+ * Pays out the reserved fee once: after the date by either side, without a date by the payer only.
+ * @throws AppError `not_found`, `conflict` when the booking is not confirmed, nothing is reserved, or it is too early.
  */
 export function releaseFee(
   { db, clock }: { db: Db; clock: Clock },
@@ -82,8 +82,8 @@ function divideFee(amountMicroUsd: number, rules: SplitRule[]): Payout[] {
 }
 
 /**
- * Gives back what is held: whoever is paid may do so as long as it is held, whoever pays until the booking is confirmed.
- * @throws AppError `not_found`, `conflict` when nothing is held any more, `forbidden` for a payer of a confirmed booking.
+ * Returns the reserved fee to the payer: at any time by the payee, until confirmation by the payer.
+ * @throws AppError `not_found`, `conflict` when nothing is reserved, `forbidden` for the payer of a confirmed booking.
  */
 export function refundFee(
   { db, clock }: { db: Db; clock: Clock },
@@ -93,7 +93,7 @@ export function refundFee(
   return write(db, (tx) => {
     const booking = getBooking(tx, userId, bookingId)
     const escrow = requireHeld(tx, bookingId)
-    // When whoever was to be paid has left, nobody else could give it back.
+    // Without a payee, only the payer can return the fee.
     if (booking.payeeId !== userId && booking.payeeId !== null && booking.status === 'confirmed') {
       throw new AppError('forbidden', 'This booking is confirmed: only whoever is paid can give it back')
     }
@@ -105,7 +105,7 @@ export function refundFee(
   })
 }
 
-/** What whoever is paid wants done with their fee, kept until it is paid. @throws AppError `not_found`, `conflict`. */
+/** Sets the payee's division of the fee until it is paid out. @throws AppError `not_found`, `conflict`. */
 export function setRules(
   { db }: { db: Db; clock: Clock },
   userId: string,
@@ -126,8 +126,8 @@ export function setRules(
 }
 
 /**
- * Everything to whoever is paid, unless they said otherwise; the part of somebody who has left is theirs as well.
- * @throws AppError `conflict` when they have left themselves.
+ * Returns the division of the fee, by default all to the payee, who also gets the shares of deleted users.
+ * @throws AppError `conflict` when the payee's account was deleted.
  */
 export function listRules(db: Db, { id, payeeId, talentName }: BookingRow): SplitRule[] {
   if (payeeId === null) throw new AppError('conflict', 'Whoever was to be paid has left')

@@ -7,13 +7,10 @@ import { bookings, events } from '../underground/tables.ts'
 const ESCROW_STATES = ['held', 'released', 'refunded'] as const
 const TICKET_STATES = ['valid', 'refunded'] as const
 
-/** How the fee of a booking is divided: the account behind an address, their percentage in millionths, and who they are. */
+/** One share of a fee: the account of an address, its share, and the recipient's role and name. */
 export type SplitRule = { userId: string; address: string; shareMillionths: number; role: string; name: string }
 
-/**
- * The fee of a booking, held on the ledger until it is paid out or given back; both happen once. `splitRules` are those of
- * whoever is paid, who gets everything when there are none.
- */
+/** Fee of a booking, held on the ledger until it is paid out or returned, each once. */
 export const escrows = sqliteTable(
   'escrows',
   {
@@ -34,7 +31,7 @@ export const escrows = sqliteTable(
 )
 export type EscrowRow = typeof escrows.$inferSelect
 
-/** How whoever is paid for a booking wants it divided. */
+/** The payee's division of a booking's fee. */
 export const bookingRules = sqliteTable('booking_rules', {
   bookingId: text()
     .primaryKey()
@@ -42,7 +39,7 @@ export const bookingRules = sqliteTable('booking_rules', {
   rules: text({ mode: 'json' }).$type<SplitRule[]>().notNull(),
 })
 
-/** Tickets that were sold. `organiserId` was paid; the name of the event stays when the event is gone. */
+/** Sold tickets. `organiserId` was paid; `eventName` survives the event. */
 export const tickets = sqliteTable(
   'tickets',
   {

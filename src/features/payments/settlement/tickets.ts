@@ -11,14 +11,13 @@ import { type EventRow, events } from '../underground/tables.ts'
 import { type TicketRow, tickets } from './tables.ts'
 
 export type Purchase = { eventId: number; email?: string | undefined }
-/** Notes in the closure what was made, so that the same request makes it once. */
+/** Records the id in the transaction, so a retried request finds it. */
 type Note = Once['note']
 
 /**
- * Sells one ticket: the place is taken, the buyer's balance pays the organiser, and the ticket is there, all or nothing. An
- * event of the operator's pays into the house.
- * @throws AppError `not_found` for an event that is missing or over, `conflict` SOLD_OUT, `payment_required`
- * INSUFFICIENT_FUNDS.
+ * Sells one ticket in one transaction: takes a seat, charges the buyer's credits, pays the organiser. Events of the
+ * operator pay into sales.
+ * @throws AppError `not_found` for a missing or past event, `conflict` SOLD_OUT, `payment_required` INSUFFICIENT_FUNDS.
  */
 export function buyTicket(
   { db, clock }: { db: Db; clock: Clock },
@@ -30,7 +29,7 @@ export function buyTicket(
     const event = takePlace(tx, purchase.eventId, clock.now())
     const id = newId('tkt')
     note(tx, id)
-    // Organisers have the ticket of their own event for nothing.
+    // Tickets for an organiser's own event are free.
     const priceMicroUsd = event.ownerId === buyerId ? 0 : event.ticketPriceMicroUsd
     const ticket = { id, buyerId, priceMicroUsd, email: purchase.email ?? null, createdAt: clock.now() }
     payOrganiser(tx, clock, event, ticket)
@@ -53,9 +52,9 @@ function insertTicket(tx: Tx, { id, name, ownerId }: EventRow, ticket: NewTicket
 }
 
 /**
- * Pays a ticket back and frees its place, once: for the organiser at any time, for the buyer until the event begins.
- * @throws AppError `not_found` for a ticket that is neither's, `conflict` when it was paid back or it is too late,
- * `payment_required` when the organiser has not got the money any more.
+ * Refunds a ticket and frees its seat, once: by the organiser at any time, by the buyer until the event begins.
+ * @throws AppError `not_found` for other users, `conflict` when it was refunded or it is too late, `payment_required`
+ * when the organiser's credits do not suffice.
  */
 export function refundTicket({ db, clock }: { db: Db; clock: Clock }, userId: string, id: string): Promise<TicketRow> {
   return write(db, (tx) => {
@@ -76,7 +75,7 @@ export function refundTicket({ db, clock }: { db: Db; clock: Clock }, userId: st
   })
 }
 
-/** For its buyer and for the organiser of its event. @throws AppError `not_found` for anybody else. */
+/** Returns a ticket to its buyer or the organiser. @throws AppError `not_found` for other users. */
 export function getTicket(db: Db, userId: string, id: string): TicketRow {
   const isTheirs = and(eq(tickets.id, id), or(eq(tickets.buyerId, userId), eq(tickets.organiserId, userId)))
   const ticket = db.select().from(tickets).where(isTheirs).get()

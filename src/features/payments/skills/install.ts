@@ -15,8 +15,8 @@ import { BUILT_IN, parseSkillText } from './skill-text.ts'
 import { type InstalledSkillRow, installedSkills, ownSkills, skillDownloads, skillFigures } from './tables.ts'
 
 /**
- * Gives one of the user's agents a skill, enabled. Installing it again changes nothing.
- * @throws AppError `not_found` for an agent or a skill that is not theirs, `limited` and `payment_required` by the plan.
+ * Installs and enables a skill on one of the user's agents. Repeating it changes nothing.
+ * @throws AppError `not_found` for other users' agents and skills, `limited` and `payment_required` by the plan.
  */
 export async function installSkill(
   { db, clock }: { db: Db; clock: Clock },
@@ -37,7 +37,7 @@ export async function installSkill(
 
 type NewInstallation = Pick<InstalledSkillRow, 'userId' | 'agentId' | 'skillId' | 'createdAt'>
 
-/** One that is there already, turned off, is turned on. */
+/** Enables an existing, disabled installation. */
 function insertEnabled(tx: Tx, installation: NewInstallation): InstalledSkillRow {
   const target = [installedSkills.agentId, installedSkills.skillId]
   const row = { ...installation, id: newOrderedId('skl'), enabled: true }
@@ -50,8 +50,9 @@ function insertEnabled(tx: Tx, installation: NewInstallation): InstalledSkillRow
 }
 
 /**
- * Turns a skill of an agent on or off.
- * @throws AppError `not_found` when the agent is not theirs or does not have it, and as `installSkill` when it is turned on.
+ * Enables or disables a skill of an agent.
+ * @throws AppError `not_found` when the agent is not the user's or does not have it, and as `installSkill` when
+ * enabling.
  */
 export async function enableSkill(
   { db }: { db: Db; clock: Clock },
@@ -67,7 +68,7 @@ export async function enableSkill(
   })
 }
 
-/** Takes a skill from an agent; nothing happens when it is not there. */
+/** Uninstalls a skill from an agent; does nothing when it is not installed. */
 export async function removeSkill(
   { db }: { db: Db; clock: Clock },
   user: SignedInUser,
@@ -86,7 +87,7 @@ function findInstalled(tx: Tx, agentId: string, skillId: string): InstalledSkill
   return tx.select().from(installedSkills).where(isThis).get()
 }
 
-/** Once for each user, however often they install it and on however many agents. */
+/** Counts each user once per skill. */
 function countDownload(tx: Tx, userId: string, skillId: string): void {
   if (tx.insert(skillDownloads).values({ skillId, userId }).onConflictDoNothing().run().changes === 0) return
   tx.insert(skillFigures)
@@ -95,19 +96,19 @@ function countDownload(tx: Tx, userId: string, skillId: string): void {
     .run()
 }
 
-/** Whoever set them up is the owner of the account no more: what they tell its agents is done no longer. */
+/** Disables all installed skills of an account with a new owner, who did not choose them. */
 export function switchOffSkills(tx: Tx, userId: string): void {
   tx.update(installedSkills).set({ enabled: false }).where(eq(installedSkills.userId, userId)).run()
 }
 
 const MAX_OWN_SKILLS = 100
-/** Names that are addresses. */
+/** Names that are paths of the API. */
 const RESERVED: ReadonlySet<string> = new Set(['create'])
 
 /**
- * Keeps a skill that a user brought. A `SKILL.md` of a name that they used before takes the place of that one, one version
- * on; the parts of a skill never do.
- * @throws AppError `invalid` for a file that is no skill, `conflict` for a name that is taken, `limited` at 100 skills.
+ * Saves a user's skill. A `SKILL.md` with a known name becomes its next version; a skill given in parts does not
+ * replace one.
+ * @throws AppError `invalid` for a malformed file, `conflict` for a taken name, `limited` at 100 skills.
  */
 export async function createOwnSkill(
   { db, clock }: { db: Db; clock: Clock },
@@ -139,7 +140,7 @@ function insertOwnSkill(tx: Tx, skill: FirstVersion) {
   return tx.insert(ownSkills).values(row).returning().get()
 }
 
-/** Takes it from every agent as well. @throws AppError `not_found` for one that is not theirs. */
+/** Deletes a user's skill and uninstalls it from all agents. @throws AppError `not_found`. */
 export async function deleteOwnSkill({ db }: { db: Db }, userId: string, name: string): Promise<void> {
   await write(db, (tx) => {
     const isThis = and(eq(ownSkills.userId, userId), eq(ownSkills.name, name))
@@ -159,7 +160,7 @@ function toSkillText({ name, description, category, code }: Parts): string {
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 64)
     .replace(/^-|-$/g, '')
-  // A JSON text is a YAML text as well.
+  // JSON is valid YAML.
   const fields = { name: slug, description, category: category.toLowerCase() }
   const lines = Object.entries(fields).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
   return `---\n${lines.join('\n')}\n---\n\n# ${name.replaceAll('\n', ' ')}\n\n${code}\n`

@@ -11,10 +11,10 @@ import type { Marketplace, MarketplaceSkill, SkillDetail, SkillQuery } from './s
 import { BUILT_IN, isFeatured, parseSkillText, type SkillText } from './skill-text.ts'
 import { installedSkills, ownSkills, skillFigures } from './tables.ts'
 
-/** A skill that somebody can install. `version` is the program's for those that come with it. */
+/** An installable skill. The `version` of a built-in skill is the program's. */
 export type OfferedSkill = { text: SkillText; source: MarketplaceSkill['source']; version: string }
 
-/** What there is to install: for everybody the skills of the program, for `user` their own as well. Featured ones first. */
+/** Lists the built-in skills and the user's own, featured ones first. */
 export function listMarketplace(db: Db, user: SignedInUser | null, query: SkillQuery): Marketplace {
   const all = listOffered(db, user).map((offered) => toSkill(offered, 0))
   const downloads = readDownloads(
@@ -33,7 +33,7 @@ export function listMarketplace(db: Db, user: SignedInUser | null, query: SkillQ
   }
 }
 
-/** One of the program's skills, or one of the user's own. @throws AppError `not_found`. */
+/** Returns a built-in skill or one of the user's own. @throws AppError `not_found`. */
 export function getOffered(db: Db, userId: string | null, name: string): OfferedSkill {
   const builtIn = BUILT_IN.get(name)
   if (builtIn) return { text: builtIn, source: 'built-in', version: VERSION }
@@ -43,7 +43,7 @@ export function getOffered(db: Db, userId: string | null, name: string): Offered
   return toOffered(row)
 }
 
-/** With its whole file. @throws AppError `not_found`. */
+/** Returns a skill with its file. @throws AppError `not_found`. */
 export function getSkillDetail(db: Db, userId: string | null, name: string): SkillDetail {
   const offered = getOffered(db, userId, name)
   const skill = toSkill(offered, readDownloads(db, [name]).get(name) ?? 0)
@@ -80,7 +80,7 @@ function listOffered(db: Db, user: SignedInUser | null): OfferedSkill[] {
   return [...builtIn, ...own.map(toOffered)]
 }
 
-/** Counted for skills of the program alone. */
+/** Only built-in skills are counted. */
 function readDownloads(db: Db, names: string[]): Map<string, number> {
   const rows = db.select().from(skillFigures).where(inArray(skillFigures.skillId, names)).all()
   return new Map(rows.map(({ skillId, downloads }) => [skillId, downloads]))
@@ -116,7 +116,7 @@ function byRank(one: MarketplaceSkill, other: MarketplaceSkill): number {
   )
 }
 
-/** A skill counts once, on however many agents it is enabled. */
+/** Counts a skill once, however many agents have it enabled. */
 function countEnabledSkills(db: Db, userId: string, besides = ''): number {
   const isCounted = and(
     eq(installedSkills.userId, userId),
@@ -142,8 +142,8 @@ export function requireSkillQuota(tx: Tx, user: SignedInUser, skillId: string): 
 }
 
 /**
- * The enabled skills of an agent, as its owner's plan allows: of more than that the ones that the owner has had longest.
- * A skill that is gone is left out.
+ * Lists the enabled skills of an agent within its owner's plan, the oldest installations first. Deleted skills are left
+ * out.
  */
 export function listAgentSkills(
   { db, findUser }: { db: Db; findUser: (id: string) => SignedInUser | null },

@@ -53,7 +53,7 @@ const useNamedAnswers: Responses = {
 }
 const deleteAnswers: Responses = { responses: { 200: Done }, errors: ['not_found'] }
 
-/** What agents can learn, and what users can have done by it (Interface 4.15). Anybody may look. */
+/** Marketplace, installation and use of skills. Listing needs no account. */
 export function skillsWeb(deps: SkillsWebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { signedIn, findUser } = deps.guards
@@ -135,12 +135,12 @@ export function skillsWeb(deps: SkillsWebDeps) {
   return app
 }
 
-/** What skills do for who calls them. */
+/** Routes that run a skill's actions. */
 function callSkillWeb(deps: SkillsWebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { signedIn } = deps.guards
 
-  // Skills that spend: a key for agents alone does not open them.
+  // These skills spend money, so the `agents` scope is not enough.
   const spends: RouteOptions = { scope: 'payments' }
   const body = validate('json', UseSkillRequest)
   const { forUser } = deps.idempotency
@@ -195,13 +195,13 @@ function callSkillWeb(deps: SkillsWebDeps) {
 }
 
 async function answerCall(deps: SkillsWebDeps, c: Context<WebEnv & OnceEnv>, name: string, body: UseSkillRequest) {
-  // A model may take longer than a listener keeps a silent connection.
+  // A model may take longer than the listener keeps a silent connection.
   c.env.keepOpen?.(c.req.raw)
   const { user, once } = c.var
   return c.json(await callSkill(deps, name, { user, body, signal: c.req.raw.signal, once }))
 }
 
-/** Agents of our own runtime ask for their skills at every turn; others have to be told by their owner. */
+/** Agents of the built-in runtime load their skills each turn; other runtimes do not load them. */
 function toInstallResponse(row: InstalledSkillRow, agent: AgentRow): InstallResponse {
   const deployed = agent.kind === 'stead'
   const deployWarning = 'This agent runs on another runtime, which does not load skills from here'
@@ -212,7 +212,7 @@ function toInstalled({ id, userId, agentId, skillId, enabled, createdAt }: Insta
   return { id, userId, agentId, skillId, enabled, createdAt: createdAt.toISOString() }
 }
 
-/** What an agent can do besides its tools: it asks with its own token, at the door that agents reach. */
+/** Skills that an agent loads with its own token. */
 export function skillsBackend(deps: { db: Db; callers: CallerFinder; findUser: (id: string) => SignedInUser | null }) {
   const app = new Hono<AgentCallerEnv>()
 

@@ -32,7 +32,7 @@ const short = (name: string, max: number) =>
 
 const whole = 'Give skillMd, or name, description and code'
 
-/** `POST /api/skills/create`: a whole `SKILL.md`, or what makes one. */
+/** `POST /api/skills/create`: a `SKILL.md`, or the parts of one. */
 export const CreateSkillRequest = z
   .object({
     skillMd: z
@@ -55,13 +55,13 @@ export const CreateSkillRequest = z
   })
 export type CreateSkillRequest = z.infer<typeof CreateSkillRequest>
 
-/** `POST /api/skills/:name`: which fields it takes is the skill's business. */
+/** `POST /api/skills/:name`: the skill validates its own fields. */
 export const UseSkillRequest = z
   .looseObject({}, 'Invalid action')
   .meta({ examples: [{ action: 'list' }, { action: 'list_pending' }] })
 export type UseSkillRequest = z.infer<typeof UseSkillRequest>
 
-/** A skill of the marketplace. Nobody rates skills here, so `rating` is null. `checksum` is the SHA-256 of its file. */
+/** A skill of the marketplace. `rating` is null because skills are not rated. `checksum` is the SHA-256 of its file. */
 export const MarketplaceSkill = z.object({
   id: z.string(),
   name: z.string(),
@@ -74,7 +74,7 @@ export const MarketplaceSkill = z.object({
   downloads: z.number(),
   rating: z.null(),
   featured: z.boolean(),
-  /** Its actions are calls of the platform; any other skill is instructions for a model. */
+  /** The platform runs its actions; any other skill is instructions for a model. */
   hasActions: z.boolean(),
   mcpEnabled: z.boolean(),
   mcpConfig: z.null(),
@@ -86,11 +86,11 @@ export const Marketplace = z.object({
   categories: z.array(z.string()),
   featured: z.array(MarketplaceSkill),
   installedSkillIds: z.array(z.string()),
-  /** What is installed, agent by agent; null for nobody. */
+  /** Installations by agent; null for anonymous visitors. */
   installed: z
     .array(z.object({ agentId: z.string(), skillId: z.string(), enabled: z.boolean(), createdAt: z.string() }))
     .nullable(),
-  /** Enabled skills and how many the plan allows; null for nobody. */
+  /** Enabled skills and the plan's limit; null for anonymous visitors. */
   limit: z.object({ used: z.number(), allowed: z.number().nullable() }).nullable(),
 })
 export type Marketplace = z.infer<typeof Marketplace>
@@ -126,8 +126,8 @@ export const LoadedSkillList = z.object({
   ),
 })
 
-/** `GET /api/skills/:name`: a built-in skill tells more of itself. */
+/** `GET /api/skills/:name`: built-in skills have additional fields. */
 export const ShownSkill = SkillDetail.loose()
 
-/** `POST /api/skills/:name`: what the skill has found or done. */
+/** `POST /api/skills/:name`: the result of the skill. */
 export const SkillResult = z.looseObject({})

@@ -15,7 +15,7 @@ import tourPlanner from './builtin/tour-planner.md' with { type: 'text' }
 import venueFinder from './builtin/venue-finder.md' with { type: 'text' }
 import visualSynthesizer from './builtin/visual-synthesizer.md' with { type: 'text' }
 
-/** A skill as its `SKILL.md` has it: `content` is the whole file, `instructions` what follows the front matter. */
+/** A parsed `SKILL.md`: `content` is the file, `instructions` the part after the front matter. */
 export type SkillText = {
   name: string
   title: string
@@ -23,14 +23,14 @@ export type SkillText = {
   category: string
   instructions: string
   content: string
-  /** SHA-256 of the file in hex: what is shown is what is run. */
+  /** SHA-256 of the file in hex. */
   checksum: string
 }
 
 const NAME = /^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){0,63}$/
 const badName = 'name must be lower-case letters, digits and single dashes, at most 64'
 
-/** What agents find a skill by; further keys are theirs. */
+/** Required keys; agents may use others. */
 const FrontMatter = z.looseObject(
   {
     name: z.string('name is missing in the front matter').regex(NAME, badName),
@@ -48,7 +48,7 @@ const FrontMatter = z.looseObject(
   'SKILL.md must begin with front matter: --- name: …, description: … ---',
 )
 
-/** Reads a `SKILL.md`. @throws AppError `invalid` when its front matter is missing or does not say what it has to. */
+/** Parses a `SKILL.md`. @throws AppError `invalid` for missing or malformed front matter. */
 export function parseSkillText(content: string): SkillText {
   const match = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(content)
   const parsed = FrontMatter.safeParse(match ? readYaml(match[1] ?? '') : undefined)
@@ -68,7 +68,7 @@ function readYaml(text: string): unknown {
   }
 }
 
-/** Shown first. */
+/** Listed first. */
 const FEATURED: ReadonlySet<string> = new Set([
   'event-ticketing',
   'booking-settlement',
@@ -76,7 +76,7 @@ const FEATURED: ReadonlySet<string> = new Set([
   'setlist-oracle',
 ])
 
-/** Skills that come with the program; they are part of the executable. */
+/** Skills that are part of the program. */
 export const BUILT_IN: ReadonlyMap<string, SkillText> = new Map(
   [
     eventTicketing,

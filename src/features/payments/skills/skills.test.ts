@@ -18,13 +18,13 @@ const PATH = '/api/skills'
 const MINE = '---\nname: my-skill\ndescription: Says hello.\n---\n\n# My skill\n\nSay hello.\n'
 const Used = z.looseObject({ success: z.literal(true) })
 
-/** The offline model, which says `reply`. */
+/** The offline model with a fixed reply. */
 function modelThatSays(reply: string): AiProvider {
   const echo = createEchoProvider({ newId: () => 'chat_1', nowSeconds: () => 1 })
   return { ...echo, complete: async (wire, signal) => ({ ...(await echo.complete(wire, signal)), content: reply }) }
 }
 
-/** A platform with Ada and two agents of hers. */
+/** A platform with Ada and two agents. */
 async function openTestHouse({ plan = 'network' as PlanName | null, providers = [] as AiProvider[] } = {}) {
   const test = testPlatform({ providers })
   await test.platform.catalogue.refresh(AbortSignal.timeout(60_000))

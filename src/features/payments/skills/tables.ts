@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 
-/** Skills that users brought themselves; only they see them. `version` grows with every upload that changes something. */
+/** Users' own skills, visible to them only. `version` increases with every changed upload. */
 export const ownSkills = sqliteTable(
   'own_skills',
   {
@@ -18,7 +18,7 @@ export const ownSkills = sqliteTable(
   (table) => [primaryKey({ columns: [table.userId, table.name] })],
 )
 
-/** Which agent has which skill, by its name. One that is not enabled stays and does nothing. */
+/** Installed skills of agents by name. A disabled one has no effect. */
 export const installedSkills = sqliteTable(
   'installed_skills',
   {
@@ -40,7 +40,7 @@ export const installedSkills = sqliteTable(
 )
 export type InstalledSkillRow = typeof installedSkills.$inferSelect
 
-/** Who has ever installed a skill of the program: each counts once. */
+/** Users who have installed a built-in skill; each counts once. */
 export const skillDownloads = sqliteTable(
   'skill_downloads',
   {
@@ -55,13 +55,13 @@ export const skillDownloads = sqliteTable(
   ],
 )
 
-/** How many have ever installed a skill, also those who are gone. */
+/** Number of users who have ever installed a skill, including deleted ones. */
 export const skillFigures = sqliteTable('skill_figures', {
   skillId: text().primaryKey(),
   downloads: integer().notNull(),
 })
 
-/** The calendar of the scheduler. Times are UTC. */
+/** Calendar of the scheduler skill, in UTC. */
 export const calendarEntries = sqliteTable(
   'calendar_entries',
   {

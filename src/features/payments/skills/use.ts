@@ -13,9 +13,8 @@ const Input = z.object({
 })
 
 /**
- * Uses a skill: one with actions does what the call says, any other instructs a model, which answers the call's `input`.
- * @throws AppError `not_found` for a skill that is neither the program's nor the user's, `invalid` for a call it does not
- * know, what its action throws, and as `askModel`.
+ * Runs a skill: its action, or a model with its instructions and the call's `input`.
+ * @throws AppError `not_found` for an unknown skill, `invalid` for an unknown action, and as the action and `askModel`.
  */
 export async function callSkill(deps: RunnerDeps, name: string, call: SkillCall): Promise<object> {
   if (BUILT_IN.has(name) && hasActions(name)) return runActions(deps, name, call)

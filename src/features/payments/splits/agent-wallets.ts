@@ -10,8 +10,9 @@ import type { CreateAgentWalletRequest } from './schemas.ts'
 import { operatorWallets } from './tables.ts'
 
 /**
- * Returns the wallet of a user's agent, and creates it when there is none (Interface 4.8).
- * @throws AppError `not_found` for a user that is missing or not the principal, and for an agent that is not the user's.
+ * Returns the wallet of a user's agent, and creates it when there is none.
+ * @throws AppError `not_found` for a missing user, a user other than the principal, and an agent that is not the
+ * user's.
  */
 export async function createAgentWallet(
   deps: CreateWalletDeps,
@@ -22,14 +23,17 @@ export async function createAgentWallet(
   return (await createWallet(deps, { userId, agentId })).wallet
 }
 
-/** @throws AppError `not_found` for a user that is missing, and for any but the principal itself, who is no operator. */
+/** @throws AppError `not_found` for a missing user, and for any user but the principal unless that is the operator. */
 export function requireUser(db: Db, principal: Principal, userId: string): void {
   const isAllowed = principal.kind === 'operator' || principal.user.id === userId
   const user = isAllowed && db.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
   if (!user) throw new AppError('not_found', 'User not found')
 }
 
-/** Micro-dollars in USDC on a wallet of the named user. @throws AppError `not_found`, `unavailable` without a chain. */
+/**
+ * Returns the USDC balance of a user's wallet in millionths. @throws AppError `not_found`, `unavailable` without a
+ * chain.
+ */
 export async function readAgentBalance(
   deps: { db: Db; tokenChains: TokenChains },
   principal: Principal,
@@ -41,7 +45,7 @@ export async function readAgentBalance(
   return readTokenBalance(deps.tokenChains, 'USDC', wallet.address)
 }
 
-/** A wallet by its address in any case: of the user, or of the house under the user's name. */
+/** Finds a wallet by address in any case: the user's, or the operator's under the user's name. */
 export function findSplitWallet(db: Db, userId: string, address: string): WalletRow | null {
   const wallet = db.select().from(managedWallets).where(eq(managedWallets.address, address.toLowerCase())).get()
   if (!wallet) return null

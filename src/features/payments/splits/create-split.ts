@@ -16,7 +16,7 @@ export type CreateSplitDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 
 export const START_JOB = 'splits.start'
 
-/** Who gets what; `minimumMicroUsd` is the least that is sent to them. */
+/** A recipient; smaller amounts than `minimumMicroUsd` are not sent. */
 type Recipient = { address: string; share: number; name?: string | null; minimumMicroUsd?: number }
 type NewSplit = Omit<CreateSplitRequest, 'recipients' | 'userId'> & {
   userId: string
@@ -26,9 +26,10 @@ type NewSplit = Omit<CreateSplitRequest, 'recipients' | 'userId'> & {
 }
 
 /**
- * Writes down a split with what each recipient gets, to the last millionth, and has it paid.
- * @throws AppError `not_found` for a user that is missing or not the principal, for an agent that is not the user's, and for
- * a wallet that is not the principal's; the operator may name a wallet that is made later, for which the split waits.
+ * Creates a split with the exact amount of each recipient and queues its payment.
+ * @throws AppError `not_found` for a missing user or one other than the principal, for an agent that is not the user's,
+ * and for a wallet that is not the principal's. The operator may name a wallet that is created later; the split waits
+ * for it.
  */
 export async function createSplit(
   deps: CreateSplitDeps,
@@ -47,7 +48,7 @@ export async function createSplit(
   })
 }
 
-/** In the closure of its cause. What is left over by rounding goes to the largest remainders. */
+/** Inserts a split in the transaction of its cause. The largest remainders get what rounding leaves. */
 export function insertSplit(tx: Tx, deps: CreateSplitDeps, request: NewSplit): SplitRow {
   const { recipients, totalAmount, agentId, userId, fromAddress, name, trigger = 'manual', isHeld = false } = request
   const now = deps.clock.now()
@@ -76,7 +77,7 @@ export function insertSplit(tx: Tx, deps: CreateSplitDeps, request: NewSplit): S
   return split
 }
 
-/** The row looks after itself by `checkAt`; the job makes it begin at once. */
+/** Starts the split at once; without the job, `checkAt` would start it later. */
 function enqueueStart(tx: Tx, { enqueue }: Pick<CreateSplitDeps, 'enqueue'>, id: number): void {
   enqueue(tx, START_JOB, { id }, { key: `split:${id}` })
 }
@@ -111,15 +112,12 @@ function toUserId(principal: Principal, userId: string | undefined): string {
   return userId
 }
 
-/** The shares that a former owner of the account chose divide nothing any more. */
+/** Deletes the split rules of an account with a new owner. */
 export function forgetSplitRules(tx: Tx, userId: string): void {
   tx.delete(splitRules).where(eq(splitRules.userId, userId)).run()
 }
 
-/**
- * Has a split paid that waited to be executed: the first call does, any other is refused.
- * @throws AppError `not_found` for a missing split and for somebody else's, `invalid` for one that was executed.
- */
+/** Executes a held split, once. @throws AppError `not_found`, `invalid` when it was executed before. */
 export function executeSplit(
   deps: { db: Db; clock: Clock; enqueue: Enqueue },
   userId: string,

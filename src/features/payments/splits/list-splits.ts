@@ -9,7 +9,7 @@ import { royaltySplits, type SplitRow } from './tables.ts'
 
 const PAGE = 50
 
-/** Splits that the principal may see, newest first. */
+/** Lists the splits that the principal may see, newest first. */
 export function listSplits(db: Db, principal: Principal, { before }: SplitQuery): SplitPage {
   const isBefore = before === undefined ? undefined : lt(royaltySplits.id, before)
   const rows = db
@@ -22,7 +22,7 @@ export function listSplits(db: Db, principal: Principal, { before }: SplitQuery)
   return { splits: rows.map(toSplit), next: rows.length === PAGE ? (rows.at(-1)?.id ?? null) : null }
 }
 
-/** @throws AppError `not_found` for a missing split and for somebody else's. */
+/** @throws AppError `not_found` for a missing split and for another user's. */
 export function getSplit(db: Db, principal: Principal, id: number): SplitRow {
   const isThis = and(eq(royaltySplits.id, id), ownedBy(principal))
   const row = db.select().from(royaltySplits).where(isThis).get()
@@ -30,12 +30,11 @@ export function getSplit(db: Db, principal: Principal, id: number): SplitRow {
   return row
 }
 
-/** With the part of each recipient and how far its payment is. @throws AppError as `getSplit`. */
+/** Returns a split with the status of each recipient's payment. @throws AppError as `getSplit`. */
 export function getSplitDetail(db: Db, principal: Principal, id: number): SplitDetail {
   return { ...toSplit(getSplit(db, principal, id)), recipients: listParts(db, id) }
 }
 
-/** In their order. */
 export function listParts(db: Db, splitId: number): SplitPart[] {
   return listPartPayments(db, splitId).map(({ part, payment }) => ({
     address: part.address,

@@ -22,7 +22,7 @@ import {
   SplitQuery,
 } from './schemas.ts'
 
-/** Splits, the same on both faces (Interface 4.8). */
+/** Splits, in the web and the backend API. */
 export function splitsRoutes(
   deps: CreateSplitDeps & { idempotency: Idempotency },
   guard: MiddlewareHandler<BackendEnv>,
@@ -71,7 +71,7 @@ export function splitsRoutes(
   return app
 }
 
-/** Wallets of agents, as services ask for them (Interface 4.8). */
+/** Wallets of agents for other services. */
 export function agentWalletsBackend(
   deps: CreateWalletDeps & { tokenChains: TokenChains },
   guard: MiddlewareHandler<BackendEnv>,

@@ -13,7 +13,7 @@ const named = (name: string, max = 100) =>
     .min(1, `${name} is required`)
     .max(max, `${name} must be at most ${max} characters`)
 
-/** An address of the chain; its case says nothing here. */
+/** An EVM address in any case. */
 export const chainAddress = (name: string) =>
   z
     .string(`${name} must be an address: 0x and 40 hex digits`)
@@ -30,7 +30,7 @@ export const percentage = (name: string) => {
   })
 }
 
-/** More than nothing, in USDC, as a decimal text; some clients send a number. */
+/** A positive amount in USDC as decimal text; some clients send a number. */
 export const positiveAmount = (name: string) => {
   const message = `${name} must be an amount in USDC above zero with at most 6 decimal places`
   return z.union([z.string(message), z.number(message)], message).transform((given, context) => {
@@ -43,7 +43,7 @@ export const positiveAmount = (name: string) => {
 
 const badRecipients = `recipients must be a list of 1 to ${MAX_RECIPIENTS} {address, share}`
 
-/** `POST /api/underground/splits` (Interface 4.8). A user who asks may leave out who they are. */
+/** `POST /api/underground/splits`. A user's own request may omit `userId`. */
 export const CreateSplitRequest = z
   .object({
     userId: named('userId').optional(),
@@ -82,7 +82,7 @@ export type CreateSplitRequest = z.infer<typeof CreateSplitRequest>
 export const QueuedSplit = z.object({ success: z.literal(true), splitId: z.number(), status: z.literal('queued') })
 export type QueuedSplit = z.infer<typeof QueuedSplit>
 
-/** `skipped`: nothing is due to them, or less than they want sent. The others are those of the payment. */
+/** `skipped`: the amount is zero or below the recipient's minimum. The others are payment statuses. */
 const PartStatus = z.enum([
   'queued',
   'skipped',
@@ -96,7 +96,7 @@ const PartStatus = z.enum([
 ])
 export type PartStatus = z.infer<typeof PartStatus>
 
-/** Amounts are decimal texts in USDC, shares decimal texts in percent. */
+/** Amounts are decimal text in USDC, shares decimal text in percent. */
 export const SplitPart = z.object({
   address: z.string(),
   name: z.string().nullable(),
@@ -127,7 +127,7 @@ export type Split = z.infer<typeof Split>
 export const SplitDetail = Split.extend({ recipients: z.array(SplitPart) })
 export type SplitDetail = z.infer<typeof SplitDetail>
 
-/** Newest first; `next` is the `before` of the page after, null on the last. */
+/** Newest first; `next` is the `before` of the next page, null on the last. */
 export const SplitPage = z.object({ splits: z.array(Split), next: z.number().nullable() })
 export type SplitPage = z.infer<typeof SplitPage>
 
@@ -137,7 +137,7 @@ export const SplitQuery = z.object({
 })
 export type SplitQuery = z.infer<typeof SplitQuery>
 
-/** `POST /api/underground/wallets` (Interface 4.8). */
+/** `POST /api/underground/wallets`. */
 export const CreateAgentWalletRequest = z.object({ userId: named('userId'), agentId: named('agentId') })
 export type CreateAgentWalletRequest = z.infer<typeof CreateAgentWalletRequest>
 

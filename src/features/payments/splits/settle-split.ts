@@ -15,14 +15,14 @@ import { type PartRow, royaltyParts, royaltySplits, type SplitRow } from './tabl
 
 type SettleDeps = PaymentOrderDeps & { db: Db; log: Log; tokenChains: TokenChains }
 
-/** Payments that are ordered in one closure: others have their turn between. */
+/** Payments per transaction, so other writes run between. */
 const BATCH = 25
 const WAITING_MS = 30_000
 const LOOKING_MS = 2000
-/** Splits that are looked at in one round. */
+/** Splits per round. */
 const ROUND = 50
 
-/** Ids of the splits whose time has come, the one that has waited longest first. */
+/** Returns the ids of due splits, the longest waiting first. */
 function listDueSplits(db: Db, now: Date): number[] {
   const due = db.select({ id: royaltySplits.id }).from(royaltySplits).where(lte(royaltySplits.checkAt, now))
   return due
@@ -33,11 +33,11 @@ function listDueSplits(db: Db, now: Date): number[] {
 }
 
 /**
- * Takes a split on from wherever it is: orders the payments that are missing, then tells from all of them how it stands. May
- * be called at any time and by several at once: each part has one payment by its reference, and a payment leaves once.
+ * Advances a split: orders missing payments, then derives its status. Safe to call concurrently and repeatedly, because
+ * the reference of each part allows one payment.
  */
 export async function settleSplit(deps: SettleDeps, id: number): Promise<void> {
-  // The original pays.
+  // A standby copy pays nothing; the original does.
   if (deps.standsBack) return
   const obstacle = await write(deps.db, (tx) => findObstacle(tx, deps, id))
   if (obstacle !== null) return
@@ -45,7 +45,7 @@ export async function settleSplit(deps: SettleDeps, id: number): Promise<void> {
   await write(deps.db, (tx) => takeStock(tx, deps, id))
 }
 
-/** Why a split cannot be paid now, which its row then says; null when it can, or is not to be looked at. */
+/** Returns why a split cannot be paid now, and stores it; null when it can be paid or has started. */
 function findObstacle(tx: Tx, deps: SettleDeps, id: number): string | null {
   const split = getOpenSplit(tx, id)
   if (!split) return 'it is over'
@@ -67,7 +67,7 @@ function explainWaiting({ tokenChains }: SettleDeps, wallet: WalletRow | null): 
   return wallet === null ? 'fromAddress is no wallet of this user that the platform keeps' : null
 }
 
-/** @returns how many parts were seen to; none when every part has its payment. */
+/** @returns the number of parts handled; 0 when every part has its payment. */
 function orderBatch(tx: Tx, deps: SettleDeps, id: number): number {
   const split = getOpenSplit(tx, id)
   const wallet = split && findWalletOf(tx, split)
@@ -104,7 +104,7 @@ function orderPart(tx: Tx, deps: SettleDeps, { split, wallet, part }: Due): void
       keepsTrying: true,
     })
     tx.update(royaltyParts).set({ paymentId: payment.id }).where(isThis).run()
-    // Nobody waits at the door: the wallets' own job takes it on.
+    // No request waits for it, so the wallets' job sends it.
     if (payment.status === 'created') {
       tx.update(walletPayments).set({ checkAt: deps.clock.now() }).where(eq(walletPayments.id, payment.id)).run()
     }
@@ -114,7 +114,10 @@ function orderPart(tx: Tx, deps: SettleDeps, { split, wallet, part }: Due): void
   }
 }
 
-/** Tells from its payments how a split stands. A block that the chain takes back opens it again, until all are final. */
+/**
+ * Derives the status of a split from its payments. It stays open until all are final, because a chain can revert
+ * blocks.
+ */
 function takeStock(tx: Tx, deps: SettleDeps, id: number): void {
   const split = getOpenSplit(tx, id)
   if (!split) return
@@ -143,7 +146,7 @@ function summarize(parts: readonly PaidPart[]): Pick<SplitRow, 'reason'> & { sta
   return { status: paid.length > 0 ? 'partially_settled' : 'failed', reason }
 }
 
-/** The parts of a split in their order, each with its payment. */
+/** Lists the parts of a split in order, each with its payment. */
 export function listPartPayments(db: Db, splitId: number): PaidPart[] {
   const rows = db
     .select({ part: royaltyParts, payment: walletPayments })
@@ -154,13 +157,13 @@ export function listPartPayments(db: Db, splitId: number): PaidPart[] {
   return rows.all()
 }
 
-/** Null when it waits to be executed, or all is said. */
+/** Returns null for a held or finished split. */
 function getOpenSplit(tx: Tx, id: number): SplitRow | null {
   const split = tx.select().from(royaltySplits).where(eq(royaltySplits.id, id)).get()
   return !split || split.isHeld || split.checkAt === null ? null : split
 }
 
-/** The wallet may have been made after the split. */
+/** The wallet may have been created after the split. */
 function findWalletOf(tx: Tx, { walletId, userId, fromAddress }: SplitRow): WalletRow | null {
   if (walletId === null) return findSplitWallet(tx, userId, fromAddress)
   return tx.select().from(managedWallets).where(eq(managedWallets.id, walletId)).get() ?? null
@@ -168,7 +171,7 @@ function findWalletOf(tx: Tx, { walletId, userId, fromAddress }: SplitRow): Wall
 
 const EVERY_MS = 2000
 
-/** Begins a split as soon as it is durable. */
+/** Starts a split once it is committed. */
 export function startSplitJob(deps: SettleDeps): JobKind {
   return defineJob({
     kind: START_JOB,
@@ -177,12 +180,12 @@ export function startSplitJob(deps: SettleDeps): JobKind {
   })
 }
 
-/** Follows splits until they are over, and takes up those that waited for a chain or a wallet. */
+/** Advances open splits, also those that waited for a chain or a wallet. */
 export function followSplitsJob(deps: SettleDeps): RepeatingJob {
   return { name: 'splits', everyMs: EVERY_MS, run: () => followSplits(deps) }
 }
 
-/** One round over what is due. What goes wrong with one split is logged, and holds up no other. */
+/** Advances all due splits. A failure is logged and does not stop the others. */
 export async function followSplits(deps: SettleDeps): Promise<void> {
   for (const id of listDueSplits(deps.db, deps.clock.now())) {
     try {

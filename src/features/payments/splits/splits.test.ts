@@ -29,7 +29,7 @@ const DOLLAR = 1_000_000n
 const Detail = z.object({ split: SplitDetail })
 
 let payees = 0
-/** Nobody has paid this one yet. */
+/** Returns an address without payments. */
 const newPayee = () => `0x${(++payees).toString(16).padStart(40, 'b')}`
 
 type Recipient = { address: string; share: number | string }
@@ -47,7 +47,7 @@ async function detailOf({ backend }: Paying, id: number): Promise<SplitDetail> {
   return (await read(Detail, backend.request(`${PATH}/${id}`, { headers: OPERATOR }))).split
 }
 
-/** Lets time pass and the jobs work until the split is over. */
+/** Runs the jobs, advancing the clock, until the split has ended. */
 async function settle(paying: Paying, id: number): Promise<SplitDetail> {
   const { platform, clock } = paying
   return until('the end of the split', async () => {

@@ -4,13 +4,13 @@ import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { managedWallets, walletPayments } from '../wallets/tables.ts'
 
-/** How far a split is (decisions, 21); the last three are its end. */
+/** The last three states are final. */
 export const SPLIT_STATES = ['queued', 'processing', 'settled', 'partially_settled', 'failed'] as const
 
 /**
- * An amount in USDC that is divided and paid to its recipients from a wallet. `userId` and `agentId` are as they were named,
- * `ownerId` is the user when there is one here. `reason` is why it waits or what went wrong. One that `isHeld` waits to be
- * executed. `checkAt` is when it is looked at next, null once all of its payments are final.
+ * An amount in USDC that a wallet pays out to recipients. `userId` and `agentId` are as requested; `ownerId` is the
+ * user if it exists here. `reason` says why it waits or failed. A held split waits for execution. `checkAt` is the time
+ * of the next check, null when all payments are final.
  */
 export const royaltySplits = sqliteTable(
   'royalty_splits',
@@ -42,8 +42,8 @@ export const royaltySplits = sqliteTable(
 export type SplitRow = typeof royaltySplits.$inferSelect
 
 /**
- * What one recipient gets of a split. `shareMillionths` is their percentage in millionths; the amounts of a split add up to its
- * total. A part below `minimumMicroUsd`, and one of nothing, `isSkipped`. `failure` is why no payment could be ordered.
+ * Share of one recipient. The amounts of a split add up to its total. A part of zero or below the recipient's minimum
+ * `isSkipped`. `failure` says why no payment could be ordered.
  */
 export const royaltyParts = sqliteTable(
   'royalty_parts',
@@ -68,7 +68,7 @@ export const royaltyParts = sqliteTable(
 )
 export type PartRow = typeof royaltyParts.$inferSelect
 
-/** How a user divides what they split instantly. `minimumMicroUsd` is the least that is sent to this recipient. */
+/** A user's rules for instant splits. `minimumMicroUsd` is the smallest amount sent to the recipient. */
 export const splitRules = sqliteTable(
   'split_rules',
   {
@@ -88,8 +88,8 @@ export const splitRules = sqliteTable(
 export type SplitRuleRow = typeof splitRules.$inferSelect
 
 /**
- * Wallets that the operator created for users and agents of other platforms, by the names they were given. No new ones are
- * created; those that exist still pay splits.
+ * Wallets that the operator created for users and agents of other platforms, by their names there. No new ones are
+ * created; the existing ones still pay splits.
  */
 export const operatorWallets = sqliteTable(
   'house_wallets',

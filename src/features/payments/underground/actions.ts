@@ -14,10 +14,10 @@ import {
 } from './schemas.ts'
 import { type AmplificationRow, amplifications, bookings, events } from './tables.ts'
 
-/** A message that was found to be its sender's, with whom it concerns. */
+/** A verified message with its sender and recipient. */
 export type Exchange = { message: BusMessage; sender: AgentRow; recipient: AgentRow; now: Date }
 
-/** The payload of a message, as its action needs it. @throws AppError `invalid`. */
+/** Validates the payload for the message's action. @throws AppError `invalid`. */
 function parsePayload<Payload>(schema: ZodType<Payload>, { message }: Exchange): Payload {
   const parsed = schema.safeParse(message.payload)
   if (parsed.success) return parsed.data
@@ -25,10 +25,10 @@ function parsePayload<Payload>(schema: ZodType<Payload>, { message }: Exchange):
 }
 
 /**
- * What `BOOKING_*` does besides being delivered: an offer is kept, and the agent that it was made to may accept or decline it,
- * once. Other actions of this prefix are delivered only.
- * @throws AppError `invalid` for a payload that does not say what it takes, `not_found` for a booking that is not the two
- * agents', `conflict` for one that was answered.
+ * Applies `BOOKING_*` actions: stores an offer; the offered agent may accept or decline it once. Other actions are only
+ * delivered.
+ * @throws AppError `invalid` for a malformed payload, `not_found` for a booking between other agents, `conflict` for an
+ * answered one.
  */
 export function applyBooking(tx: Tx, exchange: Exchange): void {
   switch (exchange.message.action) {
@@ -95,8 +95,8 @@ function answerBooking(tx: Tx, exchange: Exchange, status: 'confirmed' | 'declin
 }
 
 /**
- * What `AMPLIFY_*` does besides being delivered: a request is kept; the agent that was asked may accept or decline it, and
- * says where it has done what it accepted. Other actions of this prefix are delivered only.
+ * Applies `AMPLIFY_*` actions: stores a request; the asked agent may accept or decline it, and reports completion.
+ * Other actions are only delivered.
  * @throws AppError as `applyBooking`.
  */
 export function applyAmplification(tx: Tx, exchange: Exchange): void {

@@ -64,7 +64,7 @@ type Message = {
   payload: unknown
 }
 
-/** As the interface says it. */
+/** Signs a message as the protocol requires. */
 async function sign(message: Message, account: number) {
   const { version, messageId, timestamp, from, to, action, payload } = message
   const { agentId, agentType, walletAddress } = from
@@ -126,7 +126,7 @@ test('POST /api/underground/bus/send: 401 for whatever was not signed by a walle
     { ...good, from: { ...good.from, walletAddress: devAccount(2).address } },
     { ...good, from: { ...good.from, signature: `${good.from.signature}00` } },
     { ...good, from: { ...good.from, signature: 'none' } },
-    // Signed by a wallet that is somebody's, in the name of another's agent.
+    // Signed by an existing wallet, in the name of another user's agent.
     await sign({ ...compose(ada, bo), from: { ...good.from, walletAddress: devAccount(1).address } }, 1),
     await sign(compose({ ...ada, agent: { ...ada.agent, id: 'nobody' } }, bo), 0),
     await sign(compose(ada, bo, { timestamp: new Date(clock.now().getTime() - 301_000).toISOString() }), 0),
@@ -158,7 +158,7 @@ test('POST /v1/bus/send: an agent whose wallet is kept here sends with its own t
   const taken = JSON.parse(receiver.taken()[0] ?? '')
   expect(taken).toMatchObject({ ...message, from: { agentId: ada.agent.id, walletAddress: wallet.address } })
   expect(platform.db.select().from(bookings).all()).toHaveLength(1)
-  // What it sent is a message like any other: whoever has it can bring it again, and it counts once.
+  // Its message is valid for any caller who has it, and counts once.
   expect((await post(taken)).status).toBe(200)
   expect(receiver.taken()).toHaveLength(1)
 })

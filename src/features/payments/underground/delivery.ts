@@ -20,12 +20,12 @@ export type DeliveryDeps = { db: Db; clock: Clock; sealer: Sealer; egress: Egres
 
 export const BUS_DELIVERY_JOB = 'bus.deliver'
 const Delivery = z.object({ id: z.number() })
-/** More than an hour: a recipient who is down that long still gets what was sent meanwhile. */
+/** More than an hour, so a recipient that is down for that long still gets its messages. */
 const MAX_ATTEMPTS = 24
 const TIMEOUT_MS = 10_000
 const MAX_ERROR_CHARACTERS = 300
 
-/** Delivers messages whose first attempt failed or was cut short; what cannot be delivered at all is a dead letter. */
+/** Retries deliveries that failed or were interrupted; messages that cannot be delivered become dead letters. */
 export function deliverMessageJob(deps: DeliveryDeps): JobKind {
   return defineJob({
     kind: BUS_DELIVERY_JOB,
@@ -38,8 +38,9 @@ export function deliverMessageJob(deps: DeliveryDeps): JobKind {
 }
 
 /**
- * Posts a pending message to the webhook of its recipient, which tells a repeated one by `X-Stead-Message` (at least once).
- * @throws AppError `undelivered` when it was not taken; the reason is kept, the address is told to nobody.
+ * Posts a pending message to its recipient's webhook, at least once; the recipient detects repeats by
+ * `X-Stead-Message`.
+ * @throws AppError `undelivered` when it was not accepted. The reason is stored, the address is not disclosed.
  */
 export async function deliverMessage(deps: DeliveryDeps, id: number, signal?: AbortSignal): Promise<void> {
   const found = deps.db
@@ -55,12 +56,12 @@ export async function deliverMessage(deps: DeliveryDeps, id: number, signal?: Ab
   if (failure !== null) throw undelivered(failure)
 }
 
-/** The sender is told why, never where. */
+/** The sender learns the reason, not the address. */
 export function undelivered(reason: string): AppError {
   return new AppError('undelivered', 'Failed to send message', { reason })
 }
 
-/** @returns null when the recipient took it, else why not. */
+/** @returns null when the recipient accepted it, else the reason. */
 async function post(deps: DeliveryDeps, url: string, message: BusMessageRow, signal?: AbortSignal) {
   try {
     const response = await deps.egress.request(url, {
@@ -106,20 +107,17 @@ async function markDead(db: Db, id: number): Promise<void> {
 
 const PAGE = 100
 
-/** What a user's agents have sent, newest first. */
+/** Lists the messages of a user's agents, newest first. */
 export function listSentMessages(db: Db, userId: string, query: BusMessageQuery): MessagePage {
   return listPage(db, eq(busMessages.ownerId, userId), query)
 }
 
-/** Messages that nobody tries to deliver any more, newest first. */
+/** Lists undeliverable messages, newest first. */
 export function listDeadLetters(db: Db, query: BusMessageQuery): MessagePage {
   return listPage(db, eq(busMessages.status, 'dead'), query)
 }
 
-/**
- * Has a dead letter delivered after all, with as many attempts as a new one.
- * @throws AppError `not_found` when there is no dead letter of this id.
- */
+/** Queues a dead letter again with fresh attempts. @throws AppError `not_found`. */
 export async function replayDeadLetter(
   deps: { db: Db; clock: Clock; enqueue: Enqueue },
   admin: { id: string; address: string | null },
@@ -166,7 +164,7 @@ function toShownMessage(row: BusMessageRow): ShownMessage {
 const HOUR_MS = 3_600_000
 const DAYS_KEPT = 90
 
-/** Forgets messages of agents after 90 days; dead letters wait for somebody to look at them. */
+/** Deletes messages after 90 days; dead letters are kept for an admin. */
 export function forgetMessagesJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
   return {
     name: 'bus messages',

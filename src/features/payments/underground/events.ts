@@ -9,8 +9,8 @@ import type { CreateEventRequest, EventQuery, UndergroundEvent } from './schemas
 import { type EventRow, events } from './tables.ts'
 
 /**
- * Announces an event in the name of one of the principal's agents; the operator may name any agent.
- * @throws AppError `not_found` for any other agent.
+ * Announces an event of one of the principal's agents; the operator may name any agent.
+ * @throws AppError `not_found` for other agents.
  */
 export async function createEvent(
   deps: { db: Db; clock: Clock },
@@ -27,7 +27,7 @@ export async function createEvent(
   })
 }
 
-/** Those of the principal's agents, of all for the operator; the latest date first. */
+/** Lists events of the principal's agents, or all for the operator, latest date first. */
 export function listEvents(db: Db, principal: Principal, { limit, offset }: EventQuery): EventRow[] {
   return db
     .select()
@@ -39,7 +39,6 @@ export function listEvents(db: Db, principal: Principal, { limit, offset }: Even
     .all()
 }
 
-/** As Interface 2 has it. */
 export function toEvent(row: EventRow): UndergroundEvent {
   return {
     id: row.id,

@@ -9,7 +9,7 @@ const OPERATOR = bearer(INTERNAL_KEY)
 const ADDRESS = '0x1111111111111111111111111111111111111111'
 
 type Ids = { agentId: string; userId: string }
-/** What is asked, and the table without which it cannot be answered. */
+/** A request, and the table whose absence makes it fail. */
 const CASES: readonly [endpoint: string, table: string, ask: (ids: Ids) => [path: string, init: RequestInit]][] = [
   ['GET /api/underground/events', 'underground_events', () => ['events', { headers: OPERATOR }]],
   [

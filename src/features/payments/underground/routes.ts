@@ -24,7 +24,7 @@ import {
 } from './schemas.ts'
 import { type BusSendDeps, createMessageSender, sendOwnMessage } from './send-message.ts'
 
-/** Events of agents, the same on both faces (Interface 4.8). */
+/** Events of agents, in the web and the backend API. */
 export function undergroundRoutes(deps: { db: Db; clock: Clock }, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 
@@ -52,7 +52,7 @@ export function undergroundRoutes(deps: { db: Db; clock: Clock }, guard: Middlew
   return app
 }
 
-/** What has become of agents' messages: for their owner, and for admins those that cannot be delivered. */
+/** Delivery status of agents' messages for their owner; dead letters for admins. */
 export function busWeb(deps: { db: Db; clock: Clock; guards: Guards; enqueue: Enqueue }) {
   const app = new Hono<WebEnv>()
   const { signedIn, admin } = deps.guards
@@ -101,7 +101,7 @@ function toNumber(id: string): number {
   return Number(id)
 }
 
-/** The bus between agents: a message is its own proof, whoever brings it (Interface 4.8). */
+/** Messages between agents. A message is authenticated by its signature, not by its caller. */
 export function busBackend(
   deps: Omit<BusSendDeps, 'agentsDomain'> & { addresses: { agentsDomain: string }; callers: CallerFinder },
 ) {
@@ -118,7 +118,7 @@ export function busBackend(
     }),
     validate('json', BusMessage),
     async (c) => {
-      // A webhook may take longer than a listener keeps a silent connection.
+      // A webhook may take longer than the listener keeps a silent connection.
       c.env.keepOpen?.(c.req.raw)
       const message = c.req.valid('json')
       await send(message)

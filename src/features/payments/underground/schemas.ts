@@ -9,7 +9,7 @@ const required = (name: string, max: number) =>
     .min(1, `${name} is required`)
     .max(max, `${name} must be at most ${max} characters`)
 
-/** An amount in USDC as a decimal text; some clients send a number. */
+/** An amount in USDC as decimal text; some clients send a number. */
 export const amount = (name: string) => {
   const message = `${name} must be an amount in USDC with at most 6 decimal places`
   return z.union([z.string(message), z.number(message)], message).transform((given, context) => {
@@ -20,7 +20,7 @@ export const amount = (name: string) => {
   })
 }
 
-/** `2026-12-31`, or with a time and its offset. */
+/** `2026-12-31`, or a time with offset. */
 const time = (name: string) =>
   z
     .union(
@@ -32,7 +32,7 @@ const time = (name: string) =>
 const badPrice = 'ticketPriceUsdc must be a decimal text in USDC with at most 6 decimal places'
 const badTickets = 'totalTickets must be a whole number from 1 to 10000000'
 
-/** `POST /api/underground/events` (Interface 4.8). */
+/** `POST /api/underground/events`. */
 export const CreateEventRequest = z
   .object({
     agentId: required('agentId', 100),
@@ -68,7 +68,7 @@ export const EventQuery = z.object({
 })
 export type EventQuery = z.infer<typeof EventQuery>
 
-/** An event as it is told; the price is a decimal text in USDC. */
+/** An event in responses; the price is decimal text in USDC. */
 export const UndergroundEvent = z.object({
   id: z.number(),
   agent_id: z.string(),
@@ -84,7 +84,7 @@ export const UndergroundEvent = z.object({
 export type UndergroundEvent = z.infer<typeof UndergroundEvent>
 export const UndergroundEventList = z.array(UndergroundEvent)
 
-/** `POST /api/underground/bus/send` (Interface 4.8): what is signed stands in the rest, which is given on as it came. */
+/** `POST /api/underground/bus/send`: the signed fields are among the others, which are forwarded unchanged. */
 export const BusMessage = z
   .looseObject({
     messageId: required('messageId', 200),
@@ -106,7 +106,7 @@ export const BusMessage = z
   })
 export type BusMessage = z.infer<typeof BusMessage>
 
-/** `POST /v1/bus/send`: what an agent whose wallet is kept here says to another. */
+/** `POST /v1/bus/send`: a message of an agent with a managed wallet. */
 export const OwnMessage = z
   .object({
     messageId: required('messageId', 200).optional(),
@@ -123,7 +123,7 @@ export type OwnMessage = z.infer<typeof OwnMessage>
 
 export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** Who speaks, and when: without these there is nothing to check. */
+/** Sender and time, which the signature check needs. */
 export const SignedPart = z.object({
   version: z.string().min(1).max(20),
   timestamp: z.iso.datetime({ offset: true }),
@@ -136,10 +136,10 @@ export const SignedPart = z.object({
   signature: z.string().optional(),
 })
 
-/** Whom it is for: the id of an agent, or the name under which it is reached. */
+/** The recipient's agent id or host name. */
 export const BusRecipient = z.object({ agentId: z.string().min(1).max(300) })
 
-/** What `BOOKING_OFFER` says. Without a deposit all of it is due in the end. */
+/** Payload of `BOOKING_OFFER`. Without a deposit, all is due at the end. */
 export const BookingOffer = z.object({
   talentName: required('payload.talentName', 200),
   amount: amount('payload.amount'),
@@ -150,7 +150,7 @@ export const BookingOffer = z.object({
   date: time('payload.date').optional(),
 })
 
-/** What answers a booking say: its id, or the id of the message that offered it. */
+/** Payload of answers: the id of the booking or of the message that offered it. */
 export const BookingAnswer = z.object({ bookingId: required('payload.bookingId', 200) })
 
 export const AmplifyRequest = z.object({ reward: amount('payload.reward') })
@@ -159,7 +159,7 @@ export const AmplifyCompletion = AmplifyAnswer.extend({
   postUrl: webUrl('payload.postUrl must be an http or https URL'),
 })
 
-/** A message as its sender's owner and admins see it. */
+/** A message for its sender's owner and admins. */
 export const ShownMessage = z.object({
   id: z.number(),
   messageId: z.string(),
@@ -174,7 +174,7 @@ export const ShownMessage = z.object({
 })
 export type ShownMessage = z.infer<typeof ShownMessage>
 
-/** Newest first; `next` is the `before` of the page after, null on the last. */
+/** Newest first; `next` is the `before` of the next page, null on the last. */
 export const MessagePage = z.object({ messages: z.array(ShownMessage), next: z.number().nullable() })
 export type MessagePage = z.infer<typeof MessagePage>
 

@@ -21,21 +21,21 @@ import { toSignedText, type VerifyDeps, verifyMessage } from './verify-message.t
 export type BusSendDeps = VerifyDeps &
   DeliveryDeps & { enqueue: Enqueue; findUser: (id: string) => SignedInUser | null; agentsDomain: string }
 
-/** The first attempt is made by the request itself; the queue makes the next, and this one when the process dies. */
+/** The request makes the first attempt; the queue makes the next ones, also after a crash. */
 const SECOND_ATTEMPT_MS = 20_000
 
-/** Takes a signed message; settles when it was delivered. */
+/** Accepts a signed message; resolves when it was delivered. */
 type SendMessage = (message: BusMessage) => Promise<void>
 
-/** A message that was taken, and whether it was just now. */
+/** An accepted message; `isNew` unless it was a repeat. */
 type Taken = { row: BusMessageRow; isNew: boolean }
 
 /**
- * The verb that takes a signed message, does what its action says, and delivers it to the webhook of its recipient. A message
- * that came before is not taken again: its answer is what has become of it.
- * @throws AppError `unauthenticated` for a signature that does not hold; `limited` {current, limit} at the plan's messages of a
- * day, `payment_required` without a plan; `conflict` for another message of the same id; what the action refuses; and
- * `undelivered` when the first attempt fails: the message is kept and tried again.
+ * Creates the function that verifies a message, applies its action and delivers it. A repeated message is not accepted
+ * again; its response is the outcome of the first.
+ * @throws AppError `unauthenticated` for an invalid signature; `limited` {current, limit} at the plan's daily messages,
+ * `payment_required` without a plan; `conflict` for another message with the same id; errors of the action;
+ * `undelivered` when the first attempt fails and the queue retries.
  */
 export function createMessageSender(deps: BusSendDeps): SendMessage {
   const firstAttempts = new Map<number, Promise<void>>()
@@ -72,7 +72,7 @@ function isDelivered({ db }: BusSendDeps, id: number): boolean {
   return row?.status === 'delivered'
 }
 
-/** By its id, or by the name under which it is reached. @throws AppError `undelivered`. */
+/** Finds an agent by id or host name. @throws AppError `undelivered`. */
 function findRecipient({ db, agentsDomain }: BusSendDeps, message: BusMessage): AgentRow {
   const parsed = BusRecipient.safeParse(message.to)
   const name = parsed.data?.agentId.toLowerCase() ?? ''
@@ -125,17 +125,17 @@ function insertMessage(tx: Tx, { message, sender, recipient, now }: Exchange, ve
     .get()
 }
 
-/** Of what is signed: the order of the other keys says nothing. */
+/** Hashes the signed fields in a fixed order. */
 function hashOf({ version, timestamp, to, action, payload }: BusMessage): string {
   return sha256(JSON.stringify([version, timestamp, to, action, payload]))
 }
 
-/** Interface 4.8, the form of messages that this platform composes. */
+/** Version of the messages that this platform composes. */
 const VERSION = '1.0'
 
 /**
- * Sends a message of an agent whose wallet is kept here: it is signed with that wallet and taken like any other.
- * @throws AppError `not_found` for an agent without a wallet, and as `SendMessage`.
+ * Signs a message with the agent's managed wallet and sends it. @throws AppError `not_found` for an agent without a
+ * wallet, and as `SendMessage`.
  */
 export async function sendOwnMessage(
   deps: BusSendDeps,

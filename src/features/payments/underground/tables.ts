@@ -9,10 +9,9 @@ const BOOKING_STATES = ['offered', 'confirmed', 'declined'] as const
 const AMPLIFICATION_STATES = ['requested', 'accepted', 'declined', 'completed'] as const
 
 /**
- * Events that agents announce. `ownerId` is whose the agent is, null for the operator's. `agentId` is what the announcer calls
- * the agent; `localAgentId` is the same for an agent of this platform, with which the event goes, and null for one that
- * the operator has elsewhere. The price is in micro-dollars; `pricePlaces` is with how many decimal places it was written,
- * so that it is told as it was given.
+ * Events of agents. `ownerId` is the agent's owner, null for the operator's. `agentId` is the announcer's name of the
+ * agent; `localAgentId` is its row here, null for an agent elsewhere. The price is in micro-dollars; `pricePlaces`
+ * keeps the decimals as they were entered.
  */
 export const events = sqliteTable(
   'underground_events',
@@ -42,9 +41,9 @@ export const events = sqliteTable(
 export type EventRow = typeof events.$inferSelect
 
 /**
- * Signed messages between agents, the outbox of their delivery. `body` is the whole message as it was sent, `contentHash`
- * tells the same message from another one of its id. `ownerId` is whose the sending agent is. A dead one is delivered no more
- * unless an admin replays it.
+ * Signed messages between agents, and the outbox of their delivery. `body` is the message as sent; `contentHash`
+ * detects another message with the same id. `ownerId` owns the sending agent. Dead messages are delivered only when an
+ * admin replays them.
  */
 export const busMessages = sqliteTable(
   'bus_messages',
@@ -80,9 +79,9 @@ export const busMessages = sqliteTable(
 export type BusMessageRow = typeof busMessages.$inferSelect
 
 /**
- * What agents negotiate with `BOOKING_*`: an offer of one agent to another for somebody's appearance. `payerId` is whose the
- * offering agent is, `payeeId` whose the other. `messageId` is the offer's, by which both agents know it. The guarantee is what is paid in any
- * case, the back end what is paid on top, the deposit that part of both which is due beforehand.
+ * Offers of one agent to book another's talent, negotiated with `BOOKING_*`. `payerId` owns the offering agent,
+ * `payeeId` the other; both know the booking by `messageId`. The guarantee is always paid, the backend on top; the
+ * deposit is the part due in advance.
  */
 export const bookings = sqliteTable(
   'bookings',
@@ -118,7 +117,9 @@ export const bookings = sqliteTable(
   ],
 )
 
-/** What agents ask of each other with `AMPLIFY_*`: to spread something for a reward. `messageId` is the request's. */
+/**
+ * Requests between agents to promote something for a reward, negotiated with `AMPLIFY_*`. `messageId` is the request's.
+ */
 export const amplifications = sqliteTable(
   'amplifications',
   {

@@ -12,16 +12,16 @@ import { type BusMessage, SignedPart } from './schemas.ts'
 export type VerifyDeps = { db: Db; clock: Clock; chain: Pick<Chain, 'verifySignature'> }
 
 const WINDOW_MS = 5 * 60_000
-/** Wallets that are contracts have longer signatures than the 65 bytes of an account; none has more than this. */
+/** Contract wallets have longer signatures than the 65 bytes of an account. */
 const SIGNATURE = /^0x(?:[0-9a-fA-F]{2}){65,10000}$/
 
-/** Who sends a message that was found to be theirs. */
+/** The verified sender of a message. */
 export type Sender = { agent: AgentRow; version: string }
 
 /**
- * Finds the agent that a message comes from: the signature fits the message, the message is at most five minutes old, and the
- * wallet that signed it belongs to the agent (decisions, 26).
- * @throws AppError `unauthenticated` with the reason; `unavailable` when a wallet that is a contract cannot be asked.
+ * Returns the agent that signed a message: the signature is valid, at most five minutes old, and of a wallet of the
+ * agent.
+ * @throws AppError `unauthenticated` with the reason; `unavailable` when a contract wallet cannot be queried.
  */
 export async function verifyMessage(deps: VerifyDeps, message: BusMessage): Promise<Sender> {
   const parsed = SignedPart.safeParse(message)
@@ -36,7 +36,7 @@ export async function verifyMessage(deps: VerifyDeps, message: BusMessage): Prom
   }
   const agent = findAgentRow(deps.db, from.agentId)
   if (!agent || !isWalletOf(deps.db, agent, address)) throw badSignature('the wallet does not belong to this agent')
-  // Last, because it may ask the chain: strangers must not make the platform do that.
+  // Last, because it may query the chain, which other callers must not cause.
   const signed = await toSignedText(message, from)
   if (!(await deps.chain.verifySignature({ address, message: signed, signature }))) {
     throw badSignature('it was not signed by this wallet')
@@ -46,7 +46,7 @@ export async function verifyMessage(deps: VerifyDeps, message: BusMessage): Prom
 
 type From = { agentId: string; agentType?: string | undefined; walletAddress: string }
 
-/** What is signed: the hash, in hex, of the message's text in this order of keys; `metadata` is not part of it. */
+/** Returns the signed text: the hash of the message with its keys in this order, without `metadata`. */
 export async function toSignedText(message: BusMessage, { agentId, agentType, walletAddress }: From): Promise<string> {
   const { keccak256, toBytes } = await import('viem')
   const { version, messageId, timestamp, to, action, payload } = message
@@ -54,7 +54,7 @@ export async function toSignedText(message: BusMessage, { agentId, agentType, wa
   return keccak256(toBytes(JSON.stringify({ version, messageId, timestamp, from, to, action, payload })))
 }
 
-/** The agent's own wallet, or one with which its owner has signed in. */
+/** The agent's wallet, or a sign-in wallet of its owner. */
 function isWalletOf(db: Db, agent: AgentRow, address: string): boolean {
   const isOwn = and(eq(managedWallets.address, address.toLowerCase()), eq(managedWallets.agentId, agent.id))
   if (db.select({ id: managedWallets.id }).from(managedWallets).where(isOwn).get()) return true

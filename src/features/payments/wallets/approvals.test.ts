@@ -4,7 +4,7 @@ import { USDC } from '../../../../tests/harness/paying-platform.ts'
 import { json } from '../../../../tests/harness/requests.ts'
 
 test('a payment that waits for its owner is mailed to them, and those that follow it at once go without a mail', async () => {
-  // Nothing is listening there: what waits for an approval asks no chain.
+  // No chain listens there: payments that wait for approval need none.
   const environment = { BASE_RPC_URL: 'http://127.0.0.1:9', USDC_ADDRESS: USDC }
   await using it = await mailingPlatform({ environment })
   const { cookie } = await it.signIn('ada@example.com', 'network')

@@ -2,13 +2,12 @@ import type { Currency } from '../../../adapters/chain/token-chain.ts'
 import { type Holdings, type TokenChain, toAddress } from '../../../adapters/chain/token-chain.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 
-/** The tokens that wallets pay with, by their name. */
 export type TokenChains = Readonly<Record<Currency, TokenChain>>
 
-/** What an address holds in one token; `microUsd` is null with the reason when the chain could not be asked. */
+/** Holdings of an address in one token; `microUsd` is null with the reason when the chain cannot be reached. */
 export type Balance = { currency: Currency; network: string; microUsd: bigint | null; problem: string | null }
 
-/** What `address` holds of `currency`, in millionths. @throws AppError `unavailable` when the chain cannot be asked. */
+/** Returns the holdings of `address` in millionths. @throws AppError `unavailable` when the chain cannot be reached. */
 export async function readTokenBalance(chains: TokenChains, currency: Currency, address: string): Promise<bigint> {
   return (await readHoldings(chains[currency], address)).token
 }
@@ -17,7 +16,7 @@ export function readHoldings(chain: TokenChain, address: string): Promise<Holdin
   return chain.readHoldings(toAddress(address))
 }
 
-/** Of every token; what cannot be asked is told as that, never as nothing. */
+/** Reads all tokens; an unreachable chain is reported as a problem, not as zero. */
 export function readBalances(chains: TokenChains, address: string): Promise<Balance[]> {
   return Promise.all(
     Object.values(chains).map(async (chain): Promise<Balance> => {

@@ -13,13 +13,13 @@ import { managedWallets, type WalletRow } from './tables.ts'
 
 export type CreateWalletDeps = { db: Db; clock: Clock; sealer: Sealer }
 
-/** Whose wallet: a user's own without `agentId`, else that of an agent of theirs. */
+/** Owner of a wallet: the user without `agentId`, else the agent. */
 export type WalletOwner = { userId: string; agentId: string | null }
 
 /**
- * Makes the wallet of a user or of one of their agents, once: a second call gives the same one. The key is drawn here,
- * sealed, and told to nobody.
- * @throws AppError `not_found` for an agent that is missing or somebody else's.
+ * Creates the wallet of a user or agent, or returns the existing one. The key is generated here, sealed, and never
+ * shown.
+ * @throws AppError `not_found` for a missing agent or another user's.
  */
 export async function createWallet(
   deps: CreateWalletDeps,
@@ -65,7 +65,7 @@ function requireOwnAgent(db: Db, { userId, agentId }: WalletOwner): void {
   if (!agent) throw new AppError('not_found', 'Agent not found')
 }
 
-/** Null when none was made. */
+/** Returns null without a wallet. */
 export function findWallet(db: Db, { userId, agentId }: WalletOwner): WalletRow | null {
   const isThis =
     agentId === null
@@ -74,14 +74,14 @@ export function findWallet(db: Db, { userId, agentId }: WalletOwner): WalletRow 
   return db.select().from(managedWallets).where(isThis).get() ?? null
 }
 
-/** @throws AppError `not_found` when none was made, and for somebody else's agent. */
+/** @throws AppError `not_found` without a wallet, and for another user's agent. */
 export function getWallet(db: Db, owner: WalletOwner): WalletRow {
   const wallet = findWallet(db, owner)
   if (!wallet) throw new AppError('not_found', 'Wallet not found')
   return wallet
 }
 
-/** The account that signs for a wallet. It never leaves the process. */
+/** Returns the account that signs for a wallet. It never leaves the process. */
 export async function openSigningAccount(
   { sealer }: { sealer: Sealer },
   wallet: WalletRow,
@@ -90,12 +90,12 @@ export async function openSigningAccount(
   return privateKeyToAccount(unsealWalletKey(sealer, wallet))
 }
 
-/** The key itself: for the export on the command line alone. */
+/** Returns the private key, for the command-line export only. */
 export function unsealWalletKey(sealer: Sealer, wallet: WalletRow): Hex {
   return `0x${sealer.unseal(wallet.sealedKey, `managed_wallets:${wallet.id}`).slice(2)}`
 }
 
-/** A user's own wallet first, then those of their agents, also of agents that are gone. */
+/** Lists the user's own wallet, then those of their agents, including deleted ones. */
 export function listWallets(db: Db, userId: string): WalletRow[] {
   const isTheirs = eq(managedWallets.userId, userId)
   const order = [desc(managedWallets.kind), asc(managedWallets.createdAt)]
@@ -107,10 +107,7 @@ export function listWallets(db: Db, userId: string): WalletRow[] {
     .all()
 }
 
-/**
- * The key of a wallet, whoever it belongs to, for the operator at the command line alone; that it was taken is in the audit
- * log before it is told. @throws AppError `not_found` for an address that the platform does not keep.
- */
+/** Exports any wallet's key on the command line; the audit entry is written first. @throws AppError `not_found`. */
 export function exportKey(deps: { db: Db; clock: Clock; sealer: Sealer }, address: string): Promise<Hex> {
   return write(deps.db, (tx) => {
     const isThis = eq(managedWallets.address, address.toLowerCase())

@@ -12,8 +12,8 @@ import { managedWallets, type PaymentRow } from './tables.ts'
 import { advanceTransfer, type TransferDeps } from './transfer.ts'
 
 /**
- * The owner allows a payment that waited for them. It is made from now on, whoever ordered it having gone or not.
- * @throws AppError `not_found`; `conflict` when it does not wait any more; `forbidden` as `requireWithinPolicy`.
+ * Approves a waiting payment, which is then made even when its caller is gone.
+ * @throws AppError `not_found`; `conflict` when it no longer waits; `forbidden` as `requireWithinPolicy`.
  */
 export function approvePayment(deps: { db: Db; clock: Clock }, userId: string, id: string): Promise<PaymentRow> {
   const now = deps.clock.now()
@@ -29,14 +29,14 @@ export function approvePayment(deps: { db: Db; clock: Clock }, userId: string, i
   })
 }
 
-/** A call that is to be paid is made again by whoever wanted it; everything else is made at once. */
+/** A paid call is repeated by its caller; other payments are made at once. */
 function checkAtOf({ kind }: PaymentRow, now: Date): Date {
   return kind === 'authorization' ? new Date(now.getTime() + APPROVED_FOR_MS) : now
 }
 
 const APPROVED_FOR_MS = 24 * 3_600_000
 
-/** @throws AppError `not_found`; `conflict` when it does not wait any more. */
+/** @throws AppError `not_found`; `conflict` when it no longer waits. */
 export function denyPayment(deps: { db: Db; clock: Clock }, userId: string, id: string): Promise<PaymentRow> {
   const now = deps.clock.now()
   return write(deps.db, (tx) => {
@@ -46,7 +46,7 @@ export function denyPayment(deps: { db: Db; clock: Clock }, userId: string, id: 
   })
 }
 
-/** Denies what waited for too long. */
+/** Denies a payment whose approval expired. */
 function expireApproval(deps: { db: Db; clock: Clock }, payment: PaymentRow): Promise<PaymentRow | null> {
   const now = deps.clock.now()
   return write(deps.db, (tx) =>
@@ -82,8 +82,9 @@ function noLongerWaiting(): AppError {
 }
 
 /**
- * The owner says what became of a payment of which the other gateway cannot tell. What a chain can tell is not theirs to say.
- * @throws AppError `not_found`; `conflict` for a payment that is not `unknown`, and for one that a chain tells of.
+ * Records the owner's word on a payment that an external gateway does not report. Payments on a chain cannot be
+ * resolved this way.
+ * @throws AppError `not_found`; `conflict` for a payment that is not `unknown` or is on a chain.
  */
 export function resolvePayment(
   deps: { db: Db; clock: Clock },
@@ -109,17 +110,17 @@ const EVERY_MS = 2000
 const BATCH = 50
 const LANES = 4
 
-/** Looks after a payment that is no transfer of ours: nothing is ordered twice for it. */
+/** Settles a payment that is not a transfer, without ordering it again. */
 type SettleElsewhere = (payment: PaymentRow) => Promise<unknown>
 
 type SettlePaymentsDeps = TransferDeps & { settleElsewhere: SettleElsewhere }
 
-/** Takes on what a crash, a slow chain or a missing answer left open, and denies what nobody approved in time. */
+/** Settles payments left open by a crash, a slow chain or a missing response, and denies expired approvals. */
 export function settlePaymentsJob(deps: SettlePaymentsDeps): RepeatingJob {
   return { name: 'wallets.settle', everyMs: EVERY_MS, run: () => settlePayments(deps) }
 }
 
-/** One round over what is due. What goes wrong with one payment is logged, and holds up no other. */
+/** Settles all due payments. A failure is logged and does not stop the others. */
 export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
   if (deps.standsBack) return
   await inLanes(listDue(deps.db, deps.clock.now(), BATCH), LANES, async (payment) => {

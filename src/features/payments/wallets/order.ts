@@ -18,8 +18,8 @@ import { advanceUntilSettled, type TransferDeps } from './transfer.ts'
 export type PaymentOrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
 
 /**
- * A payment as a spender wants it. `reference` names it among all payments, such as `split:12:3`: ordering it again is the
- * same payment. `wallet` is null for what another gateway pays by its own means. `keepsTrying` is for what nobody waits for.
+ * An order for a payment. `reference` is unique, such as `split:12:3`: ordering it again returns the same payment.
+ * `wallet` is null when an external gateway pays. `keepsTrying` is for payments that no request waits for.
  */
 type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' | 'reference' | 'recipient'> & {
   wallet: WalletRow | null
@@ -32,10 +32,11 @@ type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' |
 }
 
 /**
- * Writes a payment down, in the closure of its cause: nothing leaves before that is durable. It counts against the limits of
- * the wallet from now on. The owner is mailed that one waits for them.
- * @returns the payment, `created` or `awaiting_approval`; or the one that this reference names already.
- * @throws AppError `unavailable` in a copy of an installation, `forbidden` as `requireWithinPolicy`; `conflict` when the reference names another payment.
+ * Orders a payment in the transaction of its cause; nothing is sent before the commit. It counts against the wallet's
+ * limits at once, and the owner is mailed when approval is needed.
+ * @returns the payment, `created` or `awaiting_approval`, or the existing one with this reference.
+ * @throws AppError `unavailable` in a standby copy, `forbidden` as `requireWithinPolicy`; `conflict` when the reference
+ * has another payment.
  */
 export function orderPayment(tx: Tx, deps: PaymentOrderDeps, order: PaymentOrder): PaymentRow {
   const { clock, approvalExpiryMinutes, standsBack } = deps
@@ -52,7 +53,7 @@ export function orderPayment(tx: Tx, deps: PaymentOrderDeps, order: PaymentOrder
   return row
 }
 
-/** With `approvalExpiresAt` it waits for its owner until then. */
+/** With `approvalExpiresAt`, it waits for approval until then. */
 function insertPayment(
   tx: Tx,
   { wallet, ...columns }: PaymentOrder,
@@ -68,7 +69,7 @@ function insertPayment(
       fromAddress: wallet?.address ?? null,
       status: approvalExpiresAt ? 'awaiting_approval' : 'created',
       approvalExpiresAt,
-      // Whoever orders it takes it on at once; after a crash the job does.
+      // The caller sends it at once; after a crash the job does.
       checkAt: approvalExpiresAt ?? new Date(now.getTime() + TAKE_OVER_MS),
       createdAt: now,
     })
@@ -86,7 +87,7 @@ function recordOrder(tx: Tx, row: PaymentRow, now: Date): void {
   )
 }
 
-/** Further payments that begin to wait within this time go without a mail of their own. */
+/** Payments that start to wait within this time share one mail. */
 const MAIL_PAUSE_MS = 10 * 60_000
 
 function mailOwner(tx: Tx, { clock, enqueue }: PaymentOrderDeps, userId: string | null): void {
@@ -106,10 +107,9 @@ function mailOwner(tx: Tx, { clock, enqueue }: PaymentOrderDeps, userId: string 
   enqueueMail(tx, enqueue, { mail: 'payment-approval-wanted', userId: owner.id, address: owner.email })
 }
 
-/** How long an order is left to whoever made it before the job looks after it. */
+/** Time after which the job takes over an order from its caller. */
 const TAKE_OVER_MS = 10_000
 
-/** The payment that `reference` names, if any. */
 function findByReference(db: Db, reference: string): PaymentRow | null {
   return db.select().from(walletPayments).where(eq(walletPayments.reference, reference)).get() ?? null
 }
@@ -126,13 +126,14 @@ function requireSame(existing: PaymentRow, order: PaymentOrder): PaymentRow {
 
 export type TransferOrderDeps = TransferDeps & PaymentOrderDeps
 
-/** How long a transfer is waited for; the job goes on after that. */
+/** A request waits this long for a transfer; then the job continues. */
 const WAIT_MS = 20_000
 
 /**
- * Sends from a wallet of the caller's, within its policy. With `once.made` it goes on with the payment of an earlier attempt.
- * @returns the payment, however far it has come: `failed` and `unknown` are outcomes here.
- * @throws AppError `not_found`, `forbidden` as `requireWithinPolicy`, `unavailable` when nothing has left.
+ * Sends from one of the caller's wallets within its policy. With `once.made` it resumes the payment of an earlier
+ * attempt.
+ * @returns the payment; `failed` and `unknown` are outcomes, not exceptions.
+ * @throws AppError `not_found`, `forbidden` as `requireWithinPolicy`, `unavailable` when nothing was sent.
  */
 export async function sendFromWallet(
   deps: TransferOrderDeps,
@@ -158,7 +159,7 @@ function orderSending(tx: Tx, deps: TransferOrderDeps, owner: WalletOwner, order
   return id
 }
 
-/** What is told of a payment that has not succeeded. @throws AppError unless it has, or waits for its owner. */
+/** @throws AppError unless the payment succeeded or waits for approval. */
 export function requireSucceeded(payment: PaymentRow): PaymentRow {
   const { status, id: paymentId, reason } = payment
   const extra = { paymentId, status, transactionHash: payment.transactionHash }

@@ -8,7 +8,7 @@ import { orderPayment } from './order.ts'
 import { OnePayment, PaymentList, WalletList } from './schemas.ts'
 import { type PaymentRow, walletPayments } from './tables.ts'
 
-/** A payment of Ada's agent that waits for her, or whatever `change` makes of it. */
+/** Orders a payment of Ada's agent, by default waiting for approval. */
 function order({ platform, wallet, user, agentId }: Paying, reference: string, change: Partial<PaymentRow> = {}) {
   return write(platform.db, (tx) => {
     const { id } = orderPayment(tx, platform, {
@@ -91,6 +91,6 @@ test('POST /api/wallet/payments/:id/approve, /api/wallet/payments/:id/deny, /api
   expect((await decide(unknown, 'resolve', { status: 'perhaps' })).status).toBe(400)
   expect(await statusOf(decide(unknown, 'resolve', { status: 'succeeded' }))).toBe('succeeded')
   expect((await decide(unknown, 'resolve', { status: 'failed' })).status).toBe(409)
-  // Another gateway paid by its own means: nothing left a wallet.
+  // The external gateway paid with its own money, so no wallet moved.
   expect(checkLedger(platform.db)).toMatchObject({ entries: 0, faults: [] })
 })

@@ -14,7 +14,7 @@ export function getPayment(db: Db, id: string): PaymentRow {
   return row
 }
 
-/** @throws AppError `not_found` for a missing payment and for somebody else's. */
+/** @throws AppError `not_found` for a missing payment and for another user's. */
 export function getOwnPayment(db: Db, userId: string, id: string): PaymentRow {
   const row = getPayment(db, id)
   if (row.userId !== userId) throw new AppError('not_found', 'Payment not found')
@@ -23,7 +23,7 @@ export function getOwnPayment(db: Db, userId: string, id: string): PaymentRow {
 
 type PaymentPage = { limit: number; before?: string | undefined; walletId?: string | undefined }
 
-/** A page of a user's payments, newest first: ids begin with the time. */
+/** Lists a user's payments, newest first: ids are ordered by time. */
 export function listPayments(db: Db, userId: string, { limit, before, walletId }: PaymentPage): Page<PaymentRow> {
   const conditions: (SQL | undefined)[] = [
     eq(walletPayments.userId, userId),
@@ -38,7 +38,7 @@ export function listPayments(db: Db, userId: string, { limit, before, walletId }
   return readPage(selection, limit)
 }
 
-/** Payments that the job has to look at, the one that has waited longest first. */
+/** Lists payments that are due for a check, the longest waiting first. */
 export function listDue(db: Db, now: Date, limit: number): PaymentRow[] {
   return db
     .select()
@@ -49,7 +49,10 @@ export function listDue(db: Db, now: Date, limit: number): PaymentRow[] {
     .all()
 }
 
-/** Changes a payment that is still in one of `from`, and the ledger with it; null when something else came first. */
+/**
+ * Changes a payment that is in one of the statuses `from`, and posts it to the ledger; null when its status has
+ * changed.
+ */
 export function changePayment(
   tx: Tx,
   deps: { clock: Clock },
@@ -65,7 +68,7 @@ export function changePayment(
   return after
 }
 
-/** Changes a payment that is still as `payment` has it. @returns how it stands, whoever was first. */
+/** Changes a payment unless its status has changed meanwhile. @returns the current row. */
 export function changeOrReread(
   tx: Tx,
   deps: { clock: Clock },
@@ -75,7 +78,7 @@ export function changeOrReread(
   return changePayment(tx, deps, id, [status], change) ?? getPayment(tx, id)
 }
 
-/** Nonces of our transactions that have not ended for certain, and so may still be on the chain. */
+/** Lists nonces of transactions that are not final and may still be mined. */
 export function listTakenNonces(db: Db, chainId: number, address: string): number[] {
   const isOpen = and(
     eq(walletPayments.chainId, chainId),
@@ -90,9 +93,8 @@ export function listTakenNonces(db: Db, chainId: number, address: string): numbe
 type Before = Pick<PaymentRow, 'status'>
 
 /**
- * Posts what a payment moved out of a wallet when it comes to have succeeded, and the way back when it has no longer: in the
- * closure that changes its row, so that the books always say what the payments say. What another gateway pays by its own
- * means moves nothing of ours, and is not posted.
+ * Posts a wallet payment when it succeeds, and its reversal when it no longer has, in the transaction that changes its
+ * row. Payments by an external gateway move no money here.
  */
 function postPaymentChange(tx: Tx, deps: { clock: Clock }, before: Before, after: PaymentRow): void {
   if (after.kind === 'upstream' || hasSucceeded(before) === hasSucceeded(after)) return

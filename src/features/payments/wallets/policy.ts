@@ -10,15 +10,16 @@ import { changePayment } from './payments.ts'
 import type { PolicyChange } from './schemas.ts'
 import { managedWallets, type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 
-/** What is about to be spent; `id` is its row when it has one, which does not count against itself. */
+/** A planned expense; `id` is its own row, which is excluded from the sums. */
 type Spending = { recipient: string; amountMicroUsd: number; id?: string }
 
-/** What ended without spending anything. */
+/** Statuses in which nothing was spent. */
 const NOT_SPENT: PaymentRow['status'][] = ['failed', 'denied']
 
 /**
- * Holds a payment to the policy of its wallet, in the closure that writes the payment: two at once cannot both have the
- * last dollar. Every spender comes through here. @returns whether the owner has to be asked first.
+ * Checks a payment against its wallet's policy in the transaction that writes it, so two concurrent payments cannot
+ * exceed a limit together.
+ * @returns whether the owner must approve it.
  * @throws AppError `forbidden` WALLET_FROZEN, RECIPIENT_NOT_ALLOWED or LIMIT_EXCEEDED with `limit` and `spent`.
  */
 export function requireWithinPolicy(
@@ -43,10 +44,10 @@ export function requireWithinPolicy(
 }
 
 /**
- * Checks an ordered payment against the wallet's current policy. Every spender calls it in the closure that marks the payment
- * as `sent`: the wallet may have been frozen, or its limits and recipients changed, since the order or the approval.
- * @throws AppError `unavailable` in a copy of an installation; `forbidden` as `requireWithinPolicy`, or APPROVAL_REQUIRED
- * when the payment now needs an approval that its owner never gave.
+ * Checks an ordered payment against the wallet's current policy, in the transaction that marks it as `sent`: the wallet
+ * may have been frozen, or its limits and recipients changed, since the order or the approval.
+ * @throws AppError `unavailable` in a standby copy; `forbidden` as `requireWithinPolicy`, or APPROVAL_REQUIRED when the
+ * payment now needs an approval.
  */
 export function requireSendable(
   tx: Tx,
@@ -65,7 +66,7 @@ export function requireSendable(
   }
 }
 
-/** A copy has the keys and the limits of the original, and two that pay spend twice. */
+/** A copy has the keys and limits of the original; if both paid, limits would apply twice. */
 export function copyCannotPay(): AppError {
   return new AppError('unavailable', 'This is a copy of another installation: it pays nothing', { code: 'COPY' })
 }
@@ -76,12 +77,12 @@ function requireNotFrozen({ frozenAt }: WalletRow): void {
   if (frozenAt) throw new AppError('forbidden', FROZEN, { code: 'WALLET_FROZEN' })
 }
 
-/** Micro-dollars that the wallet has spent, or may have, today and in this month (UTC). */
+/** Returns the micro-dollars spent, or possibly spent, today and this month (UTC). */
 export function readSpent(db: Db, walletId: string, now: Date): { day: number; month: number } {
   return { day: sumSpent(db, walletId, dayOf(now)), month: sumSpent(db, walletId, monthOf(now)) }
 }
 
-/** Addresses of a chain count in any case; others only as they are written. */
+/** EVM addresses are case-insensitive; others are not. */
 function toRecipientKey(recipient: string): string {
   return recipient.startsWith('0x') ? recipient.toLowerCase() : recipient
 }
@@ -140,7 +141,7 @@ export function changePolicy(
   })
 }
 
-/** Freezes every wallet of an account, until its owner unfreezes them, and ends payments that are not signed yet. */
+/** Freezes all wallets of an account until its owner unfreezes them, and fails payments that are not signed yet. */
 export function freezeWallets(tx: Tx, deps: { clock: Clock }, userId: string): void {
   const frozen = tx
     .update(managedWallets)

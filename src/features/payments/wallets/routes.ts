@@ -61,7 +61,7 @@ const createAnswers: Responses = { responses: { 200: CreatedWallet }, errors: ['
 const cdpSupportAnswers: Responses = { responses: { 200: CdpSupport } }
 const cdpWalletAnswers: Responses = { responses: { 200: CdpWallet }, errors: ['not_found'] }
 
-/** Wallets whose keys the platform keeps, of users and of their agents (Interface 4.15). No key goes over HTTP, either way. */
+/** Managed wallets of users and agents. Keys never travel over HTTP. */
 export function walletsWeb(deps: WalletsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn, findUser } = deps.guards
@@ -131,7 +131,7 @@ export function walletsWeb(deps: WalletsWebDeps) {
   return app
 }
 
-/** Wallets as older clients make them. */
+/** Routes of existing clients. */
 function createWalletWeb(deps: WalletsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -204,8 +204,8 @@ const approveAnswers: Responses = {
 const denyAnswers: Responses = { responses: { 200: OnePayment }, errors: ['payment_required', 'not_found', 'conflict'] }
 
 /**
- * What wallets pay, and what they may. A key or an agent can order a payment; what a wallet may pay is for the session of
- * its owner alone, so that nobody allows themselves more.
+ * Payments and policies of wallets. A key or an agent can order payments; policies need the owner's session, so no key
+ * can raise its own limit.
  */
 export function paymentsWeb(deps: TransferOrderDeps & { guards: Guards; idempotency: Idempotency }) {
   const app = new Hono<WebEnv & OnceEnv>()

@@ -5,7 +5,7 @@ const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const BAD_LIMIT = 'A limit must be a decimal number of dollars with at most six places, or null'
 const MAX_RECIPIENTS = 200
 
-/** Dollars as micro-dollars; null takes the limit away. */
+/** Dollars as micro-dollars; null removes the limit. */
 const limit = z
   .union([z.string(), z.number(), z.null()], BAD_LIMIT)
   .transform((amount, context) => {
@@ -38,12 +38,12 @@ export const CreateWalletRequest = z.object({
   agentId,
 })
 
-/** `POST /api/wallet/cdp`: a private key is never taken over HTTP. */
+/** `POST /api/wallet/cdp`: private keys are rejected. */
 export const CdpRequest = z
   .object({ privateKey: z.unknown().optional(), agentId })
   .meta({ examples: [{}, { agentId: 'ada' }] })
 
-/** `PATCH /api/wallet/policy`: what is not given stays. */
+/** `PATCH /api/wallet/policy`: omitted fields stay unchanged. */
 export const PolicyChange = z
   .object({
     agentId,
@@ -64,7 +64,7 @@ export const PolicyChange = z
   .meta({ examples: [{ perPayment: '5', perDay: '20', approvalAbove: '2.50' }, { frozen: true }] })
 export type PolicyChange = z.infer<typeof PolicyChange>
 
-/** `POST /api/wallet/send`: a transfer from one's own wallet, or from that of an agent. */
+/** `POST /api/wallet/send`: a transfer from the user's own wallet or an agent's. */
 export const TransferRequest = z
   .object({
     agentId,
@@ -100,7 +100,7 @@ const Asset = z.object({
 })
 export type Asset = z.infer<typeof Asset>
 
-/** `GET /api/wallet?address=`: what any address holds on the chain of USDC. */
+/** `GET /api/wallet?address=`: holdings of any address on the USDC chain. */
 export const AddressBalances = z.object({
   address: z.string(),
   chain: z.string(),
@@ -114,7 +114,7 @@ export const AddressBalances = z.object({
 })
 export type AddressBalances = z.infer<typeof AddressBalances>
 
-/** Dollars as decimal text; null does not limit. */
+/** Dollars as decimal text; null is unlimited. */
 export const Policy = z.object({
   perPayment: z.string().nullable(),
   perDay: z.string().nullable(),
@@ -138,7 +138,10 @@ export const ManagedWallet = z.object({
 export type ManagedWallet = z.infer<typeof ManagedWallet>
 export const WalletList = z.object({ wallets: z.array(ManagedWallet) })
 
-/** `GET /api/wallet`: `balance` is USDC as decimal text, null when the chain could not be asked; `balances` say why. */
+/**
+ * `GET /api/wallet`: `balance` is USDC as decimal text, null when the chain cannot be reached; `balances` has the
+ * reason.
+ */
 export const WalletState = z.object({
   address: z.string().nullable(),
   balance: z.string().nullable(),

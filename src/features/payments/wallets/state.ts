@@ -18,13 +18,15 @@ export type WalletStateDeps = { db: Db; clock: Clock; tokenChains: TokenChains }
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** The caller's own wallet, or that of an agent of theirs. @throws AppError `not_found` for somebody else's agent. */
+/**
+ * Returns the owner for the caller's own wallet or an agent's. @throws AppError `not_found` for another user's agent.
+ */
 export function toOwner(db: Db, user: SignedInUser, agentId: string | undefined): WalletOwner {
   if (agentId === undefined) return { userId: user.id, agentId: null }
   return { userId: user.id, agentId: getAgent(db, { kind: 'user', user }, agentId).id }
 }
 
-/** A wallet with what it holds; `hasWallet: false` when there is none. */
+/** Returns a wallet with its holdings; `hasWallet: false` without one. */
 export async function readWalletState(
   { db, clock, tokenChains }: WalletStateDeps,
   owner: WalletOwner,
@@ -50,7 +52,10 @@ export async function readWalletState(
   }
 }
 
-/** What any address holds. @throws AppError `invalid`, `unavailable` without a chain, `internal` when it cannot be asked. */
+/**
+ * Returns the holdings of any address. @throws AppError `invalid`, `unavailable` without a chain, `internal` when it
+ * cannot be reached.
+ */
 export async function describeAddress({ tokenChains }: WalletStateDeps, address: string): Promise<AddressBalances> {
   if (!EVM_ADDRESS.test(address)) throw new AppError('invalid', 'Valid address parameter required')
   const chain = tokenChains.USDC
@@ -61,7 +66,7 @@ export async function describeAddress({ tokenChains }: WalletStateDeps, address:
   return toAddressBalances(chain.terms, address, holdings)
 }
 
-/** The address of a user: that of the wallet kept for them, else one with which they sign in. */
+/** Returns the user's address: of the managed wallet, else of a sign-in wallet. */
 export function describeOwnAddress({ db, tokenChains }: WalletStateDeps, user: SignedInUser) {
   const { network } = tokenChains.USDC.terms
   const kept = findWallet(db, { userId: user.id, agentId: null })
@@ -76,7 +81,7 @@ const NATIVE_DECIMALS = 18
 const TOKEN_DECIMALS = 6
 const TOKEN_NAMES = { USDC: 'USD Coin', pathUSD: 'pathUSD' } as const
 
-/** A wallet without its key. */
+/** Returns a wallet without its key. */
 export function toWallet(db: Db, row: WalletRow, now: Date): ManagedWallet {
   const spent = readSpent(db, row.id, now)
   const dollars = (microUsd: number | null) => (microUsd === null ? null : formatMicroUsd(microUsd, 2))
@@ -99,7 +104,7 @@ export function toWallet(db: Db, row: WalletRow, now: Date): ManagedWallet {
   }
 }
 
-/** A payment without its signed transaction. */
+/** Returns a payment without its signed transaction. */
 export function toPayment(chains: TokenChains, row: PaymentRow): WalletPayment {
   const chain = Object.values(chains).find(({ terms }) => terms.chainId === row.chainId)
   const explorer = chain?.terms.explorerUrl ?? null
@@ -122,7 +127,6 @@ export function toPayment(chains: TokenChains, row: PaymentRow): WalletPayment {
   }
 }
 
-/** What an address holds, in the form of Interface 4.15. */
 function toAddressBalances(terms: TokenTerms, address: string, holdings: Holdings): AddressBalances {
   const { network, chainId, isTestnet, explorerUrl } = terms
   const nativeBalance = toAsset({
@@ -159,7 +163,7 @@ function toAsset({ raw, ...asset }: Omit<Asset, 'balance' | 'balanceRaw'> & { ra
   return { ...asset, balance: toDecimalText(raw, asset.decimals), balanceRaw: raw.toString() }
 }
 
-/** An integer of the smallest unit as a decimal number, exactly. */
+/** Formats an integer of the smallest unit as an exact decimal. */
 function toDecimalText(raw: bigint, decimals: number): string {
   const digits = raw.toString().padStart(decimals + 1, '0')
   const fraction = trimTrailing(digits.slice(-decimals), '0')

@@ -8,16 +8,16 @@ const WALLET_KINDS = ['user', 'agent'] as const
 const PAYMENT_KINDS = ['transfer', 'upstream', 'authorization'] as const
 
 /**
- * What becomes of a payment (decisions, 22). `created`: nothing has left yet. `sent`: it may have left. `unknown`: it may
- * have happened, and nobody has said so. `awaiting_approval` and `denied` come before and in place of `created`.
+ * `created`: nothing was sent. `sent`: it may have left. `unknown`: the outcome is not known. `awaiting_approval`
+ * precedes `created`, `denied` replaces it.
  */
 const PAYMENT_STATUSES = ['awaiting_approval', 'created', 'sent', 'succeeded', 'failed', 'unknown', 'denied'] as const
 
 /**
- * A wallet whose key the platform keeps, sealed: one of a user's own, and one for each agent. The same address serves every
- * chain. A wallet outlives its agent and its owner, because there may be money on it; `stead wallet export` still opens it.
- * Limits are micro-dollars, and null does not limit; `recipients` are the only ones it pays, in lower case, unless null;
- * above `approvalAboveMicroUsd` its owner is asked first. Nothing leaves a wallet while `frozenAt` is set.
+ * Managed wallets with sealed keys: one per user and one per agent, with the same address on every chain. A wallet
+ * outlives its agent and owner, because it may hold money; `stead wallet export` still opens it.
+ * Limits are micro-dollars, null is unlimited. `recipients` restricts payees (lower case) unless null. Payments above
+ * `approvalAboveMicroUsd` need approval. Nothing leaves while `frozenAt` is set.
  */
 export const managedWallets = sqliteTable(
   'managed_wallets',
@@ -47,12 +47,13 @@ export const managedWallets = sqliteTable(
 export type WalletRow = typeof managedWallets.$inferSelect
 
 /**
- * One row for each payment, written before anything leaves. `reference` is what its spender calls it: the same one is one
- * payment, whatever happens. `transfer` is our own transaction on a chain, `authorization` a signature with which somebody
- * else moves the money (EIP-3009), `upstream` an order to another gateway. `rawTransaction` is signed and kept until its end
- * is known, so that a crash sends the same one again and never another. `undoneAt` is when the chain took back a block
- * that held it. One that `keepsTrying` waits for a chain that cannot be asked; any other fails then, because whoever
- * ordered it was told so. `finalAt` is when its end was certain; until then `checkAt` is when it is looked at again.
+ * One row per payment, written before anything is sent. `reference` is the caller's unique name for it.
+ * `transfer` is a transaction of the platform, `authorization` a signature that a seller redeems (EIP-3009), `upstream`
+ * an order to an external gateway.
+ * `rawTransaction` is kept until the payment is final, so a crash resends the same one. `undoneAt` is when a
+ * reorganization reverted its block.
+ * With `keepsTrying` it waits for an unreachable chain; others fail then, because their caller got an error. `finalAt`
+ * is when the outcome was certain; until then `checkAt` is the next check.
  */
 export const walletPayments = sqliteTable(
   'wallet_payments',
@@ -90,7 +91,7 @@ export const walletPayments = sqliteTable(
     finalAt: integer({ mode: 'timestamp_ms' }),
   },
   (table) => [
-    // One transaction for each nonce of an address: a second with the same nonce would take the place of the first.
+    // A second transaction with the same nonce would replace the first.
     uniqueIndex('wallet_payments_nonce').on(table.chainId, table.fromAddress, table.nonce),
     index('wallet_payments_by_wallet').on(table.walletId, table.createdAt, table.status, table.amountMicroUsd),
     index('wallet_payments_by_user').on(table.userId, table.createdAt),

@@ -21,29 +21,30 @@ export type TransferDeps = {
   log: Log
   sealer: Sealer
   tokenChains: TokenChains
-  /** Transactions of one address are signed one after another: their nonces have to follow each other. */
+  /** Serializes the transactions of an address, because their nonces must be consecutive. */
   runInWalletQueue: RunInLane
-  /** A copy of an installation leaves all payments to the original. */
+  /** A standby copy of an installation pays nothing. */
   standsBack: boolean
 }
 
-/** Blocks on top of a transaction after which it stays; a chain that makes none for an hour counts as well. */
+/** Confirmations after which a transaction is final; without new blocks, it is final after an hour. */
 const FINAL_CONFIRMATIONS = 12
 const FINAL_AFTER_MS = 3_600_000
-/** A transaction that is not in a block by then is `unknown`: it may still come. */
+/** A transaction not mined by then is `unknown`: it may still be. */
 const EXPECTED_WITHIN_MS = 60_000
-/** Nodes of one RPC may differ for a while: only after so many looks is a nonce believed to be another's. */
+/** RPC nodes may disagree for a while, so a nonce counts as replaced only after this many checks. */
 const LOOKS_UNTIL_REPLACED = 4
 const FIRST_PAUSE_MS = 5000
 const MAX_PAUSE_MS = 300_000
 const FINALITY_PAUSE_MS = 30_000
 
 /**
- * Takes a transfer one step on, from whatever it had come to: signs it, sends it, looks what became of it. May be called
- * at any time and by several at once. The signed transaction is stored before it leaves, so that after a crash the same
- * one is sent again, and the chain takes it once. `takesOver` is for one whose spender is gone: what has not left then
- * ends, unless it keeps trying, because whoever ordered it may have ordered it anew.
- * @throws AppError `unavailable` in a copy, and when the chain cannot be asked and nothing has left: the payment has failed then.
+ * Advances a transfer by one step: signs, sends or checks it. Safe to call concurrently and repeatedly. The signed
+ * transaction is stored before it leaves, so a crash resends the same one and the chain accepts it once.
+ * `takesOver` means that the caller is gone: an unsent payment then fails unless it `keepsTrying`, because the caller
+ * may have ordered it again.
+ * @throws AppError `unavailable` in a standby copy, and when the chain cannot be reached before anything was sent,
+ * which fails the payment.
  */
 export async function advanceTransfer(deps: TransferDeps, id: string, takesOver = false): Promise<PaymentRow> {
   if (deps.standsBack) throw copyCannotPay()
@@ -59,7 +60,10 @@ export async function advanceTransfer(deps: TransferDeps, id: string, takesOver 
   })
 }
 
-/** Goes on until the payment has ended, for at most `waitMs`; then the job does. @throws AppError as `advanceTransfer`. */
+/**
+ * Advances a payment until it has ended, for at most `waitMs`; then the job continues. @throws AppError as
+ * `advanceTransfer`.
+ */
 export async function advanceUntilSettled(deps: TransferDeps, id: string, waitMs: number): Promise<PaymentRow> {
   const deadline = AbortSignal.timeout(waitMs)
   let payment = await advanceTransfer(deps, id)
@@ -74,7 +78,7 @@ function isUnderWay({ status }: PaymentRow): boolean {
   return status === 'sent' || status === 'unknown'
 }
 
-/** Nothing has left yet: whatever goes wrong here ends the payment, unless it is one that keeps trying. */
+/** Nothing was sent yet, so any error fails the payment unless it `keepsTrying`. */
 async function signOrFail(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow> {
   try {
     return await signAndKeep(deps, payment)
@@ -114,7 +118,7 @@ function firstLook(now: Date): { checkAt: Date } {
   return { checkAt: new Date(now.getTime() + FIRST_PAUSE_MS) }
 }
 
-/** The first that neither the chain nor a transaction of ours under way has taken. */
+/** Returns the first nonce that neither the chain nor an open transaction uses. */
 async function chooseNonce(db: Db, chain: TokenChain, { address }: WalletRow): Promise<number> {
   const next = await chain.readNextNonce(toAddress(address))
   const taken = new Set(listTakenNonces(db, chain.terms.chainId, address))
@@ -123,7 +127,7 @@ async function chooseNonce(db: Db, chain: TokenChain, { address }: WalletRow): P
   return nonce
 }
 
-/** Sends what is stored. A refusal ends the payment; no clear answer leaves it `unknown`. */
+/** Sends the stored transaction. A rejection ends the payment; an unclear response leaves it `unknown`. */
 async function send(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow> {
   const raw = payment.rawTransaction
   if (raw === null || isFrozen(deps.db, payment)) return payment
@@ -137,14 +141,14 @@ async function send(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow
   }
 }
 
-/** A node that refuses says nothing of what another node has taken before: the chain is asked. */
+/** Another node may have accepted what this one rejects, so the chain is asked. */
 async function settleRefused(deps: TransferDeps, payment: PaymentRow, reason: string): Promise<PaymentRow> {
   const standing = await findStanding(deps, payment)
   if (standing.isMined) return settleMined(deps, payment, standing)
   return forget(deps, payment, reason)
 }
 
-/** Looks what became of a transaction that may have left, and sends the same one again where nothing did. */
+/** Checks a transaction that may have been sent, and resends it when the chain does not have it. */
 async function lookAfter(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.finalAt !== null) return payment
   try {
@@ -185,7 +189,7 @@ async function settleMissing(
   { nextNonce }: Extract<Standing, { isMined: false }>,
 ): Promise<PaymentRow> {
   if (payment.blockHash !== null) return send(deps, await markUndone(deps, payment))
-  // Between two looks of the job nothing is concluded: a transaction may take its time.
+  // Between checks of the job nothing is concluded: mining takes time.
   if (!isDue(deps, payment)) return payment
   const nonce = payment.nonce ?? 0
   if (nextNonce > nonce && payment.checks >= LOOKS_UNTIL_REPLACED) {
@@ -198,13 +202,13 @@ async function settleMissing(
   return changed(deps, payment, { ...(isLate && { status: 'unknown' }), ...later(deps, payment) })
 }
 
-/** The nonce is free again, and what was signed with it is gone: nobody can send it any more. */
+/** Frees the nonce and deletes the signed transaction, so it can never be sent. */
 function forget(deps: TransferDeps, payment: PaymentRow, reason: string): Promise<PaymentRow> {
   const ended = endedAt(deps.clock.now())
   return changed(deps, payment, { status: 'failed', reason, rawTransaction: null, nonce: null, ...ended })
 }
 
-/** The chain took back a block: what was settled is open again, and that it was is kept. */
+/** Reopens a payment whose block was reverted, and records that. */
 function markUndone(deps: TransferDeps, payment: PaymentRow): Promise<PaymentRow> {
   const now = deps.clock.now()
   const { id, transactionHash, blockNumber } = payment
@@ -236,7 +240,7 @@ function findStanding(deps: TransferDeps, payment: PaymentRow): Promise<Standing
   })
 }
 
-/** Changes the payment unless something else has meanwhile. @returns how it stands. */
+/** Changes the payment unless its status has changed. @returns the current row. */
 function changed(deps: TransferDeps, payment: PaymentRow, change: Partial<PaymentRow>): Promise<PaymentRow> {
   return write(deps.db, (tx) => changeOrReread(tx, deps, payment, change))
 }
@@ -267,7 +271,10 @@ function getWalletOf(db: Db | Tx, { id, walletId }: PaymentRow): WalletRow {
   return wallet
 }
 
-/** A transaction signed before the freeze may be in a mempool already, but is not broadcast again until the wallet is unfrozen. */
+/**
+ * A transaction signed before the freeze may already be in a mempool, but is not broadcast again while the wallet is
+ * frozen.
+ */
 function isFrozen(db: Db, payment: PaymentRow): boolean {
   return getWalletOf(db, payment).frozenAt !== null
 }

@@ -36,7 +36,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
   afterAll(() => chain.stop())
 
-  /** Nobody has paid this one yet. */
+  /** Returns an address without payments. */
   const newPayee = (): Address => `0x${(++payees).toString(16).padStart(40, 'a')}`
   const openTestHouse = async (dollars = 100n) => {
     const paying = await openPaying(chain.rpcUrl)
@@ -195,7 +195,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     expect(await paid(payee)).toBe(5n * DOLLAR)
     const decide = (word: string, id = payment.id) =>
       paying.web.request(`/api/wallet/payments/${id}/${word}`, { method: 'POST', headers: paying.cookie })
-    // The answer tells how far it has come: the block may be there only after it.
+    // The response may come before the block.
     expect(['sent', 'succeeded']).toContain((await read(OnePayment, decide('approve'))).payment.status)
     const isPaid = async () => (await advanceTransfer(paying.platform, payment.id)).status === 'succeeded'
     await until('the approved payment', isPaid)
@@ -431,7 +431,7 @@ function order({ platform, wallet, user, agentId }: Paying, recipient: string, m
   )
 }
 
-/** Lets the job look, at times at which everything is due, until the chain has answered and the row is as wanted. */
+/** Runs the job with everything due until the row matches `isDone`. */
 async function settleUntil({ platform, clock }: Paying, id: string, isDone: (row: PaymentRow) => boolean) {
   return until(`the payment ${id}`, async () => {
     clock.advance(60_000)

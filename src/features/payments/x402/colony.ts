@@ -11,7 +11,7 @@ import type { ColonyReads } from './gateway.ts'
 import { type AgentRecordDeps, type ColonyTier, priceOf, type Rating, rateAgent, readAgentRecord } from './rating.ts'
 import { colonyMembers } from './tables.ts'
 
-/** What a call of the gateway costs before discounts: that of its least plugin. */
+/** Price of a gateway call before discounts, that of the cheapest plugin. */
 const LIST_MICRO_USD = 10_000
 const ENDPOINTS = [
   { slug: 'join-colony', description: 'Registers an agent of yours with the address it is paid at', price: 'Free' },
@@ -20,7 +20,7 @@ const ENDPOINTS = [
   { slug: 'pay', description: 'Pays from the wallet of an agent of yours, within its policy', price: 'Variable' },
 ]
 
-/** The gateway of the platform itself, where no other is set: everything it tells comes from its own record. */
+/** Creates the built-in gateway, used without X402_GATEWAY_URL. Its answers come from the platform's records. */
 export function createColony(deps: AgentRecordDeps & { db: Db; clock: Clock; appUrl: string }): ColonyReads {
   const readRating = (agentId: string): Rating => rateAgent(readAgentRecord(deps, getAgentRow(deps.db, agentId)))
   return {
@@ -71,10 +71,10 @@ export function createColony(deps: AgentRecordDeps & { db: Db; clock: Clock; app
   }
 }
 
-/** The tier by which an agent of the user pays less, once it has joined; `new` for any other. */
+/** Returns the tier that discounts an agent's calls once it has joined; `new` otherwise. */
 export type FindTier = (userId: string, agentId: string) => ColonyTier
 
-/** Tiers from the record of the platform itself. */
+/** Creates the tiers of the built-in gateway. */
 export function createTiers(deps: AgentRecordDeps & { db: Db }): FindTier {
   return (userId, agentId) => {
     const isTheirs = and(eq(agents.id, agentId), eq(agents.ownerId, userId))
@@ -83,7 +83,7 @@ export function createTiers(deps: AgentRecordDeps & { db: Db }): FindTier {
   }
 }
 
-/** A colony is what one owner's agents make together. */
+/** A colony is the set of one owner's agents. */
 function countMembers(db: Db): { agents: number; colonies: number } {
   const counts = { agents: count(), colonies: countDistinct(agents.ownerId) }
   const joined = db.select(counts).from(colonyMembers).innerJoin(agents, eq(agents.id, colonyMembers.agentId)).get()

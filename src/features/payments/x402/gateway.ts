@@ -2,7 +2,7 @@ import type { ColonyUpstream, UpstreamAnswer } from '../../../adapters/colony/up
 import { AppError } from '../../../core/errors.ts'
 import type { EndpointEntry, Fitness, Pricing } from './schemas.ts'
 
-/** Colony membership, fitness, prices and endpoints, of whichever gateway serves them. */
+/** Colony membership, fitness, prices and endpoints of the built-in or an external gateway. */
 export type ColonyReads = {
   /** @throws AppError `unavailable` with `gateway` and `status: unreachable`. */
   health(): Promise<Record<string, unknown>>
@@ -13,7 +13,7 @@ export type ColonyReads = {
 }
 export type JoinRequest = { agentId: string; walletAddress: string; designation?: string | undefined }
 
-/** Tiers of gateways that tell a fitness and no tier. */
+/** Tiers for gateways that report a fitness without a tier. */
 const UPSTREAM_TIERS: readonly [least: number, tier: string][] = [
   [80, 'elite'],
   [60, 'high'],
@@ -22,7 +22,7 @@ const UPSTREAM_TIERS: readonly [least: number, tier: string][] = [
   [0, 'minimal'],
 ]
 
-/** Speaks to the gateway of `X402_GATEWAY_URL` and puts what it says into the objects of Interface 2, whatever its form. */
+/** Reads from the gateway of `X402_GATEWAY_URL` and converts its responses. */
 export function createUpstreamReads(upstream: ColonyUpstream): ColonyReads {
   return {
     async health() {
@@ -45,14 +45,14 @@ export function createUpstreamReads(upstream: ColonyUpstream): ColonyReads {
   }
 }
 
-/** @throws AppError `upstream_failed` for a refusal, `internal` for what cannot be read. */
+/** @throws AppError `upstream_failed` for a rejection, `internal` for an unreadable response. */
 export function requireObject({ isOk, body, status }: UpstreamAnswer): Record<string, unknown> {
   if (!isOk) throw gatewayError('upstream_failed', { upstreamStatus: status })
   if (!body) throw gatewayError('internal')
   return body
 }
 
-/** Interface 4.7: one text for whatever goes wrong with the gateway itself. */
+/** Existing clients expect one message for every gateway failure. */
 export function gatewayError(kind: 'internal' | 'upstream_failed', extra: Record<string, unknown> = {}): AppError {
   return new AppError(kind, 'x402 gateway error', { success: false, ...extra })
 }
@@ -80,7 +80,7 @@ function toPricing(agentId: string, body: Record<string, unknown>): Pricing {
   return { success: true, agentId, tier, pricing, fitness: { score, tier } }
 }
 
-/** A base price and what it is multiplied by, both told by the gateway. */
+/** The gateway reports a base price and a multiplier. */
 function toRate({ base, multiplier }: Record<string, unknown>): Pricing['pricing'] {
   const [list, times] = [toNumber(base), toNumber(multiplier)]
   if (list === null || times === null) throw gatewayError('internal')

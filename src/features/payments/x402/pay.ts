@@ -17,18 +17,18 @@ import { advanceUntilSettled } from '../wallets/transfer.ts'
 import type { X402Request } from './schemas.ts'
 import { payUpstream, readGatewayAnswer } from './upstream-payment.ts'
 
-/** `colonyUpstream` is null where the platform pays itself. */
+/** `colonyUpstream` is null with the built-in gateway. */
 export type PayDeps = TransferOrderDeps & { colonyUpstream: ColonyUpstream | null }
 
 type Attempt = { user: SignedInUser; request: PayRequest; once: Once; address: string | null; hasKey: boolean }
 
-/** The same payment asked for again within this time, without a key to tell two apart, is the first one. */
+/** Without an idempotency key, the same payment within this time counts as a repeat. */
 const REPEAT_MS = 60_000
 const WAIT_MS = 15_000
 
 /**
- * Pays, once: every attempt is in the audit log before anything leaves, also one that the policy of the wallet refuses.
- * @returns what the answer says. @throws AppError for whatever is not paid: a failed payment is never a success.
+ * Pays once. Every attempt is in the audit log before anything is sent, also a rejected one.
+ * @returns the response body. @throws AppError for anything but a paid or waiting payment.
  */
 export async function pay(
   deps: PayDeps,
@@ -43,7 +43,7 @@ export async function pay(
 async function orderOnce(deps: PayDeps, attempt: Attempt): Promise<PaymentRow> {
   const { once } = attempt
   const made = once.made === null ? null : getPayment(deps.db, once.made)
-  // A first attempt that never left is made up for.
+  // A first attempt that was never sent is replaced.
   if (made && !(made.status === 'failed' && made.sentAt === null)) return made
   const outcome = await write(deps.db, (tx) => {
     const decided = withRefusal(() => decide(deps, tx, attempt))
@@ -55,7 +55,7 @@ async function orderOnce(deps: PayDeps, attempt: Attempt): Promise<PaymentRow> {
   return outcome
 }
 
-/** A refusal is a result here, so that the line of the audit log is written all the same. */
+/** Returns a rejection instead of throwing, so that its audit entry is committed. */
 function withRefusal<T>(task: () => T): T | AppError {
   try {
     return task()
@@ -65,7 +65,7 @@ function withRefusal<T>(task: () => T): T | AppError {
   }
 }
 
-/** @throws AppError for what cannot be paid here, and as `orderPayment`. */
+/** @throws AppError when it cannot be paid here, and as `orderPayment`. */
 function decide(deps: PayDeps, tx: Tx, { user, request, hasKey }: Attempt): PaymentRow {
   const way = describeWay(deps, request)
   const requestHash = hashOf(request)
@@ -90,12 +90,12 @@ function decide(deps: PayDeps, tx: Tx, { user, request, hasKey }: Attempt): Paym
   })
 }
 
-/** Only agents of the platform have a row to refer to. */
+/** Agents of an external gateway have no row here. */
 function hasAgent(wallet: WalletRow | null, agentId: string): boolean {
   return wallet?.agentId === agentId
 }
 
-/** @throws AppError `invalid` for what cannot be paid here, `unavailable` NOT_CONFIGURED without a chain. */
+/** @throws AppError `invalid` when it cannot be paid here, `unavailable` NOT_CONFIGURED without a chain. */
 function describeWay({ colonyUpstream, tokenChains }: PayDeps, { currency, recipient }: PayRequest) {
   if (colonyUpstream) return { kind: 'upstream', chainId: null, recipient } as const
   if (!isCurrency(currency)) throw new AppError('invalid', `Currency must be ${CURRENCIES.join(' or ')}`)
@@ -124,7 +124,7 @@ function findRecent(db: Db, userId: string, requestHash: string, now: Date): Pay
   )
   const order = desc(walletPayments.createdAt)
   const row = db.select().from(walletPayments).where(isSame).orderBy(order).limit(1).get() ?? null
-  // What certainly moved nothing may be tried again at once.
+  // A payment that moved nothing may be retried at once.
   return row?.status === 'failed' || row?.status === 'denied' ? null : row
 }
 
@@ -132,7 +132,7 @@ function hashOf({ identifier: _identifier, ...request }: PayRequest): string {
   return sha256(JSON.stringify(Object.entries(request).sort(([one], [other]) => one.localeCompare(other))))
 }
 
-/** Interface 4.7: e-mail, amount, currency, recipient and method of every attempt. */
+/** Records every attempt with e-mail, amount, currency, recipient and method. */
 function audit(tx: Tx, { user, request, address }: Attempt, decided: PaymentRow | AppError, now: Date): void {
   const outcome =
     decided instanceof AppError ? { refused: decided.message } : { paymentId: decided.id, status: decided.status }
@@ -157,7 +157,7 @@ function isCurrency(text: string): text is Currency {
   return CURRENCIES.some((currency) => currency === text)
 }
 
-/** What is to be paid, checked and counted in micro-dollars. */
+/** A validated payment request. */
 type PayRequest = {
   agentId: string
   amountMicroUsd: number
@@ -165,18 +165,18 @@ type PayRequest = {
   currency: string
   endpoint: string | null
   method: string
-  /** x402's payment identifier: the same one is the same payment. */
+  /** The payment identifier of x402: an equal one is the same payment. */
   identifier: string | null
 }
 
-/** Interface 8: at most 100. */
+/** Maximum per payment, in dollars. */
 const MAX_USD = 100
 const EVM_RECIPIENT = /^0x[0-9a-fA-F]{40}$/
 const BASE58_RECIPIENT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/
 const IDENTIFIER = /^[A-Za-z0-9_-]{16,128}$/
 const MAX_TEXT = 200
 
-/** In the order and the words of Interface 4.7. @throws AppError `invalid`. */
+/** Validates in the order that existing clients expect. @throws AppError `invalid`. */
 export function parsePayRequest(body: X402Request, agentId: string): PayRequest {
   const amountMicroUsd = parseAmount(body.amount)
   const { recipient } = body
@@ -196,8 +196,8 @@ export function parsePayRequest(body: X402Request, agentId: string): PayRequest 
 }
 
 /**
- * A JSON number counts by its digits, never as a fraction of two: what has more than six decimals or an exponent is refused.
- * @throws AppError `invalid`.
+ * Reads a JSON number by its decimal digits; more than six decimals or an exponent are rejected. @throws AppError
+ * `invalid`.
  */
 function parseAmount(amount: unknown): number {
   if (typeof amount !== 'number' || !Number.isFinite(amount) || !(amount > 0))
@@ -210,7 +210,7 @@ function parseAmount(amount: unknown): number {
   return microUsd
 }
 
-/** What the gateway is told: its amount is a JSON number with the very digits that were given. */
+/** Returns the order for an external gateway; the JSON number has exactly the given digits. */
 function toUpstreamOrder({ agentId, amountMicroUsd, currency, recipient, endpoint, method }: PayRequest) {
   const amount = Number(formatMicroUsd(amountMicroUsd))
   return { agentId, amount, currency, recipient, ...(endpoint !== null && { endpoint }), method }
@@ -223,7 +223,7 @@ function readText(body: X402Request, name: string): string | null {
   return value
 }
 
-/** `extensions["payment-identifier"].info.id`, as x402 has it. */
+/** Reads `extensions["payment-identifier"].info.id`, as x402 defines it. */
 function readIdentifier({ extensions }: X402Request): string | null {
   const info = readObject(readObject(extensions)?.['payment-identifier'])?.info
   const id = readObject(info)?.id

@@ -6,7 +6,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import { watchdogEvents, watchdogHours } from '../../agents/watchdog/tables.ts'
 import { usageLogs } from '../../ai/usage/tables.ts'
 
-/** What an agent did, from which its fitness is told. Times are milliseconds. */
+/** Activity of an agent, from which its fitness is computed. Times are milliseconds. */
 type AgentRecord = {
   completions: { asked: number; succeeded: number }
   uptime: { upMs: number; knownMs: number; repairs: number; looks: number }
@@ -23,21 +23,20 @@ export type Rating = {
 const COLONY_TIERS = ['new', 'bronze', 'silver', 'gold'] as const
 export type ColonyTier = (typeof COLONY_TIERS)[number]
 
-/** Per cent that a tier saves. */
+/** Discount in percent. */
 const DISCOUNTS: Readonly<Record<ColonyTier, number>> = { new: 0, bronze: 0, silver: 10, gold: 25 }
-/** Scores from which a tier begins. */
+/** Lowest scores of the tiers. */
 const SILVER = 60
 const GOLD = 80
-/** Fewer events say nothing yet. */
+/** Agents with fewer events are `new`. */
 const LEAST_EVENTS = 10
-/** A repair costs so many points of what uptime gives. */
+/** Each repair lowers the uptime score by this. */
 const REPAIR_POINTS = 5
 
 /**
- * Returns the fitness of an agent: the mean of those dimensions in which something happened, 0 without any; the other
- * dimensions are 0. Prediction is the part
- * of its completions that succeeded, execution the part of the time in which it was up, less its repairs, coordination the
- * part of the messages to it that it answered.
+ * Returns the fitness of an agent: the mean of the dimensions with events, 0 without any.
+ * Prediction is the percentage of successful completions, execution that of uptime minus repairs, coordination that of
+ * answered messages. Dimensions without events are 0.
  */
 export function rateAgent({ completions, uptime, messages }: AgentRecord): Rating {
   const known = {
@@ -58,7 +57,7 @@ export function rateAgent({ completions, uptime, messages }: AgentRecord): Ratin
   return { score, tier: tierOf(score, eventCount), details, events }
 }
 
-/** What a call costs a tier, of a list price in micro-dollars; rounded down to whole ones. */
+/** Returns the price of a call for a tier, in micro-dollars, rounded down. */
 export function priceOf(listMicroUsd: number, tier: ColonyTier): { microUsd: number; discount: number } {
   const discount = DISCOUNTS[tier]
   return { microUsd: Math.floor((listMicroUsd * (100 - discount)) / 100), discount }
@@ -79,24 +78,24 @@ function percentOf(part: number, whole: number): number | null {
   return whole > 0 ? Math.round((part * 100) / whole) : null
 }
 
-/** Questions that an agent was asked, and those of them that failed; a higher wing keeps them. */
+/** Counts an agent's messages; the conversations domain stores them. */
 export type CountQuestions = (agentId: string) => { processed: number; failed: number }
 
 export type AgentRecordDeps = { db: Db; clock: Clock; countQuestions: CountQuestions }
 
 const DAYS = 30
 const HOUR_MS = 3_600_000
-/** The latest calls of its owner are looked through: no index leads to those of one agent. */
+/** The owner's latest calls are scanned, because no index leads to those of one agent. */
 const RECENT_CALLS = 5000
 
-/** What an agent did in the last 30 days, as the platform itself has recorded it. */
+/** Returns the recorded activity of an agent in the last 30 days. */
 export function readAgentRecord(deps: AgentRecordDeps, agent: AgentRow): AgentRecord {
   const records = readAgentRecords(deps, agent.ownerId, [agent.id]).get(agent.id)
   if (!records) throw new Error(`Nothing was read of the agent ${agent.id}`)
   return records
 }
 
-/** As `readDeeds`, of several agents of one owner: their calls are read once. */
+/** Like `readAgentRecord` for several agents of one owner, whose calls are read once. */
 export function readAgentRecords(
   { db, clock, countQuestions }: AgentRecordDeps,
   ownerId: string | null,

@@ -24,7 +24,7 @@ const WALLET_ADDRESS = /^(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
 const INVALID_ACTION = 'Invalid action. Use: join-colony, fitness, pricing, endpoints, or pay'
 const MAX_ID = 100
 
-/** The payment gateway (Interface 4.7): that of `X402_GATEWAY_URL`, else the platform's own. */
+/** The payment gateway: that of `X402_GATEWAY_URL`, else the built-in one. */
 export function x402Web(deps: X402WebDeps) {
   const app = new Hono<WebEnv & OnceEnv>()
   const { colony, guards } = deps
@@ -45,7 +45,7 @@ export function x402Web(deps: X402WebDeps) {
     async (c) => c.json(await colony.health()),
   )
 
-  /** Everything but the list of endpoints takes somebody; 401 in the words of Interface 4.7. */
+  /** Every action but `endpoints` needs a user. */
   const enter = createMiddleware<WebEnv>(async (c, next) => {
     const user = await guards.findUser(c)
     if (!user) throw new AppError('unauthenticated', 'Authentication required', { success: false })
@@ -124,7 +124,7 @@ function readMember({ walletAddress, designation }: X402Request) {
 }
 
 /**
- * An agent of somebody else's is one that does not exist. A gateway elsewhere may know agents that are not ours.
+ * Requires one of the user's agents; an external gateway may know agents without a row here.
  * @throws AppError `not_found`.
  */
 function requireOwn({ db, colonyUpstream }: X402WebDeps, user: SignedInUser, agentId: string): void {

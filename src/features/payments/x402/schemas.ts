@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The body of `POST /api/x402`: each action checks its own fields, in the order of Interface 4.7. */
+/** Body of `POST /api/x402`: each action validates its own fields. */
 export const X402Request = z
   .looseObject({ action: z.unknown().optional(), agentId: z.unknown().optional() }, 'Invalid request')
   .meta({
@@ -13,7 +13,7 @@ export const X402Request = z
   })
 export type X402Request = z.infer<typeof X402Request>
 
-/** Scores are 0 to 100, and 0 where nothing has happened yet: `events` says how much has. */
+/** Scores from 0 to 100, 0 without events. */
 const Details = z.record(z.string(), z.number())
 
 export const Fitness = z.object({
@@ -22,13 +22,13 @@ export const Fitness = z.object({
   score: z.number(),
   tier: z.string(),
   details: Details,
-  /** From how many events each dimension is told; only of agents that are rated here. */
+  /** Number of events per dimension; only with the built-in gateway. */
   events: z.record(z.string(), z.number()).optional(),
   registered: z.boolean().optional(),
 })
 export type Fitness = z.infer<typeof Fitness>
 
-/** `rate` is US dollars for a call, `discount` the per cent that are off the list price of it. */
+/** `rate` is US dollars per call, `discount` the percentage off the list price. */
 export const Pricing = z.object({
   success: z.literal(true),
   agentId: z.string(),
@@ -42,14 +42,14 @@ export const EndpointEntry = z.object({ slug: z.string(), description: z.string(
 export type EndpointEntry = z.infer<typeof EndpointEntry>
 export const EndpointList = z.object({ success: z.literal(true), endpoints: z.array(EndpointEntry) })
 
-/** What the answer of `pay` says besides what the gateway itself says. */
+/** Fields of `pay` in addition to the gateway's. */
 export const Paid = z.looseObject({
   success: z.literal(true),
   paymentId: z.string(),
   status: z.enum(['succeeded', 'awaiting_approval']),
 })
 
-/** What the gateway says, ours or somebody else's, as it says it. */
+/** Response of the gateway, unchanged. */
 export const GatewayWords = z.record(z.string(), z.unknown())
 
 /** `POST /api/x402`, by action. */

@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { agents } from '../../agents/registry/tables.ts'
 
-/** Agents that joined the built-in colony, with the address that others may pay them at. */
+/** Agents that joined the built-in colony, with their payment address. */
 export const colonyMembers = sqliteTable(
   'colony_members',
   {

@@ -13,22 +13,22 @@ export type UpstreamPaymentDeps = {
   db: Db
   clock: Clock
   colonyUpstream: ColonyUpstream | null
-  /** A copy of an installation leaves all payments to the original. */
+  /** A standby copy of an installation pays nothing. */
   standsBack: boolean
-  /** Whoever asks for the same payment meanwhile waits for its end. */
+  /** Concurrent requests for the same payment wait for its end. */
   runInWalletQueue: RunInLane
 }
 
-/** What is sent to the gateway. */
+/** Fields that the gateway must confirm unchanged. */
 const ORDER_FIELDS = ['amount', 'currency', 'recipient'] as const
-/** Statuses by which gateways say how a payment ended. */
+/** Statuses by which gateways report the outcome of a payment. */
 const SUCCEEDED = /^(?:succeeded|success|settled|completed|confirmed|paid)$/i
 const FAILED = /^(?:failed|rejected|cancelled|canceled|expired|refunded|not_found)$/i
-/** Longer than an answer is waited for. */
+/** Longer than the timeout of a response. */
 const CHECK_MS = 20_000
 const MAX_PAUSE_MS = 300_000
 
-/** What becomes of the payment, and what is kept of the answer. */
+/** Outcome of a payment and the stored response. */
 type Verdict = {
   status: 'succeeded' | 'failed' | 'unknown'
   reason: string | null
@@ -37,9 +37,9 @@ type Verdict = {
 }
 
 /**
- * Orders the gateway to pay, at most once: that it is `sent` is durable before the request leaves, and a payment that is
- * `sent` or `unknown` is never sent again. One that has been sent already is returned as it stands.
- * @throws AppError `unavailable` when the gateway could not be reached: the payment has failed then.
+ * Orders the gateway to pay, at most once: `sent` is committed before the request leaves, and a `sent` or `unknown`
+ * payment is never sent again.
+ * @throws AppError `unavailable` when the gateway cannot be reached, which fails the payment.
  */
 export function payUpstream(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRow> {
   return deps.runInWalletQueue(id, () => payOnce(deps, id))
@@ -58,7 +58,9 @@ async function payOnce(deps: UpstreamPaymentDeps, id: string): Promise<PaymentRo
   return settled
 }
 
-/** Marks the payment as sent, or as failed when the wallet's policy no longer allows it; null when it is not `created`. */
+/**
+ * Marks the payment as sent, or as failed when the wallet's policy no longer allows it; null when it is not `created`.
+ */
 function claimOrRefuse(tx: Tx, deps: UpstreamPaymentDeps, id: string): PaymentRow | null {
   const payment = getPayment(tx, id)
   if (payment.status !== 'created') return null
@@ -75,8 +77,8 @@ function claimOrRefuse(tx: Tx, deps: UpstreamPaymentDeps, id: string): PaymentRo
 }
 
 /**
- * Looks after a payment whose spender is gone: what was never sent ends, unless its owner has approved it since; what may
- * have been is asked after by its id.
+ * Settles a payment whose caller is gone: an unsent one fails unless its owner approved it since; the gateway is asked
+ * about any other.
  */
 export async function settleUpstream(deps: UpstreamPaymentDeps, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.status === 'created' && payment.keepsTrying) return payUpstream(deps, payment.id)
@@ -86,7 +88,7 @@ export async function settleUpstream(deps: UpstreamPaymentDeps, payment: Payment
   return settle(deps, payment, await askAfter(requireUpstream(deps), payment))
 }
 
-/** What the gateway said of a payment, without what is ours to say. */
+/** Returns the gateway's stored response. */
 export function readGatewayAnswer({ detail }: PaymentRow): Record<string, unknown> {
   return toObject(detail.answer)
 }
@@ -101,7 +103,7 @@ async function askToPay(upstream: ColonyUpstream, payment: PaymentRow): Promise<
   }
 }
 
-/** A refusal says that nothing was paid; an error of the gateway itself says nothing. */
+/** A rejection means that nothing was paid; a gateway error leaves the outcome unknown. */
 function judge(payment: PaymentRow, { isOk, status, body, text }: UpstreamAnswer): Verdict {
   if (status >= 400 && status < 500 && ![408, 409, 425].includes(status)) {
     return { status: 'failed', reason: `The gateway refused: ${status} ${text}`.trim() }
@@ -115,7 +117,7 @@ function judge(payment: PaymentRow, { isOk, status, body, text }: UpstreamAnswer
   return { status: 'succeeded', reason: null, answer: body }
 }
 
-/** A gateway that tells what it paid must tell what it was asked to. */
+/** A gateway that reports what it paid must report what was ordered. */
 function findDifference({ detail }: PaymentRow, body: Record<string, unknown>): string | null {
   const order = toObject(detail.order)
   const reported = { ...toObject(body.result), ...toObject(body.payment), ...body }
@@ -130,7 +132,7 @@ async function askAfter(upstream: ColonyUpstream, payment: PaymentRow): Promise<
   try {
     const { isOk, body, status } = await upstream.findPayment(payment.id)
     const reported = toObject(body?.payment ?? body)
-    // A gateway that knows payments says so of one that it does not know; any other 404 is of one that knows none.
+    // A gateway reports an unknown payment with a status; a bare 404 comes from one without this route.
     if (FAILED.test(String(reported.status)))
       return { status: 'failed', reason: `The gateway says: ${reported.status}` }
     if (!isOk || !SUCCEEDED.test(String(reported.status))) {
@@ -145,7 +147,7 @@ async function askAfter(upstream: ColonyUpstream, payment: PaymentRow): Promise<
   }
 }
 
-/** Writes the verdict unless another came first. */
+/** Stores the verdict unless the status has changed. */
 function settle(deps: UpstreamPaymentDeps, payment: PaymentRow, verdict: Verdict): Promise<PaymentRow> {
   const now = deps.clock.now()
   const { status, reason, answer } = verdict

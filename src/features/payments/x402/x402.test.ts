@@ -140,7 +140,7 @@ describe('POST /api/x402: checks in their order and words', () => {
       expect([amount, row?.amountMicroUsd]).toEqual([amount, expected])
       expect(double.asked['/gateway/pay']).toMatchObject({ amount })
     }
-    // JSON has no NaN and no Infinity: what stands there in their place is no JSON.
+    // JSON has no NaN and no Infinity, so these texts are invalid.
     for (const text of ['NaN', 'Infinity', '01', '.5', '1.', '1_0']) {
       const body = `{"action":"pay","agentId":"${agentId}","amount":${text},"recipient":"${PAYEE}"}`
       const init = { method: 'POST', headers: { 'content-type': 'application/json', ...cookie }, body }

@@ -70,7 +70,7 @@ const Call = z.discriminatedUnion(
   'Invalid action',
 )
 
-/** `GET /api/skills/booking-settlement`: what it does. It takes nothing for it. */
+/** Facts of `GET /api/skills/booking-settlement`. */
 export const SETTLEMENT_FACTS = {
   triggers: ['gig_completion', 'manual_release'],
   features: [
@@ -84,7 +84,7 @@ export const SETTLEMENT_FACTS = {
   security: { usesCDP: false, network: 'ledger', custody: 'platform' },
 } as const
 
-/** Bookings and the fee that is held for them. @throws AppError as the verbs of `settlement`. */
+/** Runs an action of the booking settlement skill. @throws AppError as the functions of `settlement`. */
 export async function useBookingSettlement(deps: Deps, { user, body }: SkillCall): Promise<object> {
   const call = parseCall(Call, body)
   switch (call.action) {
@@ -137,7 +137,7 @@ async function release(deps: Deps, userId: string, id: string) {
   }
 }
 
-/** Nothing is on a chain, so that there is no transaction. */
+/** The ledger pays, so there is no transaction hash. */
 function toPayout({ rule, amountMicroUsd }: Payout) {
   return {
     recipient: rule.name,
@@ -151,14 +151,14 @@ function toPayout({ rule, amountMicroUsd }: Payout) {
 
 type Fee = { guarantee: number; backend: number; deposit: number }
 
-/** Shares that are usual in the trade. */
+/** Customary shares. */
 const USUAL = [
   { role: 'artist', percentage: 65 },
   { role: 'agent', percentage: 20 },
   { role: 'manager', percentage: 15 },
 ] as const
 
-/** What a fee would come to by the usual shares; no booking is looked at, and nothing moves. */
+/** Calculates a payout by customary shares, without a booking or a payment. */
 function estimateSettlement({ guarantee, backend, deposit }: Fee) {
   const total = guarantee + backend
   if (deposit > total) throw new AppError('invalid', 'booking.deposit must not be more than the whole')
@@ -186,7 +186,7 @@ function listBookings(db: Db, userId: string): BookingRow[] {
     .all()
 }
 
-/** Only accounts of this platform can be paid on its ledger. @throws AppError `invalid` for any other address. */
+/** The ledger can pay accounts of this platform only. @throws AppError `invalid` for other addresses. */
 function toRule(db: Db, rule: z.infer<typeof Rules>[number]): SplitRule {
   const address = rule.recipientAddress.toLowerCase()
   const managed = db
@@ -204,7 +204,7 @@ function toRule(db: Db, rule: z.infer<typeof Rules>[number]): SplitRule {
   return { userId, address, shareMillionths: rule.percentage, role: rule.role, name: rule.name }
 }
 
-/** Amounts are numbers of US dollars, as clients expect them. */
+/** Existing clients expect amounts as numbers of US dollars. */
 function toBooking({ db, clock }: Deps, row: BookingRow) {
   const escrow = findEscrow(db, row.id)
   const rules = row.payeeId === null ? [] : listRules(db, row)

@@ -11,17 +11,17 @@ import type { TokenChains } from '../../wallets/balance.ts'
 
 export type RunnerDeps = AskDeps & { db: Db; clock: Clock; enqueue: Enqueue; tokenChains: TokenChains }
 
-/** A call of a skill as it came; each skill reads what it needs. `once` is for those that would act twice (decisions, 22). */
+/** A call of a skill; each skill validates `body`. `once` makes retried purchases idempotent. */
 export type SkillCall = { user: SignedInUser; body: Readonly<Record<string, unknown>>; signal: AbortSignal; once: Once }
 
-/** What a call of a skill says. @throws AppError `invalid` with the first problem. */
+/** Validates the body of a call. @throws AppError `invalid` with the first problem. */
 export function parseCall<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
   throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'Invalid action')
 }
 
-/** A line of text that has to be there. */
+/** A required line of text. */
 export function line(name: string, max = 200) {
   return z
     .string(`${name} is required`)
@@ -30,24 +30,23 @@ export function line(name: string, max = 200) {
     .max(max, `${name} must be at most ${max} characters`)
 }
 
-/** `2026-12-31`, a day in UTC. */
+/** A day in UTC, such as `2026-12-31`. */
 export function day(name: string) {
   return z.iso.date(`${name} must be a day such as 2026-12-31`)
 }
 
 type AskDeps = CompleteDeps & { db: Db }
 
-/** What a skill tells a model: `instructions` are the skill's, `input` comes from its user. */
+/** `instructions` come from the skill, `input` from its user. */
 type Question = { instructions: string; input: string; skill: string }
 
-/** What the model said, and which one it was. */
 type ModelAnswer = { id: string; model: string; content: string }
 
 const ENDPOINT = '/api/skills'
 const MAX_TOKENS = 4000
 
 /**
- * Asks a model in the name of a user, whose plan decides which and who pays.
+ * Asks a model on behalf of a user; their plan selects and pays for it.
  * @throws AppError as `complete`: `unavailable` NOT_CONFIGURED without a provider, `payment_required`, `limited`.
  */
 export async function askModel(

@@ -32,7 +32,7 @@ const Call = z.discriminatedUnion(
   'Invalid action',
 )
 
-/** A calendar of one's own: notes dates, shows what is next, calls things off. @throws AppError `invalid`, `not_found`, `limited`. */
+/** Runs an action of the calendar skill. @throws AppError `invalid`, `not_found`, `limited`. */
 export async function useEventScheduler(deps: Deps, { user, body }: SkillCall): Promise<object> {
   const call = parseCall(Call, body)
   switch (call.action) {
@@ -79,7 +79,7 @@ function schedule({ db, clock }: Deps, userId: string, entry: NewEntry): Promise
   })
 }
 
-/** An entry that was called off before stays as it was. */
+/** Cancelling again keeps the first time. */
 function cancel({ db, clock }: Deps, userId: string, id: string): Promise<CalendarEntryRow> {
   return write(db, (tx) => {
     const isThis = and(eq(calendarEntries.id, id), eq(calendarEntries.userId, userId))

@@ -11,12 +11,12 @@ import { amount, CreateEventRequest } from '../../underground/schemas.ts'
 import { bookings, type EventRow, events } from '../../underground/tables.ts'
 import { day, line, parseCall, type SkillCall } from './calls.ts'
 
-/** Events that are looked through, the next ones first: a search takes the same time however many there are. */
+/** Maximum number of events per search, the next ones first, so a search takes constant time. */
 const SEARCHED = 2000
 const FOUND = 50
 
 type EventSearch = {
-  /** All of them occur in the name, the description or the venue; of a venue search in the venue. */
+  /** Words that must all occur in the name, the description or the venue; with `inVenueOnly`, in the venue. */
   words: readonly string[]
   inVenueOnly: boolean
   maxPriceMicroUsd?: number | undefined
@@ -24,7 +24,7 @@ type EventSearch = {
   limit?: number
 }
 
-/** Coming events of everybody on the platform, the next first: an event is announced to be found. */
+/** Searches upcoming events of all users, the next first: announced events are public. */
 function searchComingEvents({ db, clock }: { db: Db; clock: Clock }, search: EventSearch): EventRow[] {
   const coming = db
     .select({ id: events.id })
@@ -41,7 +41,7 @@ function searchComingEvents({ db, clock }: { db: Db; clock: Clock }, search: Eve
     .all()
 }
 
-/** @throws AppError `not_found` for one that does not exist or is over. */
+/** @throws AppError `not_found` for a missing or past event. */
 function getComingEvent({ db, clock }: { db: Db; clock: Clock }, id: number): EventRow {
   const isThis = and(eq(events.id, id), gte(events.eventDate, clock.now()))
   const row = db.select().from(events).where(isThis).get()
@@ -49,7 +49,7 @@ function getComingEvent({ db, clock }: { db: Db; clock: Clock }, id: number): Ev
   return row
 }
 
-/** An event as those see it who look for one. */
+/** Returns the public fields of an event. */
 function toFoundEvent(row: EventRow) {
   return {
     id: row.id,
@@ -74,7 +74,7 @@ function toConditions({ words, inVenueOnly, maxPriceMicroUsd, minTickets }: Even
   ]
 }
 
-/** Words of a search field; none for nothing. */
+/** Splits search fields into words. */
 function toWords(...texts: (string | undefined)[]): string[] {
   return texts.flatMap((text) => (text ?? '').split(/\s+/)).filter(Boolean)
 }
@@ -98,7 +98,7 @@ const TicketingCall = z.discriminatedUnion(
   'Invalid action',
 )
 
-/** Announces events, sells tickets from balances, checks them and pays them back. @throws AppError as the verbs it calls. */
+/** Runs an action of the ticketing skill. @throws AppError as the functions it calls. */
 export async function useEventTicketing(
   deps: { db: Db; clock: Clock },
   { user, body, once }: SkillCall,
@@ -133,7 +133,7 @@ export async function useEventTicketing(
   }
 }
 
-/** It is paid at once, from the balance: nothing is pending. */
+/** The credits pay at once, so nothing is pending. */
 function toSale(ticket: TicketRow, tier = 'general') {
   const amount = formatMicroUsd(ticket.priceMicroUsd, 2)
   const payment = { protocol: 'balance', amount, currency: 'USD', status: 'paid' }
@@ -167,7 +167,9 @@ const FestivalCall = z.discriminatedUnion(
   'Invalid action',
 )
 
-/** Coming events by words and price, and who is booked for them. @throws AppError `invalid`, `not_found`. */
+/**
+ * Runs an action of the festival finder: upcoming events and their lineups. @throws AppError `invalid`, `not_found`.
+ */
 export function useFestivalFinder(deps: { db: Db; clock: Clock }, { body }: SkillCall): object {
   const call = parseCall(FestivalCall, body)
   switch (call.action) {
@@ -221,7 +223,10 @@ const VenueCall = z.discriminatedUnion(
   'Invalid action',
 )
 
-/** Venues, as far as events that are announced here tell of them. @throws AppError `invalid`, `not_found`. */
+/**
+ * Runs an action of the venue finder, which knows the venues of announced events. @throws AppError `invalid`,
+ * `not_found`.
+ */
 export function useVenueFinder(deps: { db: Db; clock: Clock }, { body }: SkillCall): object {
   const call = parseCall(VenueCall, body)
   switch (call.action) {
@@ -250,7 +255,7 @@ function listAt({ db }: { db: Db; clock: Clock }, venue: string, from: Date, unt
   return db.select().from(events).where(isThen).orderBy(asc(events.eventDate)).limit(LOOKED_AT).all()
 }
 
-/** In the order of their next events. `largestEvent` is the most tickets that one event there has. */
+/** In the order of their next events. `largestEvent` is the highest number of tickets of an event there. */
 function toVenues(rows: EventRow[]) {
   return [...Map.groupBy(rows, ({ venue }) => venue)].map(([name, there]) => ({
     name,

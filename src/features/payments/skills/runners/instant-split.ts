@@ -20,7 +20,7 @@ const ROLES = ['artist', 'producer', 'label', 'writer', 'engineer'] as const
 const TRIGGERS = ['streaming', 'sync', 'booking', 'manual'] as const
 const MAX_RULES = 100
 const MAX_PENDING = 100
-/** In millionths: 50 USDC, unless a rule says another threshold. */
+/** 50 USDC in millionths. */
 const USUAL_THRESHOLD = 50_000_000
 const badStreams = 'streams must be a whole number from 0 to 1000000000'
 
@@ -65,7 +65,7 @@ const Call = z.discriminatedUnion(
   'Invalid action',
 )
 
-/** `GET /api/skills/instant-split`: what it does. It takes nothing for it; the chain takes its own fees. */
+/** Facts of `GET /api/skills/instant-split`. */
 export const SPLIT_FACTS = {
   triggers: TRIGGERS,
   features: [
@@ -78,7 +78,7 @@ export const SPLIT_FACTS = {
   security: { usesCDP: false, network: 'USDC on the configured chain', custody: 'platform' },
 } as const
 
-/** Rules, and splits by them from the wallet of an agent. @throws AppError as the verbs of `splits` and `wallets`. */
+/** Runs an action of the instant split skill. @throws AppError as the functions of `splits` and `wallets`. */
 export async function useInstantSplit(deps: RunnerDeps, { user, body, once }: SkillCall): Promise<object> {
   const call = parseCall(Call, body)
   switch (call.action) {
@@ -119,7 +119,7 @@ function listRules(db: Db, userId: string): SplitRuleRow[] {
 
 type NewRule = { recipientAddress: string; percentage: number; role: string; name: string; threshold: number }
 
-/** All rules together may not give away more than there is. */
+/** All rules together may not exceed 100 percent. */
 function addRule({ db, clock }: RunnerDeps, userId: string, rule: NewRule): Promise<SplitRuleRow> {
   return write(db, (tx) => {
     const others = listRules(tx, userId)
@@ -151,7 +151,7 @@ function deleteRule(db: Db, userId: string, id: string): Promise<void> {
 
 type Wanted = { amount: number; release: string; trigger: string; note: Once['note'] }
 
-/** Nothing is paid before it is executed. */
+/** Creates a split that is paid when it is executed. */
 function prepare(
   deps: RunnerDeps,
   owner: { userId: string; agentId: string | null },
@@ -175,7 +175,7 @@ function prepare(
   })
 }
 
-/** Splits that are not over, the newest first. */
+/** Lists open splits, oldest first. */
 function listPending(db: Db, userId: string) {
   const isOpen = and(eq(royaltySplits.ownerId, userId), inArray(royaltySplits.status, ['queued', 'processing']))
   const rows = db.select().from(royaltySplits).where(isOpen).orderBy(asc(royaltySplits.id)).limit(MAX_PENDING).all()
@@ -209,7 +209,7 @@ function toPending(db: Db, row: SplitRow) {
   }
 }
 
-/** Has it paid. What each payment comes to is told by the split itself: the chain takes its time. */
+/** Executes a split. Its payments settle on the chain later. */
 async function execute(deps: RunnerDeps, userId: string, id: number) {
   const split = await executeSplit(deps, userId, id)
   const parts = listParts(deps.db, split.id)
@@ -243,14 +243,14 @@ async function describeBalance(deps: RunnerDeps, owner: { userId: string; agentI
   }
 }
 
-/** Shares that are usual, where somebody has no rules yet. */
+/** Customary shares, used without rules. */
 const USUAL = [
   { role: 'artist', shareMillionths: 50_000_000 },
   { role: 'label', shareMillionths: 25_000_000 },
   { role: 'producer', shareMillionths: 25_000_000 },
 ]
 
-/** What streams would earn and how that would be divided; nothing moves. */
+/** Estimates the income of streams and its division, without paying. */
 function estimateSplit(rules: SplitRuleRow[], { streams, rate }: { streams: number; rate: string | number }) {
   const microUsd = parseMicroUsd(rate)
   if (microUsd === null) throw new AppError('invalid', 'rate must be an amount with at most 6 decimal places')

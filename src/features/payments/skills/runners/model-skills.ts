@@ -31,7 +31,10 @@ const Setlist = z.object({
 })
 const FORM = 'Answer with JSON alone: {"setlist": [{"title": "…", "artist": "…", "minutes": 6}]}'
 
-/** Has a model plan or judge a set. @throws AppError `upstream_failed` for an answer that is no setlist, and as `askModel`. */
+/**
+ * Plans or judges a setlist with a model. @throws AppError `upstream_failed` for an invalid response, and as
+ * `askModel`.
+ */
 export async function useSetlistOracle(deps: RunnerDeps, { user, body, signal }: SkillCall): Promise<object> {
   const call = parseCall(SetlistCall, body)
   const instructions = BUILT_IN.get(SETLIST_ORACLE)?.instructions ?? ''
@@ -47,7 +50,7 @@ export async function useSetlistOracle(deps: RunnerDeps, { user, body, signal }:
   return { success: true, setlist, stats: { tracks: setlist.length, minutes, wantedMinutes: call.duration }, model }
 }
 
-/** Models like to put words or a fence around what they were asked for. */
+/** Models often add text or a code fence around JSON. */
 function readSetlist(content: string) {
   const text = content.slice(content.indexOf('{'), content.lastIndexOf('}') + 1)
   try {
@@ -72,13 +75,13 @@ const PictureCall = z.object(
   'Prompt is required',
 )
 
-/** What could act or ask for something from elsewhere. The dashboard shows the picture as an image, where none of it would. */
+/** Active content and external references in SVG. The dashboard also shows pictures as images, where neither works. */
 const ACTIVE =
   /<(?:script|foreignObject|iframe|animate\w*\s[^<>]*href)|\son\w+\s*=|javascript:|(?:href|src)\s*=\s*["'](?!#|data:image\/)/i
 
 /**
- * Has a model draw a picture. `imageUrl` holds the picture itself: there is nothing to fetch.
- * @throws AppError `upstream_failed` for an answer without a picture that can be shown, and as `askModel`.
+ * Draws a picture with a model; `imageUrl` is a data URL.
+ * @throws AppError `upstream_failed` for a response without a safe picture, and as `askModel`.
  */
 export async function useVisualSynthesizer(deps: RunnerDeps, { user, body, signal }: SkillCall): Promise<object> {
   const { prompt, style, aspectRatio } = parseCall(PictureCall, body)

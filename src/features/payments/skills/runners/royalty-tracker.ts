@@ -16,7 +16,7 @@ const Call = z.discriminatedUnion(
   'Invalid action',
 )
 
-/** What a user has divided among others, and what of it has arrived. @throws AppError `invalid`. */
+/** Runs an action of the royalty tracker: a user's splits and their payments. @throws AppError `invalid`. */
 export function useRoyaltyTracker({ db }: Pick<RunnerDeps, 'db'>, { user, body }: SkillCall): object {
   const { action } = parseCall(Call, body)
   const principal = { kind: 'user', user } as const
@@ -25,7 +25,7 @@ export function useRoyaltyTracker({ db }: Pick<RunnerDeps, 'db'>, { user, body }
   return { success: true, royalties: latest.map(({ id }) => getSplitDetail(db, principal, id)) }
 }
 
-/** Paid is what the chain says; what was skipped or failed is neither paid nor open. */
+/** Skipped and failed parts count neither as paid nor as open. */
 function sumUp(db: Db, userId: string) {
   const isPaid = sql`${walletPayments.status} = 'succeeded'`
   const isOver = sql`coalesce(${walletPayments.status} IN ('succeeded', 'failed', 'denied'), ${royaltyParts.failure} IS NOT NULL)`

@@ -9,7 +9,7 @@ import { useRoyaltyTracker } from './royalty-tracker.ts'
 
 type Runner = (deps: RunnerDeps, call: SkillCall) => Promise<object> | object
 
-/** Skills whose actions are calls of the platform. */
+/** Skills whose actions the platform runs. */
 const RUNNERS: Readonly<Record<string, Runner>> = {
   'booking-settlement': useBookingSettlement,
   'event-scheduler': useEventScheduler,
@@ -22,7 +22,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'visual-synthesizer': useVisualSynthesizer,
 }
 
-/** What `GET /api/skills/:name` tells of a skill besides its file. */
+/** Additional fields of `GET /api/skills/:name`. */
 const FACTS: Readonly<Record<string, object>> = {
   'booking-settlement': SETTLEMENT_FACTS,
   'instant-split': SPLIT_FACTS,

@@ -16,7 +16,7 @@ const DOLLAR = 1_000_000
 const GIG = new Date('2026-12-24T20:00:00Z')
 const Answer = z.looseObject({ success: z.literal(true) })
 
-/** Ada, who books Bo for 500.25 dollars and 100 on top, and has 1000; and an event of Bo's. */
+/** Ada has 1000 dollars and books Bo for 500.25 plus 100; Bo has an event. */
 async function openTestHouse() {
   const test = testPlatform()
   const { platform, clock, web } = test

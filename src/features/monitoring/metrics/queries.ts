@@ -1,13 +1,13 @@
 import { and, count, desc, eq, gte, inArray, max, type SQL, sql } from 'drizzle-orm'
-import type { Clock } from '../../core/clock.ts'
-import type { Db } from '../../db/open.ts'
-import { users } from '../accounts/users/tables.ts'
-import type { AgentStatus } from '../agents/registry/schemas.ts'
-import { shownStatus } from '../agents/registry/status.ts'
-import { agents } from '../agents/registry/tables.ts'
-import { usageDays, usageLogs } from '../ai/usage/tables.ts'
-import { messageDays } from '../conversations/chat/tables.ts'
-import { agentMetrics } from './metrics/tables.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
+import { users } from '../../accounts/users/tables.ts'
+import type { AgentStatus } from '../../agents/registry/schemas.ts'
+import { shownStatus } from '../../agents/registry/status.ts'
+import { agents } from '../../agents/registry/tables.ts'
+import { usageDays, usageLogs } from '../../ai/usage/tables.ts'
+import { messageDays } from '../../conversations/chat/tables.ts'
+import { agentMetrics } from './tables.ts'
 
 /** Number of messages on the joined day, in both directions. */
 export const messagesOfDay = sql<number>`coalesce(${messageDays.asked} + ${messageDays.answered}, 0)`
