@@ -70,7 +70,7 @@ test.skipIf(!hasBrowser())(
     await until('the choice of tools', async () => (await tools()).includes('"name":"list_files","isOn":true'))
     // It runs as a process, which nothing confines.
     expect(await page.getByLabel('run_shell').isDisabled()).toBe(true)
-    expect(await page.getByText('that takes a container').count()).toBe(2)
+    expect(await page.getByText('needs a container').count()).toBe(2)
     await page.getByText('Run a server from a command').click()
     await page.getByLabel('Server name').fill('notes')
     await page.getByLabel('Program').fill('bun')

@@ -70,7 +70,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(`${web}/billing`)
     stripe.fail('refuses')
     await page.getByRole('button', { name: '500 for $5', exact: true }).click()
-    await page.getByText('Stripe refused').waitFor()
+    await page.getByText('The card service refused').waitFor()
     expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('502')])
 
     stripe.fail(null)

@@ -75,7 +75,7 @@ async function seeRequest(page: Page): Promise<void> {
   await sheet.getByText('openai/gpt-4o at openrouter').waitFor()
   await sheet.getByText('1,000 input, 500 output').waitFor()
   await sheet.getByText('Tokens were reported by the provider.').waitFor()
-  await sheet.getByText('1').waitFor()
+  await sheet.getByText('1', { exact: true }).waitFor()
   await page.keyboard.press('Escape')
   await sheet.waitFor({ state: 'detached' })
   await page.getByRole('combobox', { name: 'Result' }).selectOption('failed')

@@ -82,7 +82,7 @@ test.skipIf(!hasBrowser())(
     await chosen.getByRole('button', { name: 'Delete' }).click()
     const dialog = page.getByRole('alertdialog')
     await dialog.getByRole('button', { name: 'Delete' }).click()
-    await dialog.getByText('does not say').waitFor()
+    await dialog.getByText('Enter “delete 1”.').waitFor()
     await dialog.getByRole('textbox').fill('delete 1')
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await until('the agent to be gone', async () => (await list.count()) === 0)

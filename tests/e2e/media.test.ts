@@ -159,7 +159,7 @@ test.skipIf(!hasBrowser() || !hasAnvil)(
     await page.getByLabel('Wallet').fill(holder.address)
     await page.getByLabel('Stream name').fill('DJ Ada')
     await page.getByRole('button', { name: 'Create stream' }).click()
-    await page.getByText('The key is shown this once.').waitFor()
+    await page.getByText('The key is shown only once.').waitFor()
     const key = (await page.locator('code', { hasText: /^secret-key-/ }).textContent()) ?? ''
     expect(key).toStartWith('secret-key-')
     const streams = page.getByRole('list', { name: 'Streams' })

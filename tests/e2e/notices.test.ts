@@ -53,7 +53,7 @@ test.skipIf(!hasBrowser())(
     mail.refuse(null)
     await page.getByRole('button', { name: 'Send test email' }).click()
     await page.getByText('Check your inbox').waitFor()
-    expect(mail.received.at(-1)?.subject).toBe('Notices arrive here')
+    expect(mail.received.at(-1)?.subject).toBe('Test notification')
 
     await page.getByLabel('From').fill('22:00')
     await page.getByRole('button', { name: 'Save', exact: true }).click()

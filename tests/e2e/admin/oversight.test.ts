@@ -137,7 +137,7 @@ test.skipIf(!hasBrowser())(
     await page.getByText('0 of 0 running').waitFor()
     await page.getByRole('button', { name: 'Send test email' }).click()
     await page.getByText(`Test email sent to ${ROOT}`).waitFor()
-    expect(mail.received.some(({ subject }) => subject === 'Mail of this server arrives')).toBe(true)
+    expect(mail.received.some(({ subject }) => subject === 'Test email')).toBe(true)
     mail.refuse('greylisted')
     await page.getByRole('button', { name: 'Send test email' }).click()
     await page.getByText('Could not send the test email').waitFor()

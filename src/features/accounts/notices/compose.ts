@@ -7,15 +7,15 @@ type NoticeRow = typeof notices.$inferSelect
 
 const TITLES: Readonly<Record<NoticeKind, string>> = {
   down: 'is down',
-  recovered: 'runs again',
-  given_up: 'was given up',
+  recovered: 'is back online',
+  given_up: 'failed',
   cap_near: 'is near its daily limit',
   cap_reached: 'has reached its daily limit',
-  approval_wanted: 'asks for your approval',
-  turn_limited: 'was stopped in a turn',
-  task_failed: 'failed at a task',
+  approval_wanted: 'needs your approval',
+  turn_limited: 'had a turn stopped',
+  task_failed: 'failed a task',
   backup_failed: 'A backup failed',
-  test: 'Notices arrive here',
+  test: 'Test notification',
 }
 /** What lasts until the agent runs again. */
 export const PROBLEMS: ReadonlySet<NoticeKind> = new Set(['down', 'given_up'])
@@ -45,7 +45,7 @@ export function toMessage(notice: NoticeRow): Message {
 export function toMail(notice: NoticeRow, to: string, appUrl: string): Mail {
   const subject = toTitle(notice)
   const page = notice.agentId === null ? `${appUrl}/` : `${appUrl}/agents/${encodeURIComponent(notice.agentId)}`
-  const end = 'The settings of your account say which notices come by mail.'
+  const end = 'Choose which notifications you receive by email in your account settings.'
   const paragraphs = [notice.text, end].map((line) => `<p>${Bun.escapeHTML(line)}</p>`)
   const html = [
     '<!doctype html>',
@@ -53,7 +53,7 @@ export function toMail(notice: NoticeRow, to: string, appUrl: string): Mail {
     '<body style="margin:0 auto;max-width:520px;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#18181b">',
     `<h1 style="font-size:20px">${Bun.escapeHTML(subject)}</h1>`,
     paragraphs[0],
-    `<p><a href="${Bun.escapeHTML(page)}">Open its page</a></p>`,
+    `<p><a href="${Bun.escapeHTML(page)}">Open in Stead</a></p>`,
     paragraphs[1],
     '</body></html>',
     '',

@@ -139,7 +139,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     await test.tellOwner('down')
     await test.tellOwner('given_up', 'It crashed five times.')
     const messages = await arrivals(test.receiver, 2)
-    expect(JSON.parse(messages[1]?.body ?? '').content).toBe('Ada <b>bold</b> was given up\nIt crashed five times.')
+    expect(JSON.parse(messages[1]?.body ?? '').content).toBe('Ada <b>bold</b> failed\nIt crashed five times.')
     expect(await read(ChannelTest, test.call('POST', `/channels/${channel.id}/test`, {}))).toEqual({
       delivered: true,
       error: null,
@@ -163,7 +163,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     expect([(await tryMail()).status, test.mail.received]).toEqual([400, []])
     await write(test.platform.db, (tx) => void tx.update(users).set({ emailVerifiedAt: test.clock.now() }).run())
     expect(await read(ChannelTest, tryMail())).toEqual({ delivered: true, error: null })
-    const mail = await test.arrival('ada@example.com', 'Notices arrive here')
+    const mail = await test.arrival('ada@example.com', 'Test notification')
     expect(mail.text).toContain('This is a test')
     test.mail.refuse('The disk of the mail server is full')
     const refused = await read(ChannelTest, tryMail())
@@ -222,8 +222,8 @@ describe('what owners are told', () => {
   test('by mail without being asked: what needs them, with the address of its page and nothing that a name could forge', async () => {
     await using test = await installation()
     await test.tellOwner('approval_wanted', 'It wants to use delete_file.')
-    const mail = await test.arrival('ada@example.com', 'asks for your approval')
-    expect(mail.subject).toBe('Ada <b>bold</b> asks for your approval')
+    const mail = await test.arrival('ada@example.com', 'needs your approval')
+    expect(mail.subject).toBe('Ada <b>bold</b> needs your approval')
     expect(mail.text).toContain('https://stead.example/agents/ada-1')
     expect(mail.html ?? '').not.toContain('<b>bold</b>')
     await test.tellOwner('down')
@@ -267,7 +267,7 @@ describe('what owners are told', () => {
     expect(test.receiver.deliveries).toHaveLength(1)
     test.clock.advance(3_600_000)
     const messages = await arrivals(test.receiver, 2)
-    expect(messages[1]?.body).toContain('failed at a task')
+    expect(messages[1]?.body).toContain('failed a task')
     expect(messages).toHaveLength(2)
   })
 

@@ -203,7 +203,7 @@ test('POST /api/admin/mail/test: 200 with whether the mail server took it; 503 N
   )
   const send = () => read(MailTest, post('/api/admin/mail/test'))
   expect(await send()).toEqual({ to: ADMIN, delivered: true, error: null })
-  expect(mail.received).toMatchObject([{ to: [ADMIN], subject: 'Mail of this server arrives' }])
+  expect(mail.received).toMatchObject([{ to: [ADMIN], subject: 'Test email' }])
   mail.refuse('greylisted, try later')
   expect(await send()).toMatchObject({ delivered: false, error: expect.stringContaining('greylisted') })
   await send()

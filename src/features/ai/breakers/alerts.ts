@@ -16,12 +16,12 @@ const LOOK_MS = 2000
 const NEAR = {
   kind: 'cap_near',
   percent: NEAR_PERCENT,
-  text: `It has used ${NEAR_PERCENT} % of what it may use of models in a day. It goes on until the limit; the day ends at midnight UTC.`,
+  text: `The agent has used ${NEAR_PERCENT}% of its daily model limit. It keeps working until the limit; usage resets at midnight UTC.`,
 } as const
 const REACHED = {
   kind: 'cap_reached',
   percent: 100,
-  text: 'It has reached its daily limit of model use. Calls that would pass the limit are refused until midnight UTC, or until you raise it.',
+  text: 'The agent has reached its daily model limit. Further calls are rejected until midnight UTC, or until you raise the limit.',
 } as const
 
 export type CapAlertDeps = {

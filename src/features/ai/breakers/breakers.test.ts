@@ -192,9 +192,9 @@ test('sendCapAlerts sends cap_near at 80 % and cap_reached at 100 %, each once a
     await sendCapAlerts(test.platform)
   }
   const told = test.platform.db.select().from(notices).all()
-  expect(told.map(({ kind, text }) => [kind, text.slice(0, 15)])).toEqual([
-    ['cap_near', 'It has used 80 '],
-    ['cap_reached', 'It has reached '],
+  expect(told.map(({ kind, text }) => [kind, text.slice(0, 22)])).toEqual([
+    ['cap_near', 'The agent has used 80%'],
+    ['cap_reached', 'The agent has reached '],
   ])
 })
 

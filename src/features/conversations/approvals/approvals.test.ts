@@ -176,11 +176,11 @@ test('POST /v1/approvals: the owner gets one mail for several requests, without 
   )
   await askOwner({ ...platform, requireToolOn }, agent.id, QUESTION)
   await askOwner({ ...platform, requireToolOn }, agent.id, { ...QUESTION, tool: 'shell' })
-  const mail = await test.arrival('ada@example.com', 'asks for your approval')
+  const mail = await test.arrival('ada@example.com', 'needs your approval')
   expect(JSON.stringify(mail)).not.toContain('notes/a.md')
   clock.advance(11 * 60_000)
   await askOwner({ ...platform, requireToolOn }, agent.id, { ...QUESTION, tool: 'move_file' })
-  await test.arrival('ada@example.com', 'asks for your approval', 2)
+  await test.arrival('ada@example.com', 'needs your approval', 2)
   expect(test.mail.received.filter(({ subject }) => subject.includes('approval'))).toHaveLength(2)
 })
 

@@ -61,7 +61,7 @@ export async function askOwner(
 }
 
 function notifyOwner({ tellOwner }: RequestApprovalDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
-  const text = `It wants to use ${tool}, and must not without you. The approvals page shows what exactly; without an answer it is denied by itself.`
+  const text = `The agent wants to use ${tool}. See the request on the approvals page; without a response it expires and is denied.`
   tellOwner(tx, { userId: owner.id, agent: { id: agentId, name: owner.agentName }, kind: 'approval_wanted', text })
 }
 
