@@ -72,7 +72,7 @@ test.skipIf(!hasBrowser())(
     expect(await page.getByLabel('run_shell').isDisabled()).toBe(true)
     expect(await page.getByText('needs a container').count()).toBe(2)
     await page.getByText('Run a server from a command').click()
-    await page.getByLabel('Server name').fill('notes')
+    await page.getByLabel('Command name').fill('notes')
     await page.getByLabel('Program').fill('bun')
     await page.getByLabel('Environment variables, one NAME=value per line').fill('no equals sign')
     await page.getByRole('button', { name: 'Add command' }).click()

@@ -175,7 +175,7 @@ function NewCommand({ agentId }: { agentId: string }) {
       </p>
       <SectionForm form={form} action="Add command">
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-          <TextField label="Server name" name="name" autoComplete="off" placeholder="notes" error={problems?.name} />
+          <TextField label="Command name" name="name" autoComplete="off" placeholder="notes" error={problems?.name} />
           <TextField label="Program" name="command" autoComplete="off" placeholder="bun" error={problems?.command} />
         </div>
         <TextArea label="Arguments, one per line" name="args" rows={3} placeholder={'x\nsome-mcp-server'} />

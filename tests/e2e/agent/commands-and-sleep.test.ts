@@ -46,7 +46,7 @@ test.skipIf(!hasBrowser() || !engine)(
       await resizePage(page, PHONE)
       await page.goto(`${web}/agents/${agentId}/settings`)
       await page.getByText('Run a server from a command').click()
-      await page.getByLabel('Server name').fill('notes')
+      await page.getByLabel('Command name').fill('notes')
       await page.getByLabel('Program').fill('bun')
       await page.getByLabel('Arguments, one per line').fill(`-e\n${SERVER}`)
       await page.getByLabel('Environment variables, one NAME=value per line').fill('KEY=hello=there')
