@@ -1,11 +1,11 @@
 import type { ApiDocument, Operation, Schema } from '../src/server/api-document/document.ts'
 
-/** Types that say more than this are told in the document alone. */
+/** Longer types are cut; the OpenAPI document has them in full. */
 const MAX_TYPE = 600
 
 /**
- * The reference as a chapter in CommonMark, made of the documents of the three ports: a heading for each group, and for
- * each route what it takes, answers and refuses. Types are written as in TypeScript: shorter than JSON Schema.
+ * Writes the API reference in CommonMark from the OpenAPI documents of the three ports, with a heading per tag and per route.
+ * Types are written as in TypeScript, which is shorter than JSON Schema.
  */
 export function writeApiChapter(documents: ReadonlyMap<string, ApiDocument>): string {
   const ports = [...documents].flatMap(([port, { paths }]) => {
@@ -20,28 +20,28 @@ export function writeApiChapter(documents: ReadonlyMap<string, ApiDocument>): st
   })
   return [
     '# API reference',
-    'Every route of the three ports, made of the schemas that check its requests and answers. The same as OpenAPI 3.1: `GET /openapi.json` on each port, or `stead openapi web`, `backend`, `summarizer`. What the routes mean, and why, is told by the chapter [Interface](http-api.md). An error is `{ error: string, code?: string }`; on `/v1` it is `{ error: { message, … } }`.',
+    'Every endpoint with the types of its request and responses. The same as OpenAPI 3.1: `GET /openapi.json` on each port, or `stead openapi web`, `backend`, `summarizer`. [HTTP API](http-api.md) explains authentication, errors and limits. An error is `{ error: string, code?: string }`; on `/v1` it is `{ error: { message, … } }`.',
     ...ports,
   ].join('\n\n')
 }
 
-/** What programs that read pages are told: what this is, and where its documents are. */
+/** Writes `llms.txt`: a summary of Stead for language models, with links to the documentation. */
 export function writeLlmsText(chapters: readonly { name: string; title: string }[]): string {
   const links = chapters.map(({ name, title }) => `- [${title}](/docs/${name})`)
   return [
     '# Stead',
-    '> One program that creates, runs and bills AI agents, each behind its own gateway.',
-    'An API key (`sk_…`) goes into `Authorization: Bearer`. As an MCP server, Stead answers at `POST /mcp` with the same key.',
-    '## Interface',
-    '- [OpenAPI 3.1 of this port](/openapi.json): every route with its schemas\n- [API reference](/docs/api): the same as a page',
+    '> A self-hosted platform that creates, runs and bills AI agents, each behind its own gateway.',
+    'Send an API key (`sk_…`) as `Authorization: Bearer`. Stead is also an MCP server at `POST /mcp` with the same key.',
+    '## API',
+    '- [OpenAPI 3.1 of this port](/openapi.json): every endpoint with its schemas\n- [API reference](/docs/api): the same as a page',
     '## Documentation',
     `${links.join('\n')}\n`,
   ].join('\n\n')
 }
 
 function writeRoute(name: string, operation: Operation): string {
-  const ways = operation.security.map((way) => Object.keys(way).join(' and '))
-  const scope = operation['x-required-scope'] ? `; scope of a limited key: ${operation['x-required-scope']}` : ''
+  const schemes = operation.security.map((scheme) => Object.keys(scheme).join(' and '))
+  const scope = operation['x-required-scope'] ? `; scope: ${operation['x-required-scope']}` : ''
   const query = operation.parameters?.filter((parameter) => parameter.in === 'query') ?? []
   const fields = query.map(({ name: field, required, schema }) => `${field}${required ? '' : '?'}: ${toType(schema)}`)
   const body = operation.requestBody?.content['application/json']?.schema
@@ -56,7 +56,7 @@ function writeRoute(name: string, operation: Operation): string {
   return [
     `### ${name}`,
     `${operation.summary}.`,
-    `${ways.length === 0 ? 'For everybody' : `With ${ways.join(', ')}`}${scope}. ${refusals.length === 0 ? '' : `Also ${refusals.join(', ')}.`}`,
+    `${schemes.length === 0 ? 'No authentication' : `Authentication: ${schemes.join(', ')}`}${scope}. ${refusals.length === 0 ? '' : `Errors: ${refusals.join(', ')}.`}`,
     `\`\`\`\n${lines.join('\n')}\n\`\`\``,
   ].join('\n\n')
 }
@@ -72,7 +72,7 @@ function shorten(type: string): string {
   return type.length > MAX_TYPE ? `${type.slice(0, MAX_TYPE)} …` : type
 }
 
-/** A schema as a type. What JSON Schema says beyond the type (lengths, patterns) stands in the document. */
+/** Writes a schema as a TypeScript type. Lengths and patterns are in the OpenAPI document only. */
 export function toType(schema: unknown): string {
   if (!isSchema(schema)) return 'unknown'
   const {

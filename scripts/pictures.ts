@@ -19,19 +19,30 @@ const SIZES = [
   { width: 1440, height: 900 },
 ]
 const THEMES = ['light', 'dark'] as const
-/** The picture of the README: the agents page in a window of this size. */
-const README = { width: 1120, height: 620 }
+/** Pictures of the documentation, each in a window of this size. */
+const DOCUMENTED = { width: 1120, height: 620 }
+const DOCUMENTED_PAGES = { agents: '/agents', overview: '/', cost: '/cost', models: '/models' } as const
+const IMAGES = join(import.meta.dir, '..', 'web/docs/images')
 const PAINTED = 'new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => painted(null))))'
 const MODEL = 'openai/gpt-4o-mini'
 
-/** Pages with something in their address that changes what they show. */
+/** Addresses whose query changes the page. */
 const OTHER_STATES = [
   '/agents?search=nobody-is-called-that',
   '/models?try=openai/gpt-4o&against=openai/gpt-4o-mini',
   '/no/such/page',
 ]
-const strangers = ['/', '/login', '/signup', '/forgot-password', '/reset-password?token=none', '/docs', '/no/such/page']
-/** Takes a picture of every page in both themes, on a phone and on a desk; those named, or all. */
+/** Pages without a session. */
+const publicPages = [
+  '/',
+  '/login',
+  '/signup',
+  '/forgot-password',
+  '/reset-password?token=none',
+  '/docs',
+  '/no/such/page',
+]
+/** Takes pictures of every page, or of the `wanted` ones, in both themes, on a phone and on a desktop. */
 async function takePictures(folder: string, wanted: readonly string[]): Promise<void> {
   await buildDashboard()
   await using provider = await startProvider({ text: 'The harbour opens at **six**. I have put it into `plan.md`.' })
@@ -49,20 +60,17 @@ async function takePictures(folder: string, wanted: readonly string[]): Promise<
   }
   await take('first', ['/'])
   const ada = await signUp(web)
-  await take('stranger', strangers)
+  await take('public', publicPages)
   await signInBrowser(page, web)
   await take('new', ['/', '/agents', '/cost', '/team/swarms', '/team/map', '/team/inbox'])
   const { agentId, keyId } = await furnish(ada)
   addPast(join(installation.dataDir, 'stead.db'), new Date())
   const swarmPages = await furnishSwarm(ada, agentId)
   await take('own', [...listOwnPages(agentId), ...OTHER_STATES, `/keys/${keyId}`, ...swarmPages])
-  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-  await page.setViewportSize(README)
-  await visit(page, `${web}/agents`)
-  await page.screenshot({ path: join(folder, 'readme.png') })
+  await takeDocumented(page, web, agentId)
 }
 
-/** Four agents as somebody would have them: one was talked to, one is off. And a key. @returns the one that was talked to, and the key. */
+/** Creates four agents, one with a conversation and one stopped, and a key. @returns the agent with the conversation, and the key. */
 async function furnish(ada: Person): Promise<{ agentId: string; keyId: string }> {
   const names = ['Harbour master', 'Bookkeeper', 'Night watch', 'Librarian']
   const ids: string[] = []
@@ -76,7 +84,7 @@ async function furnish(ada: Person): Promise<{ agentId: string; keyId: string }>
   return { agentId: first, keyId: key.id }
 }
 
-/** A swarm that has done a task. @returns its pages. */
+/** Creates a swarm with a finished run. @returns the addresses of its pages. */
 async function furnishSwarm(ada: Person, agentId: string): Promise<string[]> {
   const { agents } = await read(WebAgentList, ada.get('/api/agents'))
   const others = agents.filter(({ id, status }) => id !== agentId && status === 'running').map(({ id }) => id)
@@ -86,15 +94,25 @@ async function furnishSwarm(ada: Person, agentId: string): Promise<string[]> {
   const run = await read(Run, ada.post(`/api/swarms/${id}/run`, { task: 'When should the harbour open in winter?' }))
   const page = `/team/swarms/${id}`
   await until(
-    'the swarm to be done',
+    'the run of the swarm to finish',
     async () => (await read(Run, ada.get(`/api/swarms/${id}/runs/${run.id}`))).state !== 'running',
   )
   return [page, `${page}/runs/${run.id}`]
 }
 
+/** Writes the pictures that the README and the documentation show to `web/docs/images`. */
+async function takeDocumented(page: Page, web: string, agentId: string): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  await page.setViewportSize(DOCUMENTED)
+  for (const [name, path] of Object.entries({ ...DOCUMENTED_PAGES, chat: `/agents/${agentId}` })) {
+    await visit(page, `${web}${path}`)
+    await page.screenshot({ path: join(IMAGES, `${name}.png`) })
+  }
+}
+
 async function takeAll(page: Page, url: string, file: string): Promise<void> {
   for (const colorScheme of THEMES) {
-    // A page that is there keeps a colour of the theme before at times; one that is opened has none to keep.
+    // Open the page again for each theme: an open page can keep colours of the previous one.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     for (const size of SIZES) {
       await page.setViewportSize(size)
@@ -107,9 +125,8 @@ async function takeAll(page: Page, url: string, file: string): Promise<void> {
 async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.getByRole('heading', { level: 1 }).first().waitFor()
-  // A page that follows events is never idle for long; what it reads at first is there by then.
-  // What came may have something to load in its turn, such as a chart.
-  await until('everything to be loaded', async () => {
+  // Live pages never become idle, and loaded data can trigger further requests, such as those of a chart.
+  await until('the page to be loaded', async () => {
     if ((await page.locator('[aria-busy="true"]').count()) > 0) return false
     await page.evaluate(PAINTED)
     return (await page.locator('[aria-busy="true"]').count()) === 0

@@ -9,40 +9,44 @@ import { Environment } from '../src/core/settings/environment.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-/** What is written as code: whole blocks by their lines without what follows a #, and words within a sentence. */
-const CODE = [
-  ...[...README.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].flatMap(([, , block = '']) => block.split('\n')),
-  ...[...README.matchAll(/`([^`\n]+)`/g)].map(([, word = '']) => word),
-].map((text) => text.replace(/\s+#.*$/, '').trim())
+/** Pages whose commands must exist: the README and the CLI page. */
+const CLI = readFileSync(join(ROOT, 'web/docs/cli.md'), 'utf8')
+/** The lines of code blocks without comments, and code spans. */
+const readCode = (page: string) =>
+  [
+    ...[...page.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].flatMap(([, , block = '']) => block.split('\n')),
+    ...[...page.matchAll(/`([^`\n]+)`/g)].map(([, word = '']) => word),
+  ].map((text) => text.replace(/\s+#.*$/, '').trim())
+const CODE = readCode(README)
 
-/** `stead user …` of a text as words, with what stands before it (`sudo`, `NAME=value`) left out. */
+/** The arguments of every `stead …`, without words before it such as `sudo` and `NAME=value`. */
 const COMMANDS = [
   ...new Set(
-    CODE.flatMap((text) =>
-      [...text.matchAll(/(?:^|\s)stead(?=\s|$)([\w\s./<>=-]*)/g)].map(([, rest = '']) => rest.trim()),
+    [...CODE, ...readCode(CLI.replaceAll('\\|', '|'))].flatMap((text) =>
+      [...text.matchAll(/(?:^|\s)stead(?=\s|$)([\w\s./<>=|[\]-]*)/g)].map(([, rest = '']) => rest.trim()),
     ),
   ),
 ].filter((words) => !/^\S*[./:]\S*$/.test(words))
 
-/** The command that the first words name, and what is left of them. */
+/** Returns the command that the first words name, and the remaining words. */
 function findCommand(program: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
   const [first = '', ...others] = words
   const below = program.commands.find((one) => one.name() === first)
   return below ? findCommand(below, others) : { command: program, rest: words }
 }
 
-test('README.md names commands that there are', () => {
+test('README.md and web/docs/cli.md name commands', () => {
   expect(COMMANDS.length).toBeGreaterThan(15)
 })
 
-test.each(COMMANDS)('README.md: `stead %s` is a command with these options', (text) => {
+test.each(COMMANDS)('the documented `stead %s` is a command with these options', (text) => {
   const { command, rest } = findCommand(createProgram(), text.split(/\s+/).filter(Boolean))
   const options = [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? [])
   const takes = command.registeredArguments.length + options.length
   for (const word of rest) {
     if (word.startsWith('--')) expect(options).toContain(word)
   }
-  // A word that is left is the name of no command; it may be what an argument or an option is given.
+  // A remaining word must be the value of an argument or option.
   if (rest.some((word) => !word.startsWith('--')))
     expect([text, takes > 0 && command.parent !== null]).toEqual([text, true])
 })
@@ -57,7 +61,7 @@ test('README.md: each `bun run` is a script, and `scripts/…` can be run', () =
   expect(run.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('README.md: each setting is one', () => {
+test('README.md names existing settings', () => {
   const settings = Environment.keyof().options as readonly string[]
   const given = CODE.flatMap((text) =>
     [...text.matchAll(/\b([A-Z][A-Z0-9]+_[A-Z0-9_]+)=?/g)].map(([, name = '']) => name),
@@ -68,7 +72,7 @@ test('README.md: each setting is one', () => {
   ])
 })
 
-test('README.md: each link within the repository leads somewhere', () => {
+test('README.md links to existing files', () => {
   const links = [...README.matchAll(/\]\((?!https?:)([^)#]+)(?:#([^)]+))?\)/g)]
   expect(links.length).toBeGreaterThan(8)
   expect(links.flatMap(([, path = '']) => (existsSync(join(ROOT, path)) ? [] : [path]))).toEqual([])
@@ -76,4 +80,17 @@ test('README.md: each link within the repository leads somewhere', () => {
 
 test('README.md: each path in backticks exists', () => {
   expect(findMissingPaths(README, ROOT)).toEqual([])
+})
+
+test('web/docs/cli.md lists every command', () => {
+  const listCommands = (command: Command, path: string): string[] =>
+    command.commands.flatMap((one) => {
+      const name = `${path} ${one.name()}`
+      return one.commands.length > 0 && one.registeredArguments.length === 0 ? listCommands(one, name) : [name]
+    })
+  const names = listCommands(createProgram(), 'stead').map((name) =>
+    name.replace(/ status$/, (end) => (name === 'stead migrate status' ? '' : end)),
+  )
+  expect(names.length).toBeGreaterThan(40)
+  expect(names.filter((name) => !CLI.includes(`| \`${name}`))).toEqual([])
 })
