@@ -21,7 +21,7 @@ const SIZES = [
 const THEMES = ['light', 'dark'] as const
 /** Pictures of the documentation, each in a window of this size. */
 const DOCUMENTED = { width: 1120, height: 620 }
-const DOCUMENTED_PAGES = { agents: '/agents', overview: '/', cost: '/cost', models: '/models' } as const
+const DOCUMENTED_PAGES = { agents: '/agents', overview: '/', cost: '/cost' } as const
 const IMAGES = join(import.meta.dir, '..', 'web/docs/images')
 const PAINTED = 'new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => painted(null))))'
 const MODEL = 'openai/gpt-4o-mini'
@@ -67,7 +67,7 @@ async function takePictures(folder: string, wanted: readonly string[]): Promise<
   addPast(join(installation.dataDir, 'stead.db'), new Date())
   const swarmPages = await furnishSwarm(ada, agentId)
   await take('own', [...listOwnPages(agentId), ...OTHER_STATES, `/keys/${keyId}`, ...swarmPages])
-  await takeDocumented(page, web, agentId)
+  await takeDocumented(page, web)
 }
 
 /** Creates four agents, one with a conversation and one stopped, and a key. @returns the agent with the conversation, and the key. */
@@ -101,10 +101,10 @@ async function furnishSwarm(ada: Person, agentId: string): Promise<string[]> {
 }
 
 /** Writes the pictures that the README and the documentation show to `web/docs/images`. */
-async function takeDocumented(page: Page, web: string, agentId: string): Promise<void> {
+async function takeDocumented(page: Page, web: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   await page.setViewportSize(DOCUMENTED)
-  for (const [name, path] of Object.entries({ ...DOCUMENTED_PAGES, chat: `/agents/${agentId}` })) {
+  for (const [name, path] of Object.entries(DOCUMENTED_PAGES)) {
     await visit(page, `${web}${path}`)
     await page.screenshot({ path: join(IMAGES, `${name}.png`) })
   }
