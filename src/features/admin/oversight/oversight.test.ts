@@ -79,7 +79,7 @@ test.each([
   ['GET', '/api/admin/health'],
   ['GET', '/api/admin/settings'],
   ['POST', '/api/admin/mail/test'],
-] as const)('%s %s: 401 for nobody and for keys, 403 ADMIN_REQUIRED for everybody else', async (method, path) => {
+] as const)('%s %s: 401 without a session and for keys, 403 ADMIN_REQUIRED for other users', async (method, path) => {
   const { web, platform, clock, ada, admin, audit } = await installation()
   const ask = (headers: Record<string, string>) =>
     web.request(path, method === 'POST' ? json('POST', {}, headers) : { headers })
@@ -123,7 +123,7 @@ test.each(['limit=0', 'status=asleep', 'after=agent-missing'])('GET /api/admin/a
   expect((await (await installation()).get(`/api/admin/agents?${query}`)).status).toBe(400)
 })
 
-test('POST /api/admin/agents/:id/stop: 200 stops somebody’s agent with a line in the audit log; 404 for a missing one', async () => {
+test('POST /api/admin/agents/:id/stop: 200 stops another user’s agent and writes an audit entry; 404 for a missing one', async () => {
   const { addAgent, post, admin, audit } = await installation()
   const { id } = await addAgent('Harbour')
   const { agent } = await read(StoppedAgent, post(`/api/admin/agents/${id}/stop`))
@@ -169,7 +169,7 @@ test('POST /api/admin/jobs/:id/retry: 200 does a dead job after all, with a line
   expect(audit()).toMatchObject([{ action: 'job.retry', target: 'job_1', detail: { kind: 'accounts.mail' } }])
 })
 
-test('POST /api/admin/jobs/:id/retry: 409 for what is not dead and for what people were told has failed, 404 for none', async () => {
+test('POST /api/admin/jobs/:id/retry: 409 when the job is not dead or its failure was reported, 404 when it is missing', async () => {
   const { addJob, post, platform, audit, get } = await installation()
   await using _jobs = startJobs(platform)
   await addJob('job_1', { status: 'done' })

@@ -46,8 +46,9 @@ export function listJobs(deps: WorkDeps, { state, limit, after }: JobsQuery): Jo
 export async function retryJob(deps: WorkDeps, by: Administrator, id: string): Promise<ShownJob> {
   const row = await write(deps.db, (tx) => {
     const job = getJob(tx, id)
-    if (!deps.canRetry(job.kind)) throw new AppError('conflict', 'Whoever waited for this was told that it failed')
-    if (!retryDeadJob(tx, id, deps.clock.now())) throw new AppError('conflict', 'Only dead jobs are tried anew')
+    if (!deps.canRetry(job.kind))
+      throw new AppError('conflict', 'The failure of this job was already reported to a user')
+    if (!retryDeadJob(tx, id, deps.clock.now())) throw new AppError('conflict', 'Only dead jobs can be retried')
     audit(tx, by, { action: 'job.retry', target: id, detail: { kind: job.kind } }, deps.clock.now())
     return getJob(tx, id)
   })

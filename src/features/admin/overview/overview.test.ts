@@ -33,7 +33,7 @@ async function open() {
   return { ...test, ada, eve, add, look }
 }
 
-test('GET /api/overview: 200 with nothing but first steps for somebody new, 401 for nobody', async () => {
+test('GET /api/overview: 200 with only first steps for a new user, 401 without a session', async () => {
   const { look, web } = await open()
   const overview = await look()
   expect(overview).toMatchObject({ attention: [], agents: {}, conversations: [] })
@@ -126,7 +126,7 @@ test('GET /api/overview: 200 with the cost of each day, the last line of each co
   expect(overview.steps).toEqual({ model: false, agent: true, hello: true, telegram: true, backup: true })
 })
 
-test('GET /api/plans: 200 for strangers, without a plan where nobody can pay', async () => {
+test('GET /api/plans: 200 without a session, no plans without a card service', async () => {
   const { web } = testPlatform()
   const response = await web.request('/api/plans')
   expect([response.status, await response.json()]).toEqual([200, { plans: [], currency: 'GBP', signUp: 'open' }])

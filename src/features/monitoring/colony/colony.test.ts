@@ -204,12 +204,12 @@ test('GET /api/colony/status?action=diagnostics: 200 with how the tasks of own s
   expect(hers.overview.total_outcomes).toBe(0)
 })
 
-test('GET /api/colony/status: 400 for another action, 401 for nobody', async () => {
+test('GET /api/colony/status: 400 for another action, 401 without a session', async () => {
   const { get, web } = await withColony()
   const unknown = await get('?action=dance')
   expect(unknown.status).toBe(400)
   expect(await unknown.json()).toEqual({ error: 'Unknown action' })
-  const nobody = await web.request('/api/colony/status')
-  expect(nobody.status).toBe(401)
-  expect(await nobody.json()).toEqual({ error: 'Unauthorized' })
+  const anonymous = await web.request('/api/colony/status')
+  expect(anonymous.status).toBe(401)
+  expect(await anonymous.json()).toEqual({ error: 'Unauthorized' })
 })

@@ -151,7 +151,7 @@ test('GET /api/fleet: 200 narrowed by words, status and label, sorted and in pag
   }
 })
 
-test('GET /api/fleet: 401 for nobody', async () => {
+test('GET /api/fleet: 401 without a session', async () => {
   const { web } = testPlatform()
   expect((await web.request('/api/fleet')).status).toBe(401)
 })
@@ -183,7 +183,7 @@ async function addMany(f: Fleet, count: number): Promise<void> {
   })
 }
 
-test('GET /api/fleet/events: 200, tells what changes and who goes, of one’s own agents alone', async () => {
+test('GET /api/fleet/events: 200 streams changed and deleted agents of the user only', async () => {
   const f = await fleet()
   const bo = await f.add('Bo')
   const stream = await f.web.request('/api/fleet/events', f.ada)
@@ -201,7 +201,7 @@ test('GET /api/fleet/events: 200, tells what changes and who goes, of one’s ow
   await events.return(undefined)
 })
 
-test('POST /api/fleet/changes: 200 and each is changed or told why not, those of others as if they were not there', async () => {
+test('POST /api/fleet/changes: 200 with a result per agent, not found for agents of other users', async () => {
   const f = await fleet()
   const bo = await f.add('Bo')
   const cy = await f.add('Cy')

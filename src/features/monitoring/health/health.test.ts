@@ -50,7 +50,7 @@ test.each(['web', 'backend', 'summarizer'] as const)(
   },
 )
 
-test('GET /readyz: 503 names a runtime that does not answer, and a disk below its floor', async () => {
+test('GET /readyz: 503 names an unreachable runtime and a disk below its reserve', async () => {
   const noRuntime = testPlatform({ runtime: fakeRuntime(false) })
   const response = await noRuntime.web.request('/readyz')
   expect([response.status, await response.json()]).toEqual([503, { status: 'failing', failing: ['runtime'] }])
@@ -183,7 +183,7 @@ describe('while users’ writes fail', () => {
     expect(JSON.stringify(await health(installation))).not.toContain('failing')
   })
 
-  test('GET /health: 200 degraded, names a disk below its floor', async () => {
+  test('GET /health: 200 degraded when the disk is below its reserve', async () => {
     const installation = testPlatform({ environment: { MIN_FREE_DISK_MB: '1000000000' }, runtime: fakeRuntime(true) })
     expect(await health(installation)).toMatchObject([{ status: 'degraded', failing: ['disk'] }, { failing: ['disk'] }])
   })

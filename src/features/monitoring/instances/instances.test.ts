@@ -92,7 +92,7 @@ test('POST /api/instance/:userId/:action: a failure says so, 400 for a bad image
 })
 
 test.each(ROUTES)(
-  '%s /api/instance/:userId%s: 401 for nobody, 404 without one and for somebody else’s',
+  '%s /api/instance/:userId%s: 401 without a session, 404 without an agent and for another user’s',
   async (method, part) => {
     const { web, platform, signIn } = testPlatform()
     const { cookie, user } = await signIn('ada@example.com', 'network')

@@ -65,7 +65,7 @@ test('/mcp: the official client finds the tools and reads agents, logs and usage
   expect(await mcp.use('read_usage')).toEqual({ text: '[]', isError: false })
 })
 
-test('/mcp: a key without the scope is told so, and one with it comes as far as the agent', async () => {
+test('/mcp: tool error when the key lacks the scope, a call of the agent when it has it', async () => {
   await using platform = await open()
   const talk = { agentId: platform.agent.id, message: 'Hi' }
   await using reading = await platform.connect(await platform.makeKey(['read']))
@@ -89,7 +89,7 @@ test('POST /mcp: 429 for talk_to_agent beyond what the chat allows in a minute; 
   expect((await mcp.use('list_agents')).isError).toBe(false)
 })
 
-test('/mcp: somebody else’s agent is not found by any tool', async () => {
+test('/mcp: every tool reports another user’s agent as not found', async () => {
   await using platform = await open()
   await using mcp = await platform.connect(await platform.strangersKey())
   const agentId = platform.agent.id

@@ -98,7 +98,7 @@ test('GET /api/agents/:id/metrics: a day by hours, a month by days, and each tot
   expect(month.totals).toEqual(sums)
 })
 
-test("GET /api/agents/:id/metrics: 400 for another range, 404 for a stranger's agent, 401 for nobody, and the operator sees it", async () => {
+test("GET /api/agents/:id/metrics: 400 for another range, 404 for a stranger's agent, 401 without a session, 200 for the operator", async () => {
   const { backend, eve, historyOf } = await withHistory()
   const refused = await historyOf('?range=2h')
   expect([refused.status, await refused.json()]).toEqual([400, { error: 'range must be 1h, 24h, 7d or 30d' }])

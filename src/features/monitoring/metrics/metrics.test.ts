@@ -87,7 +87,7 @@ async function measured() {
   return { ...test, use, ada, eve, add, say, sample, history, performance, overview }
 }
 
-test('GET /api/metrics/:userId/historical: hours over all agents of the user, nobody else’s, and averages in whole numbers', async () => {
+test('GET /api/metrics/:userId/historical: 200 with hours of the user’s agents only, and rounded averages', async () => {
   const { use, ada, eve, add, say, sample, history } = await measured()
   await add('ada-1', ada.user.id)
   await add('ada-2', ada.user.id)
@@ -276,7 +276,7 @@ function addBookings({ db, clock }: Records, payeeId: string, statuses: ('confir
 }
 
 test.each(['historical', 'performance', 'summary'])(
-  'GET /api/metrics/:userId/%s: 404 for a stranger and for nobody’s id, 401 and 403 without the key',
+  'GET /api/metrics/:userId/%s: 404 for another user and an unknown id, 401 and 403 without the key',
   async (name) => {
     const { backend, ada, eve } = await measured()
     const path = (userId: string) => `/api/metrics/${userId}/${name}`

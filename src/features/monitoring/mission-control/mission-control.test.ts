@@ -37,7 +37,7 @@ function addCall(tx: Parameters<Parameters<typeof write>[1]>[0], call: Partial<t
   tx.insert(usageLogs).values(row).run()
 }
 
-test('nobody sees an empty fleet, each part in its own shape', async () => {
+test('GET /api/mission-control/fleet/*: 200 with empty bodies without a session', async () => {
   const { web, clock } = testPlatform()
   const readFrom = async (path: string) => {
     const response = await web.request(`${FLEET}/${path}`)
@@ -195,7 +195,7 @@ test('GET /api/mission-control/fleet/costs: what each agent used this month and 
   expect(await read(FleetCosts, get('costs', eve))).toMatchObject({ costs: [], totalSpend: 0, managedAiCost: 0 })
 })
 
-test('GET /api/mission-control/fleet/costs: a plan that nobody pays costs nothing', async () => {
+test('GET /api/mission-control/fleet/costs: 200 with no plan cost when the plan is not paid', async () => {
   const { ada, get, platform } = await withPeople()
   await write(platform.db, (tx) => tx.update(users).set({ subscriptionStatus: 'canceled' }).run())
   expect(await read(FleetCosts, get('costs'))).toMatchObject({ plan: 'collective', managedAiCost: 0 })
@@ -218,7 +218,7 @@ test('GET /api/mission-control/fleet/bookings: the newest ten own agents that ar
   expect(bookings[0]).toMatchObject({ status: 'pending', tier: 'solo' })
 })
 
-test('the backend tells the operator of all, or of one user, and a user of themself alone', async () => {
+test('the backend API returns all or one user’s rows to the operator, and a user’s own rows to the user', async () => {
   const { ada, eve, add, ask, platform, clock } = await withPeople()
   const one = await add(ada.user.id, 'One', { status: 'pending' })
   const hers = await add(eve.user.id, 'Hers')

@@ -4,7 +4,7 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { Billing } from './schemas.ts'
 
-test('GET /api/billing: 200 with plans, packs and what is really used; 401 for nobody', async () => {
+test('GET /api/billing: 200 with plans, packs and usage; 401 without a session', async () => {
   const { web, signIn } = testPlatform()
   const ada = await signIn('ada@example.com', 'solo')
   const billing = await read(Billing, web.request('/api/billing', { headers: ada.cookie }))

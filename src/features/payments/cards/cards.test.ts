@@ -115,7 +115,7 @@ test.each([
   ['/api/payments/credits?price=0.01', 400, '/billing?error=invalid_price'],
   ['/api/payments/credits', 400, '/billing?error=invalid_price'],
 ])(
-  'GET %s: %i for a program, back to the page for a browser, and nobody asks the card service',
+  'GET %s: %i for a program, a redirect back for a browser, no request to the card service',
   async (path, status, page) => {
     await using it = await installation()
     expect((await it.get(path)).status).toBe(status)
@@ -156,7 +156,7 @@ test('without Stripe: 503 NOT_CONFIGURED that says what an operator does, and th
   })
 })
 
-test('GET /api/payments/checkout: 503 without the secret of events, because nobody would be given what was paid', async () => {
+test('GET /api/payments/checkout: 503 without the webhook secret, because payments would not be credited', async () => {
   await using stripe = startStripeDouble()
   const { STRIPE_SECRET_KEY, STRIPE_API_BASE } = stripe.environment
   const { web, signIn } = testPlatform({ environment: { STRIPE_SECRET_KEY, STRIPE_API_BASE } })
@@ -256,7 +256,7 @@ test.each([
   [{ payment_status: 'unpaid' }, 'not paid yet'],
   [{ amount_total: 1 }, 'another price'],
   [{ currency: 'jpy' }, 'another currency'],
-  [{ metadata: { purpose: 'credits', pack: '500', userId: 'usr_nobody' } }, 'nobody here'],
+  [{ metadata: { purpose: 'credits', pack: '500', userId: 'usr_nobody' } }, 'unknown user'],
   [{ metadata: {} }, 'somebody else’s sale'],
 ])('POST /api/webhooks/stripe: no credits for %j (%s)', async (over) => {
   await using it = await installation()
@@ -364,7 +364,7 @@ test('a payment that fails: the plan goes on for the grace, then stops, and come
   expect(it.mails()).toEqual(['payment-failed', 'grace-ended', 'payment-made-good', 'subscription-ended'])
 })
 
-test('POST /api/payments/storage-upgrade: 200 with the page; the room is there once it is paid, and goes with the payment', async () => {
+test('POST /api/payments/storage-upgrade: 200 with the page; the storage starts and ends with the payment', async () => {
   await using it = await installation()
   const upgrade = () => it.web.request('/api/payments/storage-upgrade', json('POST', {}, it.ada.cookie))
   expect((await upgrade()).status).toBe(402)
@@ -506,7 +506,7 @@ test('invoice.paid: revenue in the ledger and GET /api/receipts/:id, once, also 
   expect((await it.web.request('/api/receipts')).status).toBe(401)
 })
 
-test('POST /api/webhooks/stripe: of two plans that are paid the cheaper one is ended and credited, told once; the dearer goes on', async () => {
+test('POST /api/webhooks/stripe: of two paid plans the cheaper one is ended and credited with one mail; the dearer goes on', async () => {
   await using it = await installation()
   it.stripe.customers.set('sub_2', 'cus_2')
   await it.send(it.event('customer.subscription.created', it.subscription({}, 6900)))

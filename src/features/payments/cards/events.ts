@@ -62,7 +62,7 @@ function applyCardEvent(tx: Tx, deps: SubscriptionDeps, event: CardEvent): strin
 function applyCheckout(tx: Tx, deps: SubscriptionDeps, session: SessionEvent): string {
   const { userId = '' } = session.metadata
   const user = tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()
-  if (!user) return 'nobody here'
+  if (!user) return 'unknown user'
   // A subscription's own events set its customer; a duplicate must not replace the one that is kept.
   const isOther = session.mode === 'subscription' && isCustomer(tx, userId)
   if (session.customer && !isOther) saveCustomer(tx, userId, session.customer, deps.clock.now())
@@ -109,7 +109,7 @@ function applyInvoice(tx: Tx, deps: SubscriptionDeps, invoice: InvoiceEvent): st
   const known = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, invoice.subscription)).get()
   // The invoice can arrive before the subscription's event.
   const userId = known?.userId ?? invoice.metadata.userId ?? ''
-  if (!tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()) return 'nobody here'
+  if (!tx.select({ id: users.id }).from(users).where(eq(users.id, userId)).get()) return 'unknown user'
   const amountMicros = invoice.amount_paid * MICROS_PER_MINOR_UNIT
   const isStorage = (known?.purpose ?? invoice.metadata.purpose) === 'storage'
   const what = isStorage ? 'Storage, one month' : `Plan ${known?.plan ?? invoice.metadata.plan ?? ''}, one month`
@@ -133,14 +133,14 @@ function applyRefund(tx: Tx, deps: SubscriptionDeps, charge: RefundEvent): strin
   const taken = Math.min(more, readBalance(tx, account))
   post(tx, deps, {
     cause: `${paidBy}:refunded:${charge.amount_refunded}`,
-    memo: 'Paid back to your card',
+    memo: 'Refunded to your card',
     lines: [
       { account: platformAccount('cards', 'USD'), amount: more },
       { account, amount: -taken },
       { account: platformAccount('grants', 'USD'), amount: taken - more },
     ],
   })
-  noteRefund(tx, receipt.id, refunded, 'Paid back to the card')
+  noteRefund(tx, receipt.id, refunded, 'Refunded to the card')
   return 'refund noted'
 }
 

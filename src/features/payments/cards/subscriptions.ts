@@ -37,7 +37,7 @@ export function applySubscription(
   const known = tx.select().from(cardSubscriptions).where(eq(cardSubscriptions.id, event.id)).get()
   const userId = known?.userId ?? event.metadata.userId
   const user = userId === undefined ? undefined : tx.select().from(users).where(eq(users.id, userId)).get()
-  if (!user) return 'nobody here'
+  if (!user) return 'unknown user'
   const state = type.endsWith('.deleted') ? 'ended' : toState(event.status)
   if (state === null) return 'not begun'
   if (known && (known.state === 'ended' || isOlder(known, state, { type, at }))) return 'older than what is known'

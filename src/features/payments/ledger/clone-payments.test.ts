@@ -24,7 +24,7 @@ const TREASURY: Address = '0x3333333333333333333333333333333333333333'
 const ABI = parseAbi(['function mint(address to, uint256 amount)', 'function transfer(address to, uint256 amount)'])
 
 /** A platform on `rpcUrl` with Ada, who has an agent and a sign-in wallet. */
-async function openTestHouse(rpcUrl: string) {
+async function openTestPlatform(rpcUrl: string) {
   const environment = { CLONE_RPC_URL: rpcUrl, CLONE_TOKEN_ADDRESS: TOKEN, CLONE_PAY_TO: TREASURY }
   const test = testPlatform({ environment })
   const { platform, clock } = test
@@ -90,7 +90,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
     chain.call({ to: TOKEN, abi: ABI, functionName: 'transfer', args: [TREASURY, amount] })
 
   test('what was paid for a clone is booked once as a sale, and is final after twelve blocks', async () => {
-    const { clone, sales, payment, look, flags, causes } = await openTestHouse(chain.rpcUrl)
+    const { clone, sales, payment, look, flags, causes } = await openTestPlatform(chain.rpcUrl)
     const hash = await pay(2_500_000n)
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await clone(hash)).status))
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
@@ -104,7 +104,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
   })
 
   test('K4: a payment that a reorganization takes back is flagged and booked back, once; and again when it returns', async () => {
-    const { clone, sales, payment, look, flags, logLines, shownUndone, mails } = await openTestHouse(chain.rpcUrl)
+    const { clone, sales, payment, look, flags, logLines, shownUndone, mails } = await openTestPlatform(chain.rpcUrl)
     const hash = await pay(1_000_000n)
     const raw = await chain.client.request({ method: 'eth_getRawTransactionByHash' as never, params: [hash] as never })
     expect((await clone(hash)).status).toBe(200)
@@ -125,7 +125,7 @@ describe.skipIf(!hasAnvil)('payments for clones, in the books', () => {
   })
 
   test('a chain that does not answer undoes nothing', async () => {
-    const { clone, sales, payment, look, platform } = await openTestHouse(chain.rpcUrl)
+    const { clone, sales, payment, look, platform } = await openTestPlatform(chain.rpcUrl)
     expect((await clone(await pay(1_000_000n))).status).toBe(200)
     const dead = testPlatform({
       environment: { CLONE_RPC_URL: 'http://127.0.0.1:1', CLONE_TOKEN_ADDRESS: TOKEN, CLONE_PAY_TO: TREASURY },

@@ -161,7 +161,7 @@ test('after every random history the ledger sums to the balances, and to zero', 
   )
 }, 300_000)
 
-test('stead ledger check finds each thing that somebody did to the file', async () => {
+test('stead ledger check reports every manual change of the database', async () => {
   const { db, sqlite, move } = books()
   await move('card', CARDS, creditsOf('usr_ada'), DOLLAR)
   await move('work', creditsOf('usr_ada'), SALES, 10_000)
@@ -324,7 +324,7 @@ test('payments from wallets of before the ledger kept them are its entries, one 
   expect(readBalance(db, platformAccount('payees', 'pathUSD'))).toBe(7)
 })
 
-test('the check names a payment of which the books do not tell', () => {
+test('checkLedger reports a payment without a posting', () => {
   const { sqlite, db } = openTestDatabase()
   sqlite.exec(`INSERT INTO wallet_payments (id, kind, purpose, reference, currency, recipient, amount_micro_usd, status, created_at)
     VALUES ('pay_1', 'transfer', 'send', 'one', 'USDC', '0xb', 1500000, 'succeeded', 0)`)

@@ -24,7 +24,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
   afterAll(() => chain.stop())
 
-  const openTestHouse = async (on = chain) => {
+  const openTestPlatform = async (on = chain) => {
     const environment = { SUMMARIZER_ALLOW_PRIVATE: 'true' }
     const paying = await openPaying(on.rpcUrl, { environment })
     await fund(on, USDC, paying.wallet.address, 10_000_000n)
@@ -40,7 +40,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   }
 
   test('POST /api/wallet/fetch: pays what is asked, once, and gives the answer with its transaction', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const { response, payment } = await read(PaidCallResult, it.call({ method: 'POST', body: '{"q":1}' }))
     expect(response).toMatchObject({ status: 200, body: '{"report":"paid"}' })
     expect(payment).toMatchObject({ status: 'succeeded', kind: 'authorization', amount: '0.25', recipient: PAYEE })
@@ -50,7 +50,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('what is free costs nothing and leaves no payment', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     it.seller.behaviour = 'is free'
     const answer = await read(PaidCallResult, it.call())
     expect(answer).toMatchObject({ response: { status: 200, body: '{"report":"free"}' }, payment: null })
@@ -71,7 +71,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     ['an amount beyond every number', { amount: '9'.repeat(40) }],
     ['nobody', { payTo: 'vitalik.eth' }],
   ])('a seller who asks for %s: 402, and nothing is signed', async (_what, demand) => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     it.seller.demand = demand
     const answer = await it.call()
     expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([402, 'NOT_PAYABLE'])
@@ -80,9 +80,9 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test.each(['takes, then 502', 'takes, then asks again'] as const)(
-    'a seller who %s: its answer is told, the payment has succeeded, and it is not paid twice',
+    'a seller who %s: its response is returned, the payment has succeeded, and it is not paid twice',
     async (behaviour) => {
-      await using it = await openTestHouse()
+      await using it = await openTestPlatform()
       it.seller.behaviour = behaviour
       const { response, payment } = await read(PaidCallResult, it.call())
       expect(response?.status).toBe(behaviour === 'takes, then 502' ? 502 : 402)
@@ -92,7 +92,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   )
 
   test('a seller who takes and does not answer: 504 unknown, and the chain says that it succeeded', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     it.seller.behaviour = 'takes, then cut'
     const answer = await it.call()
     expect(answer.status).toBe(504)
@@ -110,7 +110,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
         // The test moves the clock of this chain.
         await using later = await startTestChain(8453)
         await later.putCode(USDC, DOLLAR_CODE)
-        await using it = await openTestHouse(later)
+        await using it = await openTestPlatform(later)
         it.seller.behaviour = behaviour
         const { payment } = await read(PaidCallResult, it.call())
         expect(payment?.status).toBe('unknown')
@@ -128,7 +128,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   )
 
   test('the policy of the wallet holds: 403 each, and nothing is signed', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const policy = (change: object) =>
       it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...change }, it.cookie))
     const codeOf = async () => ((await (await it.call()).json()) as { code: string }).code
@@ -142,7 +142,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('above the threshold it waits; once approved, the same call is paid, once', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, approvalAbove: '0.1' }, it.cookie))
     expect((await it.call()).status).toBe(202)
     expect((await it.call()).status).toBe(202)
@@ -158,7 +158,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     expect(await it.held()).toBe(10_000_000n - PRICE)
   })
 
-  const approved = async (it: Awaited<ReturnType<typeof openTestHouse>>, change: object) => {
+  const approved = async (it: Awaited<ReturnType<typeof openTestPlatform>>, change: object) => {
     const policy = (body: object) =>
       it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...body }, it.cookie))
     await policy({ approvalAbove: '0.1' })
@@ -178,7 +178,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
       'RECIPIENT_NOT_ALLOWED',
     ],
   ])('POST /api/wallet/fetch: 403 for an approved call when %s', async (_what, change, code) => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     await approved(it, change)
     const refused = await it.call()
     expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([403, code])
@@ -187,7 +187,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('PATCH /api/wallet/policy: freezing ends an approved call, and unfreezing does not bring it back', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const policy = await approved(it, { frozen: true })
     expect(it.rows()).toMatchObject([{ status: 'failed', reason: 'This wallet is frozen', checkAt: null }])
     expect((await it.call()).status).toBe(403)
@@ -197,7 +197,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('callPaying signs nothing when the wallet is frozen after the order and before the signature', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const { platform, wallet } = it
     const frozen = platform.clock.now()
     const once = {
@@ -212,7 +212,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('callPaying pays nothing in a copy of the installation, not even an approved call', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     await approved(it, {})
     const call = PaidCall.parse({ url: it.seller.url })
     const once = { made: null, note: () => undefined }
@@ -223,7 +223,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('ten at once against a limit of a dollar: four are paid', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, perDay: '1' }, it.cookie))
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, call) => it.call({ body: String(call), method: 'POST' })),
@@ -233,7 +233,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('one Idempotency-Key is one payment, and the first answer again', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const key = { 'idempotency-key': 'report' }
     const answers = await Promise.all(Array.from({ length: 20 }, async () => (await it.call({}, key)).text()))
     expect(new Set(answers).size).toBe(1)
@@ -241,7 +241,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('POST /v1/paid-fetch: an agent pays with its own token from its own wallet; 401 without, 404 without a wallet', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const agent = it.platform.db.select().from(agents).where(eq(agents.id, it.agentId)).get()
     if (!agent) throw new Error('There is no agent')
     const own = bearer(openTokens(it.platform.sealer, agent).accessToken)
@@ -255,7 +255,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
   })
 
   test('what a caller may not do: payment headers of their own, private addresses, too much; a stranger 404', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const statusOf = async (body: object) => (await it.call(body)).status
     expect(await statusOf({ headers: { 'payment-signature': 'x' } })).toBe(400)
     expect(await statusOf({ headers: { 'X-PAYMENT': 'x' } })).toBe(400)

@@ -250,7 +250,7 @@ test.each([
   expect(checkLedger(it.db).faults).toEqual([])
 })
 
-test('POST /api/v1/gateway for an agent of the colony: its tier is the discount that is charged, told and receipted', async () => {
+test('POST /api/v1/gateway for an agent of the colony: 200 with the discount of its tier in price, response and receipt', async () => {
   await using it = await installation()
   const agentId = await addAgent(it, it.user.id)
   await write(it.db, (tx) => {
@@ -311,7 +311,7 @@ test('POST /api/v1/gateway: what cannot be worked on is refused before anything 
   expect([it.balance(), it.payments()]).toEqual([5 * CENT, []])
 })
 
-test('POST /api/v1/gateway without chain: strangers are told where credits are bought, MPP says what is missing', async () => {
+test('POST /api/v1/gateway without a chain: 402 with the credits page for anonymous callers, 503 for MPP', async () => {
   await using it = await installation()
   const response = await it.send(it.readable)
   expect(response.status).toBe(402)
@@ -336,12 +336,12 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     await fund(chain, USDC, payer.address, 100_000_000n)
   })
   afterAll(() => chain.stop())
-  const openTestHouse = () =>
+  const openTestPlatform = () =>
     installation({ BASE_RPC_URL: chain.rpcUrl, GATEWAY_PAY_TO: PAYEE, GATEWAY_SETTLER_KEY: SETTLER_KEY }, 0)
   const held = () => readToken(chain, USDC, PAYEE)
 
   test('402 with both challenges, in headers and as JSON', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const response = await it.send(it.readable)
     expect(response.status).toBe(402)
     expect(response.headers.get('www-authenticate')).toStartWith('Payment ')
@@ -358,7 +358,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   })
 
   test('the mppx client pays and gets what it paid for', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const before = await held()
     const authorization = { name: 'USD Coin', version: '2' }
     const client = Mppx.create({
@@ -383,7 +383,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   })
 
   test('the x402 client pays and gets what it paid for; the same signature pays once, 200 at a time', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const before = await held()
     let signed: Headers | undefined
     const listening = async (input: string | URL | Request, init?: RequestInit) => {
@@ -417,7 +417,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   }, 300_000)
 
   test('work that fails after payment: a user gets credits, a stranger’s money is held for the address', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const shown: Request[] = []
     const listening = (input: string | URL | Request, init?: RequestInit) => {
       const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
@@ -468,7 +468,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   })
 
   test('a payer without money: 402, nothing is sent, and the signature is not used up', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const poor = devAccount(6)
     const client = new x402Client().setSpendControls(false).register('eip155:8453', new ExactEvmScheme(poor))
     const before = await held()

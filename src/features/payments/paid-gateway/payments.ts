@@ -259,7 +259,7 @@ export function paymentInUse(): AppError {
 
 /** Returns where the money is and how the payer can use it. */
 export function describeRefund(to: Refund['to']): string {
-  if (to === 'credits') return 'It was paid back to your credits.'
+  if (to === 'credits') return 'It was refunded to your credits.'
   return 'It is held for the address that paid: show the same payment with the same request again, and the work is tried again for it.'
 }
 
@@ -268,7 +268,7 @@ function paymentRefunded(db: Db, row: GatewayPaymentRow): AppError {
   const { id, userId, amountMicros, currency } = row
   const to = userId === null ? 'payer' : 'credits'
   const refund = { to, amount: formatMicroUsd(amountMicros, 2), currency, receiptId: receiptOf(db, id) }
-  return new AppError('conflict', `This payment was given back. ${describeRefund(to)}`, {
+  return new AppError('conflict', `This payment was refunded. ${describeRefund(to)}`, {
     code: 'PAYMENT_REFUNDED',
     refund,
   })

@@ -215,7 +215,7 @@ export async function settleInterrupted(deps: SettlementsDeps): Promise<void> {
     try {
       await settleOne(deps, row)
     } catch (error) {
-      deps.log.warn({ payment: row.id, error: errorMessage(error) }, 'a payment could not be looked after')
+      deps.log.warn({ payment: row.id, error: errorMessage(error) }, 'cannot settle a payment')
     }
   }
 }

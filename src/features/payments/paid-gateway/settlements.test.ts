@@ -43,7 +43,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   }
 
   /** A platform with a page that counts its readers, and an unused signature. */
-  async function openTestHouse() {
+  async function openTestPlatform() {
     let reads = 0
     const page = Bun.serve({
       port: 0,
@@ -110,7 +110,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   }
 
   /** Expects one payment, either worked for or refunded once, and a consistent ledger. */
-  async function expectOnce(it: Awaited<ReturnType<typeof openTestHouse>>, state: 'served' | 'refunded') {
+  async function expectOnce(it: Awaited<ReturnType<typeof openTestPlatform>>, state: 'served' | 'refunded') {
     expect(await it.paid()).toBe(CENT)
     expect(it.rows()).toMatchObject([{ state, rawTransaction: null }])
     expect(it.reads()).toBe(state === 'served' ? 1 : 0)
@@ -127,7 +127,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   ]
   for (const [point, dying, paid] of points) {
     test(`killed ${point}, the same signature shown again is paid once and worked for once`, async () => {
-      await using it = await openTestHouse()
+      await using it = await openTestPlatform()
       const killed = await it.crash(dying)
       expect([killed.status, await it.paid()]).toEqual([503, paid])
       expect(it.rows()).toMatchObject([{ state: 'settling' }])
@@ -139,7 +139,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   }
 
   test('killed after the record and before the work, the same signature shown again is worked for once', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     expect((await it.crashBeforeWork()).status).toBe(500)
     expect(it.rows()).toMatchObject([{ state: 'settled' }])
     expect((await it.showAs('extract')).status).toBe(409)
@@ -153,7 +153,7 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   })
 
   test('a client that kept its Idempotency-Key alone asks again: it gets what it paid for, and pays no second time', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const key = { 'idempotency-key': crypto.randomUUID() }
     expect((await it.crashBeforeWork(key)).status).toBe(500)
     const stolen = await it.steal()
@@ -165,8 +165,8 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('nobody comes back: the job finds the payment on the chain, and it is given back once', async () => {
-    await using it = await openTestHouse()
+  test('the job finds an abandoned payment on the chain and refunds it once', async () => {
+    await using it = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
     await it.interrupted()
     expect(it.rows()).toMatchObject([{ state: 'settling' }])
@@ -187,8 +187,8 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   })
 
   test('the time of the signature is over: what it paid before is worked for all the same, and nothing else is', async () => {
-    await using it = await openTestHouse()
-    await using unpaid = await openTestHouse()
+    await using it = await openTestPlatform()
+    await using unpaid = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
     setSystemTime(new Date(Date.now() + 3_600_000))
     try {
@@ -204,8 +204,8 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     await expectOnce(it, 'served')
   })
 
-  test('the nonce was used for a payment to somebody else: 402, nothing is worked for and nothing kept', async () => {
-    await using it = await openTestHouse()
+  test('402 when the nonce paid another payee: no work and no row', async () => {
+    await using it = await openTestPlatform()
     await it.crash(() => ({ broadcast: die }))
     const authorization = it.rows()[0]?.authorization
     if (!authorization) throw new Error('Nothing was stored')
@@ -215,21 +215,21 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
     expect([it.rows(), await it.paid(), it.reads()]).toEqual([[], 0, 0])
   })
 
-  test('nobody comes back and nothing had left: the job sends nothing', async () => {
-    await using it = await openTestHouse()
+  test('the job sends nothing for an abandoned payment that had not been sent', async () => {
+    await using it = await openTestPlatform()
     await it.crash(() => ({ sign: die }))
     it.clock.advance(121_000)
     await it.interrupted()
     expect([it.rows(), await it.paid()]).toEqual([[], 0])
-    await using other = await openTestHouse()
+    await using other = await openTestPlatform()
     await other.crash(() => ({ broadcast: die }))
     other.clock.advance(121_000)
     await other.interrupted()
     expect([other.rows(), await other.paid()]).toMatchObject([[{ state: 'settling', checks: 1 }], 0])
   })
 
-  test('somebody else took the signature to the chain meanwhile: it counts as paid', async () => {
-    await using it = await openTestHouse()
+  test('a signature that another caller submitted counts as paid', async () => {
+    await using it = await openTestPlatform()
     await it.crash(() => ({ broadcast: die }))
     const [row] = it.rows()
     const { data, to } = parseStored(row?.rawTransaction)
@@ -241,10 +241,10 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   })
 
   test('another transaction took the place of the one that was stored: it is signed anew, and pays once', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     await it.crash(() => ({ broadcast: die }))
     const stored = it.rows()[0]?.reference
-    await using other = await openTestHouse()
+    await using other = await openTestPlatform()
     expect((await other.show()).status).toBe(200)
     expect((await it.show()).status).toBe(200)
     expect(it.rows()[0]?.reference).not.toBe(stored ?? '')
@@ -252,13 +252,13 @@ describe.skipIf(!hasAnvil)('a payment that a crash cut off', () => {
   })
 
   test('of 200 who show the signature of a cut off payment at once, one is served', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     await it.crash((settler) => ({ broadcast: dieAfter(settler) }))
     const answers = await Promise.all(Array.from({ length: 200 }, () => it.show()))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     const others = await Promise.all(answers.filter(({ status }) => status !== 200).map((answer) => answer.json()))
-    const isTold = expect.stringMatching(/^PAYMENT_(IN_PROGRESS|USED)$/)
-    expect(others).toEqual(others.map(() => expect.objectContaining({ code: isTold })))
+    const isReported = expect.stringMatching(/^PAYMENT_(IN_PROGRESS|USED)$/)
+    expect(others).toEqual(others.map(() => expect.objectContaining({ code: isReported })))
     await expectOnce(it, 'served')
   }, 300_000)
 })

@@ -6,7 +6,7 @@ import { noteRefund, writeReceipt } from './receipts.ts'
 import { Receipt, ReceiptList } from './schemas.ts'
 
 /** Ada has three receipts, an hour apart; a fourth is of an anonymous payment. */
-async function openTestHouse() {
+async function openTestPlatform() {
   const it = testPlatform()
   const ada = await it.signIn('ada@example.com')
   const paid = { method: 'credits', amountMicros: 10_000, currency: 'USD' } as const
@@ -25,8 +25,8 @@ async function openTestHouse() {
   return { ...it, ada, ids: rows.map(({ id }) => id) }
 }
 
-test('GET /api/receipts: own ones, newest first, page by page; 400 for a bad page, 401 for nobody', async () => {
-  const { web, ada, signIn, ids } = await openTestHouse()
+test('GET /api/receipts: 200 with own receipts in pages, newest first; 400 for a bad page, 401 without a session', async () => {
+  const { web, ada, signIn, ids } = await openTestPlatform()
   const list = async (query = '', cookie = ada.cookie) =>
     (await read(ReceiptList, web.request(`/api/receipts${query}`, { headers: cookie }))).receipts
   const all = await list()
@@ -39,8 +39,8 @@ test('GET /api/receipts: own ones, newest first, page by page; 400 for a bad pag
   expect((await web.request('/api/receipts')).status).toBe(401)
 })
 
-test('GET /api/receipts/:id: JSON, or a page that prints; a stranger’s 404; without an account whoever has the id', async () => {
-  const { web, ada, signIn, ids, platform } = await openTestHouse()
+test('GET /api/receipts/:id: 200 as JSON or HTML, 404 for another user’s, 200 for an anonymous payment’s id', async () => {
+  const { web, ada, signIn, ids, platform } = await openTestPlatform()
   const [own = '', , , open_ = ''] = ids
   const eve = await signIn('eve@example.com')
   const show = (id: string, headers: Record<string, string> = {}) => web.request(`/api/receipts/${id}`, { headers })
@@ -57,8 +57,8 @@ test('GET /api/receipts/:id: JSON, or a page that prints; a stranger’s 404; wi
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
   const text = await page.text()
   expect(text).toContain('&lt;b&gt;Work 0&lt;/b&gt;')
-  expect(text).toContain('<dt>Paid back</dt><dd>0.01 USD: The page is gone</dd>')
+  expect(text).toContain('<dt>Refunded</dt><dd>0.01 USD: The page is gone</dd>')
   const held = await (await show(open_, { accept: 'text/html' })).text()
   expect(held).toContain('<dt>Held for the payer</dt>')
-  expect(held).not.toContain('Paid back')
+  expect(held).not.toContain('Refunded')
 })

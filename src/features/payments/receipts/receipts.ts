@@ -84,7 +84,7 @@ const METHODS: Readonly<Record<string, string>> = {
 
 /** Held money is not refunded yet; the text says how to use it. */
 function describeRefund({ refunded, refundedTo, refundReason, currency }: Receipt): [string, string | null] {
-  if (refundedTo !== 'payer') return ['Paid back', refunded && `${refunded} ${currency}: ${refundReason ?? ''}`]
+  if (refundedTo !== 'payer') return ['Refunded', refunded && `${refunded} ${currency}: ${refundReason ?? ''}`]
   const how = 'Show the same payment with the same request again, and the work is tried again for it.'
   return ['Held for the payer', `${refunded} ${currency}: ${refundReason ?? ''}. ${how}`]
 }

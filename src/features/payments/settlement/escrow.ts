@@ -95,9 +95,9 @@ export function refundFee(
     const escrow = requireHeld(tx, bookingId)
     // Without a payee, only the payer can return the fee.
     if (booking.payeeId !== userId && booking.payeeId !== null && booking.status === 'confirmed') {
-      throw new AppError('forbidden', 'This booking is confirmed: only whoever is paid can give it back')
+      throw new AppError('forbidden', 'This booking is confirmed: only the payee can refund it')
     }
-    if (escrow.payerId === null) throw new AppError('conflict', 'Whoever paid has left')
+    if (escrow.payerId === null) throw new AppError('conflict', "The payer's account was deleted")
     const names = { cause: `escrow:${bookingId}:refund`, memo: `Escrow for ${booking.talentName} given back` }
     const to = creditsOf(escrow.payerId)
     transfer(tx, { clock }, { ...names, from: escrowOf(bookingId), to, amount: escrow.amountMicroUsd })
@@ -130,7 +130,7 @@ export function setRules(
  * @throws AppError `conflict` when the payee's account was deleted.
  */
 export function listRules(db: Db, { id, payeeId, talentName }: BookingRow): SplitRule[] {
-  if (payeeId === null) throw new AppError('conflict', 'Whoever was to be paid has left')
+  if (payeeId === null) throw new AppError('conflict', "The payee's account was deleted")
   const rules = db.select().from(bookingRules).where(eq(bookingRules.bookingId, id)).get()?.rules
   if (rules) return rules.map((rule) => (isThere(db, rule.userId) ? rule : { ...rule, userId: payeeId }))
   return [{ userId: payeeId, address: '', shareMillionths: 1, role: 'artist', name: talentName }]
@@ -154,7 +154,7 @@ function requireHeld(tx: Tx, bookingId: string): EscrowRow {
 function requireDue({ status, gigAt, payerId }: BookingRow, userId: string, now: Date): void {
   if (status !== 'confirmed') throw new AppError('conflict', 'This booking is not confirmed')
   if (gigAt === null && userId !== payerId) {
-    throw new AppError('conflict', 'This booking has no date: only whoever pays can release the funds')
+    throw new AppError('conflict', 'This booking has no date: only the payer can release the funds')
   }
   if (gigAt !== null && gigAt > now) {
     throw new AppError('conflict', `The funds are due at ${gigAt.toISOString()}`, { code: 'NOT_DUE' })

@@ -59,11 +59,11 @@ function insertTicket(tx: Tx, { id, name, ownerId }: EventRow, ticket: NewTicket
 export function refundTicket({ db, clock }: { db: Db; clock: Clock }, userId: string, id: string): Promise<TicketRow> {
   return write(db, (tx) => {
     const ticket = getTicket(tx, userId, id)
-    if (ticket.status !== 'valid') throw new AppError('conflict', 'This ticket was paid back already')
+    if (ticket.status !== 'valid') throw new AppError('conflict', 'This ticket was already refunded')
     const isIts = eq(events.id, ticket.eventId ?? 0)
     const event = tx.select().from(events).where(isIts).get()
     if (ticket.organiserId !== userId && (!event || event.eventDate <= clock.now())) {
-      throw new AppError('conflict', 'The event has begun: only its organiser can pay this ticket back')
+      throw new AppError('conflict', 'The event has begun: only its organiser can refund this ticket')
     }
     payBack(tx, clock, ticket)
     tx.update(events)
@@ -99,7 +99,7 @@ function payBack(
   { id, buyerId, organiserId, priceMicroUsd: amount, eventName }: TicketRow,
 ): void {
   if (amount === 0) return
-  if (buyerId === null) throw new AppError('conflict', 'Whoever bought this ticket has left')
+  if (buyerId === null) throw new AppError('conflict', "The buyer's account was deleted")
   const from = organiserId === null ? platformAccount('sales', 'USD') : creditsOf(organiserId)
   const names = { cause: `ticket:${id}:refund`, memo: `Ticket for ${eventName} paid back` }
   transfer(tx, { clock }, { ...names, from, to: creditsOf(buyerId), amount })

@@ -25,7 +25,7 @@ function modelThatSays(reply: string): AiProvider {
 }
 
 /** A platform with Ada and two agents. */
-async function openTestHouse({ plan = 'network' as PlanName | null, providers = [] as AiProvider[] } = {}) {
+async function openTestPlatform({ plan = 'network' as PlanName | null, providers = [] as AiProvider[] } = {}) {
   const test = testPlatform({ providers })
   await test.platform.catalogue.refresh(AbortSignal.timeout(60_000))
   const deps = { clock: test.clock, sealer: test.platform.sealer }
@@ -64,7 +64,7 @@ async function openTestHouse({ plan = 'network' as PlanName | null, providers = 
 }
 
 test('GET /api/skills: 200 for anybody, the featured ones first, each with version and checksum', async () => {
-  const { web } = await openTestHouse()
+  const { web } = await openTestPlatform()
   const market = await read(Marketplace, web.request(PATH))
   expect(market.skills.map(({ id }) => id).sort()).toEqual([...BUILT_IN.keys()].sort())
   expect(market.skills.slice(0, market.featured.length)).toEqual(market.featured)
@@ -77,18 +77,20 @@ test('GET /api/skills: 200 for anybody, the featured ones first, each with versi
 })
 
 test('GET /api/skills: filters by category, featured and words', async () => {
-  const { list } = await openTestHouse()
+  const { list } = await openTestPlatform()
   const idsOf = async (query: string) => (await list(query)).skills.map(({ id }) => id)
   expect(await idsOf('?search=ESCROW')).toEqual(['booking-settlement'])
   expect(await idsOf('?search=tickets+door')).toEqual(['event-ticketing'])
   expect(await idsOf('?category=creative')).toEqual(['visual-synthesizer'])
   expect(await idsOf('?featured=true')).not.toContain('tour-planner')
   expect(await idsOf('?category=none')).toEqual([])
-  expect((await openTestHouse()).web.request(`${PATH}?featured=maybe`).then(({ status }) => status)).resolves.toBe(400)
+  expect((await openTestPlatform()).web.request(`${PATH}?featured=maybe`).then(({ status }) => status)).resolves.toBe(
+    400,
+  )
 })
 
 test('POST /api/skills: installs once, counted once a user, and is enabled again after it was disabled', async () => {
-  const { install, enable, remove, list, other, agent, user, join, clock } = await openTestHouse()
+  const { install, enable, remove, list, other, agent, user, join, clock } = await openTestPlatform()
   const body = await read(InstallResponse, install('tour-planner'))
   expect(body).toEqual({
     success: true,
@@ -117,8 +119,8 @@ test('POST /api/skills: installs once, counted once a user, and is enabled again
   expect((await list(`?agentId=${other.id}`)).installedSkillIds).toEqual(['tour-planner'])
 })
 
-test('POST, PATCH, DELETE /api/skills: 400 without both, 404 for what is not there or a stranger’s, 401 for nobody', async () => {
-  const { web, install, enable, remove, agent, join, list } = await openTestHouse()
+test('POST, PATCH, DELETE /api/skills: 400 without both ids, 404 for missing and other users’ agents, 401 without a session', async () => {
+  const { web, install, enable, remove, agent, join, list } = await openTestPlatform()
   const eve = await join('eve@example.com', 'network')
   for (const method of ['POST', 'PATCH', 'DELETE'] as const) {
     expect((await web.request(PATH, json(method, { skillId: 'tour-planner', agentId: agent.id }))).status).toBe(401)
@@ -142,7 +144,7 @@ test('POST, PATCH, DELETE /api/skills: 400 without both, 404 for what is not the
 })
 
 test('POST /api/skills: 429 at the plan’s skills, however many at once; 402 without a plan', async () => {
-  const { install, enable, list, other } = await openTestHouse({ plan: 'label' })
+  const { install, enable, list, other } = await openTestPlatform({ plan: 'label' })
   const names = ['tour-planner', 'release-planner', 'venue-finder', 'guestlist-manager', 'press-release-writer']
   const statuses = await Promise.all(names.map(async (name) => (await install(name)).status))
   expect(statuses.sort()).toEqual([200, 200, 200, 429, 429])
@@ -154,12 +156,12 @@ test('POST /api/skills: 429 at the plan’s skills, however many at once; 402 wi
   expect((await install('event-scheduler')).status).toBe(200)
   expect((await enable(first, true)).status).toBe(429)
   expect((await list()).limit).toEqual({ used: 3, allowed: 3 })
-  const poor = await openTestHouse({ plan: null })
+  const poor = await openTestPlatform({ plan: null })
   expect(await (await poor.install('tour-planner')).json()).toMatchObject({ code: 'PLAN_REQUIRED' })
 })
 
 test('POST /api/skills/create keeps a SKILL.md, one version on when it changes; GET and DELETE /api/skills/:name are for its owner alone', async () => {
-  const { create, list, install, use, join, web, cookie } = await openTestHouse()
+  const { create, list, install, use, join, web, cookie } = await openTestPlatform()
   const { skill } = await read(CreatedSkill, create({ skillMd: MINE }))
   expect(skill).toMatchObject({
     id: 'my-skill',
@@ -193,7 +195,7 @@ test('POST /api/skills/create keeps a SKILL.md, one version on when it changes; 
 })
 
 test('POST /api/skills/create: from its parts; 409 for a name that is taken', async () => {
-  const { create } = await openTestHouse()
+  const { create } = await openTestPlatform()
   const parts = { name: 'Wörter: "zählen"', description: 'a: b\n"c"', category: 'Own', code: 'Count words.' }
   const { skill } = await read(CreatedSkill, create(parts))
   expect(skill).toMatchObject({ id: 'wo-rter-za-hlen', description: 'a: b\n"c"', category: 'own' })
@@ -216,12 +218,12 @@ test.each([
   '---\nname: ../a\ndescription: c\n---\nText',
   `---\nname: a\ndescription: ${'c'.repeat(1025)}\n---\nText`,
 ])('POST /api/skills/create: 400 for the SKILL.md %j', async (skillMd) => {
-  const { create } = await openTestHouse()
+  const { create } = await openTestPlatform()
   expect((await create({ skillMd })).status).toBe(400)
 })
 
 test('GET /v1/skills: an agent loads what is enabled for it, and no more than the plan of its owner allows', async () => {
-  const { install, enable, create, loaded, backend, platform, user } = await openTestHouse()
+  const { install, enable, create, loaded, backend, platform, user } = await openTestPlatform()
   await create({ skillMd: MINE })
   for (const name of ['my-skill', 'tour-planner', 'venue-finder', 'release-planner']) await install(name)
   await enable('tour-planner', false)
@@ -235,21 +237,21 @@ test('GET /v1/skills: an agent loads what is enabled for it, and no more than th
 })
 
 test('POST /api/skills/:name: instructions go to a model with the input; 503 without one, 400 without input', async () => {
-  const { use } = await openTestHouse({
+  const { use } = await openTestPlatform({
     providers: [createEchoProvider({ newId: () => 'chat_1', nowSeconds: () => 1 })],
   })
   const body = await read(Used, use('tour-planner', { input: 'Berlin on Friday' }))
   expect(body).toMatchObject({ skill: 'tour-planner', model: 'local/echo', output: expect.stringContaining('Berlin') })
   expect((await use('tour-planner', {})).status).toBe(400)
-  const silent = await openTestHouse()
+  const silent = await openTestPlatform()
   const response = await silent.use('tour-planner', { input: 'Hi' })
   expect([response.status, await response.json()]).toMatchObject([503, { code: 'NOT_CONFIGURED' }])
-  const poor = await openTestHouse({ plan: null, providers: [modelThatSays('Hi')] })
+  const poor = await openTestPlatform({ plan: null, providers: [modelThatSays('Hi')] })
   expect((await poor.use('tour-planner', { input: 'Hi' })).status).toBe(402)
 })
 
 test('POST /api/skills/event-scheduler: schedules, shows what is next, calls off; a stranger’s entry is 404', async () => {
-  const { use, clock, join } = await openTestHouse()
+  const { use, clock, join } = await openTestPlatform()
   const eve = await join('eve@example.com', 'network')
   clock.set(new Date('2026-05-05T12:00:00Z'))
   const schedule = (title: string, date: string, time?: string) =>
@@ -283,7 +285,7 @@ test('POST /api/skills/event-scheduler: schedules, shows what is next, calls off
 })
 
 test('POST /api/skills/venue-finder and festival-finder: search coming events of everybody', async () => {
-  const { use, platform, clock, agent, user } = await openTestHouse()
+  const { use, platform, clock, agent, user } = await openTestPlatform()
   clock.set(new Date('2026-05-05T12:00:00Z'))
   const add = (name: string, venue: string, date: string, price: number, totalTickets: number) =>
     write(platform.db, (tx) =>
@@ -365,7 +367,7 @@ test('POST /api/skills/venue-finder and festival-finder: search coming events of
 test('POST /api/skills/setlist-oracle: a model’s set, counted here; 502 for an answer that is none', async () => {
   const reply =
     'Here: ```json\n{"setlist":[{"title":"A","artist":"B","minutes":6},{"title":"C","artist":"D","minutes":7}]}\n```'
-  const { use } = await openTestHouse({ providers: [modelThatSays(reply)] })
+  const { use } = await openTestPlatform({ providers: [modelThatSays(reply)] })
   expect(await (await use('setlist-oracle', { action: 'build', genre: 'house', duration: 30 })).json()).toMatchObject({
     success: true,
     setlist: [{ title: 'A' }, { title: 'C' }],
@@ -374,7 +376,7 @@ test('POST /api/skills/setlist-oracle: a model’s set, counted here; 502 for an
   expect(await (await use('setlist-oracle', { action: 'analyze', setlist: ['A'] })).json()).toMatchObject({
     analysis: reply,
   })
-  const dull = await openTestHouse({ providers: [modelThatSays('I cannot')] })
+  const dull = await openTestPlatform({ providers: [modelThatSays('I cannot')] })
   expect((await dull.use('setlist-oracle', { action: 'build', genre: 'house' })).status).toBe(502)
   expect((await dull.use('setlist-oracle', { action: 'build' })).status).toBe(400)
 })
@@ -385,12 +387,12 @@ test.each([
   '<svg onload="1"></svg>',
   '<svg><image href="https://a.b/c"/></svg>',
 ])('POST /api/skills/visual-synthesizer: 502 for the answer %j, which is no picture to show', async (reply) => {
-  const { use } = await openTestHouse({ providers: [modelThatSays(reply)] })
+  const { use } = await openTestPlatform({ providers: [modelThatSays(reply)] })
   expect((await use('visual-synthesizer', { prompt: 'A cat' })).status).toBe(502)
 })
 
 test('POST /api/skills/visual-synthesizer: 200 with the picture itself; 503 without a model', async () => {
-  const { use } = await openTestHouse({
+  const { use } = await openTestPlatform({
     providers: [modelThatSays('Sure! <svg viewBox="0 0 1 1"><rect/></svg> Done.')],
   })
   const { imageUrl } = await read(
@@ -401,7 +403,7 @@ test('POST /api/skills/visual-synthesizer: 200 with the picture itself; 503 with
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><rect/></svg>',
   )
   expect((await use('visual-synthesizer', {})).status).toBe(400)
-  const silent = await openTestHouse()
+  const silent = await openTestPlatform()
   expect((await silent.use('visual-synthesizer', { prompt: 'A cat' })).status).toBe(503)
 })
 

@@ -66,7 +66,7 @@ export function insertSplit(tx: Tx, deps: CreateSplitDeps, request: NewSplit): S
       totalMicroUsd: totalAmount,
       status: 'queued',
       isHeld,
-      reason: isHeld ? 'It waits to be executed' : null,
+      reason: isHeld ? 'Waits for execution' : null,
       checkAt: isHeld ? null : now,
       createdAt: now,
     })

@@ -191,7 +191,7 @@ export async function followSplits(deps: SettleDeps): Promise<void> {
     try {
       await settleSplit(deps, id)
     } catch (error) {
-      deps.log.warn({ split: id, error: errorMessage(error) }, 'a split could not be looked after')
+      deps.log.warn({ split: id, error: errorMessage(error) }, 'cannot settle a split')
     }
   }
 }

@@ -125,7 +125,7 @@ test.each(wrong)('POST /api/underground/splits: 400 for %j', async (change, erro
   expect(await response.json()).toEqual({ error: expect.stringContaining(error) })
 })
 
-test('GET, POST /api/underground/splits and /api/underground/splits/:id: users see and order their own, on both faces; 404 for a stranger’s, 401 for nobody', async () => {
+test('GET, POST /api/underground/splits and /api/underground/splits/:id: users see and order their own in both APIs; 404 for another user’s, 401 without a session', async () => {
   const paying = await openPaying(null)
   const { web, backend, cookie, user, signIn } = paying
   const eve = await signIn('eve@example.com', 'network')
@@ -218,7 +218,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
   afterAll(() => chain.stop())
 
-  const openTestHouse = async (dollars = 1000n) => {
+  const openTestPlatform = async (dollars = 1000n) => {
     const paying = await openPaying(chain.rpcUrl)
     await fund(chain, USDC, paying.wallet.address, dollars * DOLLAR)
     return paying
@@ -227,7 +227,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
     Promise.all(recipients.map(({ address }) => readToken(chain, USDC, address)))
 
   test('GET …/balance: 200 with what the chain says', async () => {
-    const { backend, user, wallet } = await openTestHouse(7n)
+    const { backend, user, wallet } = await openTestPlatform(7n)
     const response = await backend.request(`${WALLETS}/${wallet.address}/balance?userId=${user.id}`, {
       headers: OPERATOR,
     })
@@ -235,7 +235,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('a split is settled: each is paid to the last millionth, those with nothing are not', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const recipients = among('33.333333', '33.333333', '33.333334', 0)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients, { totalAmount: '1.000001' })))
     const split = await settle(paying, splitId)
@@ -246,7 +246,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('200 at once settle a split once', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const recipients = among(10, 20, 30, 40)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients)))
     await Promise.all(Array.from({ length: 200 }, () => settleSplit(paying.platform, splitId)))
@@ -259,7 +259,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('a split waits for money and goes on when it is there', async () => {
-    const paying = await openTestHouse(10n)
+    const paying = await openTestPlatform(10n)
     const recipients = among(50, 50)
     const { splitId } = await read(QueuedSplit, ask(paying, toBody(paying, recipients, { totalAmount: '12' })))
     for (let round = 0; round < 3; round++) {
@@ -278,7 +278,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('the policy of the wallet is kept: what it forbids fails alone, and nothing leaves a frozen wallet', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const { platform, wallet } = paying
     const isThis = eq(managedWallets.id, wallet.id)
     const change = (columns: Partial<typeof managedWallets.$inferSelect>) =>
@@ -296,7 +296,7 @@ describe.skipIf(!hasAnvil)('splits on a chain', () => {
   })
 
   test('followSplits leaves a split queued until fromAddress is a wallet of the user, and pays from a wallet made by the operator', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const { platform, user } = paying
     const agentId = await addAgent(paying, user.id)
     const recipients = among(100)

@@ -20,7 +20,7 @@ const PATH = '/api/underground/bus/send'
 const NOT_SENT = { error: 'Failed to send message', reason: expect.any(String) }
 
 /** A platform with Ada, Bo and an agent of each; Bo's has a webhook. Both sign in with wallets. */
-async function openTestHouse({ plan = 'network' as PlanName | null, webhookUrl = '' } = {}) {
+async function openTestPlatform({ plan = 'network' as PlanName | null, webhookUrl = '' } = {}) {
   const test = testPlatform({ environment: { SUMMARIZER_ALLOW_PRIVATE: 'true', ADMIN_EMAILS: 'admin@example.com' } })
   const deps = { clock: test.clock, sealer: test.platform.sealer }
   const join = async (name: string, account: number, of: PlanName | null) => {
@@ -83,7 +83,7 @@ async function sign(message: Message, account: number) {
 
 test('POST /api/underground/bus/send: 200, and the recipient’s webhook has the whole message', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, compose, post, messages } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, compose, post, messages } = await openTestPlatform({ webhookUrl: receiver.url })
   const message = { ...(await sign(compose(ada, bo), 0)), metadata: { priority: 'high' } }
   const response = await post(message)
   expect([response.status, await response.json()]).toEqual([200, { success: true, messageId: message.messageId }])
@@ -101,7 +101,7 @@ test('POST /api/underground/bus/send: 200, and the recipient’s webhook has the
 
 test('POST /api/underground/bus/send: the signature may stand at the top, and the recipient be named by its domain', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, compose, post, platform } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, compose, post, platform } = await openTestPlatform({ webhookUrl: receiver.url })
   const to = { agentId: `${bo.agent.id}.${platform.addresses.agentsDomain}`, agentType: 'venue' }
   const { from, ...rest } = await sign(compose(ada, bo, { to }), 0)
   const { signature, ...speaker } = from
@@ -111,7 +111,7 @@ test('POST /api/underground/bus/send: the signature may stand at the top, and th
 
 test('POST /api/underground/bus/send: 401 for whatever was not signed by a wallet of the sender, and nothing is kept', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, compose, post, messages, clock } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, compose, post, messages, clock } = await openTestPlatform({ webhookUrl: receiver.url })
   const good = await sign(compose(ada, bo), 0)
   const forged: unknown[] = [
     compose(ada, bo),
@@ -144,9 +144,9 @@ test('POST /api/underground/bus/send: 401 for whatever was not signed by a walle
   expect((await post(good)).status).toBe(200)
 })
 
-test('POST /v1/bus/send: an agent whose wallet is kept here sends with its own token; 404 without a wallet, 401 for nobody', async () => {
+test('POST /v1/bus/send: an agent whose wallet is kept here sends with its own token; 404 without a wallet, 401 without a token', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, backend, platform, post } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, backend, platform, post } = await openTestPlatform({ webhookUrl: receiver.url })
   const token = openTokens(platform.sealer, ada.agent).accessToken
   const message = { to: { agentId: bo.agent.id }, action: 'BOOKING_OFFER', payload: { talentName: 'Bo', amount: '5' } }
   const send = (headers: Record<string, string>) => backend.request('/v1/bus/send', json('POST', message, headers))
@@ -164,7 +164,7 @@ test('POST /v1/bus/send: an agent whose wallet is kept here sends with its own t
 })
 
 test('POST /api/underground/bus/send: 400 without an id or an action', async () => {
-  const { post } = await openTestHouse()
+  const { post } = await openTestPlatform()
   for (const body of [{}, { messageId: 'm' }, { action: 'PING' }, { messageId: '', action: 'PING' }, []]) {
     expect((await post(body)).status).toBe(400)
   }
@@ -172,7 +172,7 @@ test('POST /api/underground/bus/send: 400 without an id or an action', async () 
 
 test('POST /api/underground/bus/send: the same message a hundred times is delivered once; another of its id is 409', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, compose, post, messages } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, compose, post, messages } = await openTestPlatform({ webhookUrl: receiver.url })
   const message = await sign(compose(ada, bo, { action: 'BOOKING_OFFER', payload: { talentName: 'X', amount: 1 } }), 0)
   const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await post(message)).status))
   expect(statuses.every((status) => status === 200)).toBe(true)
@@ -183,7 +183,9 @@ test('POST /api/underground/bus/send: the same message a hundred times is delive
 
 test('POST /api/underground/bus/send: 500 when the webhook fails, then the queue delivers; 500 as well without one or an agent', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, compose, post, send, platform, clock, messages } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, compose, post, send, platform, clock, messages } = await openTestPlatform({
+    webhookUrl: receiver.url,
+  })
   for (const fault of [503, 302, 'reset'] as const) {
     receiver.failWith(fault)
     const response = await send(ada, bo)
@@ -201,7 +203,7 @@ test('POST /api/underground/bus/send: 500 when the webhook fails, then the queue
   expect(receiver.taken()).toHaveLength(4)
   expect((await post(again)).status).toBe(200)
 
-  const bare = await openTestHouse()
+  const bare = await openTestPlatform()
   expect((await bare.send(bare.ada, bare.bo)).status).toBe(500)
   expect(bare.messages()).toMatchObject([{ status: 'pending', lastError: 'the recipient has no webhook' }])
   const lost = await bare.send(bare.ada, bare.bo, { to: { agentId: 'nobody', agentType: '' } })
@@ -211,7 +213,7 @@ test('POST /api/underground/bus/send: 500 when the webhook fails, then the queue
 
 test('POST /api/underground/bus/send: 429 at the plan’s messages of a day (UTC), 402 without a plan', async () => {
   await using receiver = await startReceiver()
-  const test = await openTestHouse({ plan: 'label', webhookUrl: receiver.url })
+  const test = await openTestPlatform({ plan: 'label', webhookUrl: receiver.url })
   const { ada, bo, send, platform, clock } = test
   clock.set(new Date('2026-05-05T23:59:00Z'))
   await write(platform.db, (tx) => {
@@ -241,14 +243,14 @@ test('POST /api/underground/bus/send: 429 at the plan’s messages of a day (UTC
   clock.set(new Date('2026-05-06T00:00:00Z'))
   expect((await send(ada, bo)).status).toBe(200)
 
-  const poor = await openTestHouse({ plan: null, webhookUrl: receiver.url })
+  const poor = await openTestPlatform({ plan: null, webhookUrl: receiver.url })
   const response = await poor.send(poor.ada, poor.bo)
   expect([response.status, await response.json()]).toMatchObject([402, { code: 'PLAN_REQUIRED' }])
 })
 
 test('BOOKING_OFFER, BOOKING_ACCEPT, BOOKING_DECLINE: kept, answered once, by the agent that was asked', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, send, platform } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, send, platform } = await openTestPlatform({ webhookUrl: receiver.url })
   const offer = { talentName: 'Bo', amount: '500.25', deposit: 100, date: '2027-01-01', venue: 'Cellar' }
   const rows = () => platform.db.select().from(bookings).all()
   expect((await send(ada, bo, { action: 'BOOKING_OFFER', messageId: 'o-1', payload: offer })).status).toBe(200)
@@ -291,7 +293,7 @@ test('BOOKING_OFFER, BOOKING_ACCEPT, BOOKING_DECLINE: kept, answered once, by th
 
 test('AMPLIFY_REQUEST, AMPLIFY_ACCEPT, AMPLIFY_COMPLETE: kept, and done in this order only', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, send, platform } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, send, platform } = await openTestPlatform({ webhookUrl: receiver.url })
   const rows = () => platform.db.select().from(amplifications).all()
   expect((await send(ada, bo, { action: 'AMPLIFY_REQUEST', messageId: 'a-1', payload: { reward: '5' } })).status).toBe(
     200,
@@ -310,7 +312,7 @@ test('AMPLIFY_REQUEST, AMPLIFY_ACCEPT, AMPLIFY_COMPLETE: kept, and done in this 
 
 test('GET /api/underground/bus/messages: own ones; GET /api/admin/bus/dead-letters shows admins what POST /api/admin/bus/dead-letters/:id/replay sends again, 403 and 404 otherwise', async () => {
   await using receiver = await startReceiver()
-  const { ada, bo, send, platform, web, signIn, messages } = await openTestHouse({ webhookUrl: receiver.url })
+  const { ada, bo, send, platform, web, signIn, messages } = await openTestPlatform({ webhookUrl: receiver.url })
   const admin = await signIn('admin@example.com')
   receiver.failWith(500)
   await send(ada, bo)

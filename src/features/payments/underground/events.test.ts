@@ -10,7 +10,7 @@ const PATH = '/api/underground/events'
 const OPERATOR = bearer(INTERNAL_KEY)
 
 /** A platform with Ada and her agent. */
-async function openTestHouse() {
+async function openTestPlatform() {
   const test = testPlatform()
   const { user, cookie } = await test.signIn('ada@example.com', 'network')
   const deps = { clock: test.clock, sealer: test.platform.sealer }
@@ -32,7 +32,7 @@ async function openTestHouse() {
 }
 
 test('POST /api/underground/events: 201 with the event, its price as it was written', async () => {
-  const { announce, agent, clock } = await openTestHouse()
+  const { announce, agent, clock } = await openTestPlatform()
   const response = await announce()
   expect(response.status).toBe(201)
   expect(await response.json()).toEqual({
@@ -54,7 +54,7 @@ test('POST /api/underground/events: 201 with the event, its price as it was writ
 })
 
 test('GET /api/underground/events: 200, a plain list, the latest date first, whatever was announced first', async () => {
-  const { announce, backend } = await openTestHouse()
+  const { announce, backend } = await openTestPlatform()
   expect(await (await backend.request(PATH, { headers: OPERATOR })).json()).toEqual([])
   for (const eventDate of ['2027-01-02', '2026-12-31T23:00:00-05:00', '2027-03-01T00:00:00Z', '2027-01-02']) {
     expect((await announce({ eventDate })).status).toBe(201)
@@ -70,8 +70,8 @@ test('GET /api/underground/events: 200, a plain list, the latest date first, wha
   expect(page.map(({ id }) => id)).toEqual([4, 1])
 })
 
-test('/api/underground/events: users see and announce their own, on both faces; a stranger’s agent is 404', async () => {
-  const { announce, night, signIn, web, backend, cookie, user } = await openTestHouse()
+test('/api/underground/events: users see and announce their own in both APIs; 404 for another user’s agent', async () => {
+  const { announce, night, signIn, web, backend, cookie, user } = await openTestPlatform()
   const eve = await signIn('eve@example.com', 'network')
   await announce()
   const asUser = (id: string) => ({ ...OPERATOR, 'x-user-id': id })
@@ -91,21 +91,21 @@ test('/api/underground/events: users see and announce their own, on both faces; 
 })
 
 test('POST /api/underground/events: 404 with the internal key for an agent that does not exist', async () => {
-  const { announce, backend } = await openTestHouse()
+  const { announce, backend } = await openTestPlatform()
   const response = await announce({ agentId: 'elsewhere' })
   expect([response.status, await response.json()]).toEqual([404, { error: 'Agent not found' }])
   expect(await read(UndergroundEventList, backend.request(PATH, { headers: OPERATOR }))).toEqual([])
 })
 
 test('DELETE /api/agents/:id: its events go with it', async () => {
-  const { announce, backend, agent } = await openTestHouse()
+  const { announce, backend, agent } = await openTestPlatform()
   expect((await announce()).status).toBe(201)
   await backend.request(`/api/agents/${agent.id}`, { method: 'DELETE', headers: OPERATOR })
   expect(await read(UndergroundEventList, backend.request(PATH, { headers: OPERATOR }))).toEqual([])
 })
 
-test('/api/underground/events: 401 without a bearer and for a wrong one, nobody on the web', async () => {
-  const { backend, web, night } = await openTestHouse()
+test('/api/underground/events: 401 without a valid bearer token, and without a session in the web API', async () => {
+  const { backend, web, night } = await openTestPlatform()
   for (const headers of [{}, bearer('wrong'), { authorization: INTERNAL_KEY }]) {
     for (const init of [{ headers }, json('POST', night(), headers)]) {
       const response = await backend.request(PATH, init)
@@ -135,14 +135,14 @@ const bad: [Record<string, unknown>, string][] = [
   ]),
 ]
 test.each(bad)('POST /api/underground/events: 400 for %j', async (change, error) => {
-  const { announce } = await openTestHouse()
+  const { announce } = await openTestPlatform()
   const response = await announce(change)
   expect(response.status).toBe(400)
   expect(await read(z.object({ error: z.string() }), response)).toEqual({ error: expect.stringContaining(error) })
 })
 
 test('GET /api/underground/events: 400 for a limit or an offset that is none', async () => {
-  const { backend } = await openTestHouse()
+  const { backend } = await openTestPlatform()
   for (const query of ['limit=0', 'limit=1001', 'limit=x', 'offset=-1']) {
     expect((await backend.request(`${PATH}?${query}`, { headers: OPERATOR })).status).toBe(400)
   }

@@ -42,7 +42,7 @@ export function denyPayment(deps: { db: Db; clock: Clock }, userId: string, id: 
   return write(deps.db, (tx) => {
     const payment = getOwnPayment(tx, userId, id)
     requireWaiting(payment, now)
-    return decide(tx, deps, payment, userId, denied('Its owner denied it', now))
+    return decide(tx, deps, payment, userId, denied('Denied by the owner', now))
   })
 }
 
@@ -50,7 +50,7 @@ export function denyPayment(deps: { db: Db; clock: Clock }, userId: string, id: 
 function expireApproval(deps: { db: Db; clock: Clock }, payment: PaymentRow): Promise<PaymentRow | null> {
   const now = deps.clock.now()
   return write(deps.db, (tx) =>
-    changePayment(tx, deps, payment.id, ['awaiting_approval'], denied('Nobody approved it in time', now)),
+    changePayment(tx, deps, payment.id, ['awaiting_approval'], denied('It was not approved in time', now)),
   )
 }
 
@@ -96,9 +96,9 @@ export function resolvePayment(
   return write(deps.db, (tx) => {
     const { kind, walletId } = getOwnPayment(tx, userId, id)
     if (kind !== 'upstream')
-      throw new AppError('conflict', 'The chain itself tells of this payment', { code: 'NOT_YOURS_TO_SAY' })
+      throw new AppError('conflict', 'The chain reports the outcome of this payment', { code: 'NOT_YOURS_TO_SAY' })
     const ended = { settledAt: now, finalAt: now, checkAt: null, decidedBy: userId }
-    const resolved = changePayment(tx, deps, id, ['unknown'], { status, reason: 'Its owner said so', ...ended })
+    const resolved = changePayment(tx, deps, id, ['unknown'], { status, reason: 'Reported by the owner', ...ended })
     if (!resolved) throw new AppError('conflict', 'The outcome of this payment is known', { code: 'NOT_UNKNOWN' })
     const detail = { paymentId: id, status }
     recordAudit(tx, { actor: userId, action: 'wallet.payment.resolved', target: walletId ?? id, detail }, now)
@@ -127,7 +127,7 @@ export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
     try {
       await settleOne(deps, payment)
     } catch (error) {
-      deps.log.warn({ payment: payment.id, error: errorMessage(error) }, 'a payment could not be looked after')
+      deps.log.warn({ payment: payment.id, error: errorMessage(error) }, 'cannot settle a payment')
     }
   })
 }

@@ -48,7 +48,7 @@ type WalletsWebDeps = CreateWalletDeps & WalletStateDeps & { guards: Guards; req
 
 const SEED_REFUSED = 'Seed export is disabled for security. Contact support if you need your private key.'
 const KEPT_WARNING =
-  'The key of this wallet is sealed on the server and never shown. Whoever runs the server can export it on its command line.'
+  'The key of this wallet is sealed on the server and never shown. The operator can export it on the command line.'
 
 const showAnswers: Responses = {
   responses: { 200: WalletOrBalances },
@@ -111,7 +111,7 @@ export function walletsWeb(deps: WalletsWebDeps) {
     },
   )
 
-  const tellAddress = async (c: Context<WebEnv>) => {
+  const showAddress = async (c: Context<WebEnv>) => {
     const user = await findUser(c)
     if (!user) throw new AppError('unauthenticated', 'Unauthorized', { authenticated: false, needsAuth: true })
     return c.json(describeOwnAddress(deps, user))
@@ -119,12 +119,12 @@ export function walletsWeb(deps: WalletsWebDeps) {
   app.get(
     '/api/wallet/address',
     endpoint({ summary: 'Returns the address of your wallet', tag: 'Wallets', ...addressAnswers }),
-    tellAddress,
+    showAddress,
   )
   app.post(
     '/api/wallet/address',
     endpoint({ summary: 'Returns the address of your wallet', tag: 'Wallets', ...addressAnswers, scope: 'payments' }),
-    tellAddress,
+    showAddress,
   )
 
   app.route('/', createWalletWeb(deps))

@@ -54,7 +54,7 @@ export async function advanceTransfer(deps: TransferDeps, id: string, takesOver 
     if (payment.kind !== 'transfer' || payment.status === 'denied') return payment
     if (payment.status === 'awaiting_approval') return payment
     if (payment.status !== 'created') return lookAfter(deps, payment)
-    if (takesOver && !payment.keepsTrying) return fail(deps, payment, 'It was interrupted before anything left')
+    if (takesOver && !payment.keepsTrying) return fail(deps, payment, 'Interrupted before it was sent')
     const signed = await signOrFail(deps, payment)
     return signed.status === 'sent' ? send(deps, signed) : signed
   })

@@ -38,7 +38,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
 
   /** Returns an address without payments. */
   const newPayee = (): Address => `0x${(++payees).toString(16).padStart(40, 'a')}`
-  const openTestHouse = async (dollars = 100n) => {
+  const openTestPlatform = async (dollars = 100n) => {
     const paying = await openPaying(chain.rpcUrl)
     await fund(chain, USDC, paying.wallet.address, dollars * DOLLAR)
     return paying
@@ -78,7 +78,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('POST /api/wallet/send: 200 with the transaction, and exactly that is moved', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const { payment } = await read(OnePayment, send(paying, { recipient: payee, amount: '0.3' }))
     expect(payment).toMatchObject({
@@ -106,7 +106,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('POST /api/wallet/send: 402 without enough, and nothing is moved', async () => {
-    const paying = await openTestHouse(1n)
+    const paying = await openTestPlatform(1n)
     const response = await send(paying, { recipient: newPayee(), amount: '1.000001' })
     expect(response.status).toBe(402)
     expect(await response.json()).toMatchObject({
@@ -118,7 +118,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('200 requests with one Idempotency-Key are one payment', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const ask = () => send(paying, { recipient: payee, amount: 1 }, { 'idempotency-key': 'one' })
     const answers = await Promise.all(Array.from({ length: 200 }, ask))
@@ -128,7 +128,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('30 payments at once follow each other, each with a nonce of its own', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const answers = await Promise.all(Array.from({ length: 30 }, () => send(paying, { recipient: payee, amount: 1 })))
     expect(answers.map(({ status }) => status)).toEqual(Array(30).fill(200))
@@ -140,7 +140,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('of 100 payments at once against a limit of ten dollars a day, ten happen', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     await paying.web.request(
       '/api/wallet/policy',
@@ -161,7 +161,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('a policy holds: per payment, per month, recipients, freeze; 403 each', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const setPolicy = async (change: object) => {
       const request = json('PATCH', { agentId: paying.agentId, ...change }, paying.cookie)
@@ -183,7 +183,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('POST /api/wallet/payments/:id/approve and POST /api/wallet/payments/:id/deny: above the threshold, once', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     await setPolicyOf(paying, { approvalAbove: '5' })
     expect((await send(paying, { recipient: payee, amount: 5 })).status).toBe(200)
@@ -212,13 +212,13 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     await settlePayments(paying.platform)
     expect(getPayment(paying.platform.db, third.id)).toMatchObject({
       status: 'denied',
-      reason: 'Nobody approved it in time',
+      reason: 'It was not approved in time',
     })
     expect(await paid(payee)).toBe(11n * DOLLAR)
   })
 
   test('a frozen wallet pays nothing, not even what was ordered before', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const ordered = await order(paying, newPayee())
     await setPolicyOf(paying, { frozen: true })
     const refused = await send(paying, { recipient: newPayee(), amount: 1 })
@@ -233,7 +233,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     ['the limit of a day is lowered', { perDay: '0.5' }],
     ['it now needs an approval', { approvalAbove: '0.5' }],
   ])('advanceTransfer fails an ordered transfer when %s', async (_what, change) => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const ordered = await order(paying, payee, { keepsTrying: true })
     await setPolicyOf(paying, change)
@@ -243,7 +243,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('advanceTransfer broadcasts a signed transaction only after the wallet is unfrozen', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const ordered = await order(paying, payee)
     const { tokenChains } = paying.platform
@@ -261,7 +261,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('only the session of its owner changes what a wallet may: a key cannot', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const made = await paying.web.request('/api/keys', json('POST', { name: 'laptop' }, paying.cookie))
     const { key } = (await made.json()) as { key: string }
     const asKey = { authorization: `Bearer ${key}` }
@@ -273,7 +273,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('a reference is one payment: ordered again it is the same, and 409 for another amount', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const one = await order(paying, payee, { reference: 'split:1:0' })
     const again = await order(paying, payee, { reference: 'split:1:0' })
@@ -287,7 +287,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
 
   test('killed after the transaction was stored and before or after it left: the same one is sent, once', async () => {
     for (const hasLeft of [false, true]) {
-      const paying = await openTestHouse()
+      const paying = await openTestPlatform()
       const payee = newPayee()
       const ordered = await order(paying, payee)
       const { tokenChains } = paying.platform
@@ -303,7 +303,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('killed before anything was signed: it ends, unless it is one that keeps trying', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const one = await order(paying, payee)
     const split = await order(paying, payee, { keepsTrying: true })
@@ -311,13 +311,13 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
     await settlePayments(paying.platform)
     expect(getPayment(paying.platform.db, one.id)).toMatchObject({
       status: 'failed',
-      reason: 'It was interrupted before anything left',
+      reason: 'Interrupted before it was sent',
     })
     await settleUntil(paying, split.id, hasSucceeded)
     expect(await paid(payee)).toBe(DOLLAR)
   })
 
-  test('what waits for a chain that cannot be asked is made when it can; what somebody waited for is not', async () => {
+  test('a payment with keepsTrying is sent when the chain returns; one that a request waited for is not', async () => {
     const paying = await openPaying('http://127.0.0.1:1')
     const payee = newPayee()
     const refused = await send(paying, { recipient: payee, amount: 1 })
@@ -327,7 +327,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       status: 'created',
       reason: expect.any(String),
     })
-    const back = await openTestHouse()
+    const back = await openTestPlatform()
     await fund(chain, USDC, paying.wallet.address, DOLLAR)
     const { tokenChains } = back.platform
     await settleUntil({ ...paying, platform: { ...paying.platform, tokenChains } }, split.id, hasSucceeded)
@@ -335,7 +335,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('no clear answer is unknown, 504, and settled by what the chain says; nothing is paid twice', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const ordered = await order(paying, payee)
     const { tokenChains } = paying.platform
@@ -356,7 +356,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('GET /api/wallet/payments/:id: a block that the chain takes back is flagged, and the same transaction comes again', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     const before = await chain.client.snapshot()
     const { payment } = await read(OnePayment, send(paying, { recipient: payee, amount: 1 }))
@@ -383,7 +383,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('after twelve blocks a payment is final: what was signed is forgotten and nothing looks at it again', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const { payment } = await read(OnePayment, send(paying, { recipient: newPayee(), amount: 1 }))
     expect(getPayment(paying.platform.db, payment.id).finalAt).toBeNull()
     await chain.client.mine({ blocks: 12 })
@@ -392,7 +392,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   })
 
   test('a wallet without money for the fee: 402 that says so, and its nonce is free again', async () => {
-    const paying = await openTestHouse()
+    const paying = await openTestPlatform()
     const payee = newPayee()
     await chain.client.setBalance({ address: paying.wallet.address as Address, value: 0n })
     const refused = await send(paying, { recipient: payee, amount: 1 })

@@ -15,7 +15,7 @@ import { managedWallets } from './tables.ts'
 const ADDRESS = /^0x[0-9a-f]{40}$/
 const NOT_CONFIGURED = { error: 'Payment in USDC is not configured: set BASE_RPC_URL', code: 'NOT_CONFIGURED' }
 
-test('POST /api/wallet create: an address whose key is sealed, once; GET /api/wallet tells it', async () => {
+test('POST /api/wallet create: an address whose key is sealed, once; GET /api/wallet returns it', async () => {
   const { web, signIn, platform } = testPlatform()
   const { cookie, user } = await signIn()
   const none = await read(WalletState, web.request('/api/wallet', { headers: cookie }))
@@ -68,7 +68,7 @@ test('no answer, no log line and no row but the sealed one holds a key', async (
   expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 403, 200, 200, 200])
 })
 
-test('POST /api/wallet: get_seed warns and tells no key, 404 without a wallet, 403 for export_seed, 400 for another action', async () => {
+test('POST /api/wallet: get_seed warns and returns no key, 404 without a wallet, 403 for export_seed, 400 for another action', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn()
   const postAction = (action: string) => web.request('/api/wallet', json('POST', { action }, cookie))
@@ -139,7 +139,7 @@ test('GET, POST /api/wallet/address: none, the one kept here, and 401 in its own
   expect((await web.request('/api/wallet/address', json('POST', {}))).status).toBe(401)
 })
 
-test("a stranger's agent is a 404 everywhere, and their wallets are listed to nobody else", async () => {
+test('404 for another user’s agent everywhere, and wallets are listed to their owner only', async () => {
   const { web, agentId, signIn, wallet } = await openPaying(null)
   const { cookie } = await signIn('mallory@example.com')
   const asked = [
@@ -189,7 +189,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
   })
   afterAll(() => chain.stop())
 
-  test('GET /api/wallet?address=: anybody is told what an address holds, to the last digit', async () => {
+  test('GET /api/wallet?address=: 200 with exact holdings, without a session', async () => {
     const { web } = await openPaying(chain.rpcUrl)
     await fund(chain, USDC, PAYEE, 9_007_199_254_740_993n)
     const body = await read(AddressBalances, web.request(`/api/wallet?address=${PAYEE}`))
@@ -207,7 +207,7 @@ describe.skipIf(!hasAnvil)('on a chain', () => {
     expect([bad.status, await bad.json()]).toEqual([400, { error: 'Valid address parameter required' }])
   })
 
-  test('GET /api/wallet: the balance of an agent, also by the verb that other rooms call', async () => {
+  test('GET /api/wallet: 200 with the balance of an agent', async () => {
     const { web, cookie, agentId, wallet, platform } = await openPaying(chain.rpcUrl)
     await fund(chain, USDC, wallet.address, 1_500_001n)
     const state = await read(WalletState, web.request(`/api/wallet?agentId=${agentId}`, { headers: cookie }))

@@ -83,7 +83,7 @@ function claimOrRefuse(tx: Tx, deps: UpstreamPaymentDeps, id: string): PaymentRo
 export async function settleUpstream(deps: UpstreamPaymentDeps, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.status === 'created' && payment.keepsTrying) return payUpstream(deps, payment.id)
   if (payment.status === 'created') {
-    return settle(deps, payment, { status: 'failed', reason: 'It was interrupted before anything left' })
+    return settle(deps, payment, { status: 'failed', reason: 'Interrupted before it was sent' })
   }
   return settle(deps, payment, await askAfter(requireUpstream(deps), payment))
 }
@@ -113,7 +113,7 @@ function judge(payment: PaymentRow, { isOk, status, body, text }: UpstreamAnswer
     return { status: 'failed', reason: `The gateway refused: ${text}` }
   }
   const odd = findDifference(payment, body)
-  if (odd) return { status: 'unknown', reason: `The gateway says that it paid another ${odd}`, answer: body }
+  if (odd) return { status: 'unknown', reason: `The gateway reports another ${odd}`, answer: body }
   return { status: 'succeeded', reason: null, answer: body }
 }
 
@@ -134,12 +134,12 @@ async function askAfter(upstream: ColonyUpstream, payment: PaymentRow): Promise<
     const reported = toObject(body?.payment ?? body)
     // A gateway reports an unknown payment with a status; a bare 404 comes from one without this route.
     if (FAILED.test(String(reported.status)))
-      return { status: 'failed', reason: `The gateway says: ${reported.status}` }
+      return { status: 'failed', reason: `The gateway reports: ${reported.status}` }
     if (!isOk || !SUCCEEDED.test(String(reported.status))) {
       return { status: 'unknown', reason: payment.reason ?? `The gateway answered ${status}` }
     }
     const odd = findDifference(payment, reported)
-    if (odd) return { status: 'unknown', reason: `The gateway says that it paid another ${odd}`, answer: reported }
+    if (odd) return { status: 'unknown', reason: `The gateway reports another ${odd}`, answer: reported }
     return { status: 'succeeded', reason: null, answer: reported }
   } catch (error) {
     if (!(error instanceof UpstreamSilence)) throw error

@@ -29,14 +29,14 @@ import { EndpointList, Fitness, Paid, Pricing } from './schemas.ts'
 type Web = ReturnType<typeof testPlatform>['web']
 const post = (web: Web, body: unknown, headers: Record<string, string> = {}) =>
   web.request('/api/x402', json('POST', body, headers))
-type Told = { success?: boolean; error?: string; code?: string; status?: string; paymentId?: string }
+type Reported = { success?: boolean; error?: string; code?: string; status?: string; paymentId?: string }
 const reported = async (response: Response | Promise<Response>): Promise<unknown[]> => {
   const answer = await response
   return [answer.status, await answer.json()]
 }
-const readTold = async (response: Response | Promise<Response>) => {
+const readReported = async (response: Response | Promise<Response>) => {
   const answer = await response
-  return { status: answer.status, body: (await answer.json()) as Told }
+  return { status: answer.status, body: (await answer.json()) as Reported }
 }
 const BASE58 = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM'
 const order = { action: 'pay', amount: 1.5, recipient: PAYEE }
@@ -126,7 +126,7 @@ describe('POST /api/x402: checks in their order and words', () => {
     await using double = await startColonyDouble()
     const { web, cookie, agentId, platform } = await openPaying(null, { environment: { X402_GATEWAY_URL: double.url } })
     for (const [amount, expected] of AMOUNTS) {
-      const { status, body } = await readTold(post(web, { ...order, agentId, amount }, cookie))
+      const { status, body } = await readReported(post(web, { ...order, agentId, amount }, cookie))
       if (typeof expected !== 'number') {
         expect([amount, status, body]).toEqual([amount, 400, { error: expected }])
         continue
@@ -273,7 +273,7 @@ describe('the built-in colony', () => {
     })
     afterAll(() => chain.stop())
 
-    test('pay moves USDC from the wallet of the agent, within its policy, and is told in the audit log', async () => {
+    test('pay moves USDC from the agent’s wallet within its policy and writes an audit entry', async () => {
       const { web, cookie, agentId, wallet, platform, user } = await openPaying(chain.rpcUrl)
       await fund(chain, USDC, wallet.address, 10_000_000n)
       const before = await readToken(chain, USDC, PAYEE)
@@ -289,7 +289,7 @@ describe('the built-in colony', () => {
 
       const policy = json('PATCH', { agentId, perPayment: '2' }, cookie)
       expect((await web.request('/api/wallet/policy', policy)).status).toBe(200)
-      const refused = await readTold(post(web, { ...order, agentId, amount: 3 }, cookie))
+      const refused = await readReported(post(web, { ...order, agentId, amount: 3 }, cookie))
       expect([refused.status, refused.body.code]).toEqual([403, 'LIMIT_EXCEEDED'])
       const lines = platform.db.select().from(auditLog).where(eq(auditLog.action, 'x402.pay')).all()
       const common = { email: user.email, currency: 'USDC', recipient: PAYEE }
@@ -305,10 +305,10 @@ describe('the built-in colony', () => {
       expect(await readToken(chain, USDC, PAYEE)).toBe(before + 1_500_000n)
     })
 
-    test('pay from an agent without a wallet: 402, told in the audit log', async () => {
+    test('pay from an agent without a wallet: 402 and an audit entry', async () => {
       const test = await openPaying(chain.rpcUrl)
       const agentId = await addAgent(test, test.user.id)
-      const { status, body } = await readTold(post(test.web, { ...order, agentId }, test.cookie))
+      const { status, body } = await readReported(post(test.web, { ...order, agentId }, test.cookie))
       expect([status, body.code]).toEqual([402, 'NO_WALLET'])
       const lines = test.platform.db.select().from(auditLog).where(eq(auditLog.action, 'x402.pay')).all()
       expect(lines).toMatchObject([{ actor: test.user.id, target: agentId, detail: { refused: expect.any(String) } }])
@@ -349,7 +349,7 @@ describe('the built-in colony', () => {
       const { web, cookie, agentId, wallet } = await openPaying(chain.rpcUrl)
       await fund(chain, USDC, wallet.address, 10_000_000n)
       await web.request('/api/wallet/policy', json('PATCH', { agentId, approvalAbove: 1 }, cookie))
-      const { status, body } = await readTold(post(web, { ...order, agentId }, cookie))
+      const { status, body } = await readReported(post(web, { ...order, agentId }, cookie))
       expect([status, body.status]).toEqual([202, 'awaiting_approval'])
       expect(await readToken(chain, USDC, wallet.address)).toBe(10_000_000n)
     })
@@ -367,7 +367,7 @@ test.each([
 })
 
 describe('a gateway elsewhere', () => {
-  const openTestHouse = async () => {
+  const openTestPlatform = async () => {
     const double = await startColonyDouble()
     const paying = await openPaying(null, { environment: { X402_GATEWAY_URL: double.url } })
     const ask = (body: object, headers: Record<string, string> = {}) =>
@@ -377,7 +377,7 @@ describe('a gateway elsewhere', () => {
   }
 
   test('GET /api/x402: its health with its address; 503 when it is away or ill', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     it.double.answers['/health'] = { status: 200, body: { status: 'healthy', service: 'borg', agents: 7, colonies: 2 } }
     expect(await reported(it.web.request('/api/x402'))).toEqual([
       200,
@@ -394,7 +394,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('its objects become those of the interface, in its own form and in ours', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const { agentId } = it
     it.double.answers[`/gateway/fitness/${agentId}`] = { status: 200, body: { agentId, fitness: 63, registered: true } }
     expect(await read(Fitness, it.ask({ action: 'fitness', agentId }))).toEqual({
@@ -442,7 +442,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('nothing is invented when it fails: 502, 503 or 500 in its words', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const { agentId } = it
     const answer = (status: number, body: unknown) => {
       for (const path of [`/gateway/fitness/${agentId}`, `/gateway/pricing/${agentId}`, '/gateway/endpoints']) {
@@ -468,7 +468,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('pay: ordered once with its id, and the answer is that of the gateway', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const paid = await read(Paid, it.ask({ ...order, agentId: it.agentId, endpoint: 'tts', currency: 'pathUSD' }))
     expect(paid).toMatchObject({ ok: true, status: 'succeeded', amount: 1.5, currency: 'pathUSD', endpoint: 'tts' })
     expect(it.double.asked['/gateway/pay']).toEqual({
@@ -496,9 +496,9 @@ describe('a gateway elsewhere', () => {
   ] as const)(
     'pay when it %s: %i, then %s; the job finds %s and orders nothing again',
     async (fault, status, first, last) => {
-      await using it = await openTestHouse()
+      await using it = await openTestPlatform()
       it.double.fault = fault
-      const { status: answered, body } = await readTold(it.ask({ ...order, agentId: it.agentId }))
+      const { status: answered, body } = await readReported(it.ask({ ...order, agentId: it.agentId }))
       expect([answered, body.status]).toEqual([status, first])
       expect(it.rows()[0]?.status).toBe(first)
       for (let round = 0; round < 3; round++) {
@@ -516,7 +516,7 @@ describe('a gateway elsewhere', () => {
     ['the limit of a payment is lowered', { perPayment: '0.01' }],
     ['the wallet is frozen', { frozen: true }],
   ])('settlePayments sends no approved payment to the gateway when %s', async (_what, change) => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const policy = (body: object) =>
       it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, ...body }, it.cookie))
     await policy({ approvalAbove: '0.01' })
@@ -530,7 +530,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('pay when it never answers: unknown after the time limit, and settled by asking', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     it.double.fault = 'hangs'
     const upstream = createColonyUpstream(it.double.url, { fetch, timeoutsMs: { pay: 1_000 } })
     const request = {
@@ -555,11 +555,11 @@ describe('a gateway elsewhere', () => {
   })
 
   test('pay when it cannot be reached: 503, failed, and the same key may try again', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const { url } = it.double
     await it.double[Symbol.asyncDispose]()
     const key = { 'idempotency-key': 'again' }
-    const { status, body } = await readTold(it.ask({ ...order, agentId: it.agentId }, key))
+    const { status, body } = await readReported(it.ask({ ...order, agentId: it.agentId }, key))
     expect([status, body]).toEqual([
       503,
       { error: 'Colony gateway unreachable', success: false, paymentId: expect.any(String), status: 'failed' },
@@ -570,7 +570,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('POST /api/wallet/payments/:id/resolve: an unknown payment stays so until its owner says how it ended; it is never ordered again', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     Object.assign(it.double, { fault: 'settles, then cut', knowsPayments: false })
     await it.ask({ ...order, agentId: it.agentId })
     for (let round = 0; round < 20; round++) {
@@ -593,14 +593,14 @@ describe('a gateway elsewhere', () => {
   })
 
   test('200 at once with one key are one payment; so are 50 without any, and a payment identifier', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const body = { ...order, agentId: it.agentId }
     const idsOf = async (answers: Promise<Response>[]) =>
       new Set(await Promise.all(answers.map(async (answer) => (await read(Paid, answer)).paymentId)))
     const keyed = await idsOf(Array.from({ length: 200 }, () => it.ask(body, { 'idempotency-key': 'one' })))
     expect([keyed.size, it.double.orders.size]).toEqual([1, 1])
     const other = { ...body, amount: 2 }
-    const mismatch = await readTold(it.ask(other, { 'idempotency-key': 'one' }))
+    const mismatch = await readReported(it.ask(other, { 'idempotency-key': 'one' }))
     expect([mismatch.status, mismatch.body.code]).toEqual([409, 'IDEMPOTENCY_MISMATCH'])
     const id = { 'payment-identifier': { info: { id: 'order-0123456789abcdef' } } }
     const named = await idsOf(Array.from({ length: 200 }, () => it.ask({ ...other, extensions: id })))
@@ -616,7 +616,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('killed between the order and the answer: the payment is unknown and asked after; killed before it: it ends', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     it.double.fault = 'settles'
     await it.ask({ ...order, agentId: it.agentId })
     await write(it.platform.db, (tx) =>
@@ -628,12 +628,12 @@ describe('a gateway elsewhere', () => {
       tx.update(walletPayments).set({ status: 'created', finalAt: null, checkAt: it.clock.now() }).run(),
     )
     await settlePayments(it.platform)
-    expect(it.rows()[0]).toMatchObject({ status: 'failed', reason: 'It was interrupted before anything left' })
+    expect(it.rows()[0]).toMatchObject({ status: 'failed', reason: 'Interrupted before it was sent' })
     expect([...it.double.orders.values()]).toEqual([1])
   })
 
   test('the policy of the wallet holds here too', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     await it.web.request('/api/wallet/policy', json('PATCH', { agentId: it.agentId, perDay: '2' }, it.cookie))
     const codes = await Promise.all(
       [1.1, 1.2, 1.3].map(async (amount) => (await it.ask({ ...order, agentId: it.agentId, amount })).status),
@@ -643,7 +643,7 @@ describe('a gateway elsewhere', () => {
   })
 
   test('a key that may pay does, one that may only read does not', async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestPlatform()
     const keyWith = async (scopes: string[]) => {
       const made = await it.web.request('/api/keys', json('POST', { name: 'k', scopes }, it.cookie))
       return bearer(((await made.json()) as { key: string }).key)

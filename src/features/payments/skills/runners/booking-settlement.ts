@@ -76,7 +76,7 @@ export const SETTLEMENT_FACTS = {
   features: [
     'Escrow on the ledger of this platform',
     'Released once, after the date of the gig',
-    'Refund by whoever is paid, or before the booking is confirmed',
+    'Refund by the payee, or by the payer before confirmation',
     'Exact division among accounts',
   ],
   pricing: { transactionFee: '0%', escrowFee: '0%' },
@@ -200,7 +200,7 @@ function toRule(db: Db, rule: z.infer<typeof Rules>[number]): SplitRule {
     .where(eq(signInWallets.address, address))
     .get()
   const userId = managed?.userId ?? linked?.userId
-  if (!userId) throw new AppError('invalid', `${rule.recipientAddress} is no wallet of an account here`)
+  if (!userId) throw new AppError('invalid', `${rule.recipientAddress} is not a wallet of an account here`)
   return { userId, address, shareMillionths: rule.percentage, role: rule.role, name: rule.name }
 }
 

@@ -15,7 +15,7 @@ const Prepared = z.looseObject({ split: z.looseObject({ id: z.number() }) })
 let payees = 0
 const newPayee = () => `0x${(++payees).toString(16).padStart(40, 'd')}`
 
-async function openTestHouse(rpcUrl: string | null) {
+async function openTestPlatform(rpcUrl: string | null) {
   const paying = await openPaying(rpcUrl)
   const { web, cookie, agentId } = paying
   const use = (skill: string, body: object, headers: Record<string, string> = cookie) =>
@@ -27,7 +27,7 @@ async function openTestHouse(rpcUrl: string | null) {
 }
 
 test('POST /api/skills/instant-split: rules are kept, give away no more than everything, and are one’s own', async () => {
-  const { split, addRule, use, signIn } = await openTestHouse(null)
+  const { split, addRule, use, signIn } = await openTestPlatform(null)
   const { rule } = await read(z.looseObject({ rule: z.looseObject({ id: z.string() }) }), addRule(newPayee(), 60))
   expect(rule).toMatchObject({ percentage: 60, role: 'artist', name: 'Bo', minimumThreshold: 0 })
   expect((await addRule(newPayee(), 40.000001)).status).toBe(400)
@@ -48,7 +48,7 @@ test('POST /api/skills/instant-split: rules are kept, give away no more than eve
 })
 
 test('POST /api/skills/instant-split: simulate only calculates; a GET describes the skill', async () => {
-  const { split, web } = await openTestHouse(null)
+  const { split, web } = await openTestPlatform(null)
   expect(await read(Answer, split('simulate'))).toMatchObject({
     input: { streams: 100_000, rate: '0.003' },
     estimatedEarnings: '300.00',
@@ -69,7 +69,7 @@ test('POST /api/skills/instant-split: simulate only calculates; a GET describes 
 })
 
 test('POST /api/skills/instant-split: 404 for a stranger’s split and agent, 503 for a balance without a chain', async () => {
-  const { split, addRule, use, signIn, agentId } = await openTestHouse(null)
+  const { split, addRule, use, signIn, agentId } = await openTestPlatform(null)
   await addRule(newPayee(), 100)
   const { split: prepared } = await read(Prepared, split('create_split', { amount: '3', release: 'May' }))
   const eve = await signIn('eve@example.com', 'network')
@@ -90,7 +90,7 @@ describe.skipIf(!hasAnvil)('instant splits on a chain', () => {
   afterAll(() => chain.stop())
 
   test('executed 200 times at once it pays once; a part below its threshold stays; royalty-tracker adds up', async () => {
-    const { split, addRule, use, platform, clock, wallet } = await openTestHouse(chain.rpcUrl)
+    const { split, addRule, use, platform, clock, wallet } = await openTestPlatform(chain.rpcUrl)
     await fund(chain, USDC, wallet.address, 100n * DOLLAR)
     const [big, small] = [newPayee(), newPayee()]
     await addRule(big, '66.666666')

@@ -17,7 +17,7 @@ const GIG = new Date('2026-12-24T20:00:00Z')
 const Answer = z.looseObject({ success: z.literal(true) })
 
 /** Ada has 1000 dollars and books Bo for 500.25 plus 100; Bo has an event. */
-async function openTestHouse() {
+async function openTestPlatform() {
   const test = testPlatform()
   const { platform, clock, web } = test
   clock.set(new Date('2026-12-01T12:00:00Z'))
@@ -78,7 +78,7 @@ async function openTestHouse() {
 }
 
 test('POST /api/skills/booking-settlement: the whole fee is held, released once after the gig, and adds up', async () => {
-  const { ada, bo, book, clock } = await openTestHouse()
+  const { ada, bo, book, clock } = await openTestPlatform()
   await book()
   const held = await read(Answer, ada.settle('create_escrow'))
   expect(held).toMatchObject({ bookingId: 'bk_1', depositAmount: 600.25, currency: 'USD' })
@@ -96,7 +96,7 @@ test('POST /api/skills/booking-settlement: the whole fee is held, released once 
 })
 
 test('200 releases and refunds at once have one effect; so have 200 escrows', async () => {
-  const { ada, bo, book, clock } = await openTestHouse()
+  const { ada, bo, book, clock } = await openTestPlatform()
   await book()
   const all = async (...asks: (() => Promise<Response>)[]) => {
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => asks[index % asks.length]?.()))
@@ -116,8 +116,8 @@ test('200 releases and refunds at once have one effect; so have 200 escrows', as
   expect([again.status, await again.json()]).toEqual([409, { error: 'This escrow is released already' }])
 })
 
-test('POST /api/skills/booking-settlement: refunds by whoever is paid, or by the payer until it is confirmed', async () => {
-  const { ada, bo, book, platform } = await openTestHouse()
+test('POST /api/skills/booking-settlement: 200 refund by the payee, or by the payer until confirmation', async () => {
+  const { ada, bo, book, platform } = await openTestPlatform()
   await book({ status: 'offered' })
   await ada.settle('create_escrow')
   expect((await bo.settle('release_funds')).status).toBe(409)
@@ -125,15 +125,15 @@ test('POST /api/skills/booking-settlement: refunds by whoever is paid, or by the
   expect((await ada.settle('refund')).status).toBe(403)
   expect(await read(Answer, bo.settle('refund'))).toMatchObject({ refunded: 600.25 })
   expect([ada.balance(), bo.balance()]).toEqual([1000 * DOLLAR, 0])
-  const offered = await openTestHouse()
+  const offered = await openTestPlatform()
   await offered.book({ status: 'offered' })
   await offered.ada.settle('create_escrow')
   expect((await offered.ada.settle('refund')).status).toBe(200)
   expect(offered.ada.balance()).toBe(1000 * DOLLAR)
 })
 
-test('POST /api/skills/booking-settlement: whoever is paid divides their fee among accounts, exactly', async () => {
-  const { ada, bo, eve, book, clock, platform } = await openTestHouse()
+test('POST /api/skills/booking-settlement: 200 when the payee divides the fee exactly', async () => {
+  const { ada, bo, eve, book, clock, platform } = await openTestPlatform()
   await book({ guaranteeMicroUsd: 100, backendMicroUsd: 0, depositMicroUsd: 0 })
   const address = (digit: string) => `0x${digit.repeat(40)}`
   await write(platform.db, (tx) => {
@@ -170,8 +170,8 @@ test('POST /api/skills/booking-settlement: whoever is paid divides their fee amo
   expect((await bo.settle('set_split_rules', { splitRules })).status).toBe(409)
 })
 
-test('POST /api/skills/booking-settlement: nothing is lost when somebody leaves', async () => {
-  const { ada, bo, eve, book, clock, platform } = await openTestHouse()
+test('POST /api/skills/booking-settlement: no money is lost when an account is deleted', async () => {
+  const { ada, bo, eve, book, clock, platform } = await openTestPlatform()
   const leave = ({ user }: { user: { id: string } }) =>
     write(platform.db, (tx) => tx.delete(users).where(eq(users.id, user.id)).run())
   await book()
@@ -187,7 +187,7 @@ test('POST /api/skills/booking-settlement: nothing is lost when somebody leaves'
   expect((await ada.settle('release_funds')).status).toBe(200)
   expect([bo.balance(), eve.balance()]).toEqual([600_250_000, DOLLAR])
 
-  const other = await openTestHouse()
+  const other = await openTestPlatform()
   await other.book()
   await other.ada.settle('create_escrow')
   await write(other.platform.db, (tx) => tx.delete(users).where(eq(users.id, other.bo.user.id)).run())
@@ -198,7 +198,7 @@ test('POST /api/skills/booking-settlement: nothing is lost when somebody leaves'
 })
 
 test('POST /api/skills/booking-settlement: 402 without the money, 404 for a stranger, 400 for what it does not know', async () => {
-  const { ada, bo, eve, book } = await openTestHouse()
+  const { ada, bo, eve, book } = await openTestPlatform()
   await book({ guaranteeMicroUsd: 1000 * DOLLAR })
   const poor = await ada.settle('create_escrow')
   expect([poor.status, await poor.json()]).toMatchObject([402, { code: 'INSUFFICIENT_FUNDS' }])
@@ -215,7 +215,7 @@ test('POST /api/skills/booking-settlement: 402 without the money, 404 for a stra
 })
 
 test('POST /api/skills/booking-settlement: simulate_settlement only calculates; a GET describes the skill', async () => {
-  const { ada, web } = await openTestHouse()
+  const { ada, web } = await openTestPlatform()
   expect(await read(Answer, ada.settle('simulate_settlement'))).toEqual({
     success: true,
     input: { guarantee: 500, backend: 200, deposit: 100 },
@@ -240,7 +240,7 @@ test('POST /api/skills/booking-settlement: simulate_settlement only calculates; 
 })
 
 test('POST /api/skills/event-ticketing: a ticket is paid from the balance, checked, and paid back once', async () => {
-  const { ada, bo, eve, announce, clock } = await openTestHouse()
+  const { ada, bo, eve, announce, clock } = await openTestPlatform()
   const eventId = await announce(10, 25)
   const sale = await read(
     z.looseObject({ ticket: z.looseObject({ id: z.string() }) }),
@@ -276,7 +276,7 @@ test('POST /api/skills/event-ticketing: a ticket is paid from the balance, check
 })
 
 test('POST /api/skills/event-ticketing: 100 requests with one Idempotency-Key buy one ticket', async () => {
-  const { ada, bo, announce, web } = await openTestHouse()
+  const { ada, bo, announce, web } = await openTestPlatform()
   const eventId = await announce(10, 25)
   const headers = { ...ada.cookie, 'idempotency-key': 'one' }
   const body = { action: 'purchase', eventId }
@@ -286,8 +286,8 @@ test('POST /api/skills/event-ticketing: 100 requests with one Idempotency-Key bu
   expect([ada.balance(), bo.balance()]).toEqual([975 * DOLLAR, 25 * DOLLAR])
 })
 
-test('POST /api/skills/event-ticketing: 200 buyers of 7 places get 7 tickets; the others are told it is sold out', async () => {
-  const { ada, bo, announce } = await openTestHouse()
+test('POST /api/skills/event-ticketing: 200 concurrent buyers of 7 seats get 7 tickets, the others 409 SOLD_OUT', async () => {
+  const { ada, bo, announce } = await openTestPlatform()
   const eventId = await announce(7, 1)
   const answers = await Promise.all(Array.from({ length: 200 }, () => ada.ticket('purchase', { eventId })))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(7)
@@ -298,7 +298,7 @@ test('POST /api/skills/event-ticketing: 200 buyers of 7 places get 7 tickets; th
 })
 
 test('POST /api/skills/event-ticketing: create announces for one’s own agent; free tickets cost nothing', async () => {
-  const { ada, bo, eve } = await openTestHouse()
+  const { ada, bo, eve } = await openTestPlatform()
   const night = {
     name: 'Free',
     description: 'x',
