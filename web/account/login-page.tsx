@@ -103,7 +103,7 @@ function SignupHint() {
     <>
       No account yet?{' '}
       <Link to="/signup" search={redirect ? { redirect } : {}} className="font-medium text-accent underline">
-        Create an account
+        Sign up
       </Link>
     </>
   )

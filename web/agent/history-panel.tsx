@@ -66,7 +66,7 @@ export function HistoryPanel({ agent, operation }: HistoryPanelProps) {
             <p className="border-t border-line px-4 py-4 text-sm text-muted">No deployments yet.</p>
           ) : (
             <section
-              aria-label="History"
+              aria-label="Deployments"
               // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
               tabIndex={0}
               className="max-h-112 overflow-y-auto border-t border-line -outline-offset-2"

@@ -167,7 +167,7 @@ async function resetMemory(page: Page): Promise<void> {
   await dialog.getByRole('button', { name: 'Reset memory' }).click()
   await page.getByText('Last: Memory reset succeeded').waitFor()
   await page.getByText('Nothing yet').waitFor()
-  const history = page.getByRole('region', { name: 'History' }).getByRole('listitem')
+  const history = page.getByRole('region', { name: 'Deployments' }).getByRole('listitem')
   expect(await history.first().textContent()).toContain('Snapshot: backups/')
   expect(await history.count()).toBe(3)
 }
@@ -232,14 +232,14 @@ async function leaveWithEdits(page: Page): Promise<void> {
   await until('the question', () => answers.length === 1)
   expect(await name.inputValue()).toBe('Countess')
   await openTab(page, 'Overview')
-  await page.getByRole('region', { name: 'History' }).waitFor()
+  await page.getByRole('region', { name: 'Deployments' }).waitFor()
   await openTab(page, 'Settings')
   expect(await name.inputValue()).toBe('Lovelace')
   await name.fill('Lovelace')
   await page.getByRole('button', { name: 'Save name' }).click()
   await page.getByText('Name saved.').waitFor()
   await openTab(page, 'Overview')
-  await page.getByRole('region', { name: 'History' }).waitFor()
+  await page.getByRole('region', { name: 'Deployments' }).waitFor()
   expect(answers).toEqual([false, true])
   page.off('dialog', answer)
 }
@@ -248,7 +248,7 @@ async function fitOnPhone(page: Page, agentId: string): Promise<void> {
   await resizePage(page, PHONE)
   const pages = [
     ['', page.getByRole('list', { name: 'Messages' }).getByText('Good morning').first()],
-    ['/overview', page.getByRole('region', { name: 'History' })],
+    ['/overview', page.getByRole('region', { name: 'Deployments' })],
     ['/logs', page.getByText('agent is listening').first()],
     ['/settings', page.getByLabel('Telegram bot token', { exact: true })],
   ] as const

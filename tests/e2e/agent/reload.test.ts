@@ -49,7 +49,7 @@ test.skipIf(!hasBrowser())(
     const notice = page.getByRole('alert').filter({ hasText: 'Could not start Lovelace' })
     await notice.waitFor()
     const reason = await notice.textContent()
-    expect(reason).toMatch(/could not be started.{10}/s)
+    expect(reason).toMatch(/Could not start.{10}/s)
     await page.reload()
     await notice.waitFor()
     expect(await notice.textContent()).toBe(reason)
