@@ -1,11 +1,11 @@
-import { tellAuditJob } from '../features/accounts/audit/tell-audit.ts'
-import { throttlesJob } from '../features/accounts/lockout/jobs.ts'
-import { emailTokensJob, mailJob } from '../features/accounts/mails/jobs.ts'
-import { noticeJob, oldNoticesJob, remindersJob } from '../features/accounts/notices/jobs.ts'
-import { deliveriesJob, notifyJob } from '../features/accounts/notifications/jobs.ts'
-import { securityEventJob } from '../features/accounts/security-events/jobs.ts'
-import { sessionsJob } from '../features/accounts/sessions/jobs.ts'
-import { signInsJob } from '../features/accounts/sign-in/jobs.ts'
+import { logAuditJob } from '../features/accounts/audit/audit.ts'
+import { throttlesJob } from '../features/accounts/lockout/throttle.ts'
+import { noticeJob, oldNoticesJob, remindersJob } from '../features/accounts/notifications/deliver.ts'
+import { deliveriesJob, notifyJob } from '../features/accounts/notifications/notify-operators.ts'
+import { emailTokensJob, mailJob } from '../features/accounts/notifications/send-mail.ts'
+import { securityEventJob } from '../features/accounts/security-events/act.ts'
+import { sessionsJob } from '../features/accounts/sessions/sessions.ts'
+import { signInsJob } from '../features/accounts/sign-in/attempts.ts'
 import { backupsJob } from '../features/admin/backups/jobs.ts'
 import { backupTaskJob } from '../features/admin/backups/order.ts'
 import { forgetJob } from '../features/admin/personal-data/jobs.ts'
@@ -132,7 +132,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
     watchdogJob(agents),
     watchdogHistoryJob(agents),
     deliveriesJob(accounts),
-    tellAuditJob(accounts),
+    logAuditJob(accounts),
     forgetMessagesJob(payments),
   ]
 }

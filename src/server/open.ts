@@ -13,12 +13,10 @@ import { countRows } from '../db/count-rows.ts'
 import type { Db } from '../db/open.ts'
 import { startCheckpoints } from '../db/wal/checkpoints.ts'
 import { write } from '../db/write.ts'
-import { noteKey } from '../features/accounts/encryption/check-key.ts'
-import { readKeptKey } from '../features/accounts/encryption/kept-keys.ts'
+import { noteKey, readKeptKey } from '../features/accounts/encryption/master-key.ts'
 import { requireDefaultPlan, takePlansOfFile } from '../features/accounts/own-plans/own-plans.ts'
 import { PASSWORD_COST } from '../features/accounts/passwords/passwords.ts'
-import { issueSetupLink, type SetupLink } from '../features/accounts/setup/link.ts'
-import { createConfiguredOwner } from '../features/accounts/setup/set-up.ts'
+import { createConfiguredOwner, issueSetupLink, type SetupLink } from '../features/accounts/registration/setup.ts'
 import {
   claimOwnership,
   findStandbyReason,

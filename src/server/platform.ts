@@ -120,7 +120,7 @@ const ACCOUNTS_FOR_AGENTS = [
   'internalKey',
   'notify',
   'requestsPerMinute',
-  'tellOwner',
+  'sendNotice',
 ] as const
 const ACCOUNTS_FOR_AI = [
   'guards',
@@ -128,7 +128,7 @@ const ACCOUNTS_FOR_AI = [
   'plannedEndpoints',
   'requestsPerMinute',
   'rules',
-  'tellOwner',
+  'sendNotice',
   'verifyKey',
 ] as const
 const ACCOUNTS_FOR_PAYMENTS = [
@@ -162,7 +162,7 @@ const ACCOUNTS_FOR_CONVERSATIONS = [
   'openMessenger',
   'requestsPerMinute',
   'rules',
-  'tellOwner',
+  'sendNotice',
 ] as const
 const AGENTS_FOR_CONVERSATIONS = [
   'agentMail',
@@ -218,7 +218,7 @@ const ACCOUNTS_FOR_ADMIN = [
   'requestsPerMinute',
   'rules',
   'signUp',
-  'tellOwner',
+  'sendNotice',
 ] as const
 const AI_FOR_ADMIN = ['catalogue', 'exports', 'openProvider', 'ownKeys', 'serviceProviders', 'userSums'] as const
 

@@ -1,7 +1,7 @@
 import { createEchoProvider } from '../../src/adapters/models/echo.ts'
 import { createHttpProvider } from '../../src/adapters/models/http-provider.ts'
 import { write } from '../../src/db/write.ts'
-import { createKey } from '../../src/features/accounts/keys/create.ts'
+import { createKey } from '../../src/features/accounts/keys/keys.ts'
 import { insertAgent, openTokens } from '../../src/features/agents/registry/agents.ts'
 import { usageLogs } from '../../src/features/ai/usage/tables.ts'
 import { startProvider } from './doubles/provider.ts'

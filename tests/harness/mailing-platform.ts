@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import type { Db } from '../../src/db/open.ts'
-import { MAIL_JOB } from '../../src/features/accounts/mails/send-mail.ts'
+import { MAIL_JOB } from '../../src/features/accounts/notifications/send-mail.ts'
 import { jobs } from '../../src/jobs/tables.ts'
 import { type MailServer, startMailServer } from './doubles/mail-server.ts'
 import { startJobs } from './jobs.ts'

@@ -3,7 +3,7 @@ import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-route
 import { Wallet as WalletIcon } from 'lucide-react'
 import { useState } from 'react'
 import { z } from 'zod'
-import { LoginRequest } from '../../src/features/accounts/accounts/schemas.ts'
+import { LoginRequest } from '../../src/features/accounts/registration/schemas.ts'
 import { ApiError, hasCode } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { CodeField, PasswordField, TextField } from '../ui/field.tsx'

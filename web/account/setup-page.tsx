@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
-import { SetupRequest, SetupResponse } from '../../src/features/accounts/setup/schemas.ts'
+import { SetupRequest, SetupResponse } from '../../src/features/accounts/registration/schemas.ts'
 import { ApiError, api, request } from '../api/request.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { useForm } from '../ui/form.ts'

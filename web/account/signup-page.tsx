@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
-import { RegisterRequest } from '../../src/features/accounts/accounts/schemas.ts'
+import { RegisterRequest } from '../../src/features/accounts/registration/schemas.ts'
 import { ApiError } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'

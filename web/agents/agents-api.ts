@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { SessionResponse } from '../../src/features/accounts/accounts/schemas.ts'
+import { SessionResponse } from '../../src/features/accounts/registration/schemas.ts'
 import {
   type AgentStatus,
   type ProvisionRequest,

@@ -1,4 +1,4 @@
-import type { Notice, NoticeChannel } from '../../src/features/accounts/notices/schemas.ts'
+import type { Notice, NoticeChannel } from '../../src/features/accounts/notifications/schemas.ts'
 
 type Kind = NoticeChannel['kinds'][number]
 

@@ -8,7 +8,7 @@ import {
   NoticeChannelList,
   NoticeList,
   NoticeSettings,
-} from '../../src/features/accounts/notices/schemas.ts'
+} from '../../src/features/accounts/notifications/schemas.ts'
 import { PauseState } from '../../src/features/ai/breakers/schemas.ts'
 import { api, inPath, request, within } from '../api/request.ts'
 

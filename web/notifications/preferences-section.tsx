@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type SyntheticEvent, useState } from 'react'
-import { ChangeNoticeSettings, type NoticeSettings } from '../../src/features/accounts/notices/schemas.ts'
+import { ChangeNoticeSettings, type NoticeSettings } from '../../src/features/accounts/notifications/schemas.ts'
 import { messageFor } from '../api/request.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { z } from 'zod'
-import { type Settings, UpdateSettingsRequest } from '../../src/features/accounts/accounts/schemas.ts'
+import { type Settings, UpdateSettingsRequest } from '../../src/features/accounts/settings/schemas.ts'
 import { providersQuery } from '../account/session.ts'
 import { ApiError, messageFor } from '../api/request.ts'
 import { listZones, ownZone } from '../schedule/zones.ts'

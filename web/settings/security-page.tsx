@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
-import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
+import type { Settings } from '../../src/features/accounts/settings/schemas.ts'
 import { ChangePasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
 import type { SessionList } from '../../src/features/accounts/sessions/schemas.ts'
 import { ApiError, messageFor } from '../api/request.ts'

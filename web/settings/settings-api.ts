@@ -1,14 +1,13 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
+import { MessageResponse } from '../../src/features/accounts/notifications/schemas.ts'
+import { type ChangePasswordRequest, PasswordChanged } from '../../src/features/accounts/passwords/schemas.ts'
+import { SessionList } from '../../src/features/accounts/sessions/schemas.ts'
 import {
   type PatchSettingsRequest,
   Settings,
   type UpdateSettingsRequest,
-} from '../../src/features/accounts/accounts/schemas.ts'
-import { MessageResponse } from '../../src/features/accounts/mails/schemas.ts'
-import { type ChangePasswordRequest, PasswordChanged } from '../../src/features/accounts/passwords/schemas.ts'
-import { ReferralsResponse } from '../../src/features/accounts/referrals/schemas.ts'
-import { SessionList } from '../../src/features/accounts/sessions/schemas.ts'
+} from '../../src/features/accounts/settings/schemas.ts'
 import {
   RecoveryCodes,
   type TwoFactorDisableRequest,
@@ -16,6 +15,7 @@ import {
   type TwoFactorSetupRequest,
   TwoFactorStatus,
 } from '../../src/features/accounts/two-factor/schemas.ts'
+import { ReferralsResponse } from '../../src/features/accounts/users/schemas.ts'
 import type { DeleteAccountRequest } from '../../src/features/admin/personal-data/schemas.ts'
 import { Billing, BillingDone } from '../../src/features/payments/billing/schemas.ts'
 import { sessionQuery } from '../account/session.ts'

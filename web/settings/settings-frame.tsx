@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
+import type { Settings } from '../../src/features/accounts/settings/schemas.ts'
 import { Page } from '../shell/page.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { LoadingShapes, Skeleton } from '../ui/notice.tsx'

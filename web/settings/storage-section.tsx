@@ -1,4 +1,4 @@
-import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
+import type { Settings } from '../../src/features/accounts/settings/schemas.ts'
 import { Section } from '../ui/panel.tsx'
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const

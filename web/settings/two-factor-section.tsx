@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { Settings } from '../../src/features/accounts/accounts/schemas.ts'
+import type { Settings } from '../../src/features/accounts/settings/schemas.ts'
 import {
   TwoFactorCodeRequest,
   TwoFactorDisableRequest,

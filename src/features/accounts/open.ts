@@ -18,23 +18,20 @@ import { createCsrf } from '../../http/sessions/csrf.ts'
 import { createGuards } from '../../http/sessions/session.ts'
 import type { Base } from '../base.ts'
 import { createProofOfWork, DIFFICULTY_BITS } from './bot-detection/proof-of-work.ts'
-import type { CopyKeyUsage } from './keys/rotate.ts'
+import type { CopyKeyUsage } from './keys/keys.ts'
 import { createKeyVerifier } from './keys/verify.ts'
 import { createKnownDevices } from './lockout/known-devices.ts'
-import { createTellOwner } from './notices/tell.ts'
-import { createChannels } from './notifications/channels.ts'
-import { enqueueNotification } from './notifications/notify.ts'
+import { createChannels, enqueueNotification, readOrCreateWebhookKey } from './notifications/notify-operators.ts'
 import type { Notification } from './notifications/schemas.ts'
-import { readOrCreateWebhookKey } from './notifications/webhook-key.ts'
+import { createSendNotice } from './notifications/send-notice.ts'
 import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
 import type { GrantCredits } from './referrals/referrals.ts'
-import { createSecurityEventVerifier } from './security-events/verify.ts'
-import { createMailOptions } from './service-credentials/mail.ts'
+import { createSecurityEventVerifier } from './security-events/receive.ts'
+import { createMailOptions } from './service-credentials/service-credentials.ts'
 import { createSessions } from './sessions/sessions.ts'
-import type { TakeOver } from './sign-in/take-over.ts'
+import type { TakeOver } from './sign-in/enter.ts'
 import { createTokenGate } from './social-identity/gate.ts'
-import { createSocialId } from './social-identity/identity.ts'
-import { createSocialTokens } from './social-identity/tokens.ts'
+import { createSocialId, createSocialTokens } from './social-identity/tokens.ts'
 import { createUserFinder, toSignedInUser } from './users/users.ts'
 
 /**
@@ -207,7 +204,7 @@ function openNotifications(base: Base, { dataDir, summarizer, watchdog }: Accoun
   const fetchOutside = fetchOver(egress, { timeoutMs: MESSENGER_TIMEOUT_MS, maxBytes: MESSENGER_ANSWER_BYTES })
   return {
     egress,
-    tellOwner: createTellOwner(base),
+    sendNotice: createSendNotice(base),
     openMessenger: (recipient: Recipient) =>
       createMessenger(recipient, { telegramApiUrl: telegram.apiUrl, fetch: base.fetch, fetchOutside }),
     channels,

@@ -5,7 +5,7 @@ import { type PersonalList, personalRows } from '../../db/personal-data.ts'
 import { auditLog } from './audit/tables.ts'
 import { invites } from './invites/tables.ts'
 import { apiKeys } from './keys/tables.ts'
-import { noticeChannels, noticeSettings, notices } from './notices/tables.ts'
+import { noticeChannels, noticeSettings, notices } from './notifications/tables.ts'
 import { identities, wallets } from './sign-in/tables.ts'
 import { emailTokens, referrals, sessions } from './users/tables.ts'
 

@@ -1,8 +1,8 @@
 import { createSealer } from '../../core/secrets.ts'
 import { findDamage } from '../../db/copy.ts'
 import { hasTable, type openForReading, toDb } from '../../db/open.ts'
-import { findKeyProblem } from '../../features/accounts/encryption/check-key.ts'
-import { findClosed } from '../../features/accounts/encryption/places.ts'
+import { findKeyProblem } from '../../features/accounts/encryption/master-key.ts'
+import { findClosed } from '../../features/accounts/encryption/sealed-values.ts'
 import type { Manifest } from './manifest.ts'
 
 /** What is wrong with a database and with `key` for it, in words, and of which version it is. */

@@ -5,7 +5,7 @@ import { errorMessage, StartupError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { quoteForShell } from '../../core/text/quote-for-shell.ts'
 import { openForReading, toDb } from '../../db/open.ts'
-import { findKeyProblem, type KeyProblem } from '../../features/accounts/encryption/check-key.ts'
+import { findKeyProblem, type KeyProblem } from '../../features/accounts/encryption/master-key.ts'
 import { forgetNextKey, putNextKey, readKeyFile, takeNextKey, toKeyFile, toNextFile } from './key-file.ts'
 
 export type KeyConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'>

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { createEchoProvider } from '../../../src/adapters/models/echo.ts'
 import { write } from '../../../src/db/write.ts'
-import { keepKeys } from '../../../src/features/accounts/encryption/kept-keys.ts'
+import { keepKeys } from '../../../src/features/accounts/encryption/master-key.ts'
 import { setServiceCredential } from '../../../src/features/accounts/service-credentials/service-credentials.ts'
 import { ProvisionResponse } from '../../../src/features/agents/registry/schemas.ts'
 import { startOidcProvider } from '../doubles/oidc-provider.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { TOTP } from 'otpauth'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { findClosed, PLACES } from '../../../src/features/accounts/encryption/places.ts'
+import { findClosed, SEALED_COLUMNS } from '../../../src/features/accounts/encryption/sealed-values.ts'
 import { InviteResponse } from '../../../src/features/accounts/invites/schemas.ts'
 import { CreatedKey, RotatedKey } from '../../../src/features/accounts/keys/schemas.ts'
 import { NonceResponse } from '../../../src/features/accounts/sign-in/schemas.ts'
@@ -200,7 +200,7 @@ test('after everything an account can do, neither a table nor a log line holds w
   if (!agent) throw new Error('There is no agent')
   note(openTokens(sealer, agent))
 
-  const places = Object.values(PLACES).map(({ table, column }) => `${table}.${column}`)
+  const places = Object.values(SEALED_COLUMNS).map(({ table, column }) => `${table}.${column}`)
   expect(listSealedColumns(db).filter((place) => !places.includes(place))).toEqual([])
   expect(findClosed(db, sealer)).toBeNull()
 

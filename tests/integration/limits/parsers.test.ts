@@ -17,7 +17,7 @@ import { trimAround, trimTrailing } from '../../../src/core/text/trim.ts'
 import { withoutUserinfo } from '../../../src/core/text/url-userinfo.ts'
 import { toVisible } from '../../../src/core/text/visible-text.ts'
 import { webUrl } from '../../../src/core/text/web-url.ts'
-import { readNonce } from '../../../src/features/accounts/sign-in/wallet-message.ts'
+import { readNonce } from '../../../src/features/accounts/sign-in/wallet.ts'
 import { createLineCleaner } from '../../../src/features/agents/logs/follow.ts'
 import { toSessionTitle } from '../../../src/features/conversations/chat/sessions.ts'
 import {

@@ -1,9 +1,14 @@
+import { asc, desc, gt, lt } from 'drizzle-orm'
+import type { Log } from '../../../core/log.ts'
 import { currentRequestId } from '../../../core/request-id.ts'
-import type { Tx } from '../../../db/open.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { readPage } from '../../../db/pages/read-page.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import type { AuditList, AuditQuery } from './schemas.ts'
 import { auditLog } from './tables.ts'
 
 /** One line of the audit log. `actor` is a user's id, `cli` or `system`; `detail` must hold no secret. */
-export type AuditEntry = {
+type AuditEntry = {
   actor: string
   action: string
   target: string
@@ -22,4 +27,43 @@ export function recordAudit(tx: Tx, entry: AuditEntry, now: Date): void {
       createdAt: now,
     })
     .run()
+}
+
+/** A page of the audit log, newest first. */
+export function listAudit(db: Db, { limit, before }: AuditQuery): AuditList {
+  const selection = db
+    .select()
+    .from(auditLog)
+    .where(before === undefined ? undefined : lt(auditLog.id, before))
+    .orderBy(desc(auditLog.id))
+  const { rows, last } = readPage(selection, limit)
+  return { entries: rows.map(toEntry), next: last?.id ?? null }
+}
+
+function toEntry(row: typeof auditLog.$inferSelect): AuditList['entries'][number] {
+  const { id, actor, action, target, detail, address, createdAt } = row
+  return { id, actor, action, target, detail, address, createdAt: createdAt.toISOString() }
+}
+
+const LOOK_MS = 1000
+/** What is more is told the next time. */
+const MAX_LINES = 500
+
+/** Writes each new line of the audit log to the log as well, also what the command line has done meanwhile. */
+export function logAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
+  let told = db.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).get()?.id ?? 0
+  const logNewLines = async () => {
+    const rows = db
+      .select()
+      .from(auditLog)
+      .where(gt(auditLog.id, told))
+      .orderBy(asc(auditLog.id))
+      .limit(MAX_LINES)
+      .all()
+    for (const { id, requestId, actor, action, target, address } of rows) {
+      log.info({ requestId: requestId ?? undefined, actor, target, address: address ?? undefined }, action)
+      told = id
+    }
+  }
+  return { name: 'audit.tell', everyMs: LOOK_MS, run: logNewLines }
 }

@@ -5,7 +5,8 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { SessionResponse, Settings } from '../accounts/schemas.ts'
+import { SessionResponse } from '../registration/schemas.ts'
+import { Settings } from '../settings/schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const BOSS = 'boss@example.com'

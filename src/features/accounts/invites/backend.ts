@@ -8,8 +8,7 @@ import type { BackendEnv, Principal } from '../../../http/env.ts'
 import { type InternalKeyGuard, refuseWrongKeyAsUnauthorized } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
-import { createInvite } from './create.ts'
-import { redeemInvite } from './redeem.ts'
+import { createInvite, redeemInvite } from './invites.ts'
 import { InviteResponse, InviteValidity, ValidateInviteRequest } from './schemas.ts'
 
 export type InvitesBackendDeps = {

@@ -5,8 +5,7 @@ import { Done, endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validateAnyBody } from '../../../http/validate.ts'
-import { createInvite } from './create.ts'
-import { listInvites, withdrawInvite } from './list.ts'
+import { createInvite, listInvites, withdrawInvite } from './invites.ts'
 import { CreatedInvite, CreateInviteRequest, InviteList } from './schemas.ts'
 
 export type InvitesWebDeps = {

@@ -9,7 +9,7 @@ import { parameter } from '../../../db/parameters.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../users/tables.ts'
 import { type Identity, identityColumns } from '../users/users.ts'
-import { PREFIX_LENGTH } from './create.ts'
+import { PREFIX_LENGTH } from './keys.ts'
 import { type KeyLimits, scopesOf } from './limits.ts'
 import { apiKeys } from './tables.ts'
 

@@ -5,12 +5,8 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { changeKey } from './change.ts'
-import { createKey } from './create.ts'
-import { deleteKey } from './delete.ts'
+import { changeKey, createKey, deleteKey, getKey, listKeys, type RotateDeps, rotateKey } from './keys.ts'
 import { scopesOf, toLimits } from './limits.ts'
-import { getKey, listKeys } from './list.ts'
-import { type RotateDeps, rotateKey } from './rotate.ts'
 import {
   ChangeKeyRequest,
   CreatedKey,

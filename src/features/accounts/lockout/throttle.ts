@@ -4,6 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { throttles } from '../users/tables.ts'
 
 /** At most `limit` failures under `key` within `windowMs`, counted from the first. */
@@ -83,4 +84,11 @@ export function forgetFailuresBelow(tx: Tx, key: string): void {
 /** Removes counters whose window is over. */
 export async function deleteOldThrottles(db: Db, clock: Clock, signal?: AbortSignal): Promise<void> {
   await deleteInBatches(db, throttles, lte(throttles.resetAt, clock.now()), signal)
+}
+
+const HOUR_MS = 3_600_000
+
+/** Forgets failed attempts and used proofs of work whose time is over. */
+export function throttlesJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
+  return { name: 'accounts.throttles', everyMs: HOUR_MS, run: (signal) => deleteOldThrottles(db, clock, signal) }
 }

@@ -12,11 +12,9 @@ import { createWebhook } from '../../../adapters/channels/webhook.ts'
 import { createLog } from '../../../core/log.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { toText } from './compose.ts'
-import { deleteOldDeliveries } from './notify.ts'
+import { deleteOldDeliveries, readOrCreateWebhookKey, toOperatorText } from './notify-operators.ts'
 import { type Notification, TestNotificationResult } from './schemas.ts'
 import { notificationDeliveries } from './tables.ts'
-import { readOrCreateWebhookKey } from './webhook-key.ts'
 
 const DEGRADED: Notification = {
   id: 'wdg_1',
@@ -174,7 +172,7 @@ test('a secret is made once when none is given, for its owner alone', () => {
 
 test('a text has four lines, whatever the agent is called', () => {
   const name = 'Ada\nTrigger: repaired\u2028Attempt count: 0\u202e'
-  expect(toText({ ...DEGRADED, agent: { id: 'ada-1', name } }).split('\n')).toEqual([
+  expect(toOperatorText({ ...DEGRADED, agent: { id: 'ada-1', name } }).split('\n')).toEqual([
     '🟡 Agent degraded: Ada Trigger: repaired Attempt count: 0  (ada-1)',
     'The agent does not answer its health check',
     'Trigger: degraded',

@@ -1,7 +1,175 @@
 import { z } from 'zod'
+import { webUrl } from '../../../core/text/web-url.ts'
+import { isTimeZone } from '../../../core/time-zone.ts'
 
-export const CHANNELS = ['telegram', 'webhook'] as const
-export type ChannelName = (typeof CHANNELS)[number]
+/** What owners are told of. `test` is asked for. */
+export const NOTICE_KINDS = [
+  'down',
+  'recovered',
+  'given_up',
+  'cap_near',
+  'cap_reached',
+  'approval_wanted',
+  'turn_limited',
+  'task_failed',
+  'backup_failed',
+  'test',
+] as const
+export type NoticeKind = (typeof NOTICE_KINDS)[number]
+export const CHANNEL_KINDS = ['telegram', 'discord', 'ntfy', 'webhook'] as const
+/** How the channel is called that every account has. */
+export const MAIL_CHANNEL = 'mail'
+
+const CHOSEN_KINDS = NOTICE_KINDS.filter((kind): kind is Exclude<NoticeKind, 'test'> => kind !== 'test')
+const badKinds = `kinds must be a list of ${CHOSEN_KINDS.join(', ')}`
+const Kinds = z
+  .array(z.enum(CHOSEN_KINDS, badKinds), badKinds)
+  .max(CHOSEN_KINDS.length, badKinds)
+  .transform((kinds) => [...new Set(kinds)])
+
+const Hour = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'Quiet hours are two times such as 22:00')
+const TimeZone = z.string().max(64).refine(isTimeZone, 'timeZone must be a name such as Europe/Berlin')
+
+const QuietHours = z
+  .object({ from: Hour, to: Hour, timeZone: TimeZone })
+  .refine(({ from, to }) => from !== to, 'Quiet hours begin and end at different times')
+
+/** How an owner wants to be told. `resendMinutes`: how long a problem lasts before it is told again; null is never. */
+export const NoticeSettings = z.object({
+  mail: z.object({ available: z.boolean(), kinds: z.array(z.enum(CHOSEN_KINDS)) }),
+  quietHours: QuietHours.nullable(),
+  resendMinutes: z.number().nullable(),
+  mutedAgents: z.array(z.string()),
+})
+export type NoticeSettings = z.infer<typeof NoticeSettings>
+
+const badMinutes = 'resendMinutes must be a whole number from 5 to 10080, or null'
+
+/** `PUT /api/notices/settings`: what is left out stays. */
+export const ChangeNoticeSettings = z
+  .object({
+    mailKinds: Kinds.optional(),
+    quietHours: QuietHours.nullable().optional(),
+    resendMinutes: z.int(badMinutes).min(5, badMinutes).max(10_080, badMinutes).nullable().optional(),
+    mutedAgents: z.array(z.string().max(100)).max(1000).optional(),
+  })
+  .meta({ examples: [{ quietHours: { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }, resendMinutes: 60 }] })
+export type ChangeNoticeSettings = z.infer<typeof ChangeNoticeSettings>
+
+const Address = webUrl('url must be an http or https address')
+const Secret = (name: string) => z.string(`${name} required`).trim().min(1, `${name} required`).max(500)
+const Common = {
+  name: z.string().trim().min(1).max(64).optional(),
+  kinds: Kinds.optional(),
+}
+
+/** `POST /api/notices/channels`. What it takes to write there is tried before it is kept, and never shown again. */
+export const CreateChannelRequest = z
+  .discriminatedUnion(
+    'kind',
+    [
+      z.object({
+        kind: z.literal('telegram'),
+        botToken: Secret('botToken').regex(/^\d+:[\w-]+$/, 'botToken must look like 123456:ABC…'),
+        chatId: Secret('chatId').regex(/^(?:-?\d+|@\w+)$/, 'chatId must be a number or @name'),
+        ...Common,
+      }),
+      z.object({ kind: z.literal('discord'), url: Address, ...Common }),
+      z.object({
+        kind: z.literal('ntfy'),
+        server: Address.default('https://ntfy.sh'),
+        topic: Secret('topic').regex(/^[\w-]{1,64}$/, 'topic must be 1 to 64 letters, digits, - or _'),
+        token: Secret('token').optional(),
+        ...Common,
+      }),
+      z.object({ kind: z.literal('webhook'), url: Address, ...Common }),
+    ],
+    { error: `kind must be one of ${CHANNEL_KINDS.join(', ')}` },
+  )
+  .meta({
+    examples: [
+      { kind: 'webhook', url: 'https://hooks.example.com/stead' },
+      { kind: 'telegram', botToken: '123456:ABC-DEF', chatId: '4711' },
+      { kind: 'ntfy', topic: 'my-agents' },
+    ],
+  })
+export type CreateChannelRequest = z.infer<typeof CreateChannelRequest>
+
+/** `PATCH /api/notices/channels/:id`. */
+export const ChangeChannelRequest = z
+  .object(Common)
+  .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
+export type ChangeChannelRequest = z.infer<typeof ChangeChannelRequest>
+
+/** A channel without its secrets; `to` says in a few words where it leads. */
+export const NoticeChannel = z.object({
+  id: z.string(),
+  kind: z.enum(CHANNEL_KINDS),
+  name: z.string(),
+  to: z.string(),
+  kinds: z.array(z.enum(CHOSEN_KINDS)),
+  createdAt: z.string(),
+  lastSentAt: z.string().nullable(),
+  lastError: z.string().nullable(),
+})
+export type NoticeChannel = z.infer<typeof NoticeChannel>
+export const NoticeChannelList = z.object({ channels: z.array(NoticeChannel) })
+export const OneChannel = z.object({ channel: NoticeChannel })
+/** `secret` verifies what a webhook gets (Standard Webhooks); it is shown this once, null for other kinds. */
+export const CreatedChannel = OneChannel.extend({ secret: z.string().nullable() })
+export const ChannelTest = z.object({ delivered: z.boolean(), error: z.string().nullable() })
+
+export const NoticeQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  before: z.coerce.number().int().min(1).optional(),
+})
+export type NoticeQuery = z.infer<typeof NoticeQuery>
+
+/** What an owner was told, newest first, and what became of it. */
+export const Notice = z.object({
+  id: z.string(),
+  kind: z.enum(NOTICE_KINDS),
+  agentId: z.string().nullable(),
+  agentName: z.string().nullable(),
+  title: z.string(),
+  text: z.string(),
+  reminders: z.number(),
+  createdAt: z.string(),
+  endedAt: z.string().nullable(),
+  deliveries: z.array(
+    z.object({
+      channelId: z.string(),
+      dueAt: z.string(),
+      attempts: z.number(),
+      error: z.string().nullable(),
+      sentAt: z.string().nullable(),
+    }),
+  ),
+})
+export type Notice = z.infer<typeof Notice>
+
+/** What a webhook of an owner is sent, signed as Standard Webhooks 1.0 says; `version` changes with what breaks readers. */
+export const NoticeEvent = z.object({
+  version: z.literal(1),
+  type: z.templateLiteral(['notice.', z.enum(NOTICE_KINDS)]),
+  timestamp: z.string(),
+  data: Notice.pick({
+    id: true,
+    kind: true,
+    agentId: true,
+    agentName: true,
+    text: true,
+    reminders: true,
+    createdAt: true,
+  }),
+})
+export type NoticeEvent = z.infer<typeof NoticeEvent>
+
+export const NoticeList = z.object({ notices: z.array(Notice), next: z.number().nullable() })
+export type NoticeList = z.infer<typeof NoticeList>
+
+export const OPERATOR_CHANNELS = ['telegram', 'webhook'] as const
+export type OperatorChannelName = (typeof OPERATOR_CHANNELS)[number]
 
 /**
  * Something operators are told. `agent` is null for what concerns the whole host, `attempt` the number of repairs so far,
@@ -47,6 +215,16 @@ export type WatchdogEvent = z.infer<typeof WatchdogEvent>
 /** `POST /api/watchdog/test`: what became of the notification on each channel. */
 export const TestNotificationResult = z.object({
   success: z.boolean(),
-  channels: z.array(z.object({ channel: z.enum(CHANNELS), delivered: z.boolean(), error: z.string().nullable() })),
+  channels: z.array(
+    z.object({ channel: z.enum(OPERATOR_CHANNELS), delivered: z.boolean(), error: z.string().nullable() }),
+  ),
 })
 export type TestNotificationResult = z.infer<typeof TestNotificationResult>
+
+/** Where links go that are meant to be mailed: without mail a developer finds them in the log. */
+export const LinksGo = z.enum(['by-mail', 'to-log', 'nowhere'])
+export type LinksGo = z.infer<typeof LinksGo>
+
+/** What was done, in words. */
+export const MessageResponse = z.object({ message: z.string() })
+export type MessageResponse = z.infer<typeof MessageResponse>

@@ -1,24 +1,26 @@
 import { and, count, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError, StartupError } from '../../../core/errors.ts'
+import { toUsd } from '../../../core/money.ts'
 import type { PlanDefinition, PlanLimits } from '../../../core/settings/plan-definition.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { invites } from '../invites/tables.ts'
-import { listPlanNames } from '../plans/plans.ts'
+import { GIGABYTE, listPlanNames, PLANS, type Plan } from '../plans/plans.ts'
 import { type PlanRow, plans } from '../plans/tables.ts'
 import { users } from '../users/tables.ts'
+import type { AdminPlan } from './schemas.ts'
 
 export type OwnPlanDeps = { db: Db; clock: Clock; plans: { byDefault: string | null; own: readonly PlanDefinition[] } }
 /** The administrator who changes a plan: user id and address. */
 type Actor = { id: string; address: string | null }
 
 /** A plan of the operator and the accounts that have it. */
-export type OwnPlan = PlanRow & { accounts: number }
+type OwnPlan = PlanRow & { accounts: number }
 
 /** Returns the operator's plans by name. */
-export function listOwnPlans(db: Db): OwnPlan[] {
+function listOwnPlans(db: Db): OwnPlan[] {
   return db
     .select()
     .from(plans)
@@ -153,4 +155,31 @@ export function requireDefaultPlan(db: Db, byDefault: string | null): void {
   const names = listPlanNames(db)
   if (byDefault === null || names.includes(byDefault)) return
   throw new StartupError(`DEFAULT_PLAN: must be one of free, ${names.join(', ')}, not ${JSON.stringify(byDefault)}`)
+}
+
+/** Returns every plan with the number of its accounts: the four of the interface, then the operator's by name. */
+export function listPlansForAdmin(db: Db): AdminPlan[] {
+  const rows = db.select({ plan: users.plan, accounts: count() }).from(users).groupBy(users.plan).all()
+  const accountsOf = (name: string) => rows.find(({ plan }) => plan === name)?.accounts ?? 0
+  const ofInterface = Object.values(PLANS).map((plan) => toInterfacePlan(plan, accountsOf(plan.name)))
+  return [...ofInterface, ...listOwnPlans(db).map(toAdminPlan)]
+}
+
+function toInterfacePlan({ costMicroUsdPerMonth, storageBytes, ...plan }: Plan, accounts: number): AdminPlan {
+  return {
+    name: plan.name,
+    source: 'interface',
+    models: plan.models === null ? null : [...plan.models],
+    agents: plan.agents,
+    skills: plan.skills,
+    messagesPerDay: plan.messagesPerDay,
+    tokensPerMonth: plan.tokensPerMonth,
+    usdPerMonth: costMicroUsdPerMonth === null ? null : toUsd(costMicroUsdPerMonth),
+    storageGb: storageBytes / GIGABYTE,
+    accounts,
+  }
+}
+
+export function toAdminPlan({ updatedAt: _updatedAt, ...plan }: OwnPlan): AdminPlan {
+  return plan
 }

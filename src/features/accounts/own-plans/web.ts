@@ -3,8 +3,14 @@ import { Done, endpoint, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { listPlansForAdmin, toAdminPlan } from './list.ts'
-import { changeOwnPlan, createOwnPlan, deleteOwnPlan, type OwnPlanDeps } from './own-plans.ts'
+import {
+  changeOwnPlan,
+  createOwnPlan,
+  deleteOwnPlan,
+  listPlansForAdmin,
+  type OwnPlanDeps,
+  toAdminPlan,
+} from './own-plans.ts'
 import { AdminPlanList, ChangePlanRequest, CreatePlanRequest, OnePlan } from './schemas.ts'
 
 export type PlansWebDeps = OwnPlanDeps & { guards: Guards }

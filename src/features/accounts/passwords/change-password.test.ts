@@ -5,9 +5,9 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
-import { createKey } from '../keys/create.ts'
+import { createKey } from '../keys/keys.ts'
 import { CreatedKey } from '../keys/schemas.ts'
-import { issueEmailToken } from '../mails/email-tokens.ts'
+import { issueEmailToken } from '../notifications/email-tokens.ts'
 import { users } from '../users/tables.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,4 +1,5 @@
 import { AppError } from '../../../core/errors.ts'
+import text from './common-passwords.txt' with { type: 'text' }
 
 /** What one hash of argon2id takes: `memoryCost` in KiB, `timeCost` in passes over them. */
 export type PasswordCost = Readonly<{ memoryCost: number; timeCost: number }>
@@ -95,4 +96,23 @@ async function isMatch(password: string, hash: string, nobodysHash: string): Pro
     await Bun.password.verify(password, nobodysHash)
     return false
   }
+}
+
+let common: Set<string> | undefined
+
+/**
+ * Refuses the 10,000 passwords of at least 8 characters that are guessed first, in whatever case they are written.
+ * @throws AppError `invalid`.
+ */
+export function requireUncommon(password: string): void {
+  common ??= new Set(listCommonPasswords())
+  if (common.has(password.normalize('NFKC').toLowerCase())) throw new AppError('invalid', 'Password is too common')
+}
+
+/** In lower case, the most common first. The file begins with its licence; an empty line ends that. */
+export function listCommonPasswords(): string[] {
+  return text
+    .slice(text.indexOf('\n\n') + 2)
+    .trimEnd()
+    .split('\n')
 }

@@ -8,7 +8,7 @@ import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { createKey } from '../keys/create.ts'
+import { createKey } from '../keys/keys.ts'
 import { users } from '../users/tables.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Proof } from '../bot-detection/schemas.ts'
-import { MessageResponse } from '../mails/schemas.ts'
+import { MessageResponse } from '../notifications/schemas.ts'
 import { Email, emailText } from '../users/schemas.ts'
 
 const NewPassword = (missing: string) =>

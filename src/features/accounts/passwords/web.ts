@@ -5,15 +5,13 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { type BotDetection, requireHuman } from '../bot-detection/bot-detection.ts'
+import { requestVerification, verifyEmail } from '../email-addresses/email-addresses.ts'
 import { VerifyEmailRequest } from '../email-addresses/schemas.ts'
-import { requestVerification, verifyEmail } from '../email-addresses/verify-email.ts'
 import { type KnownDevices, rememberDevice, visitorOf } from '../lockout/known-devices.ts'
-import { MessageResponse } from '../mails/schemas.ts'
+import { MessageResponse } from '../notifications/schemas.ts'
 import type { ReferralDeps } from '../referrals/referrals.ts'
 import { readSessionToken } from '../sessions/start-session.ts'
-import { type ChangePasswordDeps, changePassword } from './change-password.ts'
-import { forgotPassword } from './forgot-password.ts'
-import { resetPasswordByLink } from './reset-password.ts'
+import { type ChangePasswordDeps, changePassword, forgotPassword, resetPasswordByLink } from './change-password.ts'
 import {
   ChangePasswordRequest,
   ForgotPasswordRequest,

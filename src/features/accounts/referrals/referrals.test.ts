@@ -4,9 +4,9 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { write } from '../../../db/write.ts'
+import { ReferralsResponse } from '../users/schemas.ts'
 import { users } from '../users/tables.ts'
 import { creditReferral, noteReferral } from './referrals.ts'
-import { ReferralsResponse } from './schemas.ts'
 
 const PASSWORD = 'correct horse'
 const DAY_MS = 86_400_000

@@ -5,8 +5,8 @@ import { AppError } from '../../../core/errors.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import type { ReferralsResponse } from '../users/schemas.ts'
 import { referrals, type UserRow, users } from '../users/tables.ts'
-import type { ReferralsResponse } from './schemas.ts'
 
 /** Credits for the new user and for the referrer, each. */
 const REFERRAL_CREDITS = 10

@@ -1,17 +1,21 @@
-import { and, eq, inArray, isNull } from 'drizzle-orm'
+import { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import type { Log } from '../../../core/log.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import { trimTrailing } from '../../../core/text/trim.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
+import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { endSessions } from '../sessions/sessions.ts'
 import { identities } from '../sign-in/tables.ts'
 import { users } from '../users/tables.ts'
-import { findSubjects, type Issuers, namesOf } from './find-users.ts'
+import { ACT_JOB } from './receive.ts'
 import { EventBody, StoredClaims, type Subject } from './schemas.ts'
 import { securityEvents } from './tables.ts'
 
-export type ActDeps = {
+type ActDeps = {
   db: Db
   clock: Clock
   log: Log
@@ -45,7 +49,7 @@ const LEGACY_ACTIONS: ReadonlyMap<string, Action> = new Map([
 ])
 
 /** Acts on a stored event and marks it handled in one closure: however often this is called, it acts once. */
-export async function actOnSecurityEvent(deps: ActDeps, id: { issuer: string; jti: string }): Promise<void> {
+async function actOnSecurityEvent(deps: ActDeps, id: { issuer: string; jti: string }): Promise<void> {
   const outcome = await write(deps.db, (tx) => {
     const isThis = and(eq(securityEvents.issuer, id.issuer), eq(securityEvents.jti, id.jti))
     const isOpen = and(isThis, isNull(securityEvents.handledAt))
@@ -126,4 +130,55 @@ function revokeTokens(tx: Tx, target: Target): string {
 
 function note(): string {
   return 'noted'
+}
+
+/** Who may be meant: the issuer of the event, and the name under which its accounts are linked here. */
+type Issuers = { event: string; identities: string }
+
+/**
+ * Returns the accounts an event is about: those linked under its subject or token at the issuer, else those with its e-mail
+ * (Interface 6). An account that never linked the provider counts as well: its owner may read mail with the account that was
+ * taken.
+ */
+function findSubjects(db: Db, issuers: Issuers, subject: Subject): string[] {
+  const { iss, email } = subject
+  if (iss !== undefined && !namesOf(issuers).includes(iss)) return []
+  const linked = findLinked(db, issuers, toLinkCondition(subject))
+  if (linked.length > 0 || email === undefined) return linked
+  const address = email.toLowerCase()
+  const linkedByEmail = findLinked(db, issuers, eq(sql`lower(${identities.email})`, address))
+  return linkedByEmail.length > 0 ? linkedByEmail : findByEmail(db, address)
+}
+
+function findLinked(db: Db, issuers: Issuers, condition: SQL | undefined): string[] {
+  if (!condition) return []
+  const isThis = and(inArray(identities.issuer, namesOf(issuers)), condition)
+  const rows = db.select({ userId: identities.userId }).from(identities).where(isThis).all()
+  return [...new Set(rows.map(({ userId }) => userId))]
+}
+
+function findByEmail(db: Db, address: string): string[] {
+  const rows = db.select({ id: users.id }).from(users).where(eq(users.email, address)).all()
+  return rows.map(({ id }) => id)
+}
+
+/** Some issuers end with a slash in one kind of token and not in the other: both of ours mean the same house. */
+function namesOf({ event, identities }: Issuers): string[] {
+  return [event, identities].map((issuer) => trimTrailing(issuer, '/')).flatMap((bare) => [bare, `${bare}/`])
+}
+
+function toLinkCondition({ sub, token }: Subject): SQL | undefined {
+  if (sub !== undefined) return eq(identities.subject, sub)
+  // A revoked token is given as itself or as its hash.
+  if (token !== undefined) return inArray(identities.refreshTokenHash, [token, sha256(token)])
+  return undefined
+}
+
+/** Acts on a security event that was acknowledged. */
+export function securityEventJob(deps: ActDeps): JobKind {
+  return defineJob({
+    kind: ACT_JOB,
+    payload: z.object({ issuer: z.string(), jti: z.string() }),
+    run: (id) => actOnSecurityEvent(deps, id),
+  })
 }

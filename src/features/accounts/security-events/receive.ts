@@ -1,3 +1,6 @@
+import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose'
+import { z } from 'zod'
+import type { IssuerKeys } from '../../../adapters/identity/issuer-keys.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/secrets.ts'
@@ -6,7 +9,6 @@ import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import type { StoredClaims } from './schemas.ts'
 import { securityEvents } from './tables.ts'
-import type { VerifySecurityEvent } from './verify.ts'
 
 export type ReceiveDeps = { db: Db; clock: Clock; enqueue: Enqueue; verifySecurityEvent: VerifySecurityEvent }
 
@@ -37,4 +39,94 @@ export async function receiveSecurityEvent(
       .run()
     if (changes > 0) deps.enqueue(tx, ACT_JOB, { issuer, jti })
   })
+}
+
+/** What a security event token says, once it is proved who says it. `jti` is null only in tokens of the legacy form. */
+type SecurityEventClaims = z.infer<typeof Claims>
+
+/** @throws AppError `invalid` with `err`, the code of RFC 8935, for every token that does not hold. */
+type VerifySecurityEvent = (token: string) => Promise<SecurityEventClaims>
+
+type SecurityEventRules = {
+  /** Compared character by character. */
+  issuer: string
+  /** Any of these in `aud` will do; with none configured every token is refused. */
+  audiences: readonly string[]
+}
+
+/** Codes of RFC 8935, 2.4. */
+type Refusal = 'invalid_request' | 'invalid_issuer' | 'invalid_audience' | 'invalid_key' | 'authentication_failed'
+
+/** Clocks differ by this much at most. Old tokens are welcome: an issuer may tell of the past, and none expires. */
+const MAX_AHEAD_SECONDS = 60
+/** RFC 8417, 2.3: the explicit type; issuers that predate it say `JWT` or nothing. Other kinds of token are no events. */
+const TYPES = /^(?:application\/)?(?:secevent\+jwt|jwt)$/i
+/** A token that brings its own key, or asks for rules that we do not know, proves nothing. */
+const DAY_SECONDS = 86_400
+const REFUSED_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit']
+
+const Claims = z.object({
+  iss: z.string(),
+  jti: z.string().min(1).max(512).nullable().default(null),
+  iat: z.number().optional(),
+  sub: z.string().optional(),
+  events: z.record(z.string(), z.unknown()).refine((events) => Object.keys(events).length > 0),
+})
+
+/**
+ * Checks in the order of Interface 6: issuer, audience, the issuer's keys, the key that `kid` names, the signature. RS256 only.
+ * A token that was issued before `rememberedDays` is refused: nobody knows any more whether it was acted on (0: for ever).
+ */
+export function createSecurityEventVerifier(
+  rules: SecurityEventRules,
+  deps: { keys: IssuerKeys; clock: Clock; rememberedDays: () => number },
+): VerifySecurityEvent {
+  return async (token) => {
+    const said = readUnverified(token)
+    if (said.iss !== rules.issuer) throw refusal('invalid_issuer')
+    if (!isForUs(said.aud, rules.audiences)) throw refusal('invalid_audience')
+    await requireSignature(token, deps.keys)
+    const claims = Claims.safeParse(said)
+    if (!claims.success) throw refusal('invalid_request', claims.error)
+    const { iat } = claims.data
+    const nowSeconds = deps.clock.now().getTime() / 1000
+    if (iat !== undefined && iat > nowSeconds + MAX_AHEAD_SECONDS) throw refusal('invalid_request')
+    const rememberedDays = deps.rememberedDays()
+    const isForgotten = rememberedDays > 0 && nowSeconds - (iat ?? nowSeconds) > rememberedDays * DAY_SECONDS
+    if (isForgotten) throw refusal('invalid_request')
+    return claims.data
+  }
+}
+
+/** The payload before anything is proved: only for checks that can refuse. */
+function readUnverified(token: string): Readonly<Record<string, unknown>> {
+  try {
+    const header = decodeProtectedHeader(token)
+    if (REFUSED_HEADERS.some((name) => name in header)) throw refusal('invalid_key')
+    if (header.typ !== undefined && !TYPES.test(header.typ)) throw refusal('invalid_request')
+    return decodeJwt(token)
+  } catch (error) {
+    throw error instanceof AppError ? error : refusal('invalid_request', error)
+  }
+}
+
+function isForUs(audience: unknown, audiences: readonly string[]): boolean {
+  const named: unknown[] = Array.isArray(audience) ? audience : [audience]
+  return audiences.some((ours) => named.includes(ours))
+}
+
+async function requireSignature(token: string, keys: IssuerKeys): Promise<void> {
+  try {
+    await compactVerify(token, keys, { algorithms: ['RS256'] })
+  } catch (error) {
+    // Decisions, 9: keys that cannot be fetched are a 400 as well, as the spec says of any failure.
+    throw refusal(
+      error instanceof errors.JWSSignatureVerificationFailed ? 'authentication_failed' : 'invalid_key',
+      error,
+    )
+  }
+}
+
+function refusal(err: Refusal, cause?: unknown): AppError {
+  return new AppError('invalid', 'Invalid token', { err }, { cause })
 }

@@ -3,8 +3,8 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { countRows } from '../../../../tests/harness/rows/dump.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import { SessionResponse } from '../accounts/schemas.ts'
 import { CreatedKey } from '../keys/schemas.ts'
+import { SessionResponse } from '../registration/schemas.ts'
 import { SessionList } from './schemas.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }

@@ -1,7 +1,6 @@
 import { and, eq, isNull, lte, ne } from 'drizzle-orm'
 import { type Adapter, Lucia, TimeSpan } from 'lucia'
-import type { Clock } from '../../../core/clock.ts'
-import { addDays } from '../../../core/clock.ts'
+import { addDays, type Clock } from '../../../core/clock.ts'
 import { errorMessage } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
 import type { Log } from '../../../core/log.ts'
@@ -12,6 +11,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { sessions, users } from '../users/tables.ts'
 import { type AccountRules, type Identity, identityColumns, toSignedInUser } from '../users/users.ts'
 
@@ -25,19 +25,19 @@ declare module 'lucia' {
   interface Register {
     Lucia: Lucia<Record<never, never>, { row: Identity }>
     DatabaseUserAttributes: Identity
-    DatabaseSessionAttributes: Partial<Visitor> & { requireStill?: RequireStill }
+    DatabaseSessionAttributes: Partial<SessionOrigin> & { requireStill?: RequireStill }
   }
 }
 
 /** What a browser says of itself at sign-in, shown in the list of sessions. */
-export type Visitor = { userAgent: string | null; address: string | null }
+type SessionOrigin = { userAgent: string | null; address: string | null }
 
 /** Asks again, in the closure that stores a session, whether what was proved before still holds. */
-export type RequireStill = (tx: Tx) => void
+type RequireStill = (tx: Tx) => void
 
 export type Sessions = {
   /** Starts a session and returns its token, which is stored nowhere. @throws what `requireStill` throws. */
-  create(userId: string, visitor?: Visitor, requireStill?: RequireStill): Promise<string>
+  create(userId: string, visitor?: SessionOrigin, requireStill?: RequireStill): Promise<string>
   /** Null for unknown and ended sessions, and for disabled accounts. */
   find(token: string): Promise<SignedInUser | null>
   end(token: string): Promise<void>
@@ -149,4 +149,11 @@ function createSeenNoter({ db, log }: { db: Db; log: Log }) {
     underWay.add(tokenHash)
     note(tokenHash, now).catch((error) => log.error({ error: errorMessage(error) }, 'cannot note a session’s use'))
   }
+}
+
+const HOUR_MS = 3_600_000
+
+/** Forgets sessions that have ended. */
+export function sessionsJob(deps: { sessions: Sessions }): RepeatingJob {
+  return { name: 'accounts.sessions', everyMs: HOUR_MS, run: () => deps.sessions.deleteExpired() }
 }

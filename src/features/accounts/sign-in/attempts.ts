@@ -1,17 +1,25 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, gt, lte } from 'drizzle-orm'
+import type { Context } from 'hono'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import type { CookieOptions } from 'hono/utils/cookie'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { randomText } from '../../../core/ids.ts'
 import { type Sealer, type SealPurpose, sha256 } from '../../../core/secrets.ts'
-import type { Db } from '../../../db/open.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { type IdentityRow, signInAttempts } from './tables.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { type IdentityRow, signInAttempts, walletNonces } from './tables.ts'
 
-export type AttemptDeps = { db: Db; clock: Clock; sealer: Sealer }
+type AttemptDeps = { db: Db; clock: Clock; sealer: Sealer }
 export type ProviderName = IdentityRow['provider']
 
 /** How long a browser may stay at the provider. */
-export const ATTEMPT_MS = 10 * 60_000
+const ATTEMPT_MS = 10 * 60_000
+/** How long a sign-in waits for its second factor. */
+export const PENDING_MS = 5 * 60_000
 /** 43 of 62 characters: 256 bits. RFC 7636, 4.1 wants at least 43 for a verifier. */
 const SECRET_LENGTH = 43
 
@@ -55,4 +63,70 @@ export async function takeAttemptSecrets(
 
 function purposeOf(stateHash: string): SealPurpose {
   return `sign_in_attempts:secrets:${stateHash}`
+}
+
+/** The two short-lived cookies of a sign-in that is not finished, with their lifetimes in seconds. */
+const COOKIES = {
+  /** Ties what comes back from a provider to the browser that went there. */
+  'service-sign-in': ATTEMPT_MS / 1000,
+  /** A sign-in that waits for its second factor. */
+  'service-two-factor': PENDING_MS / 1000,
+}
+type Name = keyof typeof COOKIES
+
+/** Over https the name begins with `__Host-`: no other host, and no http page, can plant it. */
+export function setSignInCookie(c: Context<WebEnv>, isHttps: boolean, name: Name, value: string): void {
+  setCookie(c, name, value, { ...flags(isHttps), maxAge: COOKIES[name] })
+}
+
+export function readSignInCookie(c: Context<WebEnv>, isHttps: boolean, name: Name): string | undefined {
+  return (isHttps ? getCookie(c, name, 'host') : getCookie(c, name)) || undefined
+}
+
+export function clearSignInCookie(c: Context<WebEnv>, isHttps: boolean, name: Name): void {
+  deleteCookie(c, name, flags(isHttps))
+}
+
+/** `Lax`, because the way back from a provider is a navigation from another site. */
+function flags(isHttps: boolean): CookieOptions {
+  const plain = { httpOnly: true, sameSite: 'Lax', path: '/', secure: isHttps } as const
+  return isHttps ? { ...plain, prefix: 'host' } : plain
+}
+
+/** Remembers `value` until `expiresAt` or until it is used, whichever comes first. */
+export function rememberOnce(tx: Tx, value: string, expiresAt: Date): void {
+  tx.insert(walletNonces).values({ nonce: value, expiresAt }).run()
+}
+
+/** Takes `value` away: of any number of callers exactly one is told true, and after it expired none. */
+export function takeOnce(tx: Tx, value: string, now: Date): boolean {
+  const { changes } = tx
+    .delete(walletNonces)
+    .where(and(eq(walletNonces.nonce, value), gt(walletNonces.expiresAt, now)))
+    .run()
+  return changes === 1
+}
+
+/** Is `value` still to be used? */
+export function isUnused(db: Db, value: string, now: Date): boolean {
+  const row = db
+    .select({ nonce: walletNonces.nonce })
+    .from(walletNonces)
+    .where(and(eq(walletNonces.nonce, value), gt(walletNonces.expiresAt, now)))
+    .get()
+  return row !== undefined
+}
+
+/** Forgets nonces, waiting sign-ins and attempts whose time is over. */
+async function deleteExpiredSignIns({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
+  const now = clock.now()
+  await deleteInBatches(db, walletNonces, lte(walletNonces.expiresAt, now), signal)
+  await deleteInBatches(db, signInAttempts, lte(signInAttempts.expiresAt, now), signal)
+}
+
+const TEN_MINUTES_MS = 600_000
+
+/** Forgets sign-ins that were begun and never came back. */
+export function signInsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
+  return { name: 'sign-in.expired', everyMs: TEN_MINUTES_MS, run: (signal) => deleteExpiredSignIns(deps, signal) }
 }

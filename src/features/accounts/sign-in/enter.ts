@@ -5,15 +5,13 @@ import { AppError } from '../../../core/errors.ts'
 import { type Sealer, sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { firstRights, insertUser, type SignUp } from '../accounts/register.ts'
 import { recordAudit } from '../audit/audit.ts'
 import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
+import { firstRights, insertUser, type SignUp } from '../registration/register.ts'
 import { type UserRow, users } from '../users/tables.ts'
-import { isWalletEmail } from '../users/wallet-email.ts'
+import { isWalletEmail } from '../users/users.ts'
 import type { ProviderName } from './attempts.ts'
-import { decideLink, type LinkDecision } from './link.ts'
 import { identities, wallets } from './tables.ts'
-import type { TakeOver } from './take-over.ts'
 
 export type EnterDeps = ReferralDeps & {
   db: Db
@@ -33,7 +31,7 @@ const VerifiedEmail = z
   .transform((email) => email.toLowerCase())
 
 /** Somebody whom a provider vouches for. Only `hasSecondFactor` opens an account with two factors to a new provider. */
-export type Arrival = {
+type Arrival = {
   provider: ProviderName
   profile: ExternalProfile
   address: string | null
@@ -150,3 +148,58 @@ function saveIdentity(tx: Tx, sealer: Sealer, { user, provider, profile, email, 
     })
     .run()
 }
+
+/** What is known when somebody comes back from a provider, as one question without names or secrets. */
+export type LinkQuestion = {
+  /** Does the provider say that the e-mail is verified? Nothing else of its word counts. */
+  isEmailVerifiedThere: boolean
+  /** The e-mail stands for a wallet, which nobody may have as an address (decisions, 5). */
+  isWalletEmail: boolean
+  /** The account that (issuer, subject) belongs to. */
+  linked: AccountState | null
+  /** The account that has the e-mail. */
+  local: (AccountState & LocalState) | null
+  isSignUpOpen: boolean
+  isMailConfigured: boolean
+}
+
+type AccountState = { isDisabled: boolean; isExternalSignInDisabled: boolean }
+type LocalState = {
+  /** Its own e-mail was proved: by a mailed link, or by a provider that it is linked to already. */
+  isEmailVerifiedHere: boolean
+  /** It is linked to another subject of the same issuer. */
+  hasSubjectOfIssuer: boolean
+  /** It is linked to a wallet, or to any provider. */
+  hasOtherSignIn: boolean
+}
+
+export type LinkDecision = 'sign-in' | 'link' | 'take-over-unverified' | 'create' | 'refuse'
+
+/**
+ * Which account a sign-in at a provider leads to (decisions, 6). (issuer, subject) decide; the e-mail counts only for
+ * somebody who has never been here, and never opens an account that may be another person's.
+ */
+export function decideLink(question: LinkQuestion): LinkDecision {
+  const { linked, local } = question
+  if (!question.isEmailVerifiedThere) return 'refuse'
+  if (linked) return isOpen(linked) ? 'sign-in' : 'refuse'
+  if (question.isWalletEmail) return 'refuse'
+  if (!local) return question.isSignUpOpen ? 'create' : 'refuse'
+  if (!isOpen(local)) return 'refuse'
+  // The provider gave the address to somebody else, or he to himself: a new subject is another person.
+  if (local.hasSubjectOfIssuer) return 'refuse'
+  if (local.isEmailVerifiedHere) return 'link'
+  // Whoever signs in to it otherwise typed an address that was never his to type, and still comes in that way.
+  if (local.hasOtherSignIn) return 'refuse'
+  return question.isMailConfigured ? 'take-over-unverified' : 'link'
+}
+
+function isOpen(account: AccountState): boolean {
+  return !account.isDisabled && !account.isExternalSignInDisabled
+}
+
+/**
+ * Takes an account away from whoever made it, in the closure that gives it to the one who proved its address. It reaches into
+ * every room that keeps something for somebody, so it is handed in.
+ */
+export type TakeOver = (tx: Tx, userId: string) => void

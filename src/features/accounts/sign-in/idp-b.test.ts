@@ -6,7 +6,7 @@ import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { openBrowser } from '../../../../tests/harness/web-client.ts'
 import { createIdpB } from '../../../adapters/identity/idp-b.ts'
 import { sha256 } from '../../../core/secrets.ts'
-import { SessionResponse } from '../accounts/schemas.ts'
+import { SessionResponse } from '../registration/schemas.ts'
 import { identities } from './tables.ts'
 
 const CALLBACK = 'http://localhost:3000/api/auth/idp-b/callback'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { array, assert, boolean, constantFrom, integer, oneof, property, record } from 'fast-check'
-import { decideLink, type LinkDecision, type LinkQuestion } from './link.ts'
+import { decideLink, type LinkDecision, type LinkQuestion } from './enter.ts'
 
 const OPEN = { isDisabled: false, isExternalSignInDisabled: false }
 const LOCAL = { ...OPEN, isEmailVerifiedHere: true, hasSubjectOfIssuer: false, hasOtherSignIn: false }

@@ -5,14 +5,11 @@ import { randomText } from '../../../core/ids.ts'
 import { sha256 } from '../../../core/secrets.ts'
 import { write } from '../../../db/write.ts'
 import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
-import { requireSecondFactor } from '../two-factor/second-factor.ts'
-import type { TwoFactorDeps } from '../two-factor/two-factor.ts'
+import { requireSecondFactor, type TwoFactorDeps } from '../two-factor/two-factor.ts'
 import { type UserRow, users } from '../users/tables.ts'
+import { isUnused, PENDING_MS, rememberOnce, takeOnce } from './attempts.ts'
 import { type EnterDeps, enterWithProfile } from './enter.ts'
-import { isUnused, rememberOnce, takeOnce } from './single-use.ts'
 
-/** How long a sign-in waits for its second factor. */
-export const PENDING_MS = 5 * 60_000
 const PURPOSE = 'sign-in waiting for a second factor'
 const ID_LENGTH = 43
 

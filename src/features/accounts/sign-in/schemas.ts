@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { LinksGo } from '../mails/schemas.ts'
+import { LinksGo } from '../notifications/schemas.ts'
 
 const MISSING = 'Missing: address, message, signature'
 const MAX_MESSAGE = 4096

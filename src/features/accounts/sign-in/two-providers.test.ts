@@ -6,7 +6,7 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { json, read } from '../../../../tests/harness/requests.ts'
 import { openBrowser } from '../../../../tests/harness/web-client.ts'
 import { write } from '../../../db/write.ts'
-import { SessionResponse } from '../accounts/schemas.ts'
+import { SessionResponse } from '../registration/schemas.ts'
 import { users } from '../users/tables.ts'
 import { identities } from './tables.ts'
 

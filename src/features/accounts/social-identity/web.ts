@@ -6,7 +6,6 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
 import type { TokenGate } from './gate.ts'
-import type { SocialId } from './identity.ts'
 import {
   DescribedGateOutcome,
   EndpointDescription,
@@ -18,7 +17,7 @@ import {
   StatedGateOutcome,
   VerifyRequest,
 } from './schemas.ts'
-import { SESSION_SECONDS, type SocialTokenIssuer } from './tokens.ts'
+import { SESSION_SECONDS, type SocialId, type SocialTokenIssuer } from './tokens.ts'
 
 const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 

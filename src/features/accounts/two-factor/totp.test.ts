@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { TOTP } from 'otpauth'
-import { createTotpSecret, findTotpStep, totpUri } from './totp.ts'
+import { createTotpSecret, findTotpStep, totpUri } from './codes.ts'
 
 /** The secret of RFC 6238, appendix B, in Base32. */
 const RFC_SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'

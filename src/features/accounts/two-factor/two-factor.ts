@@ -5,14 +5,23 @@ import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../audit/audit.ts'
+import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
+import { codeAttempt, countLoginAttempt, settleLoginAttempt } from '../lockout/login-attempts.ts'
 import { forgetFailures, takeAttempt } from '../lockout/throttle.ts'
 import { confirmPassword, ownThrottle } from '../passwords/confirm-password.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import { requireRecentSignIn } from '../sessions/session-list.ts'
 import { type UserRow, users } from '../users/tables.ts'
-import { countRecoveryCodes, createRecoveryCodes, redeemRecoveryCode, replaceRecoveryCodes } from './recovery-codes.ts'
+import {
+  countRecoveryCodes,
+  createRecoveryCodes,
+  createTotpSecret,
+  findTotpStep,
+  redeemRecoveryCode,
+  replaceRecoveryCodes,
+  totpUri,
+} from './codes.ts'
 import type { TwoFactorDisableRequest, TwoFactorSetup, TwoFactorSetupRequest, TwoFactorStatus } from './schemas.ts'
-import { createTotpSecret, findTotpStep, totpUri } from './totp.ts'
 
 export type TwoFactorDeps = { db: Db; clock: Clock; sealer: Sealer }
 /** Who changes his settings, in which session, and from where. */
@@ -117,7 +126,7 @@ export function removeTwoFactor(tx: Tx, userId: string, now: Date): void {
 }
 
 /** Uses up a code of the authenticator (six digits) or a recovery code of `user`; false when it is neither. */
-export async function redeemSecondFactor(
+async function redeemSecondFactor(
   deps: TwoFactorDeps,
   user: UserRow,
   code: string,
@@ -180,4 +189,23 @@ function alreadyOn(): AppError {
 
 function purposeOf(userId: string): SealPurpose {
   return `users:twoFactorSecret:${userId}`
+}
+
+/**
+ * Uses up a code of the authenticator or a recovery code of somebody who brought the first factor.
+ * @throws AppError `unauthenticated` TWO_FACTOR_INVALID for a wrong code, `limited` after ten of those from one address or
+ * device in a quarter of an hour, or thirty from anywhere in a day.
+ */
+export async function requireSecondFactor(
+  deps: TwoFactorDeps & { knownDevices: KnownDevices },
+  user: UserRow,
+  code: string,
+  visitor: Visitor,
+): Promise<void> {
+  const device = deps.knownDevices.find(visitor.markOf(user.id), user)
+  const taken = await countLoginAttempt(deps, codeAttempt(user.id, visitor.address, device))
+  if (!(await redeemSecondFactor(deps, user, code, visitor.address))) {
+    throw new AppError('unauthenticated', 'Invalid two-factor code', { code: 'TWO_FACTOR_INVALID' })
+  }
+  await write(deps.db, (tx) => settleLoginAttempt(tx, taken))
 }

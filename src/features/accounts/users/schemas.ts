@@ -9,3 +9,7 @@ export const CurrentPassword = z
   .string('Password must be text')
   .min(1, 'Password required')
   .max(1024, 'Password must be at most 1024 characters')
+
+/** `GET /api/settings/referrals`: the code to give away and what it has brought. */
+export const ReferralsResponse = z.object({ code: z.string(), referred: z.number(), credits: z.number() })
+export type ReferralsResponse = z.infer<typeof ReferralsResponse>

@@ -57,3 +57,8 @@ export function createUserFinder(db: Db, rules: AccountRules): (id: string) => S
 export function findTimeZone(db: Db | Tx, userId: string): string | null {
   return db.select({ timeZone: users.timeZone }).from(users).where(eq(users.id, userId)).get()?.timeZone ?? null
 }
+
+/** Is it the address that stands for a wallet? Wallets are known by address and chain, so nobody may take one as e-mail. */
+export function isWalletEmail(email: string, domain: string): boolean {
+  return /^0x[0-9a-f]{40}@/.test(email) && email.endsWith(`@${domain}`)
+}

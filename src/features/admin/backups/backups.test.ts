@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { write } from '../../../db/write.ts'
-import { notices } from '../../accounts/notices/tables.ts'
+import { notices } from '../../accounts/notifications/tables.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { backupsJob } from './jobs.ts'
 import { listRuns, type RunStead, runBackup } from './run-backup.ts'

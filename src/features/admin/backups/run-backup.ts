@@ -4,7 +4,7 @@ import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { TellOwner } from '../../accounts/notices/tell.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { users } from '../../accounts/users/tables.ts'
 import type { BackupPlan } from './backup-plan.ts'
 import { type Outcome, readOutcome } from './outcomes.ts'
@@ -21,7 +21,7 @@ export type RunBackupDeps = {
   db: Db
   clock: Clock
   log: Log
-  tellOwner: TellOwner
+  sendNotice: SendNotice
   runStead: RunStead | null
   backupPlan: Pick<BackupPlan, 'toEnvironment'>
 }
@@ -120,19 +120,19 @@ function finishRun(
   const { kind, file, error } = row
   if (error) {
     deps.log.error({ kind, file, error }, 'a backup failed')
-    if (kind === 'backup') tellAdmins(deps, tx, `No backup was made: ${error}. The last ones are as they were.`)
-    if (kind === 'drill') tellAdmins(deps, tx, `The backup ${file} could not be restored for a trial: ${error}.`)
+    if (kind === 'backup') notifyAdmins(deps, tx, `No backup was made: ${error}. The last ones are as they were.`)
+    if (kind === 'drill') notifyAdmins(deps, tx, `The backup ${file} could not be restored for a trial: ${error}.`)
   } else if (missing.length > 0) {
     deps.log.warn({ file, missing }, 'a backup lacks what agents have stored')
-    tellAdmins(deps, tx, `The backup ${file} lacks what these agents have stored: ${missing.join(', ')}.`)
+    notifyAdmins(deps, tx, `The backup ${file} lacks what these agents have stored: ${missing.join(', ')}.`)
   } else
     deps.log.info({ kind, file, outcome: row.outcome }, kind === 'backup' ? 'a backup was made and proved' : 'done')
   return row
 }
 
-function tellAdmins({ tellOwner }: Pick<RunBackupDeps, 'tellOwner'>, tx: Tx, text: string): void {
+function notifyAdmins({ sendNotice }: Pick<RunBackupDeps, 'sendNotice'>, tx: Tx, text: string): void {
   const admins = tx.select({ id: users.id }).from(users).where(eq(users.isAdmin, true)).all()
-  for (const { id } of admins) tellOwner(tx, { userId: id, agent: null, kind: 'backup_failed', text })
+  for (const { id } of admins) sendNotice(tx, { userId: id, agent: null, kind: 'backup_failed', text })
 }
 
 /** What a platform that died has left unfinished failed; what was begun since `openedAt` is under way here. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { writeJsonArray } from '../../../http/streams/send-pieces.ts'
-import { type AccountSettings, getSettings } from '../../accounts/accounts/settings.ts'
+import { type AccountSettings, getSettings } from '../../accounts/settings/settings.ts'
 import { PERSONAL_LISTS } from './lists.ts'
 
 /**

@@ -6,7 +6,7 @@ import { write } from '../../../db/write.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
 import { invites } from '../../accounts/invites/tables.ts'
-import { MAIL_JOB } from '../../accounts/mails/send-mail.ts'
+import { MAIL_JOB } from '../../accounts/notifications/send-mail.ts'
 import { referrals } from '../../accounts/users/tables.ts'
 import {
   addedDaySums,

@@ -9,9 +9,10 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { MAIL, type MailOptions } from '../../accounts/service-credentials/mail.ts'
 import {
   forgetServiceCredential,
+  MAIL,
+  type MailOptions,
   setServiceCredential,
 } from '../../accounts/service-credentials/service-credentials.ts'
 import { users } from '../../accounts/users/tables.ts'

@@ -8,7 +8,7 @@ import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { enqueueMail } from '../../accounts/mails/send-mail.ts'
+import { enqueueMail } from '../../accounts/notifications/send-mail.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../registry/tables.ts'
 import { type BookClonePayment, toReference } from './clone.ts'
@@ -74,11 +74,11 @@ async function followOne(deps: FollowDeps, row: ClonePaymentRow): Promise<void> 
 function markUndone(deps: FollowDeps, tx: Tx, row: ClonePaymentRow, now: Date): void {
   if (!flag(deps, tx, row, { undoneAt: now, action: 'clone.payment.undone', now })) return
   const { agentId, transactionHash } = row
-  tellOwner(tx, deps, agentId)
+  sendNotice(tx, deps, agentId)
   deps.log.warn({ agentId, transactionHash }, 'the chain took back the payment for a clone')
 }
 
-function tellOwner(tx: Tx, { enqueue }: FollowDeps, agentId: string | null): void {
+function sendNotice(tx: Tx, { enqueue }: FollowDeps, agentId: string | null): void {
   const owner = tx
     .select({ id: users.id, email: users.email })
     .from(agents)

@@ -9,7 +9,7 @@ import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { readEvents } from '../../../../tests/harness/wires/events.ts'
 import { VERSION } from '../../../core/version.ts'
-import { SessionResponse } from '../../accounts/accounts/schemas.ts'
+import { SessionResponse } from '../../accounts/registration/schemas.ts'
 import { AgentStatusEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 
 const HELD_AGENT = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs', 'held-agent.ts')

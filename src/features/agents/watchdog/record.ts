@@ -3,8 +3,8 @@ import type { Clock } from '../../../core/clock.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
-import type { News, TellOwner } from '../../accounts/notices/tell.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
+import type { OwnerNotice, SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { markFailed } from '../deployments/start.ts'
 import { markDown, markUp } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
@@ -28,7 +28,7 @@ export type RecordDeps = {
   steady: Clock
   enqueue: Enqueue
   notify: (tx: Tx, notification: Notification) => void
-  tellOwner: TellOwner
+  sendNotice: SendNotice
   watchdogSettings: WatchdogSettings
 }
 
@@ -74,7 +74,7 @@ export function recordEvents(
     }
     hasDegraded ||= transition.notices.includes('degraded')
   }
-  tellOwner(deps, tx, row)
+  sendNotice(deps, tx, row)
   const nextCheckAt = now + checkPauseMs(row.state, deps.watchdogSettings)
   tx.insert(watchdogs)
     .values({ ...row, nextCheckAt })
@@ -85,7 +85,7 @@ export function recordEvents(
 }
 
 /** Agents that hang are down for their owners as well, once that is sure. */
-function tellOwner(deps: RecordDeps, tx: Tx, { agentId, state, failures }: WatchdogRow): void {
+function sendNotice(deps: RecordDeps, tx: Tx, { agentId, state, failures }: WatchdogRow): void {
   if (state === 'running') markUp(tx, agentId)
   else if (state === 'repairing') markDown(tx, agentId, 'It is being repaired', deps.clock.now())
   else if (state === 'degraded' && failures >= CONFIRMED_FAILURES) {
@@ -156,17 +156,23 @@ function record(
     if (!notice) continue
     const notification = describeNotice({ id, at, notice, agent, row, rules: deps.watchdogSettings })
     deps.notify(tx, notification)
-    tellOwnerOf(deps, tx, agent, notice, notification.status)
+    sendNoticeToOwner(deps, tx, agent, notice, notification.status)
   }
 }
 
 /** What its owner is told of it: operators hear of every step, owners of what changed for them. */
-function tellOwnerOf(deps: RecordDeps, tx: Tx, { id, name, ownerId }: AgentRow, notice: WatchdogNotice, text: string) {
-  const kind = OWNERS_NEWS[notice]
-  if (ownerId !== null && kind) deps.tellOwner(tx, { userId: ownerId, agent: { id, name }, kind, text })
+function sendNoticeToOwner(
+  deps: RecordDeps,
+  tx: Tx,
+  { id, name, ownerId }: AgentRow,
+  notice: WatchdogNotice,
+  text: string,
+) {
+  const kind = OWNER_NOTICES[notice]
+  if (ownerId !== null && kind) deps.sendNotice(tx, { userId: ownerId, agent: { id, name }, kind, text })
 }
 
-const OWNERS_NEWS: Partial<Record<WatchdogNotice, News['kind']>> = {
+const OWNER_NOTICES: Partial<Record<WatchdogNotice, OwnerNotice['kind']>> = {
   degraded: 'down',
   crash: 'down',
   crash_loop: 'given_up',

@@ -3,7 +3,7 @@ import { type Clock, toDay } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import type { TellOwner } from '../../accounts/notices/tell.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { RunningSums } from '../usage/running-sums.ts'
 import type { Breakers } from './breakers.ts'
@@ -27,7 +27,7 @@ const REACHED = {
 export type CapAlertDeps = {
   db: Db
   clock: Clock
-  tellOwner: TellOwner
+  sendNotice: SendNotice
   agentSums: RunningSums
   breakers: Pick<Breakers, 'takeRefused'>
 }
@@ -41,7 +41,7 @@ export function capAlertsJob(deps: CapAlertDeps): RepeatingJob {
  * reached when it is used up and when it refuses a call.
  */
 export async function sendCapAlerts(deps: CapAlertDeps): Promise<void> {
-  const { db, clock, tellOwner } = deps
+  const { db, clock, sendNotice } = deps
   const day = toDay(clock.now())
   const news = listReached(deps, day)
   if (news.length === 0) return
@@ -51,7 +51,7 @@ export async function sendCapAlerts(deps: CapAlertDeps): Promise<void> {
       const { kind, percent, text } = alert
       const row = { agentId: agent.id, day, percent }
       const isNews = tx.insert(capAlerts).values(row).onConflictDoNothing().run().changes > 0
-      if (isNews) tellOwner(tx, { userId, agent, kind, text })
+      if (isNews) sendNotice(tx, { userId, agent, kind, text })
     }
   })
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { aiPlatform } from '../../../../tests/harness/ai-platform.ts'
 import { bearer, read } from '../../../../tests/harness/requests.ts'
-import { createKey } from '../../accounts/keys/create.ts'
+import { createKey } from '../../accounts/keys/keys.ts'
 import { KeyReport } from './schemas.ts'
 
 const ASKED = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }

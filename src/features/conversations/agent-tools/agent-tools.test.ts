@@ -5,7 +5,7 @@ import { agentOwner } from '../../../../tests/harness/agent-owner.ts'
 import { read } from '../../../../tests/harness/requests.ts'
 import { ToolSettings } from '../../../core/agents/agent-tools.ts'
 import { write } from '../../../db/write.ts'
-import { NoticeList } from '../../accounts/notices/schemas.ts'
+import { NoticeList } from '../../accounts/notifications/schemas.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { AgentTools } from './schemas.ts'
 

@@ -5,7 +5,7 @@ import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
-import type { TellOwner } from '../../accounts/notices/tell.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { type AgentCallerEnv, type CallerFinder, requireAgent } from '../../ai/gateway/callers.ts'
 import type { Catalogue } from '../../ai/gateway/catalogue/catalogue.ts'
@@ -16,7 +16,7 @@ import { notifyEarlyEnd, readToolSettings } from './settings.ts'
 export function agentToolsBackend(deps: {
   db: Db
   clock: Clock
-  tellOwner: TellOwner
+  sendNotice: SendNotice
   callers: CallerFinder
   catalogue: Pick<Catalogue, 'findPrice'>
   requestsPerMinute: { backend: number }

@@ -16,8 +16,8 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
-import { notices } from '../../accounts/notices/tables.ts'
-import type { TellOwner } from '../../accounts/notices/tell.ts'
+import { notices } from '../../accounts/notifications/tables.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { findTimeZone } from '../../accounts/users/users.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { requireConfined, whyUnconfined } from '../../agents/registry/checks.ts'
@@ -172,14 +172,14 @@ const KIND = 'turn_limited'
 
 /** Notifies the owner that a limit has ended a turn; an agent without an owner notifies no one. */
 export async function notifyEarlyEnd(
-  { db, clock, tellOwner }: { db: Db; clock: Clock; tellOwner: TellOwner },
+  { db, clock, sendNotice }: { db: Db; clock: Clock; sendNotice: SendNotice },
   agentId: string,
   end: EarlyEnd,
 ): Promise<void> {
   await write(db, (tx) => {
     const { id, name, ownerId: userId } = getAgent(tx, { kind: 'operator' }, agentId)
     if (userId === null || wasNotified(tx, agentId, clock.now())) return
-    tellOwner(tx, { userId, agent: { id, name }, kind: KIND, text: describe(end) })
+    sendNotice(tx, { userId, agent: { id, name }, kind: KIND, text: describe(end) })
   })
 }
 

@@ -9,7 +9,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { readPage } from '../../../db/pages/read-page.ts'
 import { write } from '../../../db/write.ts'
 import type { SignedInUser } from '../../../http/env.ts'
-import type { TellOwner } from '../../accounts/notices/tell.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { agents } from '../../agents/registry/tables.ts'
@@ -23,7 +23,7 @@ const NOTIFY_PAUSE_MS = 10 * 60_000
 export type RequestApprovalDeps = {
   db: Db
   clock: Clock
-  tellOwner: TellOwner
+  sendNotice: SendNotice
   approvalExpiryMinutes: number
   /** @throws AppError `forbidden` TOOL_OFF for a tool that was disabled since the turn began. */
   requireToolOn(tx: Tx, agentId: string, tool: string): void

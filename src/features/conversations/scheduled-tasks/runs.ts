@@ -6,7 +6,7 @@ import { beyondNewest } from '../../../db/beyond-newest.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import type { TellOwner } from '../../accounts/notices/tell.ts'
+import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { scheduledRuns, scheduledTasks, type TaskRow, type TaskRunRow } from './tables.ts'
 
@@ -18,7 +18,7 @@ const MAX_RUNNING_OF_USER = 2
 const RUNS_KEPT = 50
 const UNFINISHED = ['queued', 'running'] as const
 
-export type RunQueueDeps = { clock: Clock; enqueue: Enqueue; tellOwner: TellOwner }
+export type RunQueueDeps = { clock: Clock; enqueue: Enqueue; sendNotice: SendNotice }
 export type NewRun = Pick<TaskRunRow, 'taskId' | 'ownerId' | 'agentId' | 'trigger' | 'dueAt'> & { prompt?: string }
 
 /** Payload of the job: the prompt at the time the run started. */
@@ -54,7 +54,7 @@ export function finishRun(deps: RunQueueDeps, tx: Tx, runId: string, error: stri
 }
 
 function notifyFailure(
-  { tellOwner }: RunQueueDeps,
+  { sendNotice }: RunQueueDeps,
   tx: Tx,
   { ownerId, agentId, trigger }: TaskRunRow,
   error: string,
@@ -62,7 +62,7 @@ function notifyFailure(
   const name = tx.select({ name: agents.name }).from(agents).where(eq(agents.id, agentId)).get()?.name ?? agentId
   const what = trigger === 'heartbeat' ? 'A heartbeat' : 'A scheduled task'
   const text = `${what} failed: ${error}`
-  tellOwner(tx, { userId: ownerId, agent: { id: agentId, name }, kind: 'task_failed', text })
+  sendNotice(tx, { userId: ownerId, agent: { id: agentId, name }, kind: 'task_failed', text })
 }
 
 /** Enqueues jobs for waiting runs while there is capacity, oldest first. The job of `endedRunId` no longer counts. */

@@ -6,7 +6,7 @@ import { json, read } from '../../../../tests/harness/requests.ts'
 import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { startServer } from '../../../../tests/harness/server.ts'
 import { VERSION } from '../../../core/version.ts'
-import { SessionResponse } from '../../accounts/accounts/schemas.ts'
+import { SessionResponse } from '../../accounts/registration/schemas.ts'
 import { WebAgentDetail } from '../../agents/registry/schemas.ts'
 import { Instance, InstanceStats } from './schemas.ts'
 

@@ -7,8 +7,8 @@ import type { BackendEnv, SignedInUser, WebEnv } from '../../../http/env.ts'
 import type { InternalKeyGuard } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import type { SignUp } from '../../accounts/accounts/register.ts'
 import { isPlanName, type PlanName } from '../../accounts/plans/plans.ts'
+import type { SignUp } from '../../accounts/registration/register.ts'
 import {
   type CheckoutDeps,
   changePlan,

@@ -5,7 +5,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../../../tests/harness/platfor
 import { bearer, json, read } from '../../../../../tests/harness/requests.ts'
 import { until } from '../../../../../tests/harness/until.ts'
 import { createHttpProvider } from '../../../../adapters/models/http-provider.ts'
-import { createKey } from '../../../accounts/keys/create.ts'
+import { createKey } from '../../../accounts/keys/keys.ts'
 import { createAiHealth } from '../health.ts'
 import { ModelList } from '../schemas.ts'
 

@@ -1,0 +1,117 @@
+import { and, eq, ne } from 'drizzle-orm'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { recordAudit } from '../audit/audit.ts'
+import { takeAttempt } from '../lockout/throttle.ts'
+import { endEmailTokens, issueEmailToken, takeEmailToken } from '../notifications/email-tokens.ts'
+import { enqueueMail, requireMail } from '../notifications/send-mail.ts'
+import { creditReferral, type ReferralDeps } from '../referrals/referrals.ts'
+import { type UserRow, users } from '../users/tables.ts'
+
+export type ChangeEmailDeps = { clock: Clock; mailer: Mailer; enqueue: Enqueue }
+
+/**
+ * Begins the change of an account's address in the caller's closure. With mail it waits for the link that goes to the
+ * new address, and the old one is told; without mail it is done at once, unproved. The address it has calls a change off.
+ * @throws AppError `conflict` when another account has the address.
+ */
+export function changeEmail(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email: string): void {
+  const now = deps.clock.now()
+  requireFreeFor(tx, user.id, email)
+  if (email === user.email) endEmailTokens(tx, user.id, 'change-email')
+  else if (deps.mailer.isConfigured) askNewAddress(tx, deps, user, email)
+  else setEmail(tx, user, { email, emailVerifiedAt: null }, now)
+}
+
+function askNewAddress(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email: string): void {
+  const now = deps.clock.now()
+  // The row says what is pending; the link's own token is made when the mail is sent.
+  issueEmailToken(tx, { userId: user.id, purpose: 'change-email', email }, now)
+  enqueueMail(tx, deps.enqueue, { mail: 'change-email', userId: user.id })
+  enqueueMail(tx, deps.enqueue, { mail: 'email-change-asked', userId: user.id, address: user.email })
+  recordAudit(tx, { actor: user.id, action: 'account.email-change-asked', target: user.id }, now)
+}
+
+/** Gives the account its new address; links that were mailed to the old one end. @throws AppError `conflict`. */
+function setEmail(tx: Tx, user: UserRow, change: Pick<UserRow, 'email' | 'emailVerifiedAt'>, now: Date): void {
+  requireFreeFor(tx, user.id, change.email)
+  endEmailTokens(tx, user.id)
+  tx.update(users)
+    .set({ ...change, updatedAt: now })
+    .where(eq(users.id, user.id))
+    .run()
+  recordAudit(tx, { actor: user.id, action: 'account.email-changed', target: user.id }, now)
+}
+
+function requireFreeFor(db: Db, userId: string, email: string): void {
+  const isTaken = and(eq(users.email, email), ne(users.id, userId))
+  if (db.select({ id: users.id }).from(users).where(isTaken).get()) {
+    throw new AppError('conflict', 'Email already in use')
+  }
+}
+
+type VerifyEmailDeps = ReferralDeps & { db: Db; mailer: Mailer; enqueue: Enqueue }
+
+const PURPOSES = ['verify-email', 'change-email'] as const
+const MAILS = { limit: 10, windowMs: 3_600_000 }
+
+/** Mails a new account the link that proves its address, in the closure that makes the account; nothing without mail. */
+export function enqueueVerification(
+  tx: Tx,
+  { mailer, enqueue }: Pick<VerifyEmailDeps, 'mailer' | 'enqueue'>,
+  user: Pick<UserRow, 'id' | 'emailVerifiedAt'>,
+): void {
+  if (mailer.isConfigured && !user.emailVerifiedAt) enqueueMail(tx, enqueue, { mail: 'verify-email', userId: user.id })
+}
+
+/**
+ * Mails the link again. False when the address is proved already.
+ * @throws AppError `unavailable` NOT_CONFIGURED without mail, `limited` after ten an hour, `not_found`.
+ */
+export async function requestVerification(deps: VerifyEmailDeps, userId: string): Promise<boolean> {
+  requireMail(deps.mailer)
+  const user = deps.db.select().from(users).where(eq(users.id, userId)).get()
+  if (!user) throw new AppError('not_found', 'User not found')
+  if (user.emailVerifiedAt) return false
+  await takeAttempt(deps, { key: `verify-email:${userId}`, ...MAILS })
+  await write(deps.db, (tx) => enqueueMail(tx, deps.enqueue, { mail: 'verify-email', userId }))
+  return true
+}
+
+/**
+ * Follows a link, once: it proves the account's address, or makes the new one the account's.
+ * @returns which of the two. @throws AppError `invalid` for a link that is unknown, used or too old, `conflict` when
+ * another account has taken the address meanwhile.
+ */
+export async function verifyEmail(deps: VerifyEmailDeps, token: string): Promise<'verified' | 'changed'> {
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const link = takeEmailToken(tx, token, PURPOSES, now)
+    const user = link && tx.select().from(users).where(eq(users.id, link.userId)).get()
+    if (!link || !user) throw invalidLink()
+    if (link.purpose === 'change-email') return finishChange(tx, deps, user, link.email)
+    if (user.email !== link.email) throw invalidLink()
+    tx.update(users).set({ emailVerifiedAt: now, updatedAt: now }).where(eq(users.id, user.id)).run()
+    recordAudit(tx, { actor: user.id, action: 'account.email-verified', target: user.id }, now)
+    creditReferral(tx, deps, user.id)
+    return 'verified'
+  })
+}
+
+function finishChange(tx: Tx, deps: VerifyEmailDeps, user: UserRow, email: string): 'changed' {
+  const now = deps.clock.now()
+  setEmail(tx, user, { email, emailVerifiedAt: now }, now)
+  creditReferral(tx, deps, user.id)
+  if (deps.mailer.isConfigured) {
+    enqueueMail(tx, deps.enqueue, { mail: 'email-changed', userId: user.id, address: user.email })
+  }
+  return 'changed'
+}
+
+function invalidLink(): AppError {
+  return new AppError('invalid', 'Invalid or expired verification link')
+}

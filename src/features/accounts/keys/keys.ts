@@ -1,0 +1,193 @@
+import { and, desc, eq, lte, ne } from 'drizzle-orm'
+import { addDays, type Clock, toMonth } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId, randomText } from '../../../core/ids.ts'
+import { requireQuota } from '../../../core/require-quota.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import { countRows } from '../../../db/count-rows.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { isLimited, requireModelsOnly, toLimitColumns } from './limits.ts'
+import type { ChangeKeyRequest, CreateKeyRequest } from './schemas.ts'
+import { type ApiKeyRow, apiKeys } from './tables.ts'
+
+/** Characters of a key that are kept in the open: they find its row and let its owner recognise it. */
+export const PREFIX_LENGTH = 10
+const MAX_KEYS_PER_USER = 25
+/** 43 of 62 characters: 256 bits, so SHA-256 is enough to keep them by. */
+const RANDOM_LENGTH = 43
+
+/**
+ * Makes a key for `userId`. The raw key is in the result and nowhere else.
+ * @throws AppError `limited` at 25 keys, `invalid` for an expiry that is over and for limits beside other scopes than
+ * `models`.
+ */
+export async function createKey(
+  deps: { db: Db; clock: Clock },
+  userId: string,
+  request: CreateKeyRequest,
+): Promise<{ row: ApiKeyRow; key: string }> {
+  const now = deps.clock.now()
+  const limits = {
+    expiresAt: readExpiry(request, now),
+    scopes: [...new Set(request.scopes)],
+    ...toLimitColumns(request),
+  }
+  requireModelsOnly(limits)
+  const key = newKey()
+  const row = await write(deps.db, (tx) => {
+    requireKeyQuota(tx, userId, now)
+    return insertKey(tx, key, { userId, name: request.name, createdAt: now, ...limits })
+  })
+  return { row, key }
+}
+
+/** `sk_` and 256 random bits. */
+export function newKey(): string {
+  return `sk_${randomText(RANDOM_LENGTH)}`
+}
+
+/** Keeps a raw key by its hash. */
+export function insertKey(
+  tx: Tx,
+  key: string,
+  row: Omit<typeof apiKeys.$inferInsert, 'id' | 'prefix' | 'hash'>,
+): ApiKeyRow {
+  return tx
+    .insert(apiKeys)
+    .values({ ...row, id: newId('key'), prefix: key.slice(0, PREFIX_LENGTH), hash: sha256(key) })
+    .returning()
+    .get()
+}
+
+/**
+ * At the limit, keys that have expired are deleted first. `replaced` is about to be deleted and does not count.
+ * @throws AppError `limited` at 25 keys.
+ */
+function requireKeyQuota(tx: Tx, userId: string, now: Date, replaced = ''): void {
+  const isOther = and(eq(apiKeys.userId, userId), ne(apiKeys.id, replaced))
+  if (countRows(tx, apiKeys, isOther) < MAX_KEYS_PER_USER) return
+  tx.delete(apiKeys)
+    .where(and(isOther, lte(apiKeys.expiresAt, now)))
+    .run()
+  const current = countRows(tx, apiKeys, isOther)
+  const message = `API key limit reached (max ${MAX_KEYS_PER_USER})`
+  requireQuota({ current, limit: MAX_KEYS_PER_USER, message, extra: {} })
+}
+
+function readExpiry({ expiresInDays, expiresAt }: CreateKeyRequest, now: Date): Date | null {
+  if (expiresInDays !== undefined) return addDays(now, expiresInDays)
+  if (expiresAt === undefined) return null
+  const time = new Date(expiresAt)
+  if (time <= now) throw new AppError('invalid', 'expiresAt must be in the future')
+  return time
+}
+
+/** All keys of a user, newest first. */
+export function listKeys(db: Db, userId: string): ApiKeyRow[] {
+  return db
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.userId, userId))
+    .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id))
+    .all()
+}
+
+/** @throws AppError `not_found` for a missing key and for someone else's. */
+export function getKey(db: Db, userId: string, id: string): ApiKeyRow {
+  const row = db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.id, id), eq(apiKeys.userId, userId)))
+    .get()
+  if (!row) throw new AppError('not_found', 'Key not found')
+  return row
+}
+
+/**
+ * Renames a key, changes its limits, or disables and enables it; all of it counts with the next call that uses the key.
+ * @throws AppError `not_found` for a missing key and for someone else's, `invalid` for limits of a key that may do more than
+ * ask models.
+ */
+export async function changeKey(
+  deps: { db: Db; clock: Clock },
+  userId: string,
+  id: string,
+  { name, disabled, ...limits }: ChangeKeyRequest,
+): Promise<ApiKeyRow> {
+  const change = {
+    ...toLimitColumns(limits),
+    ...(name !== undefined && { name }),
+    ...(disabled !== undefined && { disabledAt: disabled ? deps.clock.now() : null }),
+  }
+  return write(deps.db, (tx) => {
+    const isOwn = and(eq(apiKeys.id, id), eq(apiKeys.userId, userId))
+    const row = tx.update(apiKeys).set(change).where(isOwn).returning().get()
+    if (!row) throw new AppError('not_found', 'Key not found')
+    // What is thrown here takes the change back.
+    if (isLimited(change)) requireModelsOnly(row)
+    return row
+  })
+}
+
+/** Counts what one key has used in a month (`YYYY-MM`, UTC) for another as well. */
+export type CopyKeyUsage = (tx: Tx, from: string, to: string, month: string) => void
+export type RotateDeps = { db: Db; clock: Clock; copyKeyUsage: CopyKeyUsage }
+
+const HOUR_MS = 3_600_000
+
+/** `replacedUntil` is null when the old key works no more. */
+type Rotation = { row: ApiKeyRow; key: string; replacedUntil: Date | null }
+
+/**
+ * Makes a key with the name, scopes, limits and lifetime of `id`, and with what that has used this month. The old one works on for `overlapHours` or is deleted at once.
+ * During an overlap there may be 26 keys.
+ * @throws AppError `not_found`, `conflict` for a disabled key, `limited`.
+ */
+export async function rotateKey(deps: RotateDeps, userId: string, id: string, overlapHours: number): Promise<Rotation> {
+  const key = newKey()
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const old = getKey(tx, userId, id)
+    if (old.disabledAt) throw new AppError('conflict', 'A disabled key cannot be rotated')
+    requireKeyQuota(tx, userId, now, id)
+    const lifetimeMs = old.expiresAt ? old.expiresAt.getTime() - old.createdAt.getTime() : null
+    const expiresAt = lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs)
+    const { name, scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = old
+    const limits = { scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }
+    const row = insertKey(tx, key, { userId, name, ...limits, createdAt: now, expiresAt })
+    deps.copyKeyUsage(tx, old.id, row.id, toMonth(now))
+    return { row, key, replacedUntil: retire(tx, old, new Date(now.getTime() + overlapHours * HOUR_MS), now) }
+  })
+}
+
+/** An overlap never makes a key live longer than it would have. */
+function retire(tx: Tx, old: ApiKeyRow, until: Date, now: Date): Date | null {
+  const isThis = and(eq(apiKeys.id, old.id), eq(apiKeys.userId, old.userId))
+  const end = old.expiresAt && old.expiresAt < until ? old.expiresAt : until
+  if (end <= now) {
+    tx.delete(apiKeys).where(isThis).run()
+    return null
+  }
+  tx.update(apiKeys).set({ expiresAt: end }).where(isThis).run()
+  return end
+}
+
+/**
+ * Deletes a key; it stops working with this call.
+ * @throws AppError `not_found` for a missing key and for someone else's.
+ */
+export async function deleteKey(db: Db, userId: string, id: string): Promise<void> {
+  const { changes } = await write(db, (tx) =>
+    tx
+      .delete(apiKeys)
+      .where(and(eq(apiKeys.id, id), eq(apiKeys.userId, userId)))
+      .run(),
+  )
+  if (changes === 0) throw new AppError('not_found', 'Key not found')
+}
+
+/** Deletes all keys of a user, in the caller's closure. @returns how many there were. */
+export function deleteAllKeys(tx: Tx, userId: string): number {
+  return tx.delete(apiKeys).where(eq(apiKeys.userId, userId)).run().changes
+}

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { and, asc, eq, isNull, lt, sql } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Telegram } from '../../../adapters/channels/telegram.ts'
+import type { Webhook } from '../../../adapters/channels/webhook.ts'
+import type { Sent } from '../../../adapters/egress/outbound.ts'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import type { Log } from '../../../core/log.ts'
+import { readOrCreate } from '../../../core/text/read-or-create.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { toOneLine } from './notices.ts'
+import { Notification, OPERATOR_CHANNELS, type OperatorChannelName, type WatchdogEvent } from './schemas.ts'
+import { notificationDeliveries } from './tables.ts'
+
+/** Sends what waits for one channel; `jobs.ts` does it. */
+const NOTIFY_JOB = 'notifications.send'
+/** With the queue's pauses that is an hour and a half: a receiver may be restarted meanwhile. */
+const MAX_DELIVERY_ATTEMPTS = 24
+
+type NotifyDeps = { clock: Clock; enqueue: Enqueue; channels: readonly OperatorChannel[] }
+type OperatorDeliveryDeps = { db: Db; clock: Clock; channels: readonly OperatorChannel[] }
+
+const KEPT_DAYS = 30
+
+/**
+ * Asks for `notification` on every channel, in the closure of its cause and once for its id. A channel has one job however
+ * much waits for it: a receiver that does not answer holds up nothing else.
+ */
+export function enqueueNotification(deps: NotifyDeps, tx: Tx, notification: Notification): void {
+  const { id: notificationId, kind, agent } = notification
+  for (const { name: channel } of deps.channels) {
+    tx.insert(notificationDeliveries)
+      .values({ notificationId, channel, kind, agentId: agent?.id ?? null, notification, createdAt: deps.clock.now() })
+      .onConflictDoNothing()
+      .run()
+    deps.enqueue(tx, NOTIFY_JOB, { channel }, { key: `notify:channel:${channel}` })
+  }
+}
+
+/**
+ * Sends what waits for a channel, oldest first, and notes how it went. One that its receiver refuses does not hold up
+ * those behind it; a receiver that is away is left in peace until the next attempt.
+ * @throws Error when something was not taken: the queue tries again.
+ */
+async function deliverWaiting(
+  deps: OperatorDeliveryDeps,
+  name: OperatorChannelName,
+  signal: AbortSignal,
+): Promise<void> {
+  const channel = deps.channels.find((one) => one.name === name)
+  if (!channel) return
+  let problem: string | null = null
+  for (const { sequence, notification } of listWaiting(deps.db, name)) {
+    signal.throwIfAborted()
+    const sent = await channel.send(Notification.parse(notification), signal)
+    await write(deps.db, (tx) => noteDelivery(tx, sequence, sent, deps.clock.now()))
+    problem = sent.error ?? problem
+    if (isAway(sent)) break
+  }
+  if (problem !== null) throw new Error(`${name} ${problem}`)
+}
+
+export async function deleteOldDeliveries(
+  { db, clock }: { db: Db; clock: Clock },
+  signal?: AbortSignal,
+): Promise<void> {
+  const oldest = addDays(clock.now(), -KEPT_DAYS)
+  await deleteInBatches(db, notificationDeliveries, lt(notificationDeliveries.createdAt, oldest), signal)
+}
+
+function listWaiting(db: Db, channel: OperatorChannelName) {
+  const isWaiting = and(
+    eq(notificationDeliveries.channel, channel),
+    isNull(notificationDeliveries.deliveredAt),
+    lt(notificationDeliveries.attempts, MAX_DELIVERY_ATTEMPTS),
+  )
+  return db
+    .select({ sequence: notificationDeliveries.sequence, notification: notificationDeliveries.notification })
+    .from(notificationDeliveries)
+    .where(isWaiting)
+    .orderBy(asc(notificationDeliveries.sequence))
+    .all()
+}
+
+function isAway({ status, error }: Sent): boolean {
+  return error !== null && (status === null || status === 429 || status >= 500)
+}
+
+function noteDelivery(tx: Tx, sequence: number, { status, error }: Sent, now: Date): void {
+  const attempts = sql`${notificationDeliveries.attempts} + 1`
+  tx.update(notificationDeliveries)
+    .set({ attempts, status, error, deliveredAt: error === null ? now : null })
+    .where(eq(notificationDeliveries.sequence, sequence))
+    .run()
+}
+
+/** A way to operators. `send` says what became of it. @throws the signal's reason when that aborts. */
+export type OperatorChannel = {
+  readonly name: OperatorChannelName
+  send(notification: Notification, signal: AbortSignal): Promise<Sent>
+}
+
+/** The channels that are configured (Interface 6); null is none. */
+export function createChannels(outside: {
+  telegram: Telegram | null
+  webhook: Webhook | null
+  clock: Clock
+}): OperatorChannel[] {
+  const { telegram, webhook, clock } = outside
+  const channels: OperatorChannel[] = []
+  if (telegram) {
+    channels.push({
+      name: 'telegram',
+      send: (notification, signal) => telegram.send(toOperatorText(notification), signal),
+    })
+  }
+  if (webhook) {
+    channels.push({
+      name: 'webhook',
+      send: (notification, signal) =>
+        webhook.send({ id: notification.id, body: toWebhookBody(notification) }, clock.now(), signal),
+    })
+  }
+  return channels
+}
+
+/**
+ * The secret that signs webhooks when none is configured: made once, readable by its owner alone. The log tells receivers'
+ * operators where to find it. @throws StartupError when the file cannot be used.
+ */
+export function readOrCreateWebhookKey(dataDir: string, log: Log): string {
+  const file = join(dataDir, 'webhook.key')
+  const create = () => `whsec_${randomBytes(32).toString('base64')}\n`
+  const key = readOrCreate(file, 'WATCHDOG_WEBHOOK_SECRET', create)
+  log.info({ file }, 'watchdog webhooks are signed with the secret in this file')
+  return key
+}
+
+const CLEAN_UP_MS = 3_600_000
+
+export function notifyJob(deps: OperatorDeliveryDeps): JobKind {
+  return defineJob({
+    kind: NOTIFY_JOB,
+    payload: z.object({ channel: z.enum(OPERATOR_CHANNELS) }),
+    maxAttempts: MAX_DELIVERY_ATTEMPTS,
+    run: ({ channel }, signal) => deliverWaiting(deps, channel, signal),
+  })
+}
+
+export function deliveriesJob(deps: Pick<OperatorDeliveryDeps, 'db' | 'clock'>): RepeatingJob {
+  return { name: 'notifications.deliveries', everyMs: CLEAN_UP_MS, run: (signal) => deleteOldDeliveries(deps, signal) }
+}
+
+const OPERATOR_TITLES: Readonly<Record<Notification['kind'], string>> = {
+  degraded: '🟡 Agent degraded',
+  recovered: '🟢 Agent recovered',
+  crash: '🔴 Agent crashed',
+  crash_loop: '🔴 CRITICAL: agent in a crash loop',
+  repair_started: '🟡 Repair started',
+  repaired: '🟢 Agent repaired',
+  repair_failed: '🔴 Repair failed',
+  host_fault: '🔴 CRITICAL: most agents fail together',
+  disk_low: '🔴 CRITICAL: the disk is full',
+  disk_recovered: '🟢 The disk has room again',
+  test: '🟢 Test notification',
+}
+
+/** Title, status, `Trigger: <kind>`, `Attempt count: <n>`: one line each. */
+export function toOperatorText(notification: Notification): string {
+  const { agent, kind, status, attempt } = notification
+  const title = agent ? `${OPERATOR_TITLES[kind]}: ${toOneLine(agent.name)} (${agent.id})` : OPERATOR_TITLES[kind]
+  return [title, status, `Trigger: ${kind}`, `Attempt count: ${attempt}`].join('\n')
+}
+
+/** The body of a webhook. */
+function toWebhookBody(notification: Notification): string {
+  const { id, kind, at, agent, status, attempt, exitCode, outOfMemory } = notification
+  const event: WatchdogEvent = {
+    version: 1,
+    type: `watchdog.${kind}`,
+    timestamp: at,
+    data: {
+      id,
+      severity: SEVERITIES[kind],
+      agentId: agent?.id ?? null,
+      agentName: agent?.name ?? null,
+      status,
+      attempt,
+      exitCode,
+      outOfMemory,
+    },
+  }
+  return JSON.stringify(event)
+}
+
+const SEVERITIES: Readonly<Record<Notification['kind'], WatchdogEvent['data']['severity']>> = {
+  degraded: 'warning',
+  recovered: 'info',
+  crash: 'error',
+  crash_loop: 'critical',
+  repair_started: 'warning',
+  repaired: 'info',
+  repair_failed: 'error',
+  host_fault: 'critical',
+  disk_low: 'critical',
+  disk_recovered: 'info',
+  test: 'info',
+}

@@ -1,0 +1,167 @@
+import { Cron } from 'croner'
+import { and, eq, inArray, isNotNull, isNull } from 'drizzle-orm'
+import type { Clock } from '../../../core/clock.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { PROBLEMS } from './notices.ts'
+import { type ChangeNoticeSettings, MAIL_CHANNEL, type NoticeKind } from './schemas.ts'
+import { noticeChannels, noticeDeliveries, noticeSettings, notices } from './tables.ts'
+
+/** Sends what waits for one channel; `jobs.ts` does it. */
+export const NOTICE_JOB = 'notices.send'
+
+/** Something an owner wants to know, in a sentence. */
+export type OwnerNotice = {
+  userId: string
+  agent: { id: string; name: string } | null
+  kind: Exclude<NoticeKind, 'test'>
+  text: string
+}
+
+/** Tells an owner in the closure of the cause. */
+export type SendNotice = (tx: Tx, news: OwnerNotice) => void
+
+/**
+ * Puts news on its way to every channel of its owner that wants them, after quiet hours if need be. A problem is told once
+ * while it lasts; one that ends before anybody was told of it is not told at all.
+ */
+export function createSendNotice({ clock, enqueue }: { clock: Clock; enqueue: Enqueue }): SendNotice {
+  return (tx, news) => {
+    const { userId, agent, kind, text } = news
+    const wishes = findNoticePreferences(tx, userId)
+    if (agent && wishes.mutedAgents.includes(agent.id)) return
+    const now = clock.now()
+    if (kind === 'recovered' && !(agent && endProblems(tx, agent.id, now))) return
+    if (PROBLEMS.has(kind) && agent && hasOpenNotice(tx, agent.id, kind)) return
+    const id = newId('ntc')
+    tx.insert(notices)
+      .values({
+        id,
+        userId,
+        agentId: agent?.id ?? null,
+        agentName: agent?.name ?? null,
+        kind,
+        text,
+        createdAt: now,
+        toldAt: now,
+      })
+      .run()
+    const dueAt = afterQuietHours(wishes.quietHours, now)
+    for (const channelId of listWanting(tx, userId, kind, wishes)) {
+      tx.insert(noticeDeliveries).values({ noticeId: id, channelId, dueAt }).run()
+      enqueueChannel(tx, enqueue, { userId, channelId }, dueAt.getTime() - now.getTime())
+    }
+  }
+}
+
+/** One job a channel, however much waits for it. */
+export function enqueueChannel(
+  tx: Tx,
+  enqueue: Enqueue,
+  channel: { userId: string; channelId: string },
+  delayMs: number,
+): void {
+  const { userId, channelId } = channel
+  enqueue(tx, NOTICE_JOB, channel, { key: `notices:${userId}:${channelId}`, delayMs, share: userId })
+}
+
+function listWanting(tx: Tx, userId: string, kind: NoticeKind, { mailKinds }: NoticePreferences): string[] {
+  const channels = tx.select().from(noticeChannels).where(eq(noticeChannels.userId, userId)).all()
+  const wanting = channels.filter(({ kinds }) => kinds.includes(kind)).map(({ id }) => id)
+  return mailKinds.includes(kind) ? [MAIL_CHANNEL, ...wanting] : wanting
+}
+
+/** @returns whether somebody was told of one: only then is its end news. */
+function endProblems(tx: Tx, agentId: string, now: Date): boolean {
+  const isOpenProblem = and(eq(notices.agentId, agentId), isNull(notices.endedAt), inArray(notices.kind, [...PROBLEMS]))
+  const open = tx.update(notices).set({ endedAt: now }).where(isOpenProblem).returning({ id: notices.id }).all()
+  const ids = open.map(({ id }) => id)
+  const ofThem = inArray(noticeDeliveries.noticeId, ids)
+  tx.delete(noticeDeliveries)
+    .where(and(ofThem, isNull(noticeDeliveries.sentAt)))
+    .run()
+  return (
+    tx
+      .select()
+      .from(noticeDeliveries)
+      .where(and(ofThem, isNotNull(noticeDeliveries.sentAt)))
+      .get() !== undefined
+  )
+}
+
+function hasOpenNotice(tx: Tx, agentId: string, kind: NoticeKind): boolean {
+  const isThis = and(eq(notices.agentId, agentId), eq(notices.kind, kind), isNull(notices.endedAt))
+  return tx.select({ id: notices.id }).from(notices).where(isThis).get() !== undefined
+}
+
+/** What is mailed unless somebody says otherwise: that which needs its owner. */
+const MAILED: readonly NoticeKind[] = [
+  'given_up',
+  'cap_near',
+  'cap_reached',
+  'approval_wanted',
+  'turn_limited',
+  'task_failed',
+  'backup_failed',
+]
+
+type NoticePreferences = {
+  mailKinds: readonly NoticeKind[]
+  quietHours: QuietHours | null
+  resendMinutes: number | null
+  mutedAgents: readonly string[]
+}
+
+export function findNoticePreferences(db: Db, userId: string): NoticePreferences {
+  const row = db.select().from(noticeSettings).where(eq(noticeSettings.userId, userId)).get()
+  if (!row) return { mailKinds: MAILED, quietHours: null, resendMinutes: null, mutedAgents: [] }
+  const { mailKinds, quietFrom, quietTo, timeZone, resendMinutes, mutedAgents } = row
+  const quietHours = quietFrom && quietTo ? { from: quietFrom, to: quietTo, timeZone } : null
+  return { mailKinds, quietHours, resendMinutes, mutedAgents }
+}
+
+export async function changeNoticePreferences(
+  { db, clock }: { db: Db; clock: Clock },
+  userId: string,
+  change: ChangeNoticeSettings,
+): Promise<void> {
+  await write(db, (tx) => {
+    const before = findNoticePreferences(tx, userId)
+    const row = { ...toColumns(before, change), updatedAt: clock.now() }
+    tx.insert(noticeSettings)
+      .values({ userId, ...row })
+      .onConflictDoUpdate({ target: noticeSettings.userId, set: row })
+      .run()
+  })
+}
+
+/** What the change leaves out stays as it was. */
+function toColumns(before: ReturnType<typeof findNoticePreferences>, change: ChangeNoticeSettings) {
+  const quietHours = change.quietHours === undefined ? before.quietHours : change.quietHours
+  return {
+    mailKinds: [...(change.mailKinds ?? before.mailKinds)],
+    quietFrom: quietHours?.from ?? null,
+    quietTo: quietHours?.to ?? null,
+    timeZone: quietHours?.timeZone ?? 'UTC',
+    resendMinutes: change.resendMinutes === undefined ? before.resendMinutes : change.resendMinutes,
+    mutedAgents: [...(change.mutedAgents ?? before.mutedAgents)],
+  }
+}
+
+/** From `HH:MM` to `HH:MM` of a time zone, over midnight where the end is earlier. */
+type QuietHours = { from: string; to: string; timeZone: string }
+
+/** When something that comes at `now` may be told: at once, or when the quiet hours end. */
+export function afterQuietHours(quiet: QuietHours | null, now: Date): Date {
+  if (!quiet) return now
+  const end = nextAt(quiet.to, quiet.timeZone, now)
+  // Who meets the end before the beginning is between them.
+  return end < nextAt(quiet.from, quiet.timeZone, now) ? end : now
+}
+
+function nextAt(time: string, timezone: string, now: Date): Date {
+  const [hour, minute] = time.split(':')
+  return new Cron(`${Number(minute)} ${Number(hour)} * * *`, { timezone }).nextRun(now) ?? now
+}

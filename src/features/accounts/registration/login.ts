@@ -1,0 +1,78 @@
+import { eq } from 'drizzle-orm'
+import { AppError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { currentRequestId } from '../../../core/request-id.ts'
+import type { Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { KnownDevices, Visitor } from '../lockout/known-devices.ts'
+import {
+  countLoginAttempt,
+  passwordAttempt,
+  returnLoginAttempt,
+  settleLoginAttempt,
+} from '../lockout/login-attempts.ts'
+import type { Passwords } from '../passwords/passwords.ts'
+import { requireSecondFactor, type TwoFactorDeps } from '../two-factor/two-factor.ts'
+import { type UserRow, users } from '../users/tables.ts'
+import type { LoginRequest } from './schemas.ts'
+
+export type LoginDeps = TwoFactorDeps & { log: Log; passwords: Passwords; knownDevices: KnownDevices }
+
+/**
+ * Checks the password, and the second factor of accounts that have one. Unknown, closed and password-less accounts and
+ * wrong passwords cost the same work and get the same answer.
+ * @throws AppError `unauthenticated`, with code `TWO_FACTOR_REQUIRED` or `TWO_FACTOR_INVALID` after the right password;
+ * `limited` after ten failures of an account from one address or one known device, or fifty of an address, in a quarter of
+ * an hour; after fifty of an account in an hour except from a known device; and as `requireSecondFactor`.
+ */
+export async function login(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
+  try {
+    return await deps.passwords.admit(() => loginAdmitted(deps, request, visitor))
+  } catch (error) {
+    // Whose account it would be stays out of the log: people type passwords into the wrong field.
+    if (error instanceof AppError && error.kind === 'unauthenticated')
+      deps.log.info(
+        { requestId: currentRequestId(), address: visitor.address, reason: error.message },
+        'sign-in refused',
+      )
+    throw error
+  }
+}
+
+async function loginAdmitted(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
+  const user = deps.db.select().from(users).where(eq(users.email, request.email)).get()
+  const device = user ? deps.knownDevices.find(visitor.markOf(user.id), user) : null
+  const taken = await countLoginAttempt(deps, passwordAttempt(request.email, visitor.address, device))
+  const isRight = await deps.passwords.verify(request.password, user?.passwordHash ?? null).catch(async (error) => {
+    await write(deps.db, (tx) => returnLoginAttempt(tx, taken))
+    throw error
+  })
+  if (!user || !isRight || user.disabledAt) throw new AppError('unauthenticated', 'Invalid email or password')
+  if (user.twoFactorEnabledAt) {
+    await write(deps.db, (tx) => settleLoginAttempt(tx, taken))
+    if (!request.code)
+      throw new AppError('unauthenticated', 'Two-factor code required', { code: 'TWO_FACTOR_REQUIRED' })
+    await requireSecondFactor(deps, user, request.code, visitor)
+  }
+
+  const newHash = await hashAnew(deps.passwords, user, request.password)
+  if (user.twoFactorEnabledAt && !newHash) return user
+  return write(deps.db, (tx) => {
+    if (!user.twoFactorEnabledAt) settleLoginAttempt(tx, taken)
+    return newHash ? replaceHash(tx, user, newHash) : user
+  })
+}
+
+/** Parameters grow with the years; the password is known only now. A busy hasher puts it off to the next sign-in. */
+async function hashAnew(passwords: Passwords, user: UserRow, password: string): Promise<string | null> {
+  if (user.passwordHash === null || !passwords.isOutdated(user.passwordHash)) return null
+  return passwords.hash(password).catch(() => null)
+}
+
+/** Only as long as the password is still the one that was checked; otherwise the row is returned as it was. */
+function replaceHash(tx: Tx, user: UserRow, passwordHash: string): UserRow {
+  const current = tx.select({ hash: users.passwordHash }).from(users).where(eq(users.id, user.id)).get()
+  if (current?.hash !== user.passwordHash) return user
+  tx.update(users).set({ passwordHash }).where(eq(users.id, user.id)).run()
+  return { ...user, passwordHash }
+}

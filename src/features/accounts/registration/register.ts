@@ -1,0 +1,192 @@
+import { eq } from 'drizzle-orm'
+import { createMiddleware } from 'hono/factory'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { isForwarded, isLocalName, isLoopback, networkKey } from '../../../http/address.ts'
+import { describeMiddleware } from '../../../http/endpoint.ts'
+import type { WebEnv } from '../../../http/env.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { proofRequired } from '../bot-detection/bot-detection.ts'
+import { enqueueVerification } from '../email-addresses/email-addresses.ts'
+import { findInvite, redeemInvite } from '../invites/invites.ts'
+import type { InviteRow } from '../invites/tables.ts'
+import { countFailure, hasAttempt } from '../lockout/throttle.ts'
+import { type Passwords, requireUncommon } from '../passwords/passwords.ts'
+import { NO_PLAN, PLANS } from '../plans/plans.ts'
+import { newReferralCode, noteReferral } from '../referrals/referrals.ts'
+import { type UserRow, users } from '../users/tables.ts'
+import { isWalletEmail } from '../users/users.ts'
+import type { RegisterRequest } from './schemas.ts'
+
+export type SignUp = {
+  mode: 'open' | 'invite' | 'closed'
+  /** At home the machine's owner signs up first, has no plan to buy and administers (README, Decisions). */
+  firstUserOwnsHouse: boolean
+  /** The plan of accounts that an administrator creates or invites, and at home of all; null for none. */
+  defaultPlan: string | null
+  /** Addresses of wallets are not for passwords (decisions, 5). */
+  walletEmailDomain: string
+}
+export type RegisterDeps = {
+  db: Db
+  clock: Clock
+  passwords: Passwords
+  mailer: Mailer
+  enqueue: Enqueue
+  signUp: SignUp
+}
+
+/**
+ * Creates an account; the caller signs in afterwards. The invitation is used, and the referral noted, with it or not at all.
+ * @throws AppError `forbidden` when sign-up is closed or the invitation is no good, `conflict` when the address is taken,
+ * `invalid` for a wallet's address and for a password that everybody guesses; `forbidden` as `countSignUp`.
+ */
+export async function register(deps: RegisterDeps, request: RegisterRequest, origin: SignUpOrigin): Promise<UserRow> {
+  const { email, password, inviteCode, referralCode } = request
+  requireInvited(deps, inviteCode)
+  if (isWalletEmail(email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
+  requireUncommon(password)
+  requireFree(deps.db, email)
+  const account = { email, name: request.name || email, passwordHash: await deps.passwords.hash(password) }
+  const now = deps.clock.now()
+  return write(deps.db, (tx) => {
+    requireFree(tx, email)
+    countSignUp(tx, deps, origin)
+    const invite = useInvite(tx, deps.signUp, inviteCode ?? '', now)
+    const user = insertUser(tx, account, { now, ...firstRights(tx, deps.signUp, invite) })
+    if (referralCode) noteReferral(tx, deps, user, referralCode)
+    enqueueVerification(tx, deps, user)
+    return user
+  })
+}
+
+/** Answers before the hasher has worked; the closure that writes decides. */
+function requireInvited({ db, signUp }: Pick<RegisterDeps, 'db' | 'signUp'>, inviteCode: string | undefined): void {
+  if (signUp.mode === 'closed') throw new AppError('forbidden', 'Sign-up is closed')
+  if (signUp.mode === 'open') return
+  if (!inviteCode) throw new AppError('forbidden', 'Invite code required')
+  if (!findInvite(db, inviteCode)) throw invalidInvite()
+}
+
+/** Redeems the invitation where one is needed, or where sign-up is open and it gives a plan. @throws AppError `forbidden`. */
+function useInvite(tx: Tx, { mode, defaultPlan }: SignUp, code: string, now: Date): InviteRow | null {
+  const found = findInvite(tx, code)
+  const isNeeded = mode === 'invite' || (found?.plan ?? defaultPlan) !== null
+  const invite = found && isNeeded ? redeemInvite(tx, code, now) : null
+  if (mode === 'invite' && !invite) throw invalidInvite()
+  return invite
+}
+
+function invalidInvite(): AppError {
+  return new AppError('forbidden', 'Invalid invite code')
+}
+
+/** Null stands for no plan. */
+type FirstRights = { plan: UserRow['plan'] | null; isAdmin: boolean }
+
+/** Adds the row; a `plan` given here counts as an active subscription. */
+export function insertUser(
+  tx: Tx,
+  account: Pick<UserRow, 'email' | 'name' | 'passwordHash'>,
+  start: Partial<FirstRights> & { now: Date },
+): UserRow {
+  return tx
+    .insert(users)
+    .values({
+      ...account,
+      id: newId('usr'),
+      isAdmin: start.isAdmin ?? false,
+      plan: start.plan ?? 'free',
+      subscriptionStatus: start.plan ? 'active' : 'inactive',
+      referralCode: newReferralCode(tx),
+      createdAt: start.now,
+      updatedAt: start.now,
+    })
+    .returning()
+    .get()
+}
+
+/** @throws AppError `conflict` when an account has this address. */
+export function requireFree(db: Db, email: string): void {
+  const taken = db.select({ id: users.id }).from(users).where(eq(users.email, email)).get()
+  if (taken) throw new AppError('conflict', 'User already exists')
+}
+
+/**
+ * Returns the plan and the rights of a new account. At home the first account is an administrator and every account has a
+ * plan; elsewhere an account has the plan of its invitation, where `given` is one or an administrator creates it.
+ */
+export function firstRights(
+  tx: Tx,
+  { firstUserOwnsHouse: isHome, defaultPlan }: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan'>,
+  given: { plan: string | null } | null = null,
+): FirstRights {
+  if (isHome && !hasAccounts(tx)) return { plan: PLANS.network.name, isAdmin: true }
+  const plan = given?.plan ?? (given !== null || isHome ? defaultPlan : null)
+  return { plan: plan === NO_PLAN.name ? null : plan, isAdmin: false }
+}
+
+/** Has anybody an account here? */
+export function hasAccounts(db: Db): boolean {
+  return db.select({ id: users.id }).from(users).limit(1).get() !== undefined
+}
+
+/** Accounts that one network, loopback included, may open an hour before each further one takes a proof of work. */
+const FREE_SIGN_UPS = 100
+const HOUR_MS = 3_600_000
+
+/** Returns whether so many accounts were opened from the network of `address` that the next one takes a proof of work. */
+export function isCrowded({ db, clock }: { db: Db; clock: Clock }, address: string | null): boolean {
+  return !hasAttempt(db, clock, throttleOf(address))
+}
+
+/**
+ * Counts a new account in the closure that creates it: many requests at once may have passed `isCrowded` before.
+ * @throws AppError `forbidden` PROOF_REQUIRED when a proof is needed and none was brought.
+ */
+function countSignUp(tx: Tx, { clock }: { clock: Clock }, { address, hasProof }: SignUpOrigin): void {
+  const throttle = throttleOf(address)
+  if (!hasProof && !hasAttempt(tx, clock, throttle)) throw proofRequired()
+  countFailure(tx, clock, throttle)
+}
+
+/** `hasProof`: the caller did the work, or the operator asks nobody for it. */
+type SignUpOrigin = { address: string | null; hasProof: boolean }
+
+function throttleOf(address: string | null) {
+  return { key: `sign-ups:${networkKey(address)}`, limit: FREE_SIGN_UPS, windowMs: HOUR_MS }
+}
+
+export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserOwnsHouse'>; appUrl: string }
+
+/**
+ * At home the first account owns the house. Until there is one, only somebody at this very machine may make it without the
+ * setup link: whoever reaches an open port first must not become the owner (decisions, 44).
+ * @throws AppError `forbidden` with code `SETUP_REQUIRED`.
+ */
+export function requireOwnerSetUp(deps: FirstAccountDeps) {
+  const middleware = createMiddleware<WebEnv>(async (c, next) => {
+    const isFree = !deps.signUp.firstUserOwnsHouse || hasAccounts(deps.db)
+    if (!isFree && !isAtThisMachine(c.req.raw, c.env.address, deps.appUrl)) {
+      throw new AppError('forbidden', 'Stead is not set up yet: open the setup link that its start has printed', {
+        code: 'SETUP_REQUIRED',
+      })
+    }
+    await next()
+  })
+  return describeMiddleware(middleware, { errors: ['forbidden'] })
+}
+
+/**
+ * Does the request come from this machine, under a name of this machine, to a Stead that has no other name? Behind a proxy
+ * that tells nothing of itself, `APP_URL` says that there is one.
+ */
+function isAtThisMachine(request: Request, address: string | null, appUrl: string): boolean {
+  if (isForwarded(request.headers)) return false
+  const names = [new URL(request.url).hostname, new URL(appUrl).hostname]
+  return isLoopback(address ?? '') && names.every(isLocalName)
+}

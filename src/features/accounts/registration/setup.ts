@@ -1,0 +1,122 @@
+import { and, eq, gt } from 'drizzle-orm'
+import type { Mailer } from '../../../adapters/mail/mail.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import { randomText } from '../../../core/ids.ts'
+import { sha256 } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Enqueue } from '../../../jobs/queue.ts'
+import { recordAudit } from '../audit/audit.ts'
+import { enqueueVerification } from '../email-addresses/email-addresses.ts'
+import { type Passwords, requireUncommon } from '../passwords/passwords.ts'
+import { type UserRow, users } from '../users/tables.ts'
+import { isWalletEmail } from '../users/users.ts'
+import { hasAccounts, insertUser, type SignUp } from './register.ts'
+import type { SetupRequest } from './schemas.ts'
+import { setupLinks } from './tables.ts'
+
+export type SetupDeps = {
+  db: Db
+  clock: Clock
+  passwords: Passwords
+  mailer: Mailer
+  enqueue: Enqueue
+  signUp: SignUp
+}
+
+/** What the account of an operator has from the start: administration, and the largest plan. */
+const OWNER = { plan: 'network', isAdmin: true } as const
+
+/**
+ * Makes the first account by the link that the start has printed; it administers, whatever the mode.
+ * @throws AppError `conflict` once there is an account, `forbidden` for a link that is used, expired or unknown, `invalid`
+ * for a wallet's address and for a password that everybody guesses.
+ */
+export async function setUp(deps: SetupDeps, request: SetupRequest, address: string | null): Promise<UserRow> {
+  const { db, clock } = deps
+  const { token, email, password } = request
+  requireNoAccounts(db)
+  if (!isSetupLinkOpen(db, token, clock.now())) throw deadLink()
+  if (isWalletEmail(email, deps.signUp.walletEmailDomain)) throw new AppError('invalid', 'Invalid email format')
+  requireUncommon(password)
+  const account = { email, name: request.name || email, passwordHash: await deps.passwords.hash(password) }
+  return write(db, (tx) => {
+    const now = clock.now()
+    requireNoAccounts(tx)
+    if (!takeSetupLink(tx, token, now)) throw deadLink()
+    const user = insertUser(tx, account, { now, ...OWNER })
+    enqueueVerification(tx, deps, user)
+    recordAudit(tx, { actor: user.id, action: 'account.set-up', target: user.id, address }, now)
+    return user
+  })
+}
+
+/**
+ * Makes the account that the operator's settings name, while there is none; its address counts as proved.
+ * @returns null when there is an account already.
+ */
+export async function createConfiguredOwner(
+  { db, clock, passwords }: Pick<SetupDeps, 'db' | 'clock' | 'passwords'>,
+  { email, password }: { email: string; password: string },
+): Promise<UserRow | null> {
+  if (hasAccounts(db)) return null
+  const account = { email, name: email, passwordHash: await passwords.hash(password) }
+  return write(db, (tx) => {
+    if (hasAccounts(tx)) return null
+    const now = clock.now()
+    const user = insertUser(tx, account, { now, ...OWNER })
+    recordAudit(tx, { actor: 'system', action: 'account.set-up', target: user.id }, now)
+    return tx.update(users).set({ emailVerifiedAt: now }).where(eq(users.id, user.id)).returning().get() ?? user
+  })
+}
+
+function requireNoAccounts(db: Db | Tx): void {
+  if (hasAccounts(db)) throw new AppError('conflict', 'Stead is set up already: sign in')
+}
+
+function deadLink(): AppError {
+  return new AppError('forbidden', 'This setup link works no more: start Stead again, or run stead user setup-link')
+}
+
+/** 43 of 62 characters: 256 bits. */
+const TOKEN_LENGTH = 43
+const LIFETIME_MS = 24 * 3_600_000
+
+export type SetupLink = { token: string; expiresAt: Date }
+
+/**
+ * Makes the link by which the first account is made; null when there is one. Only the hash of its token is kept, and a link
+ * from before ends.
+ */
+export function issueSetupLink({ db, clock }: { db: Db; clock: Clock }): Promise<SetupLink | null> {
+  return write(db, (tx) => {
+    if (hasAccounts(tx)) return null
+    const link = { token: randomText(TOKEN_LENGTH), expiresAt: new Date(clock.now().getTime() + LIFETIME_MS) }
+    const row = { tokenHash: sha256(link.token), expiresAt: link.expiresAt }
+    tx.insert(setupLinks)
+      .values({ id: 1, ...row })
+      .onConflictDoUpdate({ target: setupLinks.id, set: row })
+      .run()
+    return link
+  })
+}
+
+/** The page that a link leads to. */
+export function toSetupUrl(webUrl: string, token: string): string {
+  return `${webUrl}/setup?token=${token}`
+}
+
+/** Uses the link up: of any number of callers one gets it. */
+function takeSetupLink(tx: Tx, token: string, now: Date): boolean {
+  return tx.delete(setupLinks).where(isOpen(token, now)).returning().all().length > 0
+}
+
+/** Would the link work now? Answers before a password is hashed. */
+function isSetupLinkOpen(db: Db, token: string, now: Date): boolean {
+  return db.select({ id: setupLinks.id }).from(setupLinks).where(isOpen(token, now)).get() !== undefined
+}
+
+function isOpen(token: string, now: Date) {
+  return and(eq(setupLinks.tokenHash, sha256(token)), gt(setupLinks.expiresAt, now))
+}
