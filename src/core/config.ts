@@ -36,7 +36,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     internalApiKey: env.INTERNAL_API_KEY,
     metricsToken: env.METRICS_TOKEN,
     adminEmails: env.ADMIN_EMAILS,
-    /** Who gets the first account at the first start. */
+    /** Credentials of the first account. */
     firstAdmin: toFirstAdmin(env),
     encryptionKey: env.ENCRYPTION_KEY,
     trustedProxies: env.TRUSTED_PROXIES,
@@ -49,7 +49,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     logFormat: env.LOG_FORMAT,
     requestsPerMinute: toRates(env),
     plannedEndpoints: env.PLANNED_ENDPOINTS,
-    /** After how many days details are deleted; 0 keeps them for ever. */
+    /** Days until details are deleted; 0 keeps them forever. */
     retentionDays: toRetention(env),
     ...{ minFreeDiskBytes: env.MIN_FREE_DISK_MB * 1024 * 1024, releaseFeedUrl: env.RELEASE_FEED_URL },
     ...toBackupSettings(env, environment),
@@ -94,7 +94,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   } as const
 }
 
-/** `byDefault` is null for no plan. @throws StartupError when the file of plans is not valid. */
+/** `byDefault` is null for no plan. @throws StartupError when the plans file is invalid. */
 function toPlans({ DEFAULT_PLAN, DEPLOYMENT_MODE, PLANS_FILE }: Settings) {
   const byDefault = DEFAULT_PLAN ?? (DEPLOYMENT_MODE === 'home' ? 'network' : 'free')
   return {
@@ -103,7 +103,7 @@ function toPlans({ DEFAULT_PLAN, DEPLOYMENT_MODE, PLANS_FILE }: Settings) {
   }
 }
 
-/** @throws StartupError for one without the other. */
+/** @throws StartupError when only one of the two is set. */
 function toFirstAdmin({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password }: Settings) {
   if (email && password) return { email, password }
   if (email) throw new StartupError('ADMIN_PASSWORD_FILE: is missing beside ADMIN_EMAIL')
@@ -161,12 +161,12 @@ function toBackupSettings(env: Settings, environment: Record<string, string | un
   }
 }
 
-/** An empty variable is an unset one. */
+/** Empty variables count as unset. */
 function isGiven(value: string | undefined): boolean {
   return value !== undefined && value.trim() !== ''
 }
 
-/** `schedule` is undefined when none is made by itself. */
+/** `schedule` is undefined when backups are not scheduled. */
 function toBackups(env: Settings) {
   return {
     schedule: env.BACKUP_SCHEDULE,
@@ -178,7 +178,7 @@ function toBackups(env: Settings) {
   }
 }
 
-/** @throws StartupError when backups are to go there and the credentials are missing. */
+/** @throws StartupError when `BACKUP_TO` is a bucket and the credentials are missing. */
 function toS3(env: Settings) {
   const { S3_ENDPOINT: endpoint, S3_REGION: region } = env
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env
@@ -197,7 +197,7 @@ function toAgents(env: Settings) {
     processCommand: env.AGENT_PROCESS_COMMAND,
     image: env.AGENT_IMAGE,
     images: env.AGENT_IMAGES ?? null,
-    /** Null: no agent sleeps. */
+    /** Null: agents never sleep. */
     sleepAfterMs: env.AGENT_SLEEP_MINUTES > 0 ? env.AGENT_SLEEP_MINUTES * 60_000 : null,
   }
 }
@@ -241,7 +241,7 @@ function toModels(env: Settings) {
   } as const
 }
 
-/** Null while no collector is named. */
+/** Null when no collector is configured. */
 function toTraces(env: Settings) {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = env
   return endpoint ? { endpoint, headers, serviceName: env.OTEL_SERVICE_NAME } : null
@@ -265,7 +265,7 @@ function toIdpA(env: Settings) {
   }
 }
 
-/** Mail of agents takes an address for them and what hands it in; whether answers leave, the mailer knows. */
+/** Receiving mail for agents requires an address and the webhook secret; sending is decided by the mailer. */
 function toAgentMail({ AGENT_MAIL_ADDRESS, WEBHOOK_EMAIL_SECRET }: Settings) {
   return { address: AGENT_MAIL_ADDRESS, receives: WEBHOOK_EMAIL_SECRET !== undefined }
 }
@@ -288,7 +288,7 @@ function toVideo(env: Settings) {
   }
 }
 
-/** What is allowed and still deserves a word to the operator, one sentence each. `hasMail`: was a mail server given, here or in the dashboard? */
+/** Returns warnings about valid but risky settings. `hasMail`: mail is configured by a variable or in the dashboard. */
 export function listWarnings(config: Config, hasMail: boolean): string[] {
   const warnings: string[] = []
   if (config.internalApiKey && config.internalApiKey.length < 32) {

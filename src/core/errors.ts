@@ -1,4 +1,4 @@
-/** What can go wrong, in business words. `http/errors.ts` alone knows the statuses. */
+/** Kinds of errors in business terms; only `http/errors.ts` maps them to statuses. */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
@@ -17,7 +17,9 @@ export type ErrorKind =
   | 'upstream_timeout'
   | 'unavailable'
 
-/** The one error services throw: `message` is for the caller, `extra` joins the response body, `cause` is for the log. */
+/**
+ * The error that services throw: `message` is for the caller, `extra` joins the response body, `cause` is for the log.
+ */
 export class AppError extends Error {
   readonly kind: ErrorKind
   readonly extra: Readonly<Record<string, unknown>>
@@ -30,8 +32,8 @@ export class AppError extends Error {
 }
 
 /**
- * A reason not to start: printed as one line, exit code 78 (`EX_CONFIG` of sysexits), or 75 (`EX_TEMPFAIL`) when its cause
- * is a port or a file that another program holds.
+ * Prevents the start; printed as one line, with exit code 78 (`EX_CONFIG`), or 75 (`EX_TEMPFAIL`) when another program
+ * holds a port or file.
  */
 export class StartupError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -40,7 +42,7 @@ export class StartupError extends Error {
   }
 }
 
-/** The message of whatever was thrown, for logs and stored reasons. */
+/** Returns the message of any thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,6 +1,6 @@
 import { errorMessage, StartupError } from './errors.ts'
 
-/** Why nothing can listen at `host` and `port`, in one line that names the setting to change: `HOST`, or the port's. */
+/** Returns the error for a failed listen, naming the setting to change: `HOST` or the port's. */
 export function toListenError(error: unknown, host: string, port: number, portSetting: string): StartupError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') {

@@ -1,23 +1,23 @@
 import { trimTrailing } from './text/trim.ts'
-/** Millionths of a US dollar, always whole: sums never drift (decisions, 24). */
+/** Whole millionths of a US dollar, so sums are exact. */
 export type MicroUsd = number
 
-/** US dollars for a response body; the only place where money is a fraction. */
+/** Converts to US dollars for response bodies, the only place with fractions. */
 export function toUsd(microUsd: MicroUsd): number {
   return microUsd / 1_000_000
 }
 
-/** US dollars that somebody else reports, as whole micro-dollars; at least one for anything that costs. */
+/** Converts a reported US dollar amount; at least one micro-dollar for any positive amount. */
 export function toMicroUsd(usd: number): MicroUsd {
   return usd > 0 ? Math.max(1, Math.round(usd * 1_000_000)) : 0
 }
 
-/** Tokens of one call. `cachedInputTokens` are those of the input that the provider had read before; none unless given. */
+/** Tokens of one call. `cachedInputTokens` is the part of the input that the provider had cached. */
 export type Tokens = { inputTokens: number; cachedInputTokens?: number; outputTokens: number }
 
 /**
- * The cost of a call. Prices are US dollars per million tokens, which is micro-dollars per token.
- * @returns whole micro-dollars, at least one for a call that costs anything: paid never counts as free.
+ * Returns the cost of a call. US dollars per million tokens are micro-dollars per token.
+ * @returns whole micro-dollars, at least one for a call that is not free.
  */
 export function tokenCost({ inputTokens, cachedInputTokens = 0, outputTokens }: Tokens, price: TokenPrice): MicroUsd {
   const cached = Math.min(cachedInputTokens, inputTokens)
@@ -27,19 +27,19 @@ export function tokenCost({ inputTokens, cachedInputTokens = 0, outputTokens }: 
   return exact > 0 ? Math.max(1, Math.round(exact)) : 0
 }
 
-/** US dollars for one million tokens. Where the price of cached input is not known it counts as fresh. */
+/** US dollars per million tokens. Without a price for cached input, it costs as much as other input. */
 export type TokenPrice = {
   inputUsdPerMillion: number
   outputUsdPerMillion: number
   cachedInputUsdPerMillion?: number
 }
 
-/** A billion dollars: products and sums of amounts up to it stay whole in what JavaScript counts exactly. */
+/** A billion dollars, so products and sums stay safe integers. */
 export const MAX_MICRO_USD = 1_000_000_000_000_000
 
 /**
- * A decimal number such as `12.5` as micro-dollars; null unless it is one of at most six places and a billion. A JSON number
- * counts by its digits. Signs, exponents, spaces, `-0` and further places, even zeros, are refused (decisions, 24).
+ * Parses a decimal such as `12.5` with at most six places, up to a billion.
+ * @returns null for signs, exponents, spaces, `-0` and further places.
  */
 export function parseMicroUsd(amount: unknown): MicroUsd | null {
   if (typeof amount !== 'string' && typeof amount !== 'number') return null
@@ -51,7 +51,7 @@ export function parseMicroUsd(amount: unknown): MicroUsd | null {
   return microUsd <= MAX_MICRO_USD ? microUsd : null
 }
 
-/** A decimal text for a response body or a payee, with as many places as it takes and at least `places`. */
+/** Formats an amount with at least `places` decimal places and no trailing zeros beyond. */
 export function formatMicroUsd(microUsd: MicroUsd, places = 0): string {
   const digits = String(Math.abs(microUsd)).padStart(7, '0')
   const fraction = digits.slice(-6)
@@ -60,8 +60,9 @@ export function formatMicroUsd(microUsd: MicroUsd, places = 0): string {
 }
 
 /**
- * Divides `total` by whole weights without losing or making a micro-dollar: each gets its part rounded down, and what is left
- * goes to the largest remainders, the first of equal ones. @returns the parts, in the order of the weights.
+ * Divides `total` by whole weights without rounding loss: parts are rounded down, and the rest goes to the largest
+ * remainders.
+ * @returns the parts in the order of the weights.
  */
 export function shareOut(total: MicroUsd, weights: readonly number[]): MicroUsd[] {
   const sum = weights.reduce((whole, weight) => whole + BigInt(weight), 0n)

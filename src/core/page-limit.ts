@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `?limit=` of a list that is read page by page: 50 of at most 100. */
+/** `?limit=` of paginated lists: default 50, at most 100. */
 export const PageLimit = z.coerce
   .number('limit must be a number')
   .int('limit must be a whole number')

@@ -1,9 +1,9 @@
 import { AppError } from './errors.ts'
 
-/** `current` is what there is already of what may be there `limit` times; `extra` is told beside `message`. */
+/** `current` of `limit` are in use; `extra` joins the error's response. */
 type Quota = { current: number; limit: number; message: string; extra?: Record<string, unknown> }
 
-/** Is there space for one more? @throws AppError `limited` with `extra`, which is {current, limit} unless it is given. */
+/** @throws AppError `limited` when the quota is used up, with `extra`, by default {current, limit}. */
 export function requireQuota({ current, limit, message, extra = { current, limit } }: Quota): void {
   if (current >= limit) throw new AppError('limited', message, extra)
 }

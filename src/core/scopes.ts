@@ -1,15 +1,15 @@
 import { AppError } from './errors.ts'
 
-/** What a key can be limited to. `read` looks and changes nothing; the others act, each in its own part. */
+/** Scopes that restrict a key. `read` permits reading; the others permit actions in their area. */
 export const SCOPES = ['read', 'agents', 'models', 'payments'] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** What `models` was called before: keys have it and may still be given it, and it opens the same. */
+/** The former name of `models`, still accepted. */
 export const FORMER_MODELS = 'ai'
 
 /**
- * A key with no scopes may do whatever its owner may. A stored scope that this version does not know limits all the same.
- * @throws AppError `forbidden` SCOPE_REQUIRED when `scopes` are given and `needed` is not among them.
+ * Keys without scopes are unrestricted; an unknown stored scope restricts but permits nothing.
+ * @throws AppError `forbidden` SCOPE_REQUIRED when `scopes` lacks `needed`.
  */
 export function requireScope(scopes: readonly string[], needed: Scope | 'any' | null): void {
   if (scopes.length === 0 || needed === 'any' || (needed && scopes.some((scope) => toScope(scope) === needed))) return
@@ -20,7 +20,7 @@ export function requireScope(scopes: readonly string[], needed: Scope | 'any' | 
   })
 }
 
-/** The scope that a name stands for, under whichever of its names; null for one that this version does not know. */
+/** Returns the scope for a current or former name, null for an unknown one. */
 export function toScope(name: string): Scope | null {
   return name === FORMER_MODELS ? 'models' : (SCOPES.find((scope) => scope === name) ?? null)
 }

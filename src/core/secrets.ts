@@ -3,17 +3,17 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqua
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** SHA-256 as hex: how tokens and keys of full entropy are kept. Not for passwords. */
+/** Returns SHA-256 as hex, for tokens and keys with full entropy. Not for passwords. */
 export function sha256(text: string): string {
   return Bun.CryptoHasher.hash('sha256', text, 'hex')
 }
 
-/** Compares digests, so that neither length nor content shows in the time taken, for any bytes. */
+/** Compares digests, so timing reveals neither length nor content. */
 export function isSameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(Bun.CryptoHasher.hash('sha256', given), Bun.CryptoHasher.hash('sha256', expected))
 }
 
-/** Where sealed values are kept; `sealing/places.ts` knows the table, the column and the key of the row of each. */
+/** The columns with sealed values; `SEALED_COLUMNS` maps them to tables. */
 export type SealedPlace =
   | 'agent_credentials'
   | 'agent_mcp_servers'
@@ -33,14 +33,17 @@ export type SealedPlace =
   | 'users:twoFactorSecret'
   | 'webhook_channels'
 
-/** The place and the key of the row; or what is sealed for a few minutes and kept nowhere. */
+/** Column and row of the value, or a purpose that is never stored. */
 export type SealPurpose = `${SealedPlace}:${string}` | 'sign-in waiting for a second factor'
 
-/** Keys whose work outlives the master key: what users write beside a payment, and what tells containers from others. */
+/**
+ * Derived keys that must survive a rotation of the master key: memos of payments and labels of containers depend on
+ * them.
+ */
 export const KEPT_KEYS = ['clone-memo', 'spec-digest'] as const
 export type KeptKey = (typeof KEPT_KEYS)[number]
 
-/** All that keys are derived for. What they make ends with the master key, but for the work of `KEPT_KEYS`. */
+/** Purposes of derived keys. Except for `KEPT_KEYS`, they change with the master key. */
 export type DerivedKey =
   | KeptKey
   | 'csrf'
@@ -51,16 +54,18 @@ export type DerivedKey =
   | 'seal'
   | 'social-identity'
 
-/** Seals secrets at rest. `purpose` names table, column and row, so that a sealed value is worthless elsewhere. */
+/** Encrypts secrets at rest. `purpose` names table, column and row, so a sealed value cannot be used elsewhere. */
 export type Sealer = {
   seal(plain: string, purpose: SealPurpose): string
-  /** @throws Error when the value was altered, moved to another row, or sealed with another key. */
+  /** @throws Error when the value was altered, moved to another row or sealed with another key. */
   unseal(sealed: string, purpose: SealPurpose): string
-  /** A key of its own for `purpose`, for HMACs. */
+  /** Derives a key for HMACs. */
   deriveKey(purpose: DerivedKey): Buffer
 }
 
-/** AES-256-GCM with a key derived from `masterKey`; a sealed value is `v1.` and base64url of IV, tag and text. */
+/**
+ * AES-256-GCM with a key derived from `masterKey`. A sealed value is `v1.` and the base64url of IV, tag and ciphertext.
+ */
 export function createSealer(masterKey: string): Sealer {
   const deriveKey = (purpose: DerivedKey) => Buffer.from(hkdfSync('sha256', masterKey, 'stead', purpose, 32))
   const key = deriveKey('seal')

@@ -2,10 +2,10 @@ import { and, desc, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { Db } from './open.ts'
 
-/** Of the rows for which `condition` holds the `count` newest are kept; `newest` is the column that grows with each row. */
+/** Keeps the `count` newest rows matching `condition`; `newest` is a column that grows with each row. */
 type Kept = { condition: SQL | undefined; newest: SQLiteColumn; count: number }
 
-/** The condition on all rows that are older than those which are kept; null when there are none. */
+/** Returns the condition of all older rows, null when there are none. */
 export function beyondNewest(db: Db, { condition, newest, count }: Kept): SQL | null {
   const last = db
     .select({ key: newest })

@@ -1,18 +1,18 @@
 import Database from 'better-sqlite3'
 import { openForReading } from './open.ts'
 
-/** Pages that are copied between two reports. */
+/** Pages copied between two progress reports. */
 const STEP_PAGES = 2000
 
 /**
- * Copies a database as it is at one moment, while others read and write it: page by page within one reading transaction,
- * which keeps nobody from writing. The copy is one file, without a log beside it. `report` is told how much is done, 0 to 1.
- * @throws SqliteError when one of them cannot be read or written.
+ * Copies a consistent snapshot of a database without blocking its writers. The copy is one file without a write-ahead
+ * log. `report` gets the progress from 0 to 1.
+ * @throws SqliteError when a file cannot be read or written.
  */
 export async function copyDatabase(from: string, to: string, report: (done: number) => void): Promise<void> {
   const source = openForReading(from)
   try {
-    // Reading begins with the first statement, and everything is of that moment.
+    // The snapshot is taken by the first statement of the transaction.
     source.exec('BEGIN')
     source.prepare('SELECT count(*) FROM sqlite_master').get()
     await source.backup(to, {
@@ -32,7 +32,7 @@ export async function copyDatabase(from: string, to: string, report: (done: numb
   }
 }
 
-/** What is wrong with a database that was opened for reading, as whole and by its references; null when nothing is. */
+/** Checks the integrity and the foreign keys of a database. @returns the first problem, or null. */
 export function findDamage(sqlite: Database.Database): string | null {
   const result = sqlite.pragma('integrity_check(1)', { simple: true })
   if (result !== 'ok') return `it is damaged (${String(result)})`

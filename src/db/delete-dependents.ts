@@ -3,12 +3,12 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { inBatches } from './in-batches.ts'
 import type { Db, Tx } from './open.ts'
 
-/** A column that refers to a table, and what becomes of its row when the other one goes. */
+/** A foreign key column and its ON DELETE action. */
 type Reference = { table: string; column: string; to: string; onDelete: string }
 
 /**
- * Deletes, some rows at a time, whatever would go with the row `id` of `table`: deleting that row is quick afterwards, and
- * takes along what came meanwhile. Rows of `except` are left to the caller.
+ * Deletes the rows that cascade from the row `id` of `table`, in batches, so that deleting the row itself is fast
+ * afterwards. Leaves rows of `except` to the caller.
  */
 export async function deleteDependents(
   db: Db,
@@ -27,7 +27,7 @@ export async function deleteDependents(
   }
 }
 
-/** Every reference of the schema. */
+/** Lists every foreign key of the schema. */
 function listReferences(db: Db): Reference[] {
   return db
     .select({
@@ -41,7 +41,7 @@ function listReferences(db: Db): Reference[] {
     .all()
 }
 
-/** Those that refer to others come first: a session goes after its messages. */
+/** Sorts referring tables first: messages before their session. */
 function inOrder(dependents: Reference[], references: Reference[]): Reference[] {
   const ordered: Reference[] = []
   const visit = (dependent: Reference) => {

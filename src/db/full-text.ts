@@ -2,19 +2,22 @@ import type { SQL } from 'drizzle-orm'
 import { sql } from 'drizzle-orm'
 import type { Db } from './open.ts'
 
-/** Around what was found; tags would be mistaken for somebody's text. */
+/** Markers around matches; tags could be part of the user's text. */
 const MARKS = { begin: '\u0002', end: '\u0003' }
 const SNIPPET_WORDS = 24
-/** With more words that begin so, only the word itself is looked for: reading all of them would hold up everybody else. */
+/**
+ * Beyond this number of completions only the exact word is searched, because reading all of them would block the event
+ * loop.
+ */
 const MAX_ENDINGS = 50
 
-/** A piece of a text; those that were found are marked. */
+/** Part of a snippet; `isFound` marks a match. */
 export type Piece = { text: string; isFound: boolean }
 
 /**
- * What was asked for in the language of FTS5: all words of `q`, the last of which may be the beginning of one. Each is quoted,
- * so that nothing of it is understood as that language. `vocabulary` is an `fts5vocab` table of the kind `instance`.
- * @returns null when there is no word in it.
+ * Builds an FTS5 query for all words of `q`; the last word may be a prefix. Words are quoted, so `q` cannot contain
+ * FTS5 syntax. `vocabulary` is an `fts5vocab` table of type `instance`.
+ * @returns null when `q` has no word.
  */
 export function toWordQuery(db: Db, vocabulary: string, q: string): string | null {
   const words = q.match(/[\p{L}\p{N}]+/gu)
@@ -24,21 +27,18 @@ export function toWordQuery(db: Db, vocabulary: string, q: string): string | nul
   return [...words.slice(0, -1).map(quote), `(${last})`].join(' AND ')
 }
 
-/**
- * The rows of an index that stand before a number. A JavaScript number is bound as a REAL, with which FTS5 would read
- * everything between instead of leaping there.
- */
+/** Matches index rows before `rowid`. The cast makes it an INTEGER: with a REAL, FTS5 would scan instead of seeking. */
 export function isBefore(index: string, rowid: number): SQL {
   return sql`${sql.raw(index)}.rowid < CAST(${rowid} AS INTEGER)`
 }
 
-/** The place that was found in a column of the index, for `toPieces`. */
+/** Returns a snippet of the matched column, for `toPieces`. */
 export function snippetOf(index: string, column: number): SQL<string> {
   const table = sql.raw(index)
   return sql<string>`snippet(${table}, ${sql.raw(String(column))}, ${MARKS.begin}, ${MARKS.end}, '…', ${SNIPPET_WORDS})`
 }
 
-/** A snippet in pieces: those that were found, and those between them. */
+/** Splits a snippet into matches and the text between them. */
 export function toPieces(snippet: string): Piece[] {
   return snippet.split(MARKS.begin).flatMap((piece, index) => {
     if (index === 0) return piece === '' ? [] : [{ text: piece, isFound: false }]
@@ -47,13 +47,13 @@ export function toPieces(snippet: string): Piece[] {
   })
 }
 
-/** The word itself, and the words of the index that begin with it unless they are too many. */
+/** Returns the word and its completions in the index, or the word alone when there are too many. */
 function listEndings(db: Db, vocabulary: string, word: string): string[] {
   const beginning = toTerm(word)
   const end = `${beginning}\u{10FFFF}`
   const endings: string[] = []
   for (let from = beginning; ; ) {
-    // The first entry of the next word is sought: entries of one word may be a million.
+    // Seek the first entry of the next word: one word may have a million entries.
     const next = db
       .select({ term: sql<string>`term` })
       .from(sql.raw(vocabulary))
@@ -67,7 +67,7 @@ function listEndings(db: Db, vocabulary: string, word: string): string[] {
   }
 }
 
-/** A word as the tokenizer `unicode61 remove_diacritics 2` keeps it. */
+/** Normalizes a word as the tokenizer `unicode61 remove_diacritics 2` does. */
 function toTerm(word: string): string {
   return word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 }
@@ -77,14 +77,14 @@ function quote(word: string): string {
 }
 
 /**
- * Parts of an index are put together little by little, within the writes that made them. By default 16 parts of a size are
- * so at once, for as long as it takes; beyond this number they still are.
+ * FTS5 merges index segments during writes. From this number of segments on it merges all at once (default 16), which
+ * blocks the write.
  */
 const MOST_PARTS = 1000
-/** A step is 64 pages for each size of parts: small pages make short steps. */
+/** A merge step is 64 pages per level, so small pages make short steps. */
 const PAGE_BYTES = 500
 
-/** What an index is told when it is made, so that no write holds others up for long. */
+/** Returns the statements that configure a new index to merge in small steps. */
 export function mergeInSmallSteps(index: string): string[] {
   const set = (name: string, value: number) => `INSERT INTO ${index} (${index}, rank) VALUES ('${name}', ${value})`
   return [set('pgsz', PAGE_BYTES), set('crisismerge', MOST_PARTS)]

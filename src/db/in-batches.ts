@@ -6,14 +6,15 @@ import { write } from './write.ts'
 
 const FIRST_LIMIT = 50
 const MAX_LIMIT = 1000
-/** A batch that took less is followed by a larger one, one that took more by a smaller one. */
+/** Batch sizes grow when a batch took less than `SHORT_MS` and shrink when it took more than `LONG_MS`. */
 const SHORT_MS = 2
 const LONG_MS = 5
 
 /**
- * Changes many rows, so few at once that nobody waits for it: `change` is given a number of rows, in a closure and a turn
- * of the event loop of its own, and called again until it has changed fewer.
- * @returns how many rows it were. @throws what `signal` aborts with, between two batches.
+ * Changes many rows in small transactions that do not block the event loop: calls `change` with a maximum number of
+ * rows until it changes fewer.
+ * @returns the number of changed rows.
+ * @throws the reason of `signal`, between two batches.
  */
 export async function inBatches(
   db: Db,
@@ -32,7 +33,7 @@ export async function inBatches(
   }
 }
 
-/** Deletes the rows that `condition` names, as `inBatches` does: an index has to lead to them. */
+/** Deletes the rows matching `condition`, which must be indexed, in batches. */
 export function deleteInBatches(
   db: Db,
   table: SQLiteTable,
@@ -42,7 +43,7 @@ export function deleteInBatches(
   return inBatches(db, (tx, limit) => deleteSome(tx, table, condition, limit), signal)
 }
 
-/** Deletes at most `limit` of the rows that `condition` names. @returns how many it were. */
+/** Deletes at most `limit` rows matching `condition`. @returns the number of deleted rows. */
 export function deleteSome(tx: Tx, table: SQLiteTable, condition: SQL | undefined, limit: number): number {
   const rowid = sql`rowid`
   const some = tx.select({ rowid }).from(table).where(condition).limit(limit)

@@ -5,9 +5,9 @@ import { errorMessage, StartupError } from '../core/errors.ts'
 import { giveToOwnerOf } from '../core/files/ownership.ts'
 
 /**
- * Makes this process the only server on `dataDir` until it ends, however it ends: the lock is the operating system's.
- * @returns the function that lets go.
- * @throws StartupError when another server holds the folder, or the lock file cannot be written.
+ * Locks `dataDir` for this process until it ends; the operating system releases the lock even after a crash.
+ * @returns a function that releases the lock.
+ * @throws StartupError when another server holds it, or the lock file cannot be written.
  */
 export function lockDataDir(dataDir: string): () => void {
   let lock: Database.Database | undefined
@@ -27,7 +27,7 @@ export function lockDataDir(dataDir: string): () => void {
   return () => lock.close()
 }
 
-/** Does a server run on `dataDir`? What it holds exclusively nobody else can read. */
+/** Returns whether a server runs on `dataDir`: its exclusive lock prevents reading. */
 export function isServed(dataDir: string): boolean {
   const file = join(dataDir, 'instance.lock')
   if (!existsSync(file)) return false

@@ -1,22 +1,19 @@
 import type Database from 'better-sqlite3'
 
-/** One trigger: `event` is such as `AFTER INSERT ON messages`, `body` what it does for each row of which `when` holds. */
+/** A trigger: `event` such as `AFTER INSERT ON messages`; `body` runs for each row for which `when` holds. */
 export type Trigger = { name: string; event: string; when?: string; body: string }
 
-/**
- * Figures that are counted with each row that comes, changes or goes, whoever writes it and whatever it goes with, so that
- * nobody has to count rows. `recount` makes them anew from the rows.
- */
+/** Counters maintained by triggers, so no query has to count rows. `recount` rebuilds them from the rows. */
 export type KeptFigures = {
-  /** Makes what the triggers write to, where it is no table of the schema. */
+  /** Creates target tables that are not part of the schema. */
   tables?: readonly string[]
   triggers: readonly Trigger[]
   recount: readonly string[]
 }
 
 /**
- * Sets the triggers up, and counts anew when one of them was not there as it is now: with the first start that knows it,
- * and after a migration that made its table anew.
+ * Creates the triggers, and rebuilds the counters when a trigger was missing or different: at the first start with it,
+ * and after a migration that rebuilt its table.
  */
 export function keepFigures(sqlite: Database.Database, figures: KeptFigures): void {
   const find = sqlite

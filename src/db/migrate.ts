@@ -6,15 +6,15 @@ import { giveToOwnerOf } from '../core/files/ownership.ts'
 import { sha256 } from '../core/secrets.ts'
 import { openForReading } from './open.ts'
 
-/** One file of `migrations/`, in order; `name` is the file's name without its ending. */
+/** One file of `migrations/`; `name` is its name without the extension. */
 export type Migration = { name: string; sql: string }
 
 const STATEMENT_BREAK = '--> statement-breakpoint'
 
 /**
- * Brings the schema up to date, each file in a transaction of its own, after a verified backup of what was there.
- * @returns the names of the migrations that were applied now.
- * @throws StartupError when a newer program wrote the database, an applied file was changed, or a file fails.
+ * Applies pending migrations, each in its own transaction, after a verified backup of existing data.
+ * @returns the names of the applied migrations.
+ * @throws StartupError when a newer version wrote the database, an applied file was changed, or a file fails.
  */
 export function migrate(
   sqlite: Database.Database,
@@ -31,18 +31,15 @@ export function migrate(
   return pending.map((migration) => migration.name)
 }
 
-/**
- * The names of the migrations that `migrate` would apply; nothing is written.
- * @throws StartupError as `migrate`.
- */
+/** Returns the names of pending migrations without writing. @throws StartupError as `migrate`. */
 export function listPendingMigrations(sqlite: Database.Database, migrations: Migration[]): string[] {
   const isNew = sqlite.prepare("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").get() === undefined
   return listPending(isNew ? new Map() : readApplied(sqlite), migrations).map((migration) => migration.name)
 }
 
 /**
- * Says so before the file is opened for writing, which changes it by the first pragma: the database of a newer program stays
- * as it is, byte for byte.
+ * Checks the schema version read-only, because opening for writing changes the file: the database of a newer version
+ * stays untouched.
  * @throws StartupError as `migrate`.
  */
 export function requireKnownSchema(file: string, migrations: Migration[]): void {
@@ -52,7 +49,7 @@ export function requireKnownSchema(file: string, migrations: Migration[]): void 
     sqlite = openForReading(file)
     listPendingMigrations(sqlite, migrations)
   } catch (error) {
-    // What is damaged or locked is told by what opens it for good.
+    // Other errors, such as damage, are reported when the file is opened for writing.
     if (error instanceof StartupError) throw error
   } finally {
     sqlite?.close()
@@ -79,7 +76,7 @@ function requireKnown(applied: Map<string, string>, migrations: Migration[]): vo
   }
 }
 
-/** `VACUUM INTO` a file named after the schema it holds, then proves that the copy can be read whole. */
+/** Writes a backup with `VACUUM INTO` and verifies that it is readable. */
 function backUp(sqlite: Database.Database, backupDir: string, schemaVersion: number): void {
   const file = join(backupDir, `before-migration-${schemaVersion + 1}-${Date.now()}.db`)
   try {
@@ -100,7 +97,9 @@ function backUp(sqlite: Database.Database, backupDir: string, schemaVersion: num
   }
 }
 
-/** Foreign keys are off outside the transaction: inside, the pragma does nothing and a rebuilt table would delete its children. */
+/**
+ * Turns foreign keys off outside the transaction, where the pragma works: rebuilding a table would delete its children.
+ */
 function apply(sqlite: Database.Database, migration: Migration): void {
   sqlite.pragma('foreign_keys = OFF')
   try {

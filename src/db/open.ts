@@ -7,19 +7,19 @@ import { errorMessage, StartupError } from '../core/errors.ts'
 
 type Drizzle = BetterSQLite3Database & { $client: Database.Database }
 
-/** The database for reading. That it cannot write is the point: `write` alone hands out a `Tx`. */
+/** Read access to the database; only `write` provides a `Tx`. */
 export type Db = Pick<Drizzle, 'select' | 'selectDistinct' | '$count' | '$with' | 'with'>
 
-/** The database inside a `write` closure: reads see what the closure has written. */
+/** The database inside a `write` closure; reads see the closure's writes. */
 export type Tx = Db & Pick<Drizzle, 'insert' | 'update' | 'delete' | 'run'>
 
-/** What an open database is beneath: for the write queue, migrations and backups. */
+/** The underlying connection, for the write queue, migrations and backups. */
 export type Connection = { db: Db; tx: Tx; sqlite: Database.Database; close(): void }
 
-/** How long SQLite itself waits for another process; the event loop waits with it. */
+/** How long SQLite waits for another process, blocking the event loop. */
 export const BUSY_TIMEOUT_MS = 250
 
-/** Set in this order, read back and compared: a build of SQLite that ignores one must not go unnoticed. */
+/** Set in this order and read back, because a SQLite build may ignore a pragma. */
 const PRAGMAS = [
   ['busy_timeout', BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS],
   ['journal_mode', 'WAL', 'wal'],
@@ -31,9 +31,8 @@ const PRAGMAS = [
 ] as const
 
 /**
- * Opens the file (mode 0600, folder 0700), or a private database in memory: an empty one for `:memory:`, a copy of one that
- * was serialized for its bytes.
- * @throws StartupError when the folder cannot be written or a pragma does not hold.
+ * Opens the file (mode 0600, folder 0700), or an in-memory database: empty for `:memory:`, a copy for serialized bytes.
+ * @throws StartupError when the folder cannot be written or a pragma has no effect.
  */
 export function openDatabase(file: string | Buffer): Connection {
   const sqlite = openFile(file)
@@ -49,7 +48,7 @@ export function openDatabase(file: string | Buffer): Connection {
   }
 }
 
-/** A disk that takes nothing must not keep the file from being closed. */
+/** A full disk must not prevent closing the file. */
 function optimize(sqlite: Database.Database): void {
   try {
     sqlite.pragma('optimize')
@@ -58,17 +57,17 @@ function optimize(sqlite: Database.Database): void {
   }
 }
 
-/** Opens an existing database to look at it: nothing is created, and neither its content nor its mode changes. */
+/** Opens an existing database read-only, without changing its content or mode. */
 export function openForReading(file: string): Database.Database {
   return new Database(file, { readonly: true, fileMustExist: true })
 }
 
-/** What was opened for reading, as rooms ask it. */
+/** Wraps a read-only connection. */
 export function toDb(sqlite: Database.Database): Db {
   return drizzle(sqlite, { casing: 'snake_case' })
 }
 
-/** Has this database, which may be of any version, a table of that name? */
+/** Returns whether the database, of any schema version, has the table. */
 export function hasTable(db: Db, name: string): boolean {
   const tables = db.select({ name: sql`name` }).from(sql`sqlite_master`)
   return tables.where(sql`type = 'table' AND name = ${name}`).get() !== undefined
@@ -89,7 +88,7 @@ function openFile(file: string | Buffer) {
 }
 
 function setPragmas(sqlite: Database.Database, isInMemory: boolean): void {
-  // Before anything else, for a new file: freed pages can be given back (`space.ts`). Another file stays as it is.
+  // Must come first and affects new files only: lets `space.ts` return freed pages.
   sqlite.pragma('auto_vacuum = INCREMENTAL')
   for (const [name, value, expected] of PRAGMAS) {
     sqlite.pragma(`${name} = ${value}`)

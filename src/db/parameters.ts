@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 
 /**
- * A parameter of a prepared query with a join. The planner cannot look behind the subselect, so it plans the query once:
- * with statistics compiled in, SQLite would otherwise plan a join anew for each value that is bound (three times the time).
+ * Returns a parameter for prepared joins. The subselect hides the value from the planner: otherwise SQLite plans the
+ * join again for each bound value, which takes three times as long.
  */
 export function parameter(name: string): SQL {
   return sql`(select ${sql.placeholder(name)})`

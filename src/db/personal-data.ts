@@ -40,7 +40,7 @@ export function personalRows<Table extends SQLiteTable>(
   }
 }
 
-/** A list that is small by nature: one page holds it. */
+/** Creates a list that fits into one page. */
 export function wholeList(
   name: string,
   tables: readonly SQLiteTable[],

@@ -3,13 +3,13 @@ import type { Connection } from './open.ts'
 import { write } from './write.ts'
 
 const INCREMENTAL = 2
-/** What is kept for what comes next: giving back and taking again costs more than it is worth. */
+/** Free pages kept for the next writes. */
 const KEPT_PAGES = 1000
 const KEPT_SHARE = 0.05
-/** Pages that are moved in one closure. */
+/** Pages moved per transaction. */
 const STEP_PAGES = 100
 
-/** `canGiveBack`: freed pages can be given back in small steps; else only `compact` gives them back. */
+/** `canGiveBack`: free pages can be returned incrementally; otherwise only by `compact`. */
 export type SpaceState = { pages: number; freePages: number; pageBytes: number; canGiveBack: boolean }
 
 export function readSpace({ sqlite }: Pick<Connection, 'sqlite'>): SpaceState {
@@ -23,8 +23,9 @@ export function readSpace({ sqlite }: Pick<Connection, 'sqlite'>): SpaceState {
 }
 
 /**
- * Gives the pages of deleted rows back to the disk, a few at a time, but for some that are soon used again.
- * @returns how many pages it were. @throws what `signal` aborts with.
+ * Returns free pages to the file system in small steps, except a reserve.
+ * @returns the number of pages.
+ * @throws the reason of `signal`.
  */
 export async function giveBackSpace(connection: Connection, signal: AbortSignal): Promise<number> {
   let given = 0
@@ -35,16 +36,15 @@ export async function giveBackSpace(connection: Connection, signal: AbortSignal)
     await spareTurn()
     signal.throwIfAborted()
     const step = Math.min(STEP_PAGES, surplus)
-    // As one statement of a closure it would give back a single page.
+    // `exec`, because a single step of the statement would return only one page.
     await write(connection.db, () => void connection.sqlite.exec(`PRAGMA incremental_vacuum(${step})`))
     given += step
   }
 }
 
 /**
- * Writes the whole file anew, without what is free, so that from then on space can be given back in small steps. Nobody else
- * may use the file meanwhile, and the disk needs space for it twice.
- * @throws SqliteError when it is in use, or there is no space; the file is then as it was.
+ * Rewrites the file without free pages and enables incremental vacuum. Needs exclusive access and twice the disk space.
+ * @throws SqliteError when the file is in use or the disk is full; the file is unchanged then.
  */
 export function compact({ sqlite }: Pick<Connection, 'sqlite'>): void {
   sqlite.pragma('auto_vacuum = INCREMENTAL')

@@ -3,10 +3,10 @@ import { AppError, errorMessage } from '../core/errors.ts'
 import { noteChange, watchChanges } from './changes/memo.ts'
 import type { Connection, Db, Tx } from './open.ts'
 
-/** How long a commit may wait for another process, such as `stead user set-plan`, to let go of the file. */
+/** How long a commit may wait for another process, such as `stead user set-plan`. */
 const BUSY_LIMIT_MS = 2000
 const BUSY_PAUSE_MS = 10
-/** Closures of one turn that take longer together are spread over several, each with a commit of its own. */
+/** Longer batches are split over several turns of the event loop, each with its own commit. */
 const TURN_MS = 25
 
 type Work = { closure: (tx: Tx) => unknown; resolve: (value: never) => void; reject: (error: unknown) => void }
@@ -14,21 +14,22 @@ type Outcome = { work: Work; result: unknown }
 
 const queues = new WeakMap<Db, WriteQueue>()
 
-/** Why nothing can be written now: the disk is full, the file read-only, somebody holds it. Null since a commit succeeded. */
+/** Returns why the last write failed, such as a full disk; null after a successful commit. */
 export function findWriteFailure(db: Db): string | null {
   return queues.get(db)?.failure ?? null
 }
 
-/** Gives `connection.db` its queue; once, when the database is opened. */
+/** Creates the write queue of a newly opened database. */
 export function openWriteQueue(connection: Connection): void {
   queues.set(connection.db, new WriteQueue(connection))
   watchChanges(connection)
 }
 
 /**
- * Runs `closure` in a savepoint of the shared transaction and settles after its commit: a result means durable.
- * Closures run in the order of their calls, each sees what those before it wrote, and one that throws rolls back alone.
- * @throws whatever `closure` throws; AppError `not_found` when what a row belongs to is gone, `unavailable` when the disk refuses it or another process holds the file.
+ * Runs `closure` in a savepoint of the shared transaction and settles after its commit, so a result is durable.
+ * Closures run in call order, see earlier writes, and roll back alone when they throw.
+ * @throws whatever `closure` throws; AppError `not_found` when a referenced row was deleted, `unavailable` when the
+ * disk fails or another process holds the file.
  */
 export function write<T>(db: Db, closure: (tx: Tx) => T): Promise<T> {
   const queue = queues.get(db)
@@ -91,7 +92,7 @@ class WriteQueue {
     for (const { work, result } of written) work.resolve(result as never)
   }
 
-  /** Runs each closure in its savepoint and returns those that wait for the commit. */
+  /** Runs each closure in its savepoint and returns those awaiting the commit. */
   #runAll(batch: Work[]): Outcome[] {
     const written: Outcome[] = []
     const endsAt = performance.now() + TURN_MS
@@ -106,7 +107,7 @@ class WriteQueue {
         work.reject(toWriteError(error))
         if (isDiskError(error)) this.#noteFailure(error)
         if (this.#sqlite.inTransaction) continue
-        // A full disk makes SQLite roll back the whole transaction: what ran before is gone and must not be acknowledged.
+        // A full disk makes SQLite roll back the whole transaction, so earlier closures failed too.
         failAll(written, error)
         this.#postpone(batch.slice(index + 1))
         return []
@@ -155,7 +156,7 @@ class WriteQueue {
   }
 }
 
-/** A query that was built but not run is a thenable too: awaited, it would write outside the transaction. */
+/** An unexecuted query is thenable: awaiting it would write outside the transaction. */
 function requireSynchronous(result: unknown): void {
   if (typeof result !== 'object' || result === null || !('then' in result)) return
   if (result instanceof Promise) result.catch(() => undefined)
@@ -168,7 +169,7 @@ function failAll(outcomes: Outcome[], error: unknown): void {
 
 function toWriteError(error: unknown): unknown {
   if (isDiskError(error)) return storageError(error)
-  // References lead to what a row belongs to: an agent, an account. It was deleted after the caller had found it.
+  // The referenced agent or account was deleted after the caller had read it.
   if (codeOf(error) === 'SQLITE_CONSTRAINT_FOREIGNKEY')
     return new AppError('not_found', 'Not found', {}, { cause: error })
   return error
@@ -186,7 +187,7 @@ function isDiskError(error: unknown): boolean {
   return /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(codeOf(error))
 }
 
-/** Drizzle wraps what happens to a raw query. */
+/** Drizzle wraps errors of raw queries. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   return 'code' in error ? String(error.code) : codeOf(error.cause)

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 
-/** From the fewest tools to all of them; each profile has what the one before it has. */
+/** From the fewest tools to all; each profile includes the previous one. */
 export const TOOL_PROFILES = ['minimal', 'messaging', 'coding', 'full'] as const
 export type ToolProfile = (typeof TOOL_PROFILES)[number]
 
 type Tool = {
-  /** The smallest profile that has it; null is none, so that only its own switch turns it on. */
+  /** The smallest profile with the tool; null when only its own switch enables it. */
   profile: ToolProfile | null
-  /** `always`: each use waits for the owner. `sometimes`: some do, as the tool says itself. */
+  /** `always`: each use needs the owner's approval. `sometimes`: the tool decides. */
   approval: 'never' | 'sometimes' | 'always'
-  /** Who carries it out. */
+  /** Where the tool runs. */
   where: 'agent' | 'platform'
-  /** It is there only where the runtime confines what the agent does. */
+  /** Available only in runtimes that isolate the agent. */
   isConfined?: true
 }
 
@@ -44,18 +44,17 @@ export type ToolName = keyof typeof AGENT_TOOLS
 
 export const TOOL_NAMES = Object.keys(AGENT_TOOLS).filter(isToolName)
 
-/** The interface's smallest plan is for talking; the larger ones work. */
+/** The smallest plan is for conversations; larger ones include coding tools. */
 export function profileOfPlan(plan: string): ToolProfile {
   return plan === 'solo' ? 'messaging' : 'coding'
 }
 
-/** Does `profile` have the tool of this name? */
 export function isInProfile(name: ToolName, profile: ToolProfile): boolean {
   const smallest = AGENT_TOOLS[name].profile
   return smallest !== null && TOOL_PROFILES.indexOf(smallest) <= TOOL_PROFILES.indexOf(profile)
 }
 
-/** Does a tool work only where the runtime confines the agent? */
+/** Returns whether the tool requires an isolated runtime. */
 export function needsConfinement(name: ToolName): boolean {
   return 'isConfined' in AGENT_TOOLS[name]
 }
@@ -67,9 +66,9 @@ export function isToolName(name: string): name is ToolName {
 export const LIMITS = { modelTurns: { usual: 16, max: 100 }, toolCalls: { usual: 40, max: 500 } } as const
 
 /**
- * `GET /v1/tools`: what an agent may use in the turn that begins, and how much. `maxUsd` null is no limit; `price` is that
- * of its model in US dollars a million tokens, null when nobody knows it, and then money cannot be counted. `hasMcp` is true when there are
- * MCP servers to ask for more tools. `timeZone` is the owner's, null when unknown.
+ * `GET /v1/tools`: the tools and limits of the agent's next turn. `maxUsd` null means no limit; `price` is the model's
+ * price, null when unknown, and then cost is not limited. `hasMcp`: MCP servers offer further tools. `timeZone` is the
+ * owner's, null when unknown.
  */
 export const ToolSettings = z.object({
   tools: z.array(z.string()),

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-/** Of a server so many tools are shown. */
+/** Maximum number of tools per server. */
 export const MAX_TOOLS = 100
 const MAX_DESCRIPTION_CHARACTERS = 1000
 const MAX_SCHEMA_CHARACTERS = 20_000
 const MAX_RESULT_CHARACTERS = 200_000
 
 /**
- * A tool as its server describes it, cut to a bearable size; `inputSchema` is JSON Schema of an object. `isReadOnly` is the
+ * A tool as its server describes it, truncated; `inputSchema` is a JSON Schema of an object. `isReadOnly` is the
  * server's `readOnlyHint` (MCP 2025-06-18, tool annotations).
  */
 export const McpTool = z.object({
@@ -18,14 +18,14 @@ export const McpTool = z.object({
 })
 export type McpTool = z.infer<typeof McpTool>
 
-/** What a tool said; what is no text is only named. */
+/** The result of a tool as text; other content is replaced by its type. */
 export const McpResult = z.object({ text: z.string(), isError: z.boolean() })
 export type McpResult = z.infer<typeof McpResult>
 
-/** Tools that need no approval: a list, or null for those that their server calls read-only. */
+/** Tools that need no approval; null means those that the server marks as read-only. */
 export const TrustedTools = z.array(z.string()).nullable()
 
-/** Returns whether a tool is used without the owner's approval. */
+/** Returns whether the tool needs no approval. */
 export function isTrustedTool(
   trustedTools: readonly string[] | null,
   tool: Pick<McpTool, 'name' | 'isReadOnly'>,
@@ -33,7 +33,7 @@ export function isTrustedTool(
   return trustedTools === null ? tool.isReadOnly : trustedTools.includes(tool.name)
 }
 
-/** A server that an agent starts itself. */
+/** An MCP server that the agent starts itself. */
 const McpCommand = z.object({
   name: z.string(),
   command: z.string(),
@@ -54,7 +54,7 @@ type Described = {
   annotations?: { readOnlyHint?: boolean | undefined } | undefined
 }
 
-/** What a server says of its tools, cut. */
+/** Converts and truncates the tool list of a server. */
 export function toMcpTools(tools: readonly Described[]): McpTool[] {
   return tools.slice(0, MAX_TOOLS).map(({ name, description = '', inputSchema, annotations }) => ({
     name: name.slice(0, MAX_DESCRIPTION_CHARACTERS),
@@ -66,7 +66,7 @@ export function toMcpTools(tools: readonly Described[]): McpTool[] {
 
 type Said = { content: readonly ({ type: string } & Record<string, unknown>)[]; isError?: boolean | undefined }
 
-/** What a server says that a tool gave back, cut. */
+/** Converts and truncates the result of a tool. */
 export function toMcpResult({ content, isError }: Said): McpResult {
   const parts = content.map((part) => (typeof part.text === 'string' ? part.text : `[${part.type}]`))
   return { text: parts.join('\n').slice(0, MAX_RESULT_CHARACTERS), isError: isError === true }
@@ -74,7 +74,7 @@ export function toMcpResult({ content, isError }: Said): McpResult {
 
 const Schema = z.looseObject({ type: z.literal('object') })
 
-/** A schema that is none, or too large for every turn, takes anything: the server knows what it wants. */
+/** Replaces an invalid or very large schema by one that accepts any object; the server validates the input. */
 function toSchema(schema: unknown): Record<string, unknown> {
   const parsed = Schema.safeParse(schema)
   if (!parsed.success || JSON.stringify(parsed.data).length > MAX_SCHEMA_CHARACTERS) return { type: 'object' }

@@ -1,4 +1,4 @@
-/** Messengers that agents speak by themselves; the built-in agent knows the first three. */
+/** Messengers that agents connect to; the built-in agent supports the first three. */
 export const MESSENGERS = [
   'telegram',
   'discord',
@@ -10,6 +10,6 @@ export const MESSENGERS = [
   'imessage',
 ] as const
 
-/** Where a message was written: `web` is the dashboard and the API. */
+/** Where a message was written: `web` is the dashboard or the API. */
 export const PLATFORMS = ['web', 'mail', 'webhook', ...MESSENGERS] as const
 export type PlatformName = (typeof PLATFORMS)[number]

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-/** `loop`: the same call of a tool again and again; `cost`, `steps`: more than the owner allows for one turn. */
+/** `loop`: the same tool call repeated; `cost`, `steps`: the owner's limit for a turn was reached. */
 export const END_REASONS = ['loop', 'cost', 'steps'] as const
 
-/** Why a turn was ended before the model had answered; `tool` is the one that was called again and again. */
+/** Why a turn was ended before the model answered; `tool` is the repeated one. */
 export const EarlyEnd = z.object({ reason: z.enum(END_REASONS), tool: z.string().max(200).nullable() })
 export type EarlyEnd = z.infer<typeof EarlyEnd>

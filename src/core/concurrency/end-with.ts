@@ -1,6 +1,6 @@
 /**
- * Something that ends with whichever of `signals` aborts first, or by `ending` itself. `release` lets go of the signals:
- * they may live far longer than what is ended.
+ * Returns a controller that aborts with the first of `signals`. `release` removes the listeners, because the signals
+ * may live longer.
  */
 export function endWith(...signals: readonly AbortSignal[]): { ending: AbortController; release: () => void } {
   const ending = new AbortController()

@@ -1,8 +1,8 @@
 import { spareTurn } from './spare-turn.ts'
 
 /**
- * Runs `work` for every item, for `lanes` of them at once, and begins each in a turn of the event loop of its own.
- * @throws what `work` throws first; what is under way goes on.
+ * Runs `work` for every item with `lanes` workers, starting each item in its own turn of the event loop.
+ * @throws the first error of `work`; items under way continue.
  */
 export async function inLanes<Item>(
   items: Iterable<Item>,

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
 
-/** Does one task at a time, in the order they came; one that fails holds up none. */
+/** Runs tasks one at a time in call order; a failure does not stop the next. */
 export class TaskQueue {
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
@@ -12,7 +12,7 @@ export class TaskQueue {
   async run<T>(task: () => Promise<T>): Promise<T> {
     this.#waiting += 1
     const result = this.#last.then(task)
-    // Who called gets the failure; the next task does not.
+    // The caller gets the failure; the next task does not.
     this.#last = result.catch(() => undefined)
     try {
       return await result
@@ -22,7 +22,7 @@ export class TaskQueue {
   }
 }
 
-/** Does the tasks of one key one after another, and those of different keys at once. */
+/** Runs tasks with the same key one after another, and those with different keys concurrently. */
 export class KeyedQueue {
   readonly #queues = new Map<string, TaskQueue>()
 
@@ -36,7 +36,7 @@ export class KeyedQueue {
     }
   }
 
-  /** Waits for the tasks that were given so far. */
+  /** Waits for the tasks enqueued so far. */
   async settle(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.run(async () => {})))
   }
@@ -49,7 +49,7 @@ export function createLanes(): RunInLane {
   return (key, task) => queue.run(key, task)
 }
 
-/** @throws AppError `internal` for whatever a task throws that is not an AppError; what it was is the cause. */
+/** Wraps other errors. @throws AppError `internal` for errors that are not AppErrors, with the original as cause. */
 export async function withAppErrors<T>(task: () => Promise<T>): Promise<T> {
   try {
     return await task()

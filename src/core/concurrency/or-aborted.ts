@@ -1,4 +1,4 @@
-/** What `work` settles with, unless `signal` aborts before: then its reason is thrown, and the work goes on all the same. */
+/** Settles with `work`, or rejects with the reason of `signal` when it aborts first; `work` continues. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -1,4 +1,4 @@
-/** What `work` settles with, or `late` when it has not within `maxMs`. It goes on all the same; whatever it then throws is dropped. */
+/** Settles with `work`, or resolves with `late` after `maxMs`; `work` continues and later errors are dropped. */
 export async function orLate<T, Late>(work: Promise<T>, maxMs: number, late: Late): Promise<T | Late> {
   const { promise, resolve } = Promise.withResolvers<Late>()
   const timer = setTimeout(() => resolve(late), maxMs)

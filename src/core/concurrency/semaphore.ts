@@ -1,8 +1,8 @@
 import { AppError } from '../errors.ts'
 
-/** Limits how many callers hold a permit at once; the others wait in the order of their calls. */
+/** Limits how many callers hold a permit; the others wait in call order. */
 export type Semaphore = {
-  /** @throws AppError `unavailable` when too many callers wait already, or the signal's reason. */
+  /** @throws AppError `unavailable` when too many callers wait, or the signal's reason. */
   acquire(signal?: AbortSignal): Promise<void>
   release(): void
 }

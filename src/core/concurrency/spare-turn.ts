@@ -1,9 +1,8 @@
 const waiting: (() => void)[] = []
 
 /**
- * A turn of the event loop for one piece of long work, a few milliseconds of it. Pieces of all such works go one a turn,
- * in the order of their calls: whatever else waits for the loop goes in between, however many exports and deletions are
- * under way.
+ * Resolves in a turn of the event loop that no other long task uses, so requests run between the pieces of exports and
+ * deletions.
  */
 export function spareTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -12,7 +11,7 @@ export function spareTurn(): Promise<void> {
   })
 }
 
-/** The first in the row stays there until its turn has begun, so that nobody gives a second one. */
+/** The first entry stays until its turn has started, so no second turn is scheduled. */
 function giveTurn(): void {
   waiting[0]?.()
   waiting.shift()

@@ -1,14 +1,14 @@
 import { closeSync, openSync } from 'node:fs'
 
-/** An event loop takes two descriptors; the rest covers what other threads open at the same time. */
+/** An event loop needs two descriptors; the rest is for files that other threads open meanwhile. */
 const NEEDED_DESCRIPTORS = 8
 
 /**
- * Starts a worker without environment variables that does not keep the process alive. `source` is a path as `new Worker`
- * takes it. @throws Error EMFILE when the process is out of file descriptors.
+ * Starts a worker without environment variables that does not keep the process alive.
+ * @throws Error EMFILE when the process is out of file descriptors.
  */
 export function startWorker(source: string): Worker {
-  // Bun aborts the whole process when a worker finds no descriptors for its event loop.
+  // Bun aborts the process when a worker gets no descriptors for its event loop.
   requireFreeDescriptors(NEEDED_DESCRIPTORS)
   return new Worker(source, { env: {}, ref: false, smol: true })
 }

@@ -2,16 +2,15 @@ import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Gives `paths` to the owner of `example`, a file or folder, when root runs this process: the service runs as that owner and
- * could not read a file of root's. Links are not followed. Calls no chown when root is the owner, because the systemd unit
- * allows none.
+ * Changes the owner of `paths` to that of `example` when running as root, because the service runs as that owner. Does
+ * not follow links. Calls no chown when root is the owner, because the systemd unit forbids it.
  */
 export function giveToOwnerOf(example: string, ...paths: string[]): void {
   const owner = findOtherOwner(example)
   if (owner !== null) for (const path of paths) lchownSync(path, owner.uid, owner.gid)
 }
 
-/** Does the same for everything below `path`. */
+/** Does the same for a folder and its contents. */
 export function giveTreeToOwnerOf(folder: string, path: string): void {
   const owner = findOtherOwner(folder)
   if (owner !== null) giveTree(path, owner)

@@ -3,8 +3,8 @@ import { errorMessage, StartupError } from '../errors.ts'
 import { giveToOwnerOf } from './ownership.ts'
 
 /**
- * Creates `folder` for its owner alone when it is missing; one that root creates belongs to the owner of `dataDir`, if given.
- * @throws StartupError one line that begins with `name`, the setting or option that names the folder.
+ * Creates `folder` with mode 0700 when missing, owned by the owner of `dataDir` if given.
+ * @throws StartupError that starts with `name`, the setting of the folder.
  */
 export function requireWritableFolder(name: string, folder: string, dataDir?: string): void {
   try {

@@ -3,9 +3,8 @@ const COMMA = 0x2c
 const BACKSLASH = 0x5c
 
 /**
- * The keys of a JSON object in its text, in their order and as often as they stand there: parsers keep the last of equal
- * ones, and others keep another. What lies deeper is passed over, strings at the speed of a search. `json` must be the
- * text of an object that a parser has accepted.
+ * Lists the top-level keys of a JSON object, including duplicates: parsers differ in which duplicate they keep. `json`
+ * must be valid.
  */
 export function listTopLevelKeys(json: string): string[] {
   const keys: string[] = []
@@ -30,7 +29,7 @@ export function listTopLevelKeys(json: string): string[] {
   return keys
 }
 
-/** Where the string that begins at `from` ends: at its first quote that no odd number of backslashes stands before. */
+/** Returns the index of the closing quote: the first one after an even number of backslashes. */
 function findStringEnd(json: string, from: number): number {
   for (let end = json.indexOf('"', from); end !== -1; end = json.indexOf('"', end + 1)) {
     let backslashes = 0

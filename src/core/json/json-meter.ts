@@ -1,13 +1,13 @@
 const [QUOTE, COMMA, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x2c, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d]
 const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d]
 
-/** What is known of a JSON text by its beginning: about how many values it has, and how deep it was nested at most. */
+/** Approximate number of values and maximum depth of the JSON read so far. */
 export type JsonMeasure = { values: number; depth: number }
 
 /**
- * Measures JSON as it comes, piece by piece, in UTF-8, before anything is made of it: commas and opening brackets outside of
- * strings are about as many as values. No string of JSON goes on in another line, so that a quote in what stands between the
- * events of a stream hides nothing of what follows.
+ * Measures JSON in UTF-8 chunk by chunk before it is parsed; commas and opening brackets outside of strings approximate
+ * the number of values. Line breaks end strings, so a stray quote between the events of a stream cannot hide what
+ * follows.
  */
 export function createJsonMeter(): (piece: Uint8Array) => JsonMeasure {
   const measure = { values: 0, depth: 0 }
@@ -15,7 +15,7 @@ export function createJsonMeter(): (piece: Uint8Array) => JsonMeasure {
   let isInString = false
   let isEscaped = false
   return (piece) => {
-    // Nothing else costs as little for each byte of a megabyte.
+    // An index loop is the fastest way through megabytes.
     for (let index = 0; index < piece.length; index++) {
       const code = piece[index]
       if (isInString) {

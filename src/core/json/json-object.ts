@@ -3,8 +3,8 @@ import { z } from 'zod'
 const MAX_CHARACTERS = 64_000
 
 /**
- * The JSON text of an object, made canonical: without spaces, and each key once with the value that `JSON.parse` keeps. A text
- * that names a key twice could be shown with one value and carried out with the other.
+ * A JSON object as canonical text: without spaces, each key once. A text with a duplicate key could be shown with one
+ * value and executed with the other.
  */
 export const JsonObjectText = z
   .string('arguments must be the JSON text of an object')
@@ -15,7 +15,7 @@ export const JsonObjectText = z
     return canonical ?? z.NEVER
   })
 
-/** Returns null for a text that is no object, or one nested so deeply that no one could write it again. */
+/** Returns null for a text that is no object or is nested too deeply to serialize. */
 function toCanonicalObject(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text)

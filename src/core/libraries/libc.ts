@@ -1,4 +1,4 @@
-/** The C library that this program itself was linked to, by the name under which its loader finds it. */
+/** Returns the file name of the C library that this program is linked to. */
 export function findLibc(): string {
   const isGlibc = JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime')
   if (isGlibc) return 'libc.so.6'

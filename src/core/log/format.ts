@@ -44,7 +44,7 @@ function parseLine(line: string): z.infer<typeof Line> | null {
   }
 }
 
-/** Control characters stay escaped: text from outside must not move the cursor of the terminal or fake a line. */
+/** Escapes control characters, so foreign text can neither move the cursor nor fake a line. */
 function toOneLine(text: string): string {
   return toVisible(text.replaceAll('\n', '\\n'))
 }

@@ -4,14 +4,17 @@ import { type LogFormat, toPrettyLine } from './format.ts'
 
 const FILE_MODE = 0o600
 
-/** Where lines of the log go: standard output, or a file that can be opened anew after something has moved it away. */
+/** The destination of log lines: standard output, or a file that can be reopened after rotation. */
 export type LogOutput = {
   write(line: string): void
-  /** Goes on in `file`, standard output without one. @throws StartupError, and goes on where it was, when it cannot be opened. */
+  /**
+   * Switches to `file`, or to standard output without one.
+   * @throws StartupError when it cannot be opened; the previous destination stays.
+   */
   reopen(file: string | undefined): void
 }
 
-/** `format` is by default `pretty` on a terminal, else `json`. @throws StartupError when the file cannot be opened. */
+/** `format` defaults to `pretty` on a terminal, else `json`. @throws StartupError when the file cannot be opened. */
 export function createLogOutput(file: string | undefined, format?: LogFormat): LogOutput {
   let descriptor = openForLines(file)
   let hasFailed = false
@@ -20,7 +23,7 @@ export function createLogOutput(file: string | undefined, format?: LogFormat): L
       writeWhole(descriptor ?? process.stdout.fd, text)
       hasFailed = false
     } catch (error) {
-      // A full disk must not end the service, nor be told once a line.
+      // A full disk must not end the service; report it once.
       if (!hasFailed && descriptor !== null) process.stderr.write(`stead: LOG_FILE: ${errorMessage(error)}\n`)
       hasFailed = true
     }
@@ -49,13 +52,13 @@ function openForLines(file: string | undefined): number | null {
   }
 }
 
-/** The system may take less than it is given. */
+/** `write` may accept fewer bytes than given. */
 function writeWhole(descriptor: number, text: string): void {
   const bytes = Buffer.from(text)
   for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done)
 }
 
-/** Lines of one turn of the event loop leave together; what is left at the end goes out with the process. */
+/** Writes the lines of one turn of the event loop together, and the rest at exit. */
 function buffered(write: (text: string) => void, writeAtExit: (text: string) => void): (line: string) => void {
   let lines = ''
   const take = () => {

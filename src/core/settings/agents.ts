@@ -3,7 +3,7 @@ import { ImageReference } from '../text/image-reference.ts'
 import { VERSION } from '../version.ts'
 import { atLeastOne, flag, repositories, seconds, url } from './forms.ts'
 
-/** What agents run as, and where. */
+/** Runtimes of agents. */
 export const AGENTS = {
   AGENT_RUNTIME: z.enum(['docker', 'swarm', 'process', 'auto']).optional().meta({
     description:
@@ -46,7 +46,7 @@ export const AGENTS = {
   }),
 }
 
-/** When an agent is repaired and given up, and who is told. */
+/** Watchdog and notifications to operators. */
 export const WATCHDOG = {
   WATCHDOG_CHECK_INTERVAL: seconds(120).describe('Interval between health checks of an agent'),
   WATCHDOG_DEGRADED_CHECK_INTERVAL: seconds(5).describe('Interval between health checks of a failing agent'),

@@ -6,18 +6,18 @@ const SCHEDULE = /^((?:\S+\s+){4}\S+?)(?:\s+([A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)*))?
 const S3_ADDRESS = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/.*)?$/
 const KEEP = /^(?:(\d{1,4})d)?(?:\s*(\d{1,4})w)?(?:\s*(\d{1,4})m)?\s*$/
 
-/** When a backup is made: a cron expression of five fields, and the IANA time zone that it is meant in. */
+/** A cron expression of five fields and an IANA time zone. */
 export type BackupSchedule = { cron: string; timeZone: string }
-/** How many days, weeks and months keep the newest backup of theirs. */
+/** The number of days, weeks and months whose newest backup is kept. */
 export type BackupKeep = { days: number; weeks: number; months: number }
 
-/** Returns the schedule that a text means; null for one that never comes round. */
+/** Parses a schedule. @returns null for one that is invalid or never due. */
 export function parseSchedule(text: string): BackupSchedule | null {
   const [, cron = '', timeZone = 'UTC'] = SCHEDULE.exec(text.trim()) ?? []
   return findNext({ cron, timeZone }, new Date(0)) === null ? null : { cron, timeZone }
 }
 
-/** Returns the number of backups that a text such as `7d 4w 6m` keeps; null when it keeps none. */
+/** Parses a text such as `7d 4w 6m`. @returns null for an invalid one and for zero backups. */
 export function parseKeep(text: string): BackupKeep | null {
   const [match, days = '0', weeks = '0', months = '0'] = KEEP.exec(text.trim()) ?? []
   const keep = { days: Number(days), weeks: Number(weeks), months: Number(months) }
@@ -39,7 +39,7 @@ const schedule = z.string().transform((text, context): BackupSchedule => {
   return parsed ?? { cron: '', timeZone: 'UTC' }
 })
 
-/** Copies of the whole installation that are made by themselves. */
+/** Scheduled backups of the whole installation. */
 export const BACKUPS = {
   BACKUP_SCHEDULE: schedule.optional().meta({
     description: 'Schedule of automatic backups: five cron fields and a time zone, such as `0 3 * * * Europe/Berlin`',
@@ -86,7 +86,7 @@ export const BACKUPS = {
   }),
 }
 
-/** The next time after `after`; null when the schedule is none, or never comes round. */
+/** Returns the next time after `after`, null when the schedule is invalid or never due. */
 export function findNext({ cron, timeZone }: BackupSchedule, after: Date): Date | null {
   try {
     return new Cron(cron, { timezone: timeZone, paused: true, mode: '5-part' }).nextRun(after)

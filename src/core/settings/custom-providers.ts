@@ -3,15 +3,18 @@ import { z } from 'zod'
 import { errorMessage, StartupError } from '../errors.ts'
 import { url } from './forms.ts'
 
-/** A provider of models in OpenAI's form, beside those that have settings of their own. `label` is its name for people. */
+/**
+ * A model provider with an OpenAI-compatible API, besides those with settings of their own. `label` is its display
+ * name.
+ */
 export type CustomProvider = { id: string; baseUrl: string; apiKey: string | undefined; label: string | null }
 
-/** Ids of providers that have settings of their own, and of the offline model. */
+/** Ids that custom providers cannot use. */
 export const RESERVED_PROVIDER_IDS: readonly string[] = [
   ...['openrouter', 'openai', 'anthropic', 'gemini', 'groq', 'ollama', 'local'],
 ]
 
-/** The form of a provider's id: it stands before the slash of its models. */
+/** Provider ids are the part before the slash of model ids. */
 export const PROVIDER_ID = /^[a-z][a-z0-9-]{0,39}$/
 
 const NAME = /^PROVIDER_([A-Z][A-Z0-9_]{0,39})_(BASE_URL|API_KEY|API_KEY_FILE|LABEL)$/
@@ -30,8 +33,8 @@ export function isProviderSecret(name: string): boolean {
 }
 
 /**
- * Reads the custom providers, `PROVIDER_<NAME>_BASE_URL` and what belongs to it; `MY_LAB` becomes the id `my-lab`.
- * @throws StartupError naming the variable that is missing or bad.
+ * Reads `PROVIDER_<NAME>_BASE_URL` and related variables; `MY_LAB` becomes the id `my-lab`.
+ * @throws StartupError naming the missing or invalid variable.
  */
 export function readCustomProviders(environment: Values): CustomProvider[] {
   const named = Map.groupBy(

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { hasVersion, ImageReference } from '../text/image-reference.ts'
 import { trimTrailing } from '../text/trim.ts'
 
-/** The forms of settings: each is parsed from the text of a variable, and `form` is how `settings.md` calls it. */
+/** Parsers of setting values; `form` is the format in `configuration.md`. */
 export const port = (value: number) =>
   z.coerce.number().int().min(0).max(65_535).default(value).meta({ form: '0 to 65535' })
 export const perMinute = (value: number) => z.coerce.number().int().positive().default(value)
@@ -14,7 +14,7 @@ export const flag = (value: boolean) =>
     .meta({ form: '`true`, `false`' })
 export const seconds = (value: number) =>
   z.coerce.number().nonnegative().max(86_400).default(value).meta({ form: 'seconds' })
-/** A hundred years are as good as for ever. */
+/** Bounded to a hundred years. */
 export const days = (value: number) =>
   z.coerce.number().int().nonnegative().max(36_500).default(value).meta({ form: 'days' })
 export const atLeastOne = (value: number) => z.coerce.number().int().positive().default(value)
@@ -32,7 +32,7 @@ export const origin = url
   .refine((text) => new URL(text).href === `${new URL(text).origin}/`, 'must be an origin, without user, path or query')
   .transform((text) => new URL(text).origin)
   .meta({ form: 'origin' })
-/** Labels of letters, digits and dashes; a scheme, a port or a path is more likely a slip. */
+/** Labels of letters, digits and dashes; schemes, ports and paths are rejected as mistakes. */
 export const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/
 export const hostName = z
@@ -40,7 +40,7 @@ export const hostName = z
   .toLowerCase()
   .regex(HOST_NAME, 'must be a host name, without scheme, port or path')
   .meta({ form: 'host name' })
-/** Compared character by character with what tokens say (OpenID Connect Core, 2): nothing is trimmed. */
+/** Compared exactly with the claim in tokens (OpenID Connect Core, 2), so not trimmed. */
 export const issuer = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).meta({ form: 'URL' })
 export const evmAddress = z
   .string()
@@ -86,7 +86,7 @@ export const feeds = z
   .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, badFeeds)
   .meta({ form: 'JSON' })
 
-/** Is `text` a range such as `10.0.0.0/8` or a single address? Short forms such as `10` are more likely a slip. */
+/** Returns whether `text` is a CIDR range or an address. Short forms such as `10` are rejected as mistakes. */
 function isCidr(text: string): boolean {
   const [address = ''] = text.split('/')
   const isWhole = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { flag, url } from './forms.ts'
 
-/** The providers of models. */
+/** Model providers. */
 export const MODELS = {
   AI_PROVIDER: z
     .enum(['openrouter', 'openai', 'anthropic', 'gemini', 'groq'])

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { days, evmAddress, url } from './forms.ts'
 
-/** Access to chains, and the contracts on them. */
+/** Blockchain access and contracts. */
 export const CHAINS = {
   BASE_RPC_URL: url
     .optional()
@@ -30,7 +30,7 @@ export const CHAINS = {
   TOKEN_GATING_TOKEN: z.string().min(1).default('RAVE').describe('Name of the token in responses'),
 }
 
-/** Payments of agents, and what waits for an approval. */
+/** Payments of agents and approvals. */
 export const PAYMENTS = {
   X402_GATEWAY_URL: url
     .optional()
@@ -43,7 +43,7 @@ export const PAYMENTS = {
     .describe('Minutes until a pending approval is denied; fractions are accepted'),
 }
 
-/** Payments by card, and those on chain for the gateway. */
+/** Card payments, and on-chain payments for the gateway. */
 export const CARDS = {
   STRIPE_SECRET_KEY: z
     .string()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { issuer, list, perMinute, url } from './forms.ts'
 
-/** Who may come in and administer, and the mail to them. */
+/** Administrators, sign-up and mail. */
 export const PEOPLE = {
   ADMIN_EMAILS: list
     .transform((emails) => emails.map((email) => email.toLowerCase()))
@@ -53,7 +53,7 @@ export const PEOPLE = {
   MAIL_FROM: z.string().min(3).default('Stead <stead@localhost>').describe('Sender of mails'),
 }
 
-/** Other ways to sign in than a password. */
+/** Sign-in methods besides the password. */
 export const SIGN_IN = {
   IDP_A_CLIENT_ID: z
     .string()
@@ -101,7 +101,7 @@ export const SIGN_IN = {
   SOCIAL_ID_AUDIENCE: z.string().min(1).optional().describe('Audience of those tokens'),
 }
 
-/** Requests a minute. */
+/** Rate limits per minute. */
 export const RATES = {
   RATE_LIMIT_BACKEND: perMinute(120).describe(
     '`/api/*` of the backend API; the same number applies to each bearer on `/v1`',

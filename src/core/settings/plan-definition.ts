@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Names that an operator's plan cannot take: the plans of the interface, `free` for none, and tiers that older clients send. */
+/** Reserved plan names: the built-in plans, `free` for none, and tiers of older clients. */
 export const RESERVED_PLAN_NAMES: readonly string[] = [
   ...['free', 'solo', 'collective', 'label', 'network'],
   ...['underground', 'starter', 'pro', 'scale', 'enterprise', 'white_glove'],
@@ -19,7 +19,7 @@ const usd = 'usdPerMonth must be a number from 0 to 1000000, or null for no limi
 const models = 'models must be a list of 1 to 1000 model ids, or null for every model'
 const storage = 'storageGb must be more than 0 and at most 100000'
 
-/** Limits of a plan that an operator defines; a limit that is left out does not apply. */
+/** Limits of an operator's plan; a missing limit does not apply. */
 export const PlanLimits = z.object({
   models: z
     .array(z.string(models).trim().min(1, models).max(200, models), models)
@@ -36,6 +36,6 @@ export const PlanLimits = z.object({
 })
 export type PlanLimits = z.infer<typeof PlanLimits>
 
-/** A plan that an operator defines, as one entry of `PLANS_FILE`. */
+/** One entry of `PLANS_FILE`. */
 export const PlanDefinition = z.object({ name: PlanName, ...PlanLimits.shape })
 export type PlanDefinition = z.infer<typeof PlanDefinition>

@@ -9,7 +9,7 @@ const PlanList = z
 
 /**
  * Reads the operator's plans from a JSON file.
- * @throws StartupError one line that names the first bad field, such as `PLANS_FILE: plans.json: [0].agents must be …`.
+ * @throws StartupError that names the first invalid field, such as `PLANS_FILE: plans.json: [0].agents must be …`.
  */
 export function readPlansFile(file: string): PlanDefinition[] {
   const parsed = PlanList.safeParse(readJson(file))
@@ -34,7 +34,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** Messages of fields begin with the field; the place of the plan goes before it. */
+/** Puts the index of the plan before the field's message. */
 function describeIssue(issue: z.core.$ZodIssue | undefined): string {
   const [index] = issue?.path ?? []
   const message =

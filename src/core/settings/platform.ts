@@ -3,7 +3,7 @@ import { cidrs, days, flag, HOST_NAME, hostName, list, origin, port, url } from 
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** Where it listens, keeps its data, and what it says. */
+/** Listeners, data and logs. */
 export const PLACE = {
   NODE_ENV: z
     .string()
@@ -64,7 +64,7 @@ export const PLACE = {
   ),
 }
 
-/** How long details are kept. */
+/** Retention of details. */
 export const RETENTION = {
   RETENTION_USAGE_DAYS: days(400).describe('Days until usage records are deleted; daily totals are kept; `0`: never'),
   RETENTION_TOOL_EVENTS_DAYS: days(90).describe(
@@ -80,7 +80,7 @@ export const RETENTION = {
   RETENTION_INBOX_DAYS: days(90).describe('Days until mail to agents is deleted; `0`: never'),
 }
 
-/** Names by which it is reached, and the proxies before it. */
+/** Host names and proxies. */
 export const NAMES = {
   APP_URL: origin.optional().meta({
     description: 'Public origin of the dashboard, used in mails and for sign-in; with `https` cookies are `Secure`',
@@ -104,7 +104,7 @@ export const NAMES = {
   TRUSTED_PROXIES: cidrs.describe('Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are used'),
 }
 
-/** Secrets of the platform itself. */
+/** The platform's own secrets. */
 export const OWN_SECRETS = {
   INTERNAL_API_KEY: z
     .string()
@@ -123,7 +123,7 @@ export const OWN_SECRETS = {
   }),
 }
 
-/** What leaves for those who watch it. */
+/** OpenTelemetry traces. */
 export const TRACES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional().meta({
     description: 'OpenTelemetry collector (OTLP over HTTP, JSON) that spans are sent to at `/v1/traces`',

@@ -5,28 +5,28 @@ import { errorMessage, StartupError } from '../errors.ts'
 import { isProviderSecret, isProviderSetting } from './custom-providers.ts'
 import { Environment, SECRETS } from './environment.ts'
 
-/** Of a value that is repeated in a message. */
+/** Longer values are not repeated in messages. */
 const MAX_TOLD_CHARACTERS = 200
 
-/** Every setting by its variable, in the order in which they are shown. */
+/** Every setting in documentation order. */
 export const LISTED_SETTINGS: readonly string[] = Object.keys(Environment.shape)
 
-/** Every variable that `readConfig` reads, `X_FILE` of secrets included. */
+/** Every variable that `readConfig` reads, including `X_FILE` of secrets. */
 export const SETTING_NAMES: readonly string[] = [...LISTED_SETTINGS, ...SECRETS.map((name) => `${name}_FILE`)]
 
-/** Returns whether there is such a setting: one of `SETTING_NAMES`, or one of a custom provider. */
+/** Returns whether the setting exists, including those of custom providers. */
 export function isSettingName(name: string): boolean {
   return SETTING_NAMES.includes(name) || isProviderSetting(name)
 }
 
-/** Is the value of this variable a secret, or an address that is one? */
+/** Returns whether the value is a secret. */
 export function isSecretSetting(name: string): boolean {
   return [...SECRETS, 'WATCHDOG_WEBHOOK_URL'].includes(name) || isProviderSecret(name)
 }
 
 /**
- * The settings in effect by the name of their variable: what is given, else the default; undefined without one.
- * @throws StartupError one line that names the first bad variable and tells what it was given, unless that is a secret.
+ * Reads the effective settings by variable; undefined without a value or default.
+ * @throws StartupError that names the first invalid variable and, unless secret, its value.
  */
 export function readSettings(environment: Record<string, string | undefined>) {
   const given = withoutEmpty(withSecretFiles(environment))

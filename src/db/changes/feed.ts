@@ -1,15 +1,15 @@
 import type { Db } from '../open.ts'
 import { countChanges } from './memo.ts'
 
-/** One look for all who wait, however many they are, and none while nobody waits. */
+/** One interval for all waiting callers; it runs only while someone waits. */
 const LOOK_MS = 100
 
-/** Tells those who follow rows when to read them again: `since` is the `count` from before their last reading. */
+/** Reports database changes to callers that follow rows: `since` is the `count` before their last read. */
 export type ChangeFeed = {
   count(): number
-  /** Resolves once anything was written after `since`, here or by another process, or when `signal` aborts. */
+  /** Resolves when anything was written after `since`, by any process, or when `signal` aborts. */
   changed(since: number, signal: AbortSignal): Promise<void>
-  /** Looks no more; to be called before the database is closed. Who still waits, waits for their `signal`. */
+  /** Stops looking; called before the database is closed. Waiting callers wait for their `signal`. */
   close(): void
 }
 

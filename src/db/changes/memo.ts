@@ -1,19 +1,18 @@
 import type { Connection, Db } from '../open.ts'
 
-/** Guesses at tokens must not fill the memory. */
+/** Bounds the memory that random tokens can use. */
 const MAX_ENTRIES = 10_000
-/** Ids and hashes are shorter. */
+/** Longer than any id or hash. */
 const MAX_KEY_LENGTH = 200
 
-/** `count` grows with every change that was noticed; `isChecked` holds for the present turn of the event loop. */
+/** `count` grows with every noticed change; `isChecked` is reset in the next turn of the event loop. */
 type Watch = { count: number; isChecked: boolean; version: unknown; readVersion(): unknown }
 
 const watches = new WeakMap<Db, Watch>()
 
 /**
- * `read`, remembering what it found until anything is written to `db`, here or by another process: SQLite is asked for
- * changes once a turn of the event loop, not once a call. For lookups that come with every request; what they find must
- * not be changed.
+ * Caches `read` until anything is written to `db`, by any process. SQLite is asked for changes once per turn of the
+ * event loop. For lookups of every request; cached values must not be mutated.
  */
 export function memoize<Value>(db: Db, read: (key: string) => Value): (key: string) => Value {
   const found = new Map<string, Value>()
@@ -32,13 +31,13 @@ export function memoize<Value>(db: Db, read: (key: string) => Value): (key: stri
   }
 }
 
-/** Makes what `memoize` remembers of `db` count for nothing. */
+/** Invalidates everything that `memoize` has cached of `db`. */
 export function noteChange(db: Db): void {
   const watch = watches.get(db)
   if (watch) watch.count++
 }
 
-/** A number that grows with whatever is written to `db`, here or by another process. */
+/** Returns a number that grows with every write to `db`, by any process. */
 export function countChanges(db: Db): number {
   const watch = watches.get(db)
   if (!watch) throw new Error('The changes of this database are not watched')
@@ -46,13 +45,13 @@ export function countChanges(db: Db): number {
   return watch.count
 }
 
-/** From now on changes of `connection` are noticed; before this nothing is remembered. */
+/** Starts watching the connection for changes; `memoize` caches nothing before. */
 export function watchChanges({ db, sqlite }: Connection): void {
   const statement = sqlite.prepare('PRAGMA data_version').pluck()
   watches.set(db, { count: 0, isChecked: false, version: undefined, readVersion: () => statement.get() })
 }
 
-/** `data_version` differs when another connection has committed; our own commits call `noteChange`. */
+/** `data_version` changes when another connection commits; our own commits call `noteChange`. */
 function checkOnce(watch: Watch): void {
   if (watch.isChecked) return
   const version = watch.readVersion()

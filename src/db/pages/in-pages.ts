@@ -2,15 +2,15 @@ import { and, asc, between, gt, lte, type SQL, type SQLWrapper, sql } from 'driz
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Db } from '../open.ts'
 
-/** Rows, and about so many bytes of them, that are read in one go. */
+/** Rows and approximate bytes per page. */
 const PAGE = 200
 const PAGE_BYTES = 256 * 1024
 
 const rowid = sql<number>`rowid`
 
 /**
- * Rows of `table` as they are shown. An index leads from `condition` to them; `sizeBytes` is what a row takes, where that
- * can be much. `read` gives the rows of a page, which is a condition too.
+ * The rows of `table` matching an indexed `condition`. `sizeBytes` is the size of a row, where rows may be large.
+ * `read` returns the rows of a page.
  */
 type Wanted<Row> = {
   table: SQLiteTable
@@ -19,7 +19,7 @@ type Wanted<Row> = {
   read(isOnPage: SQL | undefined): Row[]
 }
 
-/** The rows that are there when it begins, in the order in which they were written. */
+/** Reads the rows that exist at the start in insertion order, a page at a time. */
 export function* inPages<Row>(db: Db, { table, condition, sizeBytes, read }: Wanted<Row>): Generator<Row[], void> {
   const newest = db.select({ rowid: sql<number>`coalesce(max(rowid), 0)` }).from(table).get()?.rowid ?? 0
   for (let after = 0; ; ) {
@@ -37,7 +37,7 @@ export function* inPages<Row>(db: Db, { table, condition, sizeBytes, read }: Wan
   }
 }
 
-/** The first of `keys` that fit into a page; one always does. */
+/** Returns the first keys that fit into a page, at least one. */
 export function takePage<Key extends { bytes: number }>(keys: Key[]): Key[] {
   let total = 0
   const end = keys.findIndex(({ bytes }, index) => {
@@ -47,7 +47,7 @@ export function takePage<Key extends { bytes: number }>(keys: Key[]): Key[] {
   return keys.slice(0, end === -1 ? PAGE : Math.min(end, PAGE))
 }
 
-/** What texts take: SQLite knows it without reading them. */
+/** Returns the size of the texts, which SQLite knows without reading them. */
 export function bytesOf(...texts: SQLWrapper[]): SQL<number> {
   const sizes = texts.map((text) => sql`coalesce(octet_length(${text}), 0)`)
   return sql<number>`${sql.join(sizes, sql` + `)}`

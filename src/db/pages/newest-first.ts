@@ -4,34 +4,34 @@ import { spareTurn } from '../../core/concurrency/spare-turn.ts'
 import type { Db } from '../open.ts'
 
 /**
- * How a table is shown: the latest `time` first, of equal ones the greatest `id`. An index on both has to be there; of a rowid,
- * which every index has, one on `time`.
+ * A table sorted by latest `time`, then greatest `id`. Requires an index on both columns; on `time` alone if `id` is
+ * the rowid.
  */
 export type NewestFirst = { table: SQLiteTable; time: SQLiteColumn; id: SQLWrapper }
 
-/** Where a row stands in that order. */
+/** The position of a row in that order. */
 export type Place = { time: Date; id: string | number }
 
 const FIRST_ROWS = 500
 const MAX_ROWS = 5000
-/** A range that took less is followed by a larger one, one that took more by a smaller one. */
+/** Ranges grow when one took less than `SHORT_MS` and shrink when it took more than `LONG_MS`. */
 const SHORT_MS = 4
 const LONG_MS = 8
 
-/** The order itself, for `orderBy`. */
+/** Returns the terms for `orderBy`. */
 export function newestFirst({ time, id }: NewestFirst): SQL[] {
   return [desc(time), desc(id)]
 }
 
-/** Holds for the rows behind a place. With row values SQLite leaps there; with `OR` it would read all that stand before it. */
+/** Matches the rows after `place`. SQLite seeks with row values; with `OR` it would scan. */
 export function isBehind({ time, id }: NewestFirst, place: Place): SQL {
   return sql`(${time}, ${id}) < (${sql.param(place.time, time)}, ${place.id})`
 }
 
 /**
- * Conditions that take a table apart, in its order from `from` on, for what no index finds. Each names so few rows that
- * reading them holds nobody up, and each has a turn of the event loop of its own; rows may come and go in between.
- * @throws what `signal` aborts with, between two ranges.
+ * Yields conditions that split a table into small ranges from `from` on, for searches without an index. Each range
+ * takes a few milliseconds in its own turn of the event loop; rows may be added or deleted in between.
+ * @throws the reason of `signal`, between two ranges.
  */
 export async function* inRanges(
   db: Db,
@@ -58,7 +58,7 @@ function isNotBehind({ time, id }: NewestFirst, place: Place): SQL {
   return sql`(${time}, ${id}) >= (${sql.param(place.time, time)}, ${place.id})`
 }
 
-/** Of the rows for which `condition` holds the one with this number, counted from 1. */
+/** Returns the position of the `row`-th row matching `condition`, counted from 1. */
 function findPlace(db: Db, order: NewestFirst, condition: SQL | undefined, row: number): Place | undefined {
   const { table, time, id } = order
   return db

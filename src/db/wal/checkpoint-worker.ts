@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3'
 import { checkpoint } from './wal.ts'
 
-/** `checkpoint` copies what it can into the database without keeping anybody waiting, `close` lets go of the file. */
+/** `checkpoint` runs a passive checkpoint, `close` closes the file. */
 export type CheckpointRequest = { file: string; wanted: 'checkpoint' | 'close' }
 
-/** Frames of the write-ahead log, and how many of them are in the database by now. */
+/** Frames of the write-ahead log, and how many of them are copied into the database. */
 export type CheckpointReply = { frames: number; copied: number } | { error: string }
 
 declare const self: Worker

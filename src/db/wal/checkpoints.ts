@@ -7,47 +7,46 @@ import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
 import { checkpoint } from './wal.ts'
 
 const PAGE_BYTES = 4096
-/** How often the log is looked at; it costs microseconds. */
+/** How often the log is checked, which takes microseconds. */
 const LOOK_MS = 250
-/** So many frames are worth a thread: a megabyte. Fewer are copied here, once nothing was written for a while. */
+/** One megabyte. Smaller logs are copied by this thread after a quiet period. */
 const MIN_FRAMES = 250
 const QUIET_MS = 30_000
-/** A longer log begins anew as soon as its rest is short: 16 MB. */
+/** 16 MB: restart a longer log as soon as few frames are left to copy. */
 const RESTART_FRAMES = 4000
-/** What is copied while others wait. */
+/** Most frames copied while writers wait. */
 const MAX_REST_FRAMES = 500
-/** A log of this size that cannot be emptied is told of: 64 MB. */
+/** 64 MB: log an error when a log of this size cannot be emptied. */
 const STUCK_FRAMES = 16_384
-/** The worker costs some megabytes while it is there. */
+/** End an idle worker, which uses several megabytes. */
 const IDLE_MS = 60_000
-/** How long commits empty the log, as they do without us, after the worker could not. */
+/** How long commits run checkpoints after the worker failed. */
 const PAUSE_MS = 30_000
-/** SQLite's own, for that time. */
+/** SQLite's default. */
 const DEFAULT_AUTOCHECKPOINT = 1000
 
-/** The executable carries the worker under its path from `src`; `scripts/build.ts` names it. */
+/** The executable embeds the worker under its path from `src`, as listed in `scripts/build.ts`. */
 const WORKER = Bun.isStandaloneExecutable
   ? './db/wal/checkpoint-worker.ts'
   : new URL('./checkpoint-worker.ts', import.meta.url).href
 
-/** `quietMs` is how long nothing must have been written until the last few frames are copied. */
+/** `quietMs` is the time without writes before the last frames are copied. */
 export type CheckpointDeps = {
   sqlite: Database.Database
   file: string
   log: Log
   quietMs?: number
-  /** How long it waits after a failure. */
+  /** Pause after a failure. */
   pauseMs?: number
 }
 
-/** `isStuck`: somebody reads for so long that the log cannot be emptied and grows. */
+/** `isStuck`: a long-running reader prevents emptying the log, which grows. */
 export type WalState = { bytes: number; isStuck: boolean }
 export type Checkpoints = { state(): WalState; stop(): Promise<void> }
 
 /**
- * Empties the write-ahead log of the file in a thread of its own, so that no commit waits for the disk because the log is
- * full, and no reader that ends leaves minutes of copying to the next one. Until it is stopped, SQLite does not do so by
- * itself. A log that a reader keeps from being emptied is told of in `log`.
+ * Runs checkpoints in a worker, so no commit waits for the disk because the log is full. Disables SQLite's automatic
+ * checkpoints until stopped. Logs an error when a reader keeps the log from being emptied.
  */
 export function startCheckpoints(deps: CheckpointDeps): Checkpoints {
   return new Checkpointer(deps)
@@ -127,7 +126,7 @@ class Checkpointer implements Checkpoints {
     this.#noteStuck(reply.frames - reply.copied >= STUCK_FRAMES, reply.frames)
   }
 
-  /** The rest is what was written since the worker began. Whoever still reads is not waited for. */
+  /** Copies the frames written since the worker started; does not wait for readers. */
   #beginAnew(copied: number): void {
     if (checkpoint(this.#sqlite, 'NOOP').frames - copied > MAX_REST_FRAMES) return
     this.#sqlite.pragma('busy_timeout = 0')
@@ -147,7 +146,7 @@ class Checkpointer implements Checkpoints {
     else this.#log.info({ megabytes }, 'the log of the database can be emptied again')
   }
 
-  /** A disk that is full takes no copy either: that passes. */
+  /** Falls back to checkpoints by commits, for example while the disk is full. */
   #leaveToCommits(error: unknown): void {
     this.#worker?.terminate()
     this.#worker = null
@@ -175,7 +174,7 @@ class Checkpointer implements Checkpoints {
     })
   }
 
-  /** The file is let go of before the thread ends. */
+  /** Closes the file before the thread ends. */
   async #endWorker(): Promise<void> {
     if (!this.#worker) return
     await this.#ask('close')

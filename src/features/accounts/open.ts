@@ -35,8 +35,8 @@ import { createSocialId, createSocialTokens } from './social-identity/tokens.ts'
 import { createUserFinder, toSignedInUser } from './users/users.ts'
 
 /**
- * Who uses the house, and how they prove it. `appUrl` is where browsers find the house; `passwordCost` is no setting of the
- * operator, so that nobody can lower it.
+ * Settings of the domain. `appUrl` is the public URL of the dashboard; `passwordCost` is not configurable, so no
+ * setting can weaken it.
  */
 type AccountsSettings = { appUrl: string; passwordCost: PasswordCost } & Pick<
   Config,
@@ -65,8 +65,8 @@ type AccountsSettings = { appUrl: string; passwordCost: PasswordCost } & Pick<
 >
 
 /**
- * Opens what the rooms of people share. `above` is what higher wings do when somebody signs up, or an account or a key
- * changes hands.
+ * Opens the services of the domain. `above` are callbacks of higher domains for sign-ups, take-overs of accounts and
+ * key rotation.
  */
 export function openAccounts(
   base: Base,
@@ -95,11 +95,11 @@ export function openAccounts(
   }
 }
 
-/** A receiver that is slow, or that tells a lot, is not waited for. */
+/** Limits for receivers of notices, which owners choose. */
 const MESSENGER_TIMEOUT_MS = 10_000
 const MESSENGER_ANSWER_BYTES = 65_536
 
-/** Users, and what says that a caller is one: sessions, keys, and the guards of both faces. */
+/** Opens users, sessions, API keys, and the guards of both APIs. */
 function openUsers(base: Base, settings: AccountsSettings, mailer: Pick<Mailer, 'isConfigured'>) {
   const { db, clock, log, sealer } = base
   const isHttps = settings.appUrl.startsWith('https:')
@@ -134,13 +134,13 @@ function openUsers(base: Base, settings: AccountsSettings, mailer: Pick<Mailer, 
   }
 }
 
-/** Browsers name the origin of the page; ours is the configured one, or whatever host the request came to. */
+/** Returns whether the origin is the configured one or the host of the request. */
 function isOwn(appUrl: string, origin: string, request: Request): boolean {
   if (origin === new URL(appUrl).origin) return true
   return URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
 }
 
-/** Who may open an account, and how robots are kept from it. */
+/** Opens sign-up and bot detection. */
 function openSignUp({ db, clock, sealer }: Base, settings: AccountsSettings) {
   const { botDetection, mode, plans, signUp, walletEmailDomain } = settings
   return {
@@ -158,7 +158,7 @@ function openSignUp({ db, clock, sealer }: Base, settings: AccountsSettings) {
   }
 }
 
-/** Providers that people sign in with, and networks whose word is taken for who somebody is. */
+/** Opens identity providers, security events, social identity and token gating. */
 function openIdentities(base: Base, settings: AccountsSettings, { readBalance }: Pick<Chain, 'readBalance'>) {
   const { db, clock, sealer } = base
   const { idpA, idpB, retentionDays, securityEvents, socialId, tokenGating } = settings
@@ -173,7 +173,7 @@ function openIdentities(base: Base, settings: AccountsSettings, { readBalance }:
       rememberedDays: () => retentionDays.securityEvents,
     }),
     socialId: createSocialId(socialId, {
-      // Not every network of this kind is an OpenID provider; the others publish their keys under the usual name.
+      // Some networks are no OpenID providers and publish only `jwks.json`.
       keys: createIssuerKeys(
         {
           configurationUrls: [
@@ -190,7 +190,7 @@ function openIdentities(base: Base, settings: AccountsSettings, { readBalance }:
   }
 }
 
-/** How operators and owners are told. What owners name as an address is asked by the egress alone. */
+/** Opens notifications to operators and owners. Addresses that owners choose are requested through the egress only. */
 function openNotifications(base: Base, { dataDir, summarizer, watchdog }: AccountsSettings) {
   const { clock, enqueue, log } = base
   const { telegram, webhook } = watchdog

@@ -7,7 +7,7 @@ import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { AuditList, AuditQuery } from './schemas.ts'
 import { auditLog } from './tables.ts'
 
-/** One line of the audit log. `actor` is a user's id, `cli` or `system`; `detail` must hold no secret. */
+/** One audit log entry. `actor` is a user's id, `cli` or `system`; `detail` must hold no secret. */
 type AuditEntry = {
   actor: string
   action: string
@@ -16,7 +16,7 @@ type AuditEntry = {
   address?: string | null
 }
 
-/** Adds the line in the closure of what it tells: one is never without the other. */
+/** Records the entry in the transaction of the action, so neither is stored without the other. */
 export function recordAudit(tx: Tx, entry: AuditEntry, now: Date): void {
   tx.insert(auditLog)
     .values({
@@ -29,7 +29,7 @@ export function recordAudit(tx: Tx, entry: AuditEntry, now: Date): void {
     .run()
 }
 
-/** A page of the audit log, newest first. */
+/** Returns one page of the audit log, newest first. */
 export function listAudit(db: Db, { limit, before }: AuditQuery): AuditList {
   const selection = db
     .select()
@@ -46,10 +46,10 @@ function toEntry(row: typeof auditLog.$inferSelect): AuditList['entries'][number
 }
 
 const LOOK_MS = 1000
-/** What is more is told the next time. */
+/** Further entries are logged on the next run. */
 const MAX_LINES = 500
 
-/** Writes each new line of the audit log to the log as well, also what the command line has done meanwhile. */
+/** Copies new audit entries to the server log, including those written by the CLI. */
 export function logAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
   let told = db.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).get()?.id ?? 0
   const logNewLines = async () => {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const MAX_PAGE = 200
 
-/** `GET /api/admin/audit`: newest first, `before` is the `next` of the page before. */
+/** `GET /api/admin/audit`: newest first; `before` is the `next` of the previous page. */
 export const AuditQuery = z.object({
   limit: z.coerce.number().int().min(1).max(MAX_PAGE, `limit must be at most ${MAX_PAGE}`).default(100),
   before: z.coerce.number().int().positive().optional(),

@@ -1,6 +1,9 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** Who did what to whom, append-only. `actor` is a user's id, `cli` or `system`; `detail` never holds a secret. `requestId` is null for what no request did. */
+/**
+ * Append-only audit log. `actor` is a user's id, `cli` or `system`; `detail` never holds a secret. `requestId` is null
+ * for actions without a request.
+ */
 export const auditLog = sqliteTable(
   'audit_log',
   {

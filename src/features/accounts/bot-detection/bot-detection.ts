@@ -2,15 +2,15 @@ import { AppError } from '../../../core/errors.ts'
 import type { ProofOfWork } from './proof-of-work.ts'
 import type { Challenge, Proof } from './schemas.ts'
 
-/** Programs that say they crawl. Ordinary HTTP clients such as curl are welcome: installers and scripts use them. */
+/** User agents of declared crawlers. Plain HTTP clients such as curl pass, because installers and scripts use them. */
 const CRAWLER = /bot\b|crawl|spider|slurp|headless(?!chrome)/i
 
-/** How much a caller of the forms for strangers must show (`BOT_DETECTION`). */
+/** The `BOT_DETECTION` setting and the proof-of-work checker. */
 export type BotDetection = { mode: 'off' | 'basic' | 'pow'; proofOfWork: ProofOfWork }
 
 /**
- * A caller of a form for strangers: `honeypot` is the field that people never see, `proof` the work it has done. It comes
- * from a crowd when its network has sent the form many times.
+ * A caller of a public form. `honeypot` is a hidden field that people leave empty; `isFromCrowd` means that its network
+ * sent the form many times.
  */
 export type Suspect = {
   userAgent: string | undefined
@@ -20,10 +20,10 @@ export type Suspect = {
 }
 
 /**
- * Lets people and honest programs pass; under `pow`, and under `basic` from a crowd, they bring a solved challenge, which
- * this call uses up.
- * @returns whether the caller needs no further proof. @throws AppError `forbidden` for a filled honeypot field or a declared crawler; with code `PROOF_REQUIRED` when the
- * proof is missing, wrong, too late or used.
+ * Rejects bots. Mode `pow`, and mode `basic` for crowded networks, require a solved challenge, which this call uses up.
+ * @returns whether the caller needs no further proof.
+ * @throws AppError `forbidden` for a filled honeypot or a declared crawler, with code `PROOF_REQUIRED` when the proof
+ * is missing, wrong, expired or used.
  */
 export async function requireHuman({ mode, proofOfWork }: BotDetection, suspect: Suspect): Promise<boolean> {
   if (mode === 'off') return true
@@ -33,7 +33,7 @@ export async function requireHuman({ mode, proofOfWork }: BotDetection, suspect:
   return false
 }
 
-/** Returns a challenge for a caller; its difficulty is 0 where no proof is asked for. */
+/** Returns a challenge; its difficulty is 0 when no proof is required. */
 export function issueChallenge(
   { mode, proofOfWork }: BotDetection,
   { isFromCrowd }: { isFromCrowd: boolean },

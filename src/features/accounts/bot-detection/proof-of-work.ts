@@ -6,20 +6,19 @@ import { write } from '../../../db/write.ts'
 import { throttles } from '../users/tables.ts'
 import type { Challenge, Proof } from './schemas.ts'
 
-/** About 260,000 hashes: a second or two of a browser for each attempt. */
+/** About 260,000 hashes, one or two seconds in a browser. */
 export const DIFFICULTY_BITS = 18
 const LIFETIME_MS = 10 * 60_000
 
 export type ProofOfWork = {
-  /** Returns a new challenge. */
   issue(): Challenge
-  /** Is this a solution of a challenge made here, in time and for the first time? Uses it up. */
+  /** Returns whether the proof solves an unexpired challenge of this server for the first time, and uses it up. */
   accept(proof: Proof): Promise<boolean>
 }
 
 /**
- * Work a caller proves: a nonce that gives SHA-256 of `challenge:nonce` as many leading zero bits as `difficulty` says.
- * Challenges are signed, so only solved ones are remembered, among the throttles until they expire.
+ * Creates proof-of-work challenges: the SHA-256 of `challenge:nonce` must start with `difficulty` zero bits. Challenges
+ * are signed, so only solved ones are stored, until they expire.
  */
 export function createProofOfWork(deps: { db: Db; clock: Clock; key: Buffer; difficulty: number }): ProofOfWork {
   const sign = (text: string) => createHmac('sha256', deps.key).update(text).digest('hex')

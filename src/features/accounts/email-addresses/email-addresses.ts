@@ -15,8 +15,9 @@ import { type UserRow, users } from '../users/tables.ts'
 export type ChangeEmailDeps = { clock: Clock; mailer: Mailer; enqueue: Enqueue }
 
 /**
- * Begins the change of an account's address in the caller's closure. With mail it waits for the link that goes to the
- * new address, and the old one is told; without mail it is done at once, unproved. The address it has calls a change off.
+ * Starts a change of address in the caller's transaction. With mail the new address must be confirmed by a link and the
+ * old one is notified; without mail the change is immediate and unverified. The current address cancels a pending
+ * change.
  * @throws AppError `conflict` when another account has the address.
  */
 export function changeEmail(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email: string): void {
@@ -29,14 +30,14 @@ export function changeEmail(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email:
 
 function askNewAddress(tx: Tx, deps: ChangeEmailDeps, user: UserRow, email: string): void {
   const now = deps.clock.now()
-  // The row says what is pending; the link's own token is made when the mail is sent.
+  // Records the pending address; the mail job creates the token of the link.
   issueEmailToken(tx, { userId: user.id, purpose: 'change-email', email }, now)
   enqueueMail(tx, deps.enqueue, { mail: 'change-email', userId: user.id })
   enqueueMail(tx, deps.enqueue, { mail: 'email-change-asked', userId: user.id, address: user.email })
   recordAudit(tx, { actor: user.id, action: 'account.email-change-asked', target: user.id }, now)
 }
 
-/** Gives the account its new address; links that were mailed to the old one end. @throws AppError `conflict`. */
+/** Sets the new address and ends links mailed to the old one. @throws AppError `conflict`. */
 function setEmail(tx: Tx, user: UserRow, change: Pick<UserRow, 'email' | 'emailVerifiedAt'>, now: Date): void {
   requireFreeFor(tx, user.id, change.email)
   endEmailTokens(tx, user.id)
@@ -59,7 +60,7 @@ type VerifyEmailDeps = ReferralDeps & { db: Db; mailer: Mailer; enqueue: Enqueue
 const PURPOSES = ['verify-email', 'change-email'] as const
 const MAILS = { limit: 10, windowMs: 3_600_000 }
 
-/** Mails a new account the link that proves its address, in the closure that makes the account; nothing without mail. */
+/** Enqueues the verification mail in the transaction that creates the account, if mail is configured. */
 export function enqueueVerification(
   tx: Tx,
   { mailer, enqueue }: Pick<VerifyEmailDeps, 'mailer' | 'enqueue'>,
@@ -69,8 +70,9 @@ export function enqueueVerification(
 }
 
 /**
- * Mails the link again. False when the address is proved already.
- * @throws AppError `unavailable` NOT_CONFIGURED without mail, `limited` after ten an hour, `not_found`.
+ * Mails the verification link again.
+ * @returns false when the address is already verified.
+ * @throws AppError `unavailable` NOT_CONFIGURED without mail, `limited` after ten per hour, `not_found`.
  */
 export async function requestVerification(deps: VerifyEmailDeps, userId: string): Promise<boolean> {
   requireMail(deps.mailer)
@@ -83,9 +85,10 @@ export async function requestVerification(deps: VerifyEmailDeps, userId: string)
 }
 
 /**
- * Follows a link, once: it proves the account's address, or makes the new one the account's.
- * @returns which of the two. @throws AppError `invalid` for a link that is unknown, used or too old, `conflict` when
- * another account has taken the address meanwhile.
+ * Follows a link once: verifies the account's address or changes it.
+ * @returns which of the two.
+ * @throws AppError `invalid` for an unknown, used or expired link, `conflict` when another account has taken the
+ * address.
  */
 export async function verifyEmail(deps: VerifyEmailDeps, token: string): Promise<'verified' | 'changed'> {
   return write(deps.db, (tx) => {

@@ -4,10 +4,10 @@ import { type Db, hasTable, type Tx } from '../../../db/open.ts'
 import { listSealed, opens } from './sealed-values.ts'
 import { keptKeys, sealing } from './tables.ts'
 
-/** Of a key that is not the one the database was sealed with, or of none beside a database that was. */
+/** `wrong`: the database is sealed with another key. `missing`: the database is sealed and no key is given. */
 export type KeyProblem = 'wrong' | 'missing'
 
-/** What is wrong with `key` (null: there is none) for this database, which may be of any version; null when nothing is. */
+/** Checks `key` against a database of any schema version. @returns null when the key fits. */
 export function findKeyProblem(db: Db, key: string | null): KeyProblem | null {
   const check = hasTable(db, 'sealing') ? db.select().from(sealing).get()?.keyCheck : undefined
   if (check === undefined) return findProblemByTrying(db, key)
@@ -15,7 +15,7 @@ export function findKeyProblem(db: Db, key: string | null): KeyProblem | null {
   return isSameSecret(toKeyCheck(createSealer(key)), check) ? null : 'wrong'
 }
 
-/** A database of before they told their key from others is tried with the first value that is sealed in it. */
+/** Tries the key on the first sealed value, for databases without a stored key check. */
 function findProblemByTrying(db: Db, key: string | null): KeyProblem | null {
   const sample = listSealed(db).next().value
   if (!sample) return null
@@ -23,24 +23,24 @@ function findProblemByTrying(db: Db, key: string | null): KeyProblem | null {
   return opens(createSealer(key), sample.sealed, sample.purpose) ? null : 'wrong'
 }
 
-/** Notes which key the database is sealed with from now on. */
+/** Stores the check value of the key that seals the database from now on. */
 export function noteKey(tx: Tx, sealer: Sealer): void {
   const keyCheck = toKeyCheck(sealer)
   tx.insert(sealing).values({ id: 1, keyCheck }).onConflictDoUpdate({ target: sealing.id, set: { keyCheck } }).run()
 }
 
-/** Derived for this alone: nothing can be opened with it. */
+/** Derived for this purpose only, so the stored value cannot open anything. */
 function toKeyCheck(sealer: Sealer): string {
   return sealer.deriveKey('key-check').toString('hex')
 }
 
-/** A key that stays the same whatever becomes of the master key. */
+/** Returns a derived key that stays the same when the master key is replaced. */
 export function readKeptKey(db: Db, sealer: Sealer, name: KeptKey): Buffer {
   const row = db.select().from(keptKeys).where(eq(keptKeys.name, name)).get()
   return row ? Buffer.from(sealer.unseal(row.sealedKey, `kept_keys:${name}`), 'base64url') : sealer.deriveKey(name)
 }
 
-/** Writes the keys that must outlive the master key of `sealer`, which is about to be replaced. */
+/** Stores the keys that must survive the replacement of the master key. */
 export function keepKeys(tx: Tx, sealer: Sealer): void {
   for (const name of KEPT_KEYS) {
     const key = readKeptKey(tx, sealer, name).toString('base64url')

@@ -3,10 +3,10 @@ import { AppError } from '../../../core/errors.ts'
 import type { SealedPlace, Sealer, SealPurpose } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 
-/** A column with sealed values, and the columns whose texts name its rows in their purposes. */
+/** A column of sealed values, and the columns that identify its rows in the seal purpose. */
 type SealedColumn = { table: string; column: string; row: readonly string[] }
 
-/** Every place of sealed values: what is missing here does not survive another master key. */
+/** Every column with sealed values. A column missing here becomes unreadable when the master key is rotated. */
 export const SEALED_COLUMNS: Readonly<Record<SealedPlace, SealedColumn>> = {
   agent_credentials: { table: 'agent_credentials', column: 'sealed_value', row: ['user_id', 'key'] },
   agent_mcp_servers: { table: 'agent_mcp_servers', column: 'sealed_headers', row: ['id'] },
@@ -27,7 +27,7 @@ export const SEALED_COLUMNS: Readonly<Record<SealedPlace, SealedColumn>> = {
   webhook_channels: { table: 'webhook_channels', column: 'sealed_channel', row: ['agent_id'] },
 }
 
-/** One value and what it was sealed for. */
+/** A sealed value and its purpose. */
 export type SealedValue = {
   name: SealedPlace
   place: SealedColumn
@@ -38,7 +38,7 @@ export type SealedValue = {
 
 const PAGE = 100
 
-/** Every sealed value, also of a database of before, which lacks some of the places. */
+/** Lists every sealed value. Skips columns that an older schema does not have. */
 export function* listSealed(db: Db): Generator<SealedValue, void> {
   for (const name of Object.keys(SEALED_COLUMNS)) {
     if (isSealedPlace(name) && hasColumn(db, SEALED_COLUMNS[name])) yield* listOf(db, name)
@@ -46,8 +46,9 @@ export function* listSealed(db: Db): Generator<SealedValue, void> {
 }
 
 /**
- * Seals every value again with another key, in the caller's closure. @returns how many there are.
- * @throws AppError `invalid` with the place and the row of a value that `from` does not open.
+ * Seals every value with another key in the caller's transaction.
+ * @returns the number of values.
+ * @throws AppError `invalid` naming the value that `from` cannot open.
  */
 export function sealAgain(tx: Tx, from: Sealer, to: Sealer): number {
   let count = 0
@@ -60,7 +61,7 @@ export function sealAgain(tx: Tx, from: Sealer, to: Sealer): number {
   return count
 }
 
-/** What the first value that `sealer` does not open was sealed for; null when it opens all. */
+/** Returns the purpose of the first value that `sealer` cannot open, or null. */
 export function findClosed(db: Db, sealer: Sealer): SealPurpose | null {
   for (const { sealed, purpose } of listSealed(db)) {
     if (!opens(sealer, sealed, purpose)) return purpose
@@ -68,7 +69,7 @@ export function findClosed(db: Db, sealer: Sealer): SealPurpose | null {
   return null
 }
 
-/** Is `sealed` a value that `sealer` sealed for `purpose`? */
+/** Returns whether `sealer` sealed the value for `purpose`. */
 export function opens(sealer: Sealer, sealed: string, purpose: SealPurpose): boolean {
   try {
     sealer.unseal(sealed, purpose)

@@ -18,7 +18,7 @@ export type InvitesBackendDeps = {
   requestsPerMinute: { register: number }
 }
 
-/** Invitations: the operator makes them, anybody uses one up (Interface 4.15). */
+/** Invitation routes of the backend API: the operator creates codes, any caller redeems one. */
 export function invitesBackend(deps: InvitesBackendDeps) {
   const app = new Hono<BackendEnv>()
 
@@ -54,7 +54,7 @@ export function invitesBackend(deps: InvitesBackendDeps) {
   return app
 }
 
-/** Who the invitation is from. @throws AppError `forbidden` for a user who is no admin. */
+/** Returns the creator of the invitation. @throws AppError `forbidden` for a user who is not an admin. */
 function requireInviter(principal: Principal): string {
   if (principal.kind === 'operator') return 'operator'
   if (!principal.user.isAdmin) throw new AppError('forbidden', 'Forbidden')

@@ -11,12 +11,12 @@ import { users } from '../users/tables.ts'
 import type { Invite } from './schemas.ts'
 import { type InviteRow, invites } from './tables.ts'
 
-/** 80 bits: not to be guessed, however many are open. */
+/** 80 bits, so codes cannot be guessed. */
 const CODE_BYTES = 10
 
 /**
- * Creates an invitation for one sign-up and returns its code, which is stored nowhere. `createdBy` as in the table; without a
- * `plan` the new account gets the default one.
+ * Creates an invitation for one sign-up and returns its code, which is not stored. Without a `plan` the new account
+ * gets the default one.
  * @throws AppError `invalid` for an unknown plan.
  */
 export async function createInvite(
@@ -37,10 +37,10 @@ export async function createInvite(
 }
 
 const MAX_LISTED = 100
-/** As the audit log names one: enough of the hash to tell it from others, and of no use as a code. */
+/** The id of an invitation: the first 16 digits of its hash, which cannot be used as a code. */
 const shownId = sql<string>`substr(${invites.codeHash}, 1, 16)`
 
-/** The newest hundred of everybody's invitations. */
+/** Returns the newest 100 invitations of all admins. */
 export function listInvites(db: Db): Invite[] {
   const rows = db
     .select({
@@ -62,7 +62,7 @@ export function listInvites(db: Db): Invite[] {
   }))
 }
 
-/** Takes back an invitation that nobody has used. @throws AppError `not_found`, also for one that was used meanwhile. */
+/** Withdraws an unused invitation. @throws AppError `not_found`, also when it was used in the meantime. */
 export async function withdrawInvite(deps: { db: Db; clock: Clock }, actor: string, id: string): Promise<void> {
   await write(deps.db, (tx) => {
     const isIt = and(isShownAs(id), isNull(invites.usedAt))
@@ -71,29 +71,29 @@ export async function withdrawInvite(deps: { db: Db; clock: Clock }, actor: stri
   })
 }
 
-/** By the hash itself, whose index leads there: what follows an id in it are digits and small letters. */
+/** Compares a range of the indexed hash: hex digits sort between the id and `~`. */
 function isShownAs(id: string): SQL | undefined {
   return and(eq(shownId, id), gte(invites.codeHash, id), lt(invites.codeHash, `${id}~`))
 }
 
-/** 20 hex digits, written in either case. */
+/** 20 hex digits in either case. */
 const CODE = /^[0-9a-f]{20}$/i
 
-/** Uses the code up: of any number of concurrent callers exactly one gets the invitation, the others null. */
+/** Uses up a code: exactly one of several concurrent callers gets the invitation, the others get null. */
 export function redeemInvite(tx: Tx, code: string, now: Date): InviteRow | null {
   if (!CODE.test(code)) return null
   const isUnused = and(eq(invites.codeHash, hashInvite(code)), isNull(invites.usedAt))
   return tx.update(invites).set({ usedAt: now }).where(isUnused).returning().all()[0] ?? null
 }
 
-/** Returns the invitation that `redeemInvite` would take now. */
+/** Returns the invitation that `redeemInvite` would use up. */
 export function findInvite(db: Db, code: string): InviteRow | null {
   if (!CODE.test(code)) return null
   const isUnused = and(eq(invites.codeHash, hashInvite(code)), isNull(invites.usedAt))
   return db.select().from(invites).where(isUnused).get() ?? null
 }
 
-/** How a code is kept: 80 random bits need no slow hash. */
+/** 80 random bits need no slow hash. */
 function hashInvite(code: string): string {
   return sha256(code.toLowerCase())
 }

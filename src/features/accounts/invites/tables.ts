@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** Invite codes by hash: each is used once. `createdBy` is a user's id, `operator` or `cli`. */
+/** Invite codes by hash; each is valid once. `createdBy` is a user's id, `operator` or `cli`. */
 export const invites = sqliteTable(
   'invites',
   {
@@ -8,7 +8,7 @@ export const invites = sqliteTable(
     createdBy: text().notNull(),
     createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
     usedAt: integer({ mode: 'timestamp_ms' }),
-    /** The plan that the new account gets; null for the default plan. */
+    /** The plan of the new account; null for the default plan. */
     plan: text(),
   },
   (table) => [

@@ -16,7 +16,7 @@ export type InvitesWebDeps = {
   signUp: { mode: InviteList['signUp'] }
 }
 
-/** Invitations as admins give them. */
+/** Invitation routes of the admin pages. */
 export function invitesWeb(deps: InvitesWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards

@@ -6,7 +6,7 @@ import { readBearer } from '../../../http/internal-key.ts'
 import { ValidKey } from './schemas.ts'
 import { FEATURES, type VerifyKey } from './verify.ts'
 
-/** Keys as installers and services check them: the key itself is the bearer (Interface 4.3). */
+/** Key validation for installers and services: the bearer is the key itself. */
 export function keysBackend(deps: { verifyKey: VerifyKey }) {
   const app = new Hono<BackendEnv>()
 

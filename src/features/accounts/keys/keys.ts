@@ -11,16 +11,16 @@ import { isLimited, requireModelsOnly, toLimitColumns } from './limits.ts'
 import type { ChangeKeyRequest, CreateKeyRequest } from './schemas.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
 
-/** Characters of a key that are kept in the open: they find its row and let its owner recognise it. */
+/** Leading characters stored in plain text, for the lookup and for the owner to recognise the key. */
 export const PREFIX_LENGTH = 10
 const MAX_KEYS_PER_USER = 25
-/** 43 of 62 characters: 256 bits, so SHA-256 is enough to keep them by. */
+/** 43 of 62 characters: 256 bits, so a SHA-256 hash is safe to store. */
 const RANDOM_LENGTH = 43
 
 /**
- * Makes a key for `userId`. The raw key is in the result and nowhere else.
- * @throws AppError `limited` at 25 keys, `invalid` for an expiry that is over and for limits beside other scopes than
- * `models`.
+ * Creates a key. The raw key is in the result only.
+ * @throws AppError `limited` at 25 keys, `invalid` for an expiry in the past and for spending limits combined with
+ * scopes other than `models`.
  */
 export async function createKey(
   deps: { db: Db; clock: Clock },
@@ -42,12 +42,11 @@ export async function createKey(
   return { row, key }
 }
 
-/** `sk_` and 256 random bits. */
 export function newKey(): string {
   return `sk_${randomText(RANDOM_LENGTH)}`
 }
 
-/** Keeps a raw key by its hash. */
+/** Stores the hash of a raw key. */
 export function insertKey(
   tx: Tx,
   key: string,
@@ -61,7 +60,7 @@ export function insertKey(
 }
 
 /**
- * At the limit, keys that have expired are deleted first. `replaced` is about to be deleted and does not count.
+ * Deletes expired keys when the limit is reached. `replaced` is about to be deleted and does not count.
  * @throws AppError `limited` at 25 keys.
  */
 function requireKeyQuota(tx: Tx, userId: string, now: Date, replaced = ''): void {
@@ -83,7 +82,7 @@ function readExpiry({ expiresInDays, expiresAt }: CreateKeyRequest, now: Date): 
   return time
 }
 
-/** All keys of a user, newest first. */
+/** Returns a user's keys, newest first. */
 export function listKeys(db: Db, userId: string): ApiKeyRow[] {
   return db
     .select()
@@ -93,7 +92,7 @@ export function listKeys(db: Db, userId: string): ApiKeyRow[] {
     .all()
 }
 
-/** @throws AppError `not_found` for a missing key and for someone else's. */
+/** @throws AppError `not_found` for an unknown key and for another user's. */
 export function getKey(db: Db, userId: string, id: string): ApiKeyRow {
   const row = db
     .select()
@@ -105,9 +104,9 @@ export function getKey(db: Db, userId: string, id: string): ApiKeyRow {
 }
 
 /**
- * Renames a key, changes its limits, or disables and enables it; all of it counts with the next call that uses the key.
- * @throws AppError `not_found` for a missing key and for someone else's, `invalid` for limits of a key that may do more than
- * ask models.
+ * Renames a key, changes its limits, or disables or enables it; takes effect with the next call.
+ * @throws AppError `not_found` for an unknown key and for another user's, `invalid` for spending limits on a key with
+ * scopes other than `models`.
  */
 export async function changeKey(
   deps: { db: Db; clock: Clock },
@@ -124,24 +123,24 @@ export async function changeKey(
     const isOwn = and(eq(apiKeys.id, id), eq(apiKeys.userId, userId))
     const row = tx.update(apiKeys).set(change).where(isOwn).returning().get()
     if (!row) throw new AppError('not_found', 'Key not found')
-    // What is thrown here takes the change back.
+    // Throwing here rolls the update back.
     if (isLimited(change)) requireModelsOnly(row)
     return row
   })
 }
 
-/** Counts what one key has used in a month (`YYYY-MM`, UTC) for another as well. */
+/** Copies the usage of one key in a month (`YYYY-MM`, UTC) to another key. */
 export type CopyKeyUsage = (tx: Tx, from: string, to: string, month: string) => void
 export type RotateDeps = { db: Db; clock: Clock; copyKeyUsage: CopyKeyUsage }
 
 const HOUR_MS = 3_600_000
 
-/** `replacedUntil` is null when the old key works no more. */
+/** `replacedUntil` is null when the old key stopped working. */
 type Rotation = { row: ApiKeyRow; key: string; replacedUntil: Date | null }
 
 /**
- * Makes a key with the name, scopes, limits and lifetime of `id`, and with what that has used this month. The old one works on for `overlapHours` or is deleted at once.
- * During an overlap there may be 26 keys.
+ * Creates a key with the name, scopes, limits, lifetime and current usage of `id`. The old key stays valid for
+ * `overlapHours` or is deleted at once; an account may have 26 keys during an overlap.
  * @throws AppError `not_found`, `conflict` for a disabled key, `limited`.
  */
 export async function rotateKey(deps: RotateDeps, userId: string, id: string, overlapHours: number): Promise<Rotation> {
@@ -161,7 +160,7 @@ export async function rotateKey(deps: RotateDeps, userId: string, id: string, ov
   })
 }
 
-/** An overlap never makes a key live longer than it would have. */
+/** An overlap never extends the old key's lifetime. */
 function retire(tx: Tx, old: ApiKeyRow, until: Date, now: Date): Date | null {
   const isThis = and(eq(apiKeys.id, old.id), eq(apiKeys.userId, old.userId))
   const end = old.expiresAt && old.expiresAt < until ? old.expiresAt : until
@@ -173,10 +172,7 @@ function retire(tx: Tx, old: ApiKeyRow, until: Date, now: Date): Date | null {
   return end
 }
 
-/**
- * Deletes a key; it stops working with this call.
- * @throws AppError `not_found` for a missing key and for someone else's.
- */
+/** Deletes a key; it stops working at once. @throws AppError `not_found` for an unknown key and for another user's. */
 export async function deleteKey(db: Db, userId: string, id: string): Promise<void> {
   const { changes } = await write(db, (tx) =>
     tx
@@ -187,7 +183,7 @@ export async function deleteKey(db: Db, userId: string, id: string): Promise<voi
   if (changes === 0) throw new AppError('not_found', 'Key not found')
 }
 
-/** Deletes all keys of a user, in the caller's closure. @returns how many there were. */
+/** Deletes all keys of a user in the caller's transaction. @returns the number of keys. */
 export function deleteAllKeys(tx: Tx, userId: string): number {
   return tx.delete(apiKeys).where(eq(apiKeys.userId, userId)).run().changes
 }

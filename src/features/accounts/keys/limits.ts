@@ -4,7 +4,7 @@ import { toScope } from '../../../core/scopes.ts'
 import type { Limits } from './schemas.ts'
 import type { ApiKeyRow } from './tables.ts'
 
-/** What an API key allows beside its owner's plan; null means no limit. Months are UTC. */
+/** Limits of an API key in addition to its owner's plan; null means no limit. Months are UTC. */
 export type KeyLimits = {
   id: string
   budgetMicroUsd: MicroUsd | null
@@ -15,7 +15,7 @@ export type KeyLimits = {
 
 type LimitColumns = Pick<ApiKeyRow, 'budgetMicroUsd' | 'tokensPerMonth' | 'models' | 'requestsPerMinute'>
 
-/** The columns that a request sets; what it leaves out stays. */
+/** Returns the columns that a request sets; missing fields stay unchanged. */
 export function toLimitColumns(
   request: Partial<{ [Name in keyof Limits]: Limits[Name] | undefined }>,
 ): Partial<LimitColumns> {
@@ -39,20 +39,19 @@ export function toLimits(row: LimitColumns): Limits {
   }
 }
 
-/** What a stored key allows. */
 export function toKeyLimits({ id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }: ApiKeyRow): KeyLimits {
   return { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }
 }
 
-/** What the limits of a key are about: money, tokens or models. A rate limits whatever it is used for. */
+/** Limits on money, tokens or models. The request rate is separate: it applies to every use of the key. */
 type SpendingLimits = Pick<ApiKeyRow, 'budgetMicroUsd' | 'tokensPerMonth' | 'models'>
 
-/** A scope that opens nothing. */
+/** A scope that permits nothing. */
 const NONE = 'none'
 
 /**
- * The scopes that a key has. Limits end where an agent acts, so a key with limits of money, tokens or models is for models
- * alone (decisions, 49), also one that was stored with other scopes.
+ * Returns the effective scopes of a key. A key with spending limits is restricted to models even when other scopes are
+ * stored, because usage by agents is not counted against the key.
  */
 export function scopesOf(row: SpendingLimits & Pick<ApiKeyRow, 'scopes'>): readonly string[] {
   if (!isLimited(row)) return row.scopes
@@ -61,13 +60,13 @@ export function scopesOf(row: SpendingLimits & Pick<ApiKeyRow, 'scopes'>): reado
   return ofModels.length > 0 ? ofModels : [NONE]
 }
 
-/** @throws AppError `invalid` when a key with limits of money, tokens or models is to do more than ask models. */
+/** @throws AppError `invalid` when a key with spending limits has scopes other than `models`. */
 export function requireModelsOnly(row: Partial<SpendingLimits> & { scopes: readonly string[] }): void {
   if (!isLimited(row) || row.scopes.every((scope) => toScope(scope) === 'models')) return
   throw new AppError('invalid', 'A key with limits of money, tokens or models has the scope models only')
 }
 
-/** Does it hold its key to so much money, so many tokens, or these models? */
+/** Returns whether the key limits money, tokens or models. */
 export function isLimited({ budgetMicroUsd, tokensPerMonth, models }: Partial<SpendingLimits>): boolean {
   return [budgetMicroUsd, tokensPerMonth, models].some((limit) => limit !== undefined && limit !== null)
 }

@@ -14,7 +14,7 @@ const badTokens = 'monthlyTokens must be a whole number of at least 1'
 const badModels = 'models must be a list of 1 to 100 model ids'
 const badRate = 'requestsPerMinute must be a whole number of at least 1'
 
-/** What a key may use of models. Months are UTC; null takes a limit away. */
+/** Model usage limits of a key. Months are UTC; null removes a limit. */
 export const Limits = z.object({
   monthlyBudgetUsd: z.number(badBudget).min(0.01, badBudget).max(1_000_000, badBudget).nullable(),
   monthlyTokens: z.int(badTokens).min(1, badTokens).nullable(),
@@ -28,8 +28,8 @@ export const Limits = z.object({
 export type Limits = z.infer<typeof Limits>
 
 /**
- * `POST /api/keys` (Interface 4.3). Without an expiry a key has none; without scopes it may do what its owner may, unless it has
- * limits of money, tokens or models: those are for models alone (decisions, 49). `ai` is a former name of `models`.
+ * `POST /api/keys`. Without an expiry the key does not expire. Without scopes it may do what its owner may, except that
+ * a key with limits on money, tokens or models is restricted to models. `ai` is a former name of `models`.
  */
 export const CreateKeyRequest = z
   .object({
@@ -60,13 +60,13 @@ export const ChangeKeyRequest = z
   .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type ChangeKeyRequest = z.infer<typeof ChangeKeyRequest>
 
-/** `POST /api/keys/:id/rotate`. With an overlap of 0, the default, the old key stops working with this call. */
+/** `POST /api/keys/:id/rotate`. With an overlap of 0, the default, the old key stops working at once. */
 export const RotateKeyRequest = z.object({
   overlapHours: z.number(badOverlap).min(0, badOverlap).max(MAX_OVERLAP_HOURS, badOverlap).default(0),
 })
 export type RotateKeyRequest = z.infer<typeof RotateKeyRequest>
 
-/** A key as its owner may see it again: everything but the key. Times are ISO 8601; no scopes means all that its owner may. */
+/** A key without its secret. Times are ISO 8601; an empty list of scopes means every scope of the owner. */
 export const Key = z.object({
   id: z.string(),
   name: z.string(),
@@ -83,11 +83,11 @@ export type Key = z.infer<typeof Key>
 export const KeyList = z.object({ keys: z.array(Key) })
 export type KeyList = z.infer<typeof KeyList>
 
-/** The answer that carries the raw key. */
+/** The only response that contains the raw key. */
 export const CreatedKey = z.object({ id: z.string(), name: z.string(), key: z.string(), createdAt: z.string() })
 export type CreatedKey = z.infer<typeof CreatedKey>
 
-/** A new raw key, and until when the one before it works: null when it works no more. */
+/** A new raw key; `replaces.expiresAt` is when the old key stops working, null when it already has. */
 export const RotatedKey = CreatedKey.extend({
   expiresAt: z.string().nullable(),
   scopes: z.array(z.string()),
@@ -95,13 +95,13 @@ export const RotatedKey = CreatedKey.extend({
 })
 export type RotatedKey = z.infer<typeof RotatedKey>
 
-/** `POST /api/keys/validate` (Interface 4.3). */
+/** `POST /api/keys/validate`. */
 export const ValidateKeyRequest = z.object({
   apiKey: z.string('apiKey required').min(1, 'apiKey required').max(512, 'apiKey too long'),
 })
 export type ValidateKeyRequest = z.infer<typeof ValidateKeyRequest>
 
-/** `POST /api/validate-key`: whose key it is, and what their plan has. */
+/** `POST /api/validate-key`: the owner of the key, their plan and its features. */
 export const ValidKey = z.object({
   valid: z.literal(true),
   userId: z.string(),

@@ -2,9 +2,9 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { users } from '../users/tables.ts'
 
 /**
- * One row per user's API key. `prefix` finds candidates, `hash` (SHA-256) decides; the key itself is not kept.
- * Empty `scopes` open everything the owner may do, of a limited key what `limits.ts` says; the last four limit its use of
- * models, a month (UTC) at a time, and null does not. A rotated key works until `expiresAt`, beside the one that replaces it.
+ * One row per API key. `prefix` finds candidates, `hash` (SHA-256) identifies the key; the key itself is not stored.
+ * Empty `scopes` permit everything the owner may do (`scopesOf` in `limits.ts`). The last four columns limit model
+ * usage per UTC month; null means no limit. A rotated key works until `expiresAt`.
  */
 export const apiKeys = sqliteTable(
   'api_keys',

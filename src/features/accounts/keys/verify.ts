@@ -13,19 +13,19 @@ import { PREFIX_LENGTH } from './keys.ts'
 import { type KeyLimits, scopesOf } from './limits.ts'
 import { apiKeys } from './tables.ts'
 
-/** `lastUsed` is for people: a minute is exact enough and spares a write per call. */
+/** `lastUsed` is informational: a precision of one minute saves a write per call. */
 const LAST_USED_STEP_MS = 60_000
 
-/** What a valid key opens; the same three for every plan. */
+/** Features of a valid key; the same for every plan. */
 export const FEATURES = ['dashboard', 'marketplace', 'analytics']
 
-/** Who holds a key, as the account is now, and what the key is limited to. */
+/** The owner of a key as stored now, and the limits of the key. */
 export type KeyHolder = Identity & { scopes: readonly string[]; key: KeyLimits }
 
-/** Finds who holds a raw key; null when no key matches, and for one that is disabled or past its time. */
+/** Returns the holder of a raw key; null for unknown, disabled and expired keys. */
 export type VerifyKey = (key: string) => KeyHolder | null
 
-/** Looks keys up by their first 10 characters and compares digests in constant time (Interface 4.3). Notes the use afterwards. */
+/** Finds keys by their first 10 characters and compares digests in constant time. Records the use in the background. */
 export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): VerifyKey {
   const candidates = deps.db
     .select({
@@ -48,7 +48,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
 
   return (key) => {
     const hash = sha256(key)
-    // Two keys may share a prefix: every candidate is compared.
+    // Several keys may share a prefix.
     const match = findCandidates(key.slice(0, PREFIX_LENGTH)).find((candidate) => isSameSecret(hash, candidate.hash))
     const now = deps.clock.now()
     if (!match || (match.expiresAt && match.expiresAt <= now)) return null

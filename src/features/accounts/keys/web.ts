@@ -28,7 +28,7 @@ export type KeysWebDeps = RotateDeps & {
   requestsPerMinute: { login: number }
 }
 
-/** API keys as their owner manages them: session only, own keys only (Interface 4.3). */
+/** API key routes of the web API: session cookie, own keys only. */
 export function keysWeb(deps: KeysWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards

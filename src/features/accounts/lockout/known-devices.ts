@@ -11,22 +11,22 @@ const DAYS_KNOWN = 180
 /** 22 of 62 characters: 131 bits. */
 const NAME_LENGTH = 22
 
-/** An account as its marks are bound to it: another password ends them all. */
+/** The account a device token is bound to; changing the password invalidates its tokens. */
 type Account = Pick<UserRow, 'id' | 'passwordHash'>
 
 /**
- * Browsers that an account's owner has signed in with. What other people guess does not count against them, so that nobody
- * can lock an owner out from outside. A mark opens nothing: who steals one gets ten guesses in a quarter of an hour at this
- * one account, beside those that every stranger has, until its password changes or 180 days are over.
+ * Browsers that the account's owner has signed in with. They have their own counter of failed attempts, so other
+ * clients cannot lock the owner out. A device token does not sign in: a stolen one allows ten password attempts per 15
+ * minutes for this account, until the password changes or 180 days pass.
  */
 export type KnownDevices = {
-  /** A new mark for a browser that has just signed in. */
+  /** Returns a new token for a browser that has just signed in. */
   issue(account: Account): string
-  /** The name of the browser that shows `mark`; null unless it is a mark of this account that still holds. */
+  /** Returns the device name in the token, or null unless the token belongs to this account and is valid. */
   find(mark: string | undefined, account: Account): string | null
 }
 
-/** Marks are `name.end.signature`, `end` in milliseconds; nothing of them is stored. */
+/** Tokens are `name.expiry.signature`, expiry in milliseconds; they are not stored. */
 export function createKnownDevices({ key, clock }: { key: Buffer; clock: Clock }): KnownDevices {
   const sign = (name: string, end: string, { id, passwordHash }: Account) =>
     createHmac('sha256', key)
@@ -46,7 +46,7 @@ export function createKnownDevices({ key, clock }: { key: Buffer; clock: Clock }
   }
 }
 
-/** Whoever tries to get into accounts: where from, and the marks that their browser has. */
+/** The client of a sign-in attempt: its address, and its device token for an account. */
 export type Visitor = { address: string | null; markOf: (userId: string) => string | undefined }
 
 type CookieDeps = { knownDevices: KnownDevices; isHttps: boolean }
@@ -58,7 +58,7 @@ export function visitorOf(c: Context<WebEnv>, deps: Pick<CookieDeps, 'isHttps'>)
   }
 }
 
-/** Gives the browser a new mark of the account that it is signed in to. */
+/** Sets a new device cookie for the signed-in account. */
 export function rememberDevice(c: Context<WebEnv>, deps: CookieDeps, account: Account): void {
   setCookie(c, nameOf(account.id), deps.knownDevices.issue(account), {
     httpOnly: true,
@@ -70,7 +70,7 @@ export function rememberDevice(c: Context<WebEnv>, deps: CookieDeps, account: Ac
   })
 }
 
-/** One cookie an account: people share browsers. */
+/** One cookie per account, because people share browsers. */
 function nameOf(userId: string): string {
   return `service-device-${sha256(userId).slice(0, 8)}`
 }

@@ -17,22 +17,25 @@ const QUARTER_HOUR_MS = 15 * 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** One account from one address, or from one known device. */
+/** Per account and address, or per account and known device. */
 const TEN_IN_A_QUARTER_HOUR = { limit: 10, windowMs: QUARTER_HOUR_MS }
-/** One account from everywhere: no single address reaches it. */
+/** Per account, over all unknown clients. */
 const PASSWORDS_PER_ACCOUNT = { limit: 50, windowMs: HOUR_MS }
-/** Of a million codes three are right at a time; who guesses them knows the password already. */
+/** Three of a million codes are valid at any time, and the attacker already knows the password. */
 const CODES_PER_ACCOUNT = { limit: 30, windowMs: DAY_MS }
-/** One address over all accounts. */
+/** Per address, over all accounts. */
 const PASSWORDS_PER_ADDRESS = { limit: 50, windowMs: QUARTER_HOUR_MS }
 
-/** The counters of one kind of guess: a known device has its own, everybody else shares in the others. */
+/** The counters of one attempt: a known device has its own, all other clients share the rest. */
 type LoginAttempt = { device: Throttle | null; pair: Throttle; shared: Throttle[] }
 
-/** What a guess was counted in: `own` is the guesser's alone, `shared` concerns others too. */
+/** The counters that were incremented: `own` concerns only this client, `shared` others as well. */
 export type CountedAttempt = { own: Throttle; shared: Throttle[] }
 
-/** A password, for an account that need not exist: who is told to wait learns nothing. `device` is a known one's name. */
+/**
+ * Returns the counters of a password attempt. The account need not exist, so being limited reveals nothing. `device` is
+ * the name of a known device.
+ */
 export function passwordAttempt(email: string, address: string | null, device: string | null): LoginAttempt {
   const account = passwordKey(email)
   return {
@@ -44,16 +47,16 @@ export function passwordAttempt(email: string, address: string | null, device: s
   }
 }
 
-/** A second factor, of somebody who brought the first. */
+/** Returns the counters of a second-factor attempt after the first factor succeeded. */
 export function codeAttempt(userId: string, address: string | null, device: string | null): LoginAttempt {
   const account = `code:account:${userId}`
   return { ...ofAccount(account, address, device), shared: [{ key: account, ...CODES_PER_ACCOUNT }] }
 }
 
 /**
- * Counts a guess before it is looked at, so that guesses made at once count as well. A known device that has used up its
- * own is a stranger like any other: its thief does not lock it out.
- * @throws AppError `limited` when there are none left; then nothing is counted.
+ * Counts an attempt before the credential is checked, so concurrent attempts are limited too. A known device that has
+ * used up its own counter is treated as an unknown client, so a thief of the token cannot lock the owner out.
+ * @throws AppError `limited` when no attempt is left; nothing is counted then.
  */
 export function countLoginAttempt(
   deps: { db: Db; clock: Clock },
@@ -70,18 +73,18 @@ export function countLoginAttempt(
   })
 }
 
-/** A right guess: one's own failures before it are forgotten, those of others go on counting. */
+/** After a success, resets the client's own counter and takes this attempt back from the shared ones. */
 export function settleLoginAttempt(tx: Tx, { own, shared }: CountedAttempt): void {
   forgetFailures(tx, own.key)
   returnAttempt(tx, ...shared)
 }
 
-/** A guess that nobody could look at. */
+/** Takes back an attempt whose credential could not be checked. */
 export function returnLoginAttempt(tx: Tx, { own, shared }: CountedAttempt): void {
   returnAttempt(tx, own, ...shared)
 }
 
-/** Lets an account sign in at once after failures, from wherever: for whoever has proved by mail to be its owner. */
+/** Resets all failure counters of an account, after its owner proved the address by mail. */
 export function forgetFailedLogins(tx: Tx, email: string): void {
   forgetFailuresBelow(tx, passwordKey(email))
 }

@@ -7,12 +7,12 @@ import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { throttles } from '../users/tables.ts'
 
-/** At most `limit` failures under `key` within `windowMs`, counted from the first. */
+/** At most `limit` failures under `key` within `windowMs`; the window starts with the first failure. */
 export type Throttle = { key: string; limit: number; windowMs: number }
 
 /**
- * Takes one attempt from each of `throttles` before it is made, so that guesses made at once count as well.
- * @throws AppError `limited` when one of them has none left; then nothing is taken.
+ * Counts one attempt in each throttle before it is made, so concurrent attempts are limited too.
+ * @throws AppError `limited` when one has no attempt left; nothing is counted then.
  */
 export async function takeAttempt(deps: { db: Db; clock: Clock }, ...throttles: Throttle[]): Promise<void> {
   await write(deps.db, (tx) => {
@@ -21,7 +21,7 @@ export async function takeAttempt(deps: { db: Db; clock: Clock }, ...throttles: 
   })
 }
 
-/** Gives back what `takeAttempt` took, for an attempt that was no failure. */
+/** Takes back what `takeAttempt` counted. */
 export function returnAttempt(tx: Tx, ...taken: Throttle[]): void {
   for (const { key } of taken) {
     tx.update(throttles)
@@ -32,7 +32,7 @@ export function returnAttempt(tx: Tx, ...taken: Throttle[]): void {
 }
 
 /**
- * Refuses when too many attempts of one of `throttles` have failed. The counters are rows: a restart forgives nothing.
+ * Rejects when one of the throttles is used up. Counters are stored in the database and survive restarts.
  * @throws AppError `limited` with the seconds to wait in `retryAfter`.
  */
 export function requireAttempts(db: Db, clock: Clock, throttles: readonly Throttle[]): void {
@@ -42,18 +42,16 @@ export function requireAttempts(db: Db, clock: Clock, throttles: readonly Thrott
   throw new AppError('limited', 'Too many attempts. Try again later.', { retryAfter: String(seconds) })
 }
 
-/** Is there an attempt left? */
 export function hasAttempt(db: Db, clock: Clock, throttle: Throttle): boolean {
   return findFull(db, clock, throttle) === null
 }
 
-/** The counter, when it allows no more. */
+/** Returns the counter if it allows no further attempt. */
 function findFull(db: Db, clock: Clock, { key, limit }: Throttle): typeof throttles.$inferSelect | null {
   const row = db.select().from(throttles).where(eq(throttles.key, key)).get()
   return row && row.resetAt > clock.now() && row.count >= limit ? row : null
 }
 
-/** Counts a failed attempt; the window begins with the first. */
 export function countFailure(tx: Tx, clock: Clock, { key, windowMs }: Omit<Throttle, 'limit'>): void {
   const now = clock.now()
   const row = tx.select().from(throttles).where(eq(throttles.key, key)).get()
@@ -67,28 +65,27 @@ export function countFailure(tx: Tx, clock: Clock, { key, windowMs }: Omit<Throt
     .run()
 }
 
-/** After a success the failures before it no longer count. */
+/** Resets the counter after a success. */
 export function forgetFailures(tx: Tx, key: string): void {
   tx.delete(throttles).where(eq(throttles.key, key)).run()
 }
 
-/** Forgets what was counted under `key` and under every key that continues it after a colon. */
+/** Resets the counter `key` and all counters that start with `key:`. */
 export function forgetFailuresBelow(tx: Tx, key: string): void {
   forgetFailures(tx, key)
   tx.delete(throttles)
-    // A semicolon comes right after the colon, so this is a range of the primary key.
+    // `;` follows `:` in ASCII, so this is a range of the primary key.
     .where(and(gt(throttles.key, `${key}:`), lt(throttles.key, `${key};`)))
     .run()
 }
 
-/** Removes counters whose window is over. */
 export async function deleteOldThrottles(db: Db, clock: Clock, signal?: AbortSignal): Promise<void> {
   await deleteInBatches(db, throttles, lte(throttles.resetAt, clock.now()), signal)
 }
 
 const HOUR_MS = 3_600_000
 
-/** Forgets failed attempts and used proofs of work whose time is over. */
+/** Deletes expired counters and used proofs of work. */
 export function throttlesJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
   return { name: 'accounts.throttles', everyMs: HOUR_MS, run: (signal) => deleteOldThrottles(db, clock, signal) }
 }

@@ -18,7 +18,7 @@ import { MAIL_CHANNEL } from './schemas.ts'
 import { afterQuietHours, enqueueChannel, findNoticePreferences, NOTICE_JOB } from './send-notice.ts'
 import { noticeChannels, noticeDeliveries, noticeSettings, notices } from './tables.ts'
 
-/** With the queue's pauses that is an hour and a half: a receiver may be restarted meanwhile. */
+/** The queue's pauses add up to 1.5 hours, enough for a receiver to restart. */
 const MAX_NOTICE_ATTEMPTS = 24
 
 export type NoticeDeps = {
@@ -35,8 +35,8 @@ type NoticeRow = typeof notices.$inferSelect
 type Send = (notice: NoticeRow, signal: AbortSignal) => Promise<Sent>
 
 /**
- * Sends what is due on a channel of somebody, oldest first, and notes how it went.
- * @throws Error when something was not taken: the queue tries again.
+ * Sends due notices of one channel, oldest first, and records the results.
+ * @throws Error when a delivery failed, so the queue retries.
  */
 async function deliverNotices(
   deps: NoticeDeps,
@@ -55,7 +55,7 @@ async function deliverNotices(
   if (problem !== null) throw new Error(`A channel of notices ${problem}`)
 }
 
-/** Null for a channel that is gone. */
+/** Returns null for a deleted channel. */
 function openChannel(deps: NoticeDeps, userId: string, channelId: string): Send | null {
   const isThis = and(eq(noticeChannels.id, channelId), eq(noticeChannels.userId, userId))
   const channel = deps.db.select().from(noticeChannels).where(isThis).get()
@@ -71,7 +71,7 @@ export function openRecipient(
   return JSON.parse(sealer.unseal(sealedRecipient, `notice_channels:${id}`))
 }
 
-/** Null where no mail leaves, and for an address that stands for a wallet. */
+/** Returns null when mail is not configured, and for the placeholder address of a wallet. */
 export function openMail({ db, mailer, appUrl, signUp }: NoticeDeps, userId: string): Send | null {
   const user = db.select({ email: users.email }).from(users).where(eq(users.id, userId)).get()
   if (!user || !mailer.isConfigured || isWalletEmail(user.email, signUp.walletEmailDomain)) return null
@@ -122,7 +122,7 @@ type RemindDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 
 const KEPT_DAYS = 90
 
-/** Tells again of problems that last, where their owners want that. */
+/** Sends reminders of unresolved problems to owners who enabled them. */
 export async function remindOwners({ db, clock, enqueue }: RemindDeps): Promise<void> {
   const now = clock.now()
   const hasOpenNotice = and(isNull(notices.endedAt), inArray(notices.kind, [...PROBLEMS]))
@@ -154,7 +154,7 @@ function remind(tx: Tx, enqueue: Enqueue, { id, userId, reminders }: typeof noti
   for (const { channelId } of again) enqueueChannel(tx, enqueue, { userId, channelId }, dueAt.getTime() - now.getTime())
 }
 
-/** Forgets what was told long ago and is over. */
+/** Deletes notices older than 90 days. */
 async function deleteOldNotices({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
   const oldest = addDays(clock.now(), -KEPT_DAYS)
   await deleteInBatches(db, notices, sql`${notices.createdAt} < ${oldest.getTime()}`, signal)

@@ -12,7 +12,7 @@ export type EmailTokenPurpose = EmailToken['purpose']
 /** 43 of 62 characters: 256 bits. */
 const TOKEN_LENGTH = 43
 const HOUR_MS = 3_600_000
-/** For the first password of an account that an administrator has created. */
+/** Lifetime of the link for the first password of an account that an administrator created. */
 export const FIRST_PASSWORD_MS = 7 * 24 * HOUR_MS
 const LIFETIMES_MS: Readonly<Record<EmailTokenPurpose, number>> = {
   'reset-password': HOUR_MS,
@@ -20,7 +20,9 @@ const LIFETIMES_MS: Readonly<Record<EmailTokenPurpose, number>> = {
   'change-email': 24 * HOUR_MS,
 }
 
-/** Makes the token of a link and returns it; only its hash is kept. Earlier links of the same purpose end: the latest wins. */
+/**
+ * Creates and returns the token of a mailed link, and ends earlier links of the same purpose. Only the hash is stored.
+ */
 export function issueEmailToken(
   tx: Tx,
   link: { userId: string; purpose: EmailTokenPurpose; email: string },
@@ -36,7 +38,7 @@ export function issueEmailToken(
   return token
 }
 
-/** What a link stands for, while it is valid; reading does not use it up. */
+/** Returns a valid token's row without using the token up. */
 export function findEmailToken(
   db: Db,
   token: string,
@@ -52,7 +54,7 @@ export function findEmailToken(
   )
 }
 
-/** Uses a link up: of any number of callers exactly one gets it. */
+/** Uses a token up: exactly one of several concurrent callers gets it. */
 export function takeEmailToken(
   tx: Tx,
   token: string,
@@ -68,7 +70,7 @@ export function takeEmailToken(
   )
 }
 
-/** Ends the links that were mailed to an account, or those of one purpose. */
+/** Deletes the tokens of an account, or those of one purpose. */
 export function endEmailTokens(tx: Tx, userId: string, purpose?: EmailTokenPurpose): void {
   const those = purpose === undefined ? undefined : eq(emailTokens.purpose, purpose)
   tx.delete(emailTokens)
@@ -76,7 +78,7 @@ export function endEmailTokens(tx: Tx, userId: string, purpose?: EmailTokenPurpo
     .run()
 }
 
-/** The address that an account is about to change to, until its link expires. */
+/** Returns the address an account is about to change to, until its link expires. */
 export function findPendingEmail(db: Db, userId: string, now: Date): string | null {
   const isPending = and(
     eq(emailTokens.userId, userId),

@@ -1,6 +1,6 @@
 import type { Mail } from '../../../adapters/mail/mail.ts'
 
-/** Every mail that accounts send. Those with a `page` carry a link to it. */
+/** All mails about accounts. Those with a `page` contain a link to it. */
 export const MAILS = {
   'reset-password': {
     subject: 'Reset your password',
@@ -158,8 +158,8 @@ export const MAILS = {
 export type MailName = keyof typeof MAILS
 
 /**
- * The text and HTML of a mail. Nothing in it comes from a person (names could carry a stranger's advertisement); the link
- * is built from the configured address of the app alone.
+ * Composes the text and HTML of a mail. User-supplied text is left out, because names could carry advertising, and
+ * links use only the configured app URL.
  */
 export function composeMail(name: MailName, to: string, link: { appUrl: string; token: string } | null): Mail {
   const mail = MAILS[name]

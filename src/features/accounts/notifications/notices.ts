@@ -6,7 +6,7 @@ import { readPage } from '../../../db/pages/read-page.ts'
 import type { Notice, NoticeEvent, NoticeKind, NoticeList, NoticeQuery } from './schemas.ts'
 import { noticeDeliveries, notices } from './tables.ts'
 
-/** A page of what somebody was told, newest first. */
+/** Returns one page of an owner's notices, newest first. */
 export function listNotices(db: Db, userId: string, { limit, before }: NoticeQuery): NoticeList {
   const isBefore = before === undefined ? undefined : lt(notices.sequence, before)
   const selection = db
@@ -63,11 +63,11 @@ const TITLES: Readonly<Record<NoticeKind, string>> = {
   backup_failed: 'A backup failed',
   test: 'Test notification',
 }
-/** What lasts until the agent runs again. */
+/** Problems that stay open until the agent runs again. */
 export const PROBLEMS: ReadonlySet<NoticeKind> = new Set(['down', 'given_up'])
 const URGENT: ReadonlySet<NoticeKind> = new Set(['given_up', 'cap_reached', 'approval_wanted'])
 
-/** `Ada is down`, `Still: Ada is down`. */
+/** Returns a title such as `Ada is down` or `Still: Ada is down`. */
 function toTitle({ kind, agentName, reminders }: Pick<NoticeRow, 'kind' | 'agentName' | 'reminders'>): string {
   const title = agentName === null ? TITLES[kind] : `${toOneLine(agentName)} ${TITLES[kind]}`
   return reminders === 0 ? title : `Still: ${title}`
@@ -78,7 +78,7 @@ export function toMessage(notice: NoticeRow): Message {
   const data = { id, kind, agentId, agentName, text, reminders, createdAt: createdAt.toISOString() }
   const event: NoticeEvent = { version: 1, type: `notice.${kind}`, timestamp: toldAt.toISOString(), data }
   return {
-    // A reminder is another message than the one before it.
+    // Receivers deduplicate by id, so each reminder needs its own.
     id: reminders === 0 ? id : `${id}_${reminders}`,
     title: toTitle(notice),
     text,
@@ -107,7 +107,7 @@ export function toMail(notice: NoticeRow, to: string, appUrl: string): Mail {
   return { to, subject, text: `${notice.text}\n\n${page}\n\n${end}\n`, html }
 }
 
-/** A name must not forge the lines below it. */
+/** Removes line breaks, so a name cannot forge further lines of the message. */
 export function toOneLine(name: string): string {
   return name.replace(/\p{C}+|\p{Zl}|\p{Zp}/gu, ' ').slice(0, 100)
 }

@@ -17,9 +17,9 @@ import { toOneLine } from './notices.ts'
 import { Notification, OPERATOR_CHANNELS, type OperatorChannelName, type WatchdogEvent } from './schemas.ts'
 import { notificationDeliveries } from './tables.ts'
 
-/** Sends what waits for one channel; `jobs.ts` does it. */
+/** Sends the pending notifications of one channel. */
 const NOTIFY_JOB = 'notifications.send'
-/** With the queue's pauses that is an hour and a half: a receiver may be restarted meanwhile. */
+/** The queue's pauses add up to 1.5 hours, enough for a receiver to restart. */
 const MAX_DELIVERY_ATTEMPTS = 24
 
 type NotifyDeps = { clock: Clock; enqueue: Enqueue; channels: readonly OperatorChannel[] }
@@ -28,8 +28,8 @@ type OperatorDeliveryDeps = { db: Db; clock: Clock; channels: readonly OperatorC
 const KEPT_DAYS = 30
 
 /**
- * Asks for `notification` on every channel, in the closure of its cause and once for its id. A channel has one job however
- * much waits for it: a receiver that does not answer holds up nothing else.
+ * Enqueues `notification` for every channel in the caller's transaction, once per id. Each channel has one job, so an
+ * unresponsive receiver delays no other channel.
  */
 export function enqueueNotification(deps: NotifyDeps, tx: Tx, notification: Notification): void {
   const { id: notificationId, kind, agent } = notification
@@ -43,9 +43,9 @@ export function enqueueNotification(deps: NotifyDeps, tx: Tx, notification: Noti
 }
 
 /**
- * Sends what waits for a channel, oldest first, and notes how it went. One that its receiver refuses does not hold up
- * those behind it; a receiver that is away is left in peace until the next attempt.
- * @throws Error when something was not taken: the queue tries again.
+ * Sends the pending notifications of a channel, oldest first, and records the results. A rejected one does not block
+ * the next; an unreachable receiver is skipped until the next attempt.
+ * @throws Error when a delivery failed, so the queue retries.
  */
 async function deliverWaiting(
   deps: OperatorDeliveryDeps,
@@ -99,13 +99,13 @@ function noteDelivery(tx: Tx, sequence: number, { status, error }: Sent, now: Da
     .run()
 }
 
-/** A way to operators. `send` says what became of it. @throws the signal's reason when that aborts. */
+/** A channel to operators. `send` returns the result. @throws the signal's reason when it aborts. */
 export type OperatorChannel = {
   readonly name: OperatorChannelName
   send(notification: Notification, signal: AbortSignal): Promise<Sent>
 }
 
-/** The channels that are configured (Interface 6); null is none. */
+/** Returns the configured channels. */
 export function createChannels(outside: {
   telegram: Telegram | null
   webhook: Webhook | null
@@ -130,8 +130,8 @@ export function createChannels(outside: {
 }
 
 /**
- * The secret that signs webhooks when none is configured: made once, readable by its owner alone. The log tells receivers'
- * operators where to find it. @throws StartupError when the file cannot be used.
+ * Reads the secret that signs webhooks when none is configured; creates it once with mode 0600 and logs its path.
+ * @throws StartupError when the file cannot be used.
  */
 export function readOrCreateWebhookKey(dataDir: string, log: Log): string {
   const file = join(dataDir, 'webhook.key')
@@ -170,14 +170,12 @@ const OPERATOR_TITLES: Readonly<Record<Notification['kind'], string>> = {
   test: '🟢 Test notification',
 }
 
-/** Title, status, `Trigger: <kind>`, `Attempt count: <n>`: one line each. */
 export function toOperatorText(notification: Notification): string {
   const { agent, kind, status, attempt } = notification
   const title = agent ? `${OPERATOR_TITLES[kind]}: ${toOneLine(agent.name)} (${agent.id})` : OPERATOR_TITLES[kind]
   return [title, status, `Trigger: ${kind}`, `Attempt count: ${attempt}`].join('\n')
 }
 
-/** The body of a webhook. */
 function toWebhookBody(notification: Notification): string {
   const { id, kind, at, agent, status, attempt, exitCode, outOfMemory } = notification
   const event: WatchdogEvent = {

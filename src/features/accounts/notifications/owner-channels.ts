@@ -32,8 +32,9 @@ const NAMES: Readonly<Record<ChannelRow['kind'], string>> = {
 }
 
 /**
- * Keeps a channel once a first message has got through. @returns it, and the secret of a webhook.
- * @throws AppError `invalid` with what its receiver said, `limited` beyond ten.
+ * Stores a channel after a test message was delivered.
+ * @returns the channel, and the secret of a webhook.
+ * @throws AppError `invalid` with the receiver's error, `limited` beyond ten channels.
  */
 export async function createChannel(
   deps: ChannelDeps,
@@ -69,9 +70,10 @@ export async function createChannel(
 }
 
 /**
- * Sends a message that says so; `mail` is the address of the account. @returns what its receiver said against it.
- * @throws AppError `not_found`, `unavailable` {code: 'NOT_CONFIGURED'} where no mail leaves, `invalid` for an address that
- * nobody has confirmed: it may be somebody else's.
+ * Sends a test message; the id `mail` is the account's address.
+ * @returns the receiver's error, or null.
+ * @throws AppError `not_found`, `unavailable` NOT_CONFIGURED without mail, `invalid` for an unverified address, which
+ * may belong to another person.
  */
 export async function testChannel(
   deps: ChannelDeps,
@@ -96,7 +98,7 @@ export async function changeChannel(
   })
 }
 
-/** What waits for it is told nowhere. */
+/** Pending deliveries of the channel are dropped. */
 export async function deleteChannel({ db }: ChannelDeps, userId: string, id: string): Promise<void> {
   await write(db, (tx) => {
     getChannel(tx, userId, id)
@@ -104,7 +106,7 @@ export async function deleteChannel({ db }: ChannelDeps, userId: string, id: str
   })
 }
 
-/** Of an account that changes hands: whoever made it is told nothing more. */
+/** Deletes the channels of an account that is taken over, so its previous holder receives nothing more. */
 export function forgetChannels(tx: Tx, userId: string): void {
   tx.delete(noticeChannels).where(eq(noticeChannels.userId, userId)).run()
 }
@@ -128,7 +130,7 @@ export function toChannel(row: ChannelRow): NoticeChannel {
   }
 }
 
-/** Addresses of Discord and of webhooks hold secrets: their hosts alone are shown. */
+/** Discord and webhook URLs contain secrets, so only the host is shown. */
 function describe(recipient: Recipient): string {
   switch (recipient.kind) {
     case 'telegram':

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { webUrl } from '../../../core/text/web-url.ts'
 import { isTimeZone } from '../../../core/time-zone.ts'
 
-/** What owners are told of. `test` is asked for. */
+/** Kinds of notices to owners. `test` is sent on request only. */
 export const NOTICE_KINDS = [
   'down',
   'recovered',
@@ -17,7 +17,7 @@ export const NOTICE_KINDS = [
 ] as const
 export type NoticeKind = (typeof NOTICE_KINDS)[number]
 export const CHANNEL_KINDS = ['telegram', 'discord', 'ntfy', 'webhook'] as const
-/** How the channel is called that every account has. */
+/** The id of the mail channel, which every account has. */
 export const MAIL_CHANNEL = 'mail'
 
 const CHOSEN_KINDS = NOTICE_KINDS.filter((kind): kind is Exclude<NoticeKind, 'test'> => kind !== 'test')
@@ -34,7 +34,9 @@ const QuietHours = z
   .object({ from: Hour, to: Hour, timeZone: TimeZone })
   .refine(({ from, to }) => from !== to, 'Quiet hours begin and end at different times')
 
-/** How an owner wants to be told. `resendMinutes`: how long a problem lasts before it is told again; null is never. */
+/**
+ * Notification preferences of an owner. `resendMinutes`: minutes until a reminder of an open problem; null for none.
+ */
 export const NoticeSettings = z.object({
   mail: z.object({ available: z.boolean(), kinds: z.array(z.enum(CHOSEN_KINDS)) }),
   quietHours: QuietHours.nullable(),
@@ -45,7 +47,7 @@ export type NoticeSettings = z.infer<typeof NoticeSettings>
 
 const badMinutes = 'resendMinutes must be a whole number from 5 to 10080, or null'
 
-/** `PUT /api/notices/settings`: what is left out stays. */
+/** `PUT /api/notices/settings`: missing fields stay unchanged. */
 export const ChangeNoticeSettings = z
   .object({
     mailKinds: Kinds.optional(),
@@ -63,7 +65,7 @@ const Common = {
   kinds: Kinds.optional(),
 }
 
-/** `POST /api/notices/channels`. What it takes to write there is tried before it is kept, and never shown again. */
+/** `POST /api/notices/channels`. Credentials are tested before they are stored and never returned. */
 export const CreateChannelRequest = z
   .discriminatedUnion(
     'kind',
@@ -101,7 +103,7 @@ export const ChangeChannelRequest = z
   .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type ChangeChannelRequest = z.infer<typeof ChangeChannelRequest>
 
-/** A channel without its secrets; `to` says in a few words where it leads. */
+/** A channel without its secrets; `to` is a short description of the destination. */
 export const NoticeChannel = z.object({
   id: z.string(),
   kind: z.enum(CHANNEL_KINDS),
@@ -115,7 +117,7 @@ export const NoticeChannel = z.object({
 export type NoticeChannel = z.infer<typeof NoticeChannel>
 export const NoticeChannelList = z.object({ channels: z.array(NoticeChannel) })
 export const OneChannel = z.object({ channel: NoticeChannel })
-/** `secret` verifies what a webhook gets (Standard Webhooks); it is shown this once, null for other kinds. */
+/** `secret` verifies webhook signatures (Standard Webhooks); returned only once, null for other kinds. */
 export const CreatedChannel = OneChannel.extend({ secret: z.string().nullable() })
 export const ChannelTest = z.object({ delivered: z.boolean(), error: z.string().nullable() })
 
@@ -125,7 +127,7 @@ export const NoticeQuery = z.object({
 })
 export type NoticeQuery = z.infer<typeof NoticeQuery>
 
-/** What an owner was told, newest first, and what became of it. */
+/** A notice and its deliveries. */
 export const Notice = z.object({
   id: z.string(),
   kind: z.enum(NOTICE_KINDS),
@@ -148,7 +150,7 @@ export const Notice = z.object({
 })
 export type Notice = z.infer<typeof Notice>
 
-/** What a webhook of an owner is sent, signed as Standard Webhooks 1.0 says; `version` changes with what breaks readers. */
+/** Payload of an owner's webhook, signed per Standard Webhooks 1.0; `version` changes with breaking changes. */
 export const NoticeEvent = z.object({
   version: z.literal(1),
   type: z.templateLiteral(['notice.', z.enum(NOTICE_KINDS)]),
@@ -172,8 +174,8 @@ export const OPERATOR_CHANNELS = ['telegram', 'webhook'] as const
 export type OperatorChannelName = (typeof OPERATOR_CHANNELS)[number]
 
 /**
- * Something operators are told. `agent` is null for what concerns the whole host, `attempt` the number of repairs so far,
- * `exitCode` and `outOfMemory` are of the last end that was seen.
+ * A notification to operators. `agent` is null for problems of the host, `attempt` is the number of repairs so far;
+ * `exitCode` and `outOfMemory` describe the last exit.
  */
 export const Notification = z.object({
   id: z.string(),
@@ -199,7 +201,7 @@ export const Notification = z.object({
 })
 export type Notification = z.infer<typeof Notification>
 
-/** What the webhook of the operator is sent, signed as Standard Webhooks 1.0 says; `version` changes with what breaks readers. */
+/** Payload of the operator's webhook, signed per Standard Webhooks 1.0; `version` changes with breaking changes. */
 export const WatchdogEvent = z.object({
   version: z.literal(1),
   type: z.templateLiteral(['watchdog.', Notification.shape.kind]),
@@ -212,7 +214,7 @@ export const WatchdogEvent = z.object({
 })
 export type WatchdogEvent = z.infer<typeof WatchdogEvent>
 
-/** `POST /api/watchdog/test`: what became of the notification on each channel. */
+/** `POST /api/watchdog/test`: the result per channel. */
 export const TestNotificationResult = z.object({
   success: z.boolean(),
   channels: z.array(
@@ -221,10 +223,9 @@ export const TestNotificationResult = z.object({
 })
 export type TestNotificationResult = z.infer<typeof TestNotificationResult>
 
-/** Where links go that are meant to be mailed: without mail a developer finds them in the log. */
+/** How links are delivered: by mail, to the server log in development, or not at all. */
 export const LinksGo = z.enum(['by-mail', 'to-log', 'nowhere'])
 export type LinksGo = z.infer<typeof LinksGo>
 
-/** What was done, in words. */
 export const MessageResponse = z.object({ message: z.string() })
 export type MessageResponse = z.infer<typeof MessageResponse>

@@ -19,12 +19,12 @@ import {
 import { composeMail, type MailName } from './mail-texts.ts'
 import type { LinksGo } from './schemas.ts'
 
-/** Sends one mail about an account; `jobs.ts` does it. */
+/** Sends one mail about an account. */
 export const MAIL_JOB = 'accounts.mail'
 
 /**
- * A mail to send, without what it proves: tokens are made when it is sent, so that no table ever holds one. `userId` is
- * null for mail that nobody gets. Notices go to `address`, which the account may have left by then.
+ * A mail to send. Tokens are created when it is sent, so the jobs table never holds one. `userId` is null when the
+ * account does not exist. Other mails go to `address`, even if the account has changed it since.
  */
 export const MailRequest = z.union([
   z.object({
@@ -64,25 +64,27 @@ type SendMailDeps = {
   signUp: { walletEmailDomain: string }
 }
 
-/** Asks for the mail in the closure of its cause. Of several links of one kind to one account, only one waits. */
+/** Enqueues the mail in the caller's transaction. At most one link of each kind is pending per account. */
 export function enqueueMail(tx: Tx, enqueue: Enqueue, request: MailRequest): void {
   const isLink = !('address' in request) && request.userId !== null
   enqueue(tx, MAIL_JOB, request, isLink ? { key: `mail:${request.mail}:${request.userId}` } : {})
 }
 
-/** How a link gets to whoever asked for it: by mail, by the log of whoever runs this, or not at all. */
+/** Returns how links are delivered. */
 export function linksGo(mailer: Mailer): LinksGo {
   if (mailer.isConfigured) return 'by-mail'
   return mailer.writesToLog ? 'to-log' : 'nowhere'
 }
 
-/** @throws AppError `unavailable` NOT_CONFIGURED when a link could reach nobody: neither mail nor a developer's log. */
+/**
+ * @throws AppError `unavailable` NOT_CONFIGURED when links can be delivered neither by mail nor by a development log.
+ */
 export function requireMail(mailer: Mailer): void {
   if (linksGo(mailer) !== 'nowhere') return
   throw new AppError('unavailable', 'Mail is not configured: set SMTP_URL', { code: 'NOT_CONFIGURED' })
 }
 
-/** Sends what was asked for, unless it has no reader any more. @throws Error of the mail server. */
+/** Sends the requested mail unless it has become pointless. @throws Error of the mail server. */
 async function sendMail(deps: SendMailDeps, request: MailRequest, signal: AbortSignal): Promise<void> {
   if ('address' in request) return sendPlainMail(deps, request.mail, request.address, signal)
   const { mail, userId } = request
@@ -91,12 +93,12 @@ async function sendMail(deps: SendMailDeps, request: MailRequest, signal: AbortS
   if (sent) await deps.mailer.send(composeMail(mail, sent.to, { appUrl: deps.appUrl, token: sent.token }), signal)
 }
 
-/** Nobody reads mail at the address that stands for a wallet. */
+/** Placeholder addresses of wallets have no mailbox. */
 async function sendPlainMail(deps: SendMailDeps, mail: MailName, to: string, signal: AbortSignal): Promise<void> {
   if (!isWalletEmail(to, deps.signUp.walletEmailDomain)) await deps.mailer.send(composeMail(mail, to, null), signal)
 }
 
-/** The token is made anew at each attempt: the mail that arrives last has the link that works. */
+/** Creates a new token for each attempt, so the link in the last mail works. */
 function issueLink(
   tx: Tx,
   deps: SendMailDeps,
@@ -119,7 +121,7 @@ function issueLink(
   }
 }
 
-/** Who is to follow the link: null when that has become pointless. */
+/** Returns the recipient, or null when the link has become pointless. */
 function findReader(db: Db, purpose: EmailTokenPurpose, user: UserRow, now: Date): string | null {
   if (purpose === 'change-email') return findPendingEmail(db, user.id, now)
   if (purpose === 'verify-email' && user.emailVerifiedAt) return null
@@ -127,10 +129,10 @@ function findReader(db: Db, purpose: EmailTokenPurpose, user: UserRow, now: Date
 }
 
 const CLEAN_UP_MS = 3_600_000
-/** With the queue's pauses that is an hour and a half: a mail server may be restarted meanwhile. */
+/** The queue's pauses add up to 1.5 hours, enough for a mail server to restart. */
 const MAIL_ATTEMPTS = 24
 
-/** Forgets mailed links whose time is over. */
+/** Deletes expired mail tokens. */
 export function emailTokensJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return {
     name: 'accounts.email-tokens',
@@ -139,7 +141,9 @@ export function emailTokensJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   }
 }
 
-/** Mails go out here, so that neither a slow mail server nor the existence of an account shows in any request. */
+/**
+ * Sends mail outside of requests, so response times reveal neither a slow mail server nor whether an account exists.
+ */
 export function mailJob(deps: SendMailDeps): JobKind {
   return defineJob({
     kind: MAIL_JOB,

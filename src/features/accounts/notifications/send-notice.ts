@@ -9,10 +9,10 @@ import { PROBLEMS } from './notices.ts'
 import { type ChangeNoticeSettings, MAIL_CHANNEL, type NoticeKind } from './schemas.ts'
 import { noticeChannels, noticeDeliveries, noticeSettings, notices } from './tables.ts'
 
-/** Sends what waits for one channel; `jobs.ts` does it. */
+/** Sends the pending notices of one channel. */
 export const NOTICE_JOB = 'notices.send'
 
-/** Something an owner wants to know, in a sentence. */
+/** An event for an agent's owner; `text` is one sentence. */
 export type OwnerNotice = {
   userId: string
   agent: { id: string; name: string } | null
@@ -20,12 +20,12 @@ export type OwnerNotice = {
   text: string
 }
 
-/** Tells an owner in the closure of the cause. */
+/** Enqueues a notice in the caller's transaction. */
 export type SendNotice = (tx: Tx, news: OwnerNotice) => void
 
 /**
- * Puts news on its way to every channel of its owner that wants them, after quiet hours if need be. A problem is told once
- * while it lasts; one that ends before anybody was told of it is not told at all.
+ * Stores a notice and schedules it on every channel that wants its kind, after quiet hours. An open problem is reported
+ * once; one that ends before any delivery is not reported.
  */
 export function createSendNotice({ clock, enqueue }: { clock: Clock; enqueue: Enqueue }): SendNotice {
   return (tx, news) => {
@@ -56,7 +56,7 @@ export function createSendNotice({ clock, enqueue }: { clock: Clock; enqueue: En
   }
 }
 
-/** One job a channel, however much waits for it. */
+/** One job per channel, regardless of the number of pending notices. */
 export function enqueueChannel(
   tx: Tx,
   enqueue: Enqueue,
@@ -73,7 +73,7 @@ function listWanting(tx: Tx, userId: string, kind: NoticeKind, { mailKinds }: No
   return mailKinds.includes(kind) ? [MAIL_CHANNEL, ...wanting] : wanting
 }
 
-/** @returns whether somebody was told of one: only then is its end news. */
+/** Ends the open problems of an agent. @returns whether one had been delivered: only then is the recovery reported. */
 function endProblems(tx: Tx, agentId: string, now: Date): boolean {
   const isOpenProblem = and(eq(notices.agentId, agentId), isNull(notices.endedAt), inArray(notices.kind, [...PROBLEMS]))
   const open = tx.update(notices).set({ endedAt: now }).where(isOpenProblem).returning({ id: notices.id }).all()
@@ -96,7 +96,7 @@ function hasOpenNotice(tx: Tx, agentId: string, kind: NoticeKind): boolean {
   return tx.select({ id: notices.id }).from(notices).where(isThis).get() !== undefined
 }
 
-/** What is mailed unless somebody says otherwise: that which needs its owner. */
+/** Kinds mailed by default: those that need the owner's attention. */
 const MAILED: readonly NoticeKind[] = [
   'given_up',
   'cap_near',
@@ -137,7 +137,6 @@ export async function changeNoticePreferences(
   })
 }
 
-/** What the change leaves out stays as it was. */
 function toColumns(before: ReturnType<typeof findNoticePreferences>, change: ChangeNoticeSettings) {
   const quietHours = change.quietHours === undefined ? before.quietHours : change.quietHours
   return {
@@ -150,14 +149,14 @@ function toColumns(before: ReturnType<typeof findNoticePreferences>, change: Cha
   }
 }
 
-/** From `HH:MM` to `HH:MM` of a time zone, over midnight where the end is earlier. */
+/** From `HH:MM` to `HH:MM` in a time zone, past midnight when `to` is earlier. */
 type QuietHours = { from: string; to: string; timeZone: string }
 
-/** When something that comes at `now` may be told: at once, or when the quiet hours end. */
+/** Returns the end of the quiet hours if `now` is inside them, else `now`. */
 export function afterQuietHours(quiet: QuietHours | null, now: Date): Date {
   if (!quiet) return now
   const end = nextAt(quiet.to, quiet.timeZone, now)
-  // Who meets the end before the beginning is between them.
+  // If the next end comes before the next start, now is inside the quiet hours.
   return end < nextAt(quiet.from, quiet.timeZone, now) ? end : now
 }
 

@@ -3,7 +3,10 @@ import { oneOf } from '../../../db/checks.ts'
 import { users } from '../users/tables.ts'
 import { CHANNEL_KINDS, NOTICE_KINDS, type NoticeKind, type Notification, OPERATOR_CHANNELS } from './schemas.ts'
 
-/** How an owner wants to be told; who has no row has the defaults. `quietFrom` and `quietTo` are `HH:MM`, both or neither. */
+/**
+ * Notification preferences; owners without a row have the defaults. `quietFrom` and `quietTo` are `HH:MM`, both or
+ * neither.
+ */
 export const noticeSettings = sqliteTable('notice_settings', {
   userId: text()
     .primaryKey()
@@ -17,7 +20,10 @@ export const noticeSettings = sqliteTable('notice_settings', {
   updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
 })
 
-/** Where else than by mail: `destination` in a few words without a secret. `sealedRecipient` is JSON: it holds tokens. */
+/**
+ * Channels besides mail. `destination` is a short description without secrets; `sealedRecipient` is sealed JSON with
+ * credentials.
+ */
 export const noticeChannels = sqliteTable(
   'notice_channels',
   {
@@ -41,8 +47,8 @@ export const noticeChannels = sqliteTable(
 )
 
 /**
- * What an owner was told. A problem is open until `endedAt`: while it is, the same is not told again, except as a reminder,
- * which counts in `reminders`. `toldAt` is when it was last put on its way.
+ * Notices to owners. A problem is open until `endedAt`; while open it is not reported again except as a reminder,
+ * counted in `reminders`. `toldAt` is the time of the last report.
  */
 export const notices = sqliteTable(
   'notices',
@@ -69,7 +75,7 @@ export const notices = sqliteTable(
   ],
 )
 
-/** A notice on its way to one channel, `mail` or the id of one. `sentAt` is null until it was taken. */
+/** The delivery of a notice to one channel, `mail` or a channel id. `sentAt` is null until the receiver accepted it. */
 export const noticeDeliveries = sqliteTable(
   'notice_deliveries',
   {
@@ -89,9 +95,8 @@ export const noticeDeliveries = sqliteTable(
 )
 
 /**
- * What is to be sent on each channel, in this order, and how that went; old ones are deleted. `deliveredAt` is null until
- * the receiver took it, `status` is the last HTTP status and `error` the last failure. No foreign key: the record outlives
- * the agent.
+ * Deliveries to operators' channels in sending order; old ones are deleted. `deliveredAt` is null until accepted,
+ * `status` is the last HTTP status, `error` the last failure. No foreign key: the record outlives the agent.
  */
 export const notificationDeliveries = sqliteTable(
   'notification_deliveries',

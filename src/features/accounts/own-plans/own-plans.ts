@@ -16,7 +16,7 @@ export type OwnPlanDeps = { db: Db; clock: Clock; plans: { byDefault: string | n
 /** The administrator who changes a plan: user id and address. */
 type Actor = { id: string; address: string | null }
 
-/** A plan of the operator and the accounts that have it. */
+/** A plan of the operator and the number of its accounts. */
 type OwnPlan = PlanRow & { accounts: number }
 
 /** Returns the operator's plans by name. */
@@ -68,9 +68,9 @@ export async function changeOwnPlan(deps: OwnPlanDeps, by: Actor, name: string, 
 }
 
 /**
- * Deletes a plan. One that `PLANS_FILE` defines gets the limits of the file again when the dashboard had changed them.
- * @throws AppError `not_found`, and `conflict` while accounts, open invitations or `DEFAULT_PLAN` name it, or it is as the
- * file has it.
+ * Deletes a plan. A plan of `PLANS_FILE` that was changed in the dashboard is reset to the file instead.
+ * @throws AppError `not_found`; `conflict` while accounts, open invitations or `DEFAULT_PLAN` use it, and for an
+ * unchanged plan of the file.
  */
 export async function deleteOwnPlan(deps: OwnPlanDeps, by: Actor, name: string): Promise<void> {
   await write(deps.db, (tx) => {
@@ -115,9 +115,9 @@ function countAccounts(db: Db, name: string): number {
 }
 
 /**
- * Makes the plans of `PLANS_FILE` those of the database: a plan that an administrator has changed stays, and one that left
- * the file goes unless an account has it.
- * @returns the plans that left the file and stay.
+ * Synchronizes the plans of `PLANS_FILE` into the database. Plans changed in the dashboard stay; plans removed from the
+ * file are deleted unless an account has them.
+ * @returns the names of removed plans that stay.
  */
 export async function takePlansOfFile({ db, clock, plans: { own } }: OwnPlanDeps): Promise<string[]> {
   return write(db, (tx) => {
@@ -134,7 +134,7 @@ export async function takePlansOfFile({ db, clock, plans: { own } }: OwnPlanDeps
   })
 }
 
-/** Adds the plans of the file and takes over what changed in it. */
+/** Inserts and updates the plans of the file. */
 export function addPlansOfFile(tx: Tx, own: readonly PlanDefinition[], now: Date): void {
   for (const definition of own) {
     const row = tx.select().from(plans).where(eq(plans.name, definition.name)).get()
@@ -157,7 +157,7 @@ export function requireDefaultPlan(db: Db, byDefault: string | null): void {
   throw new StartupError(`DEFAULT_PLAN: must be one of free, ${names.join(', ')}, not ${JSON.stringify(byDefault)}`)
 }
 
-/** Returns every plan with the number of its accounts: the four of the interface, then the operator's by name. */
+/** Returns every plan with its number of accounts: the four built-in plans, then the operator's by name. */
 export function listPlansForAdmin(db: Db): AdminPlan[] {
   const rows = db.select({ plan: users.plan, accounts: count() }).from(users).groupBy(users.plan).all()
   const accountsOf = (name: string) => rows.find(({ plan }) => plan === name)?.accounts ?? 0

@@ -8,12 +8,12 @@ export const CreatePlanRequest = PlanDefinition.meta({
   examples: [{ name: 'family', models: ['openai/gpt-4o-mini'], agents: 2, tokensPerMonth: 1_000_000, usdPerMonth: 5 }],
 })
 
-/** `PUT /api/admin/plans/:name`: every limit; one that is left out does not apply. */
+/** `PUT /api/admin/plans/:name`: all limits; a missing limit does not apply. */
 export const ChangePlanRequest = PlanLimits.meta({ examples: [{ agents: 2, usdPerMonth: 10, storageGb: 5 }] })
 
 /**
- * A plan as administrators see it; a limit of null does not apply. `source` is `interface` for the four that cannot be
- * changed, `file` for one that is as `PLANS_FILE` has it.
+ * A plan as administrators see it; a limit of null does not apply. `source` is `interface` for the four built-in plans,
+ * `file` for an unchanged plan of `PLANS_FILE`.
  */
 export const AdminPlan = z.object({
   name: z.string(),
@@ -29,7 +29,7 @@ export const AdminPlan = z.object({
 })
 export type AdminPlan = z.infer<typeof AdminPlan>
 
-/** `GET /api/admin/plans`: `defaultPlan` is null when new accounts get none. */
+/** `GET /api/admin/plans`: `defaultPlan` is null when new accounts get no plan. */
 export const AdminPlanList = z.object({ plans: z.array(AdminPlan), defaultPlan: z.string().nullable() })
 export type AdminPlanList = z.infer<typeof AdminPlanList>
 

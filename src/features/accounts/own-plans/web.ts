@@ -15,7 +15,7 @@ import { AdminPlanList, ChangePlanRequest, CreatePlanRequest, OnePlan } from './
 
 export type PlansWebDeps = OwnPlanDeps & { guards: Guards }
 
-/** Plans as administrators define them, next to the four of the interface. */
+/** Plan routes of the admin pages. */
 export function plansWeb(deps: PlansWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards

@@ -24,13 +24,13 @@ import type { ChangePasswordRequest, ResetPasswordRequest } from './schemas.ts'
 
 export type ChangePasswordDeps = { db: Db; clock: Clock; passwords: Passwords; mailer: Mailer; enqueue: Enqueue }
 
-/** The one who asks: the session stays when all others end. */
+/** The caller, whose session stays when all others end. */
 type SessionCaller = { userId: string; sessionToken: string | undefined; address: string | null }
 
 /**
- * Sets a new password; all other sessions, every reset link and the marks of all known devices end with it. An account
- * without one, which signs in elsewhere, gets its first after a recent sign-in.
- * @returns the account as it is now, and how many API keys ended: null when none was to.
+ * Sets a new password and ends all other sessions, mailed links and device tokens. An account without a password sets
+ * its first one after a recent sign-in.
+ * @returns the updated account and the number of deleted API keys, null when none were to be deleted.
  * @throws AppError `invalid` for a missing or common password, `unauthenticated` for a wrong current one, `limited`
  * after ten of those, `not_found`.
  */
@@ -59,8 +59,8 @@ export async function changePassword(
 }
 
 /**
- * What every new password brings: mailed links end, keys when that is wanted, the log has a line, and the owner is told.
- * @returns how many keys ended, null when none was to.
+ * Ends mailed links, optionally deletes API keys, records the change and notifies the owner.
+ * @returns the number of deleted keys, null when none were to be deleted.
  */
 function noteNewPassword(
   tx: Tx,
@@ -78,7 +78,7 @@ function noteNewPassword(
   return keysEnded
 }
 
-/** Somebody else may have set another password while this one was hashed: then the one that was confirmed is worth nothing. */
+/** Fails if another request changed the password while this one was hashed. */
 function replaceHash(tx: Tx, user: UserRow, change: { passwordHash: string; updatedAt: Date }): UserRow | undefined {
   const isUnchanged =
     user.passwordHash === null ? isNull(users.passwordHash) : eq(users.passwordHash, user.passwordHash)
@@ -93,10 +93,10 @@ function replaceHash(tx: Tx, user: UserRow, change: { passwordHash: string; upda
 const PURPOSES = ['reset-password'] as const
 
 /**
- * Sets the password of the account whose link was followed. All its sessions and other links end, and its address counts
- * as proved. `address` is the caller's, for the audit log.
- * @returns how many keys ended, null when none was to.
- * @throws AppError `invalid` for a common password and for a link that is unknown, used or too old.
+ * Sets a password by a mailed link. Ends all sessions and other links, and marks the address as verified. `address` is
+ * the caller's IP address.
+ * @returns the number of deleted keys, null when none were to be deleted.
+ * @throws AppError `invalid` for a common password and for an unknown, used or expired link.
  */
 export async function resetPasswordByLink(
   deps: ChangePasswordDeps & ReferralDeps,
@@ -104,7 +104,7 @@ export async function resetPasswordByLink(
   address: string | null,
 ): Promise<number | null> {
   requireUncommon(password)
-  // Made-up tokens must not cost the hasher's work; the closure decides.
+  // Check first, so invalid tokens cost no hashing; the transaction checks again.
   if (!findEmailToken(deps.db, token, PURPOSES, deps.clock.now())) throw invalidLink()
   const passwordHash = await deps.passwords.hash(password)
   return write(deps.db, (tx) => {
@@ -119,7 +119,7 @@ export async function resetPasswordByLink(
   })
 }
 
-/** Undefined when the account has another address by now: the link proves only the one it was mailed to. */
+/** Returns undefined when the account's address has changed: the link proves only the address it was mailed to. */
 function setPassword(tx: Tx, link: EmailToken, change: Partial<UserRow>): UserRow | undefined {
   return tx
     .update(users)
@@ -136,15 +136,15 @@ function invalidLink(): AppError {
 type ForgotPasswordDeps = { db: Db; clock: Clock; mailer: Mailer; enqueue: Enqueue; knownDevices: KnownDevices }
 
 const HOUR_MS = 3_600_000
-/** What one mailbox gets for one caller, or for one known device of its owner. */
+/** Mails per mailbox and caller, or per known device of the owner. */
 const MAILS_PER_CALLER = { limit: 5, windowMs: HOUR_MS }
-/** What it gets for all strangers together; more would help nobody but those who want to annoy its owner. */
+/** Mails per mailbox for all unknown clients together, so they cannot flood its owner. */
 const MAILS = { limit: 10, windowMs: HOUR_MS }
 
 /**
- * Has a link mailed to the account with this address. Whether there is one shows in nothing: the same rows are read and
- * written, and the mail is a job's business. What strangers ask for does not use up what a known device may.
- * @throws AppError `unavailable` NOT_CONFIGURED when there is no mail, for every address alike.
+ * Mails a reset link. Reads and writes the same rows whether or not the account exists, and a job sends the mail, so
+ * nothing reveals its existence. Requests by unknown clients do not use up a known device's limit.
+ * @throws AppError `unavailable` NOT_CONFIGURED without mail, for every address.
  */
 export async function forgotPassword(deps: ForgotPasswordDeps, email: string, visitor: Visitor): Promise<void> {
   requireMail(deps.mailer)
@@ -169,7 +169,7 @@ function throttlesOf(email: string, address: string | null, device: string | nul
   ]
 }
 
-/** Beyond the limit mails are left out without a word: a refusal would help whoever wants to keep the owner out. */
+/** Skips mails beyond the limit silently: an error would help an attacker keep the owner out. */
 function takeMail(tx: Tx, clock: Clock, throttles: Throttle[]): boolean {
   if (!throttles.every((throttle) => hasAttempt(tx, clock, throttle))) return false
   for (const throttle of throttles) countFailure(tx, clock, throttle)

@@ -8,12 +8,12 @@ import { forgetFailures, returnAttempt, type Throttle, takeAttempt } from '../lo
 import { sessions, type UserRow } from '../users/tables.ts'
 import type { Passwords } from './passwords.ts'
 
-/** What shows that it is the owner: `sessionToken` says which session asks, and is missing for a key. */
+/** Proof of ownership; `sessionToken` is undefined for API keys. */
 export type Confirmation = { password: string | undefined; sessionToken: string | undefined }
 
 /**
- * Asks for the password again before something that a stolen session must not do. Accounts without one pass. Each session
- * has its own ten guesses: a thief of one does not keep the owner from changing the password in another.
+ * Requires the password again before sensitive actions, except for accounts without one. Each session has its own ten
+ * attempts, so a stolen session cannot block the owner's.
  * @throws AppError `invalid` without `password`, `unauthenticated` for a wrong one, `limited` after ten of those.
  */
 export async function confirmPassword(
@@ -33,7 +33,7 @@ export async function confirmPassword(
   await write(deps.db, (tx) => forgetFailures(tx, throttle.key))
 }
 
-/** Ten guesses in a quarter of an hour, by one session of the user; those by keys, whatever cookie comes along, share theirs. */
+/** Ten attempts per session and quarter of an hour; all API keys of the account share one counter. */
 export function ownThrottle(db: Db, what: string, userId: string, sessionToken: string | undefined): Throttle {
   const tokenHash = sha256(sessionToken ?? '')
   const isTheirs = and(eq(sessions.tokenHash, tokenHash), eq(sessions.userId, userId))

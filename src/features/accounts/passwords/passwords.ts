@@ -1,33 +1,34 @@
 import { AppError } from '../../../core/errors.ts'
 import text from './common-passwords.txt' with { type: 'text' }
 
-/** What one hash of argon2id takes: `memoryCost` in KiB, `timeCost` in passes over them. */
+/** The cost of one argon2id hash: `memoryCost` in KiB, `timeCost` in passes. */
 export type PasswordCost = Readonly<{ memoryCost: number; timeCost: number }>
 
-/** OWASP's minimum for argon2id: 19 MiB, two passes, about 20 ms. No setting lowers it. */
+/** OWASP's minimum for argon2id: 19 MiB, two passes, about 20 ms. Not configurable. */
 export const PASSWORD_COST: PasswordCost = { memoryCost: 19_456, timeCost: 2 }
 const MAX_WAITING = 32
 
 export type Passwords = {
   hash(password: string): Promise<string>
-  /** Does the same work whether or not there is a hash to compare with, and whatever the hash looks like. */
+  /** Takes the same time whether or not a hash is given and valid. */
   verify(password: string, hash: string | null): Promise<boolean>
-  /** Was it made with other parameters than today's? */
+  /** Returns whether the hash uses outdated parameters. */
   isOutdated(hash: string): boolean
   /**
-   * Runs `work`, which will ask the hasher, unless as many are under way as may wait for it: a flood of sign-ins does not
-   * reach the database. @throws AppError `limited`, or what `work` throws.
+   * Runs `work`, which will hash, unless the waiting line is full, so a flood of sign-ins does not reach the database.
+   * @throws AppError `limited`, or what `work` throws.
    */
   admit<T>(work: () => Promise<T>): Promise<T>
-  /** Lets a route refuse before a body is read or a rate counted. @throws AppError `limited` when nothing is admitted now. */
+  /** Rejects before a body is read or a rate counted. @throws AppError `limited` when the waiting line is full. */
   requireHashingCapacity(): void
-  /** How often the hasher has worked: two paths that cost the same raise it by the same. */
+  /** Number of hash operations, for tests of equal cost. */
   readonly calls: number
 }
 
 /**
- * Argon2id behind a gate of `parallel` hashers, so that a flood of sign-ins cannot starve the rest of the process. Whatever
- * keeps real accounts hands in `PASSWORD_COST`. @throws AppError `limited` when too many wait already.
+ * Runs at most `parallel` argon2id operations at once, so sign-ins cannot starve the process. Production passes
+ * `PASSWORD_COST`.
+ * @throws AppError `limited` when the waiting line is full.
  */
 export function createPasswords(parallel: number, cost: PasswordCost): Passwords {
   const prefix = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=1$`
@@ -51,7 +52,7 @@ export function createPasswords(parallel: number, cost: PasswordCost): Passwords
     try {
       return await work()
     } finally {
-      // The place goes straight to the next in line: whoever comes in between must not take it.
+      // Hand the slot directly to the next waiter, so no new caller takes it in between.
       const next = waiting.shift()
       if (next) next()
       else busy--
@@ -79,7 +80,7 @@ export function createPasswords(parallel: number, cost: PasswordCost): Passwords
   }
 }
 
-/** A hash of the parameters of `prefix` that no known password has. */
+/** Returns a hash with the given parameters that matches no known password. */
 function toNobodysHash(prefix: string): string {
   return `${prefix}${'N'.repeat(42)}A$${'Q'.repeat(42)}A`
 }
@@ -88,7 +89,7 @@ function tooMany(): AppError {
   return new AppError('limited', 'Too many requests', { retryAfter: '1' })
 }
 
-/** A stored hash that cannot be read matches nothing: the account is closed to guesses, not broken for the caller. */
+/** An unreadable stored hash matches nothing instead of failing the request. */
 async function isMatch(password: string, hash: string, nobodysHash: string): Promise<boolean> {
   try {
     return await Bun.password.verify(password, hash)
@@ -100,16 +101,15 @@ async function isMatch(password: string, hash: string, nobodysHash: string): Pro
 
 let common: Set<string> | undefined
 
-/**
- * Refuses the 10,000 passwords of at least 8 characters that are guessed first, in whatever case they are written.
- * @throws AppError `invalid`.
- */
+/** Rejects the 10,000 most common passwords of at least 8 characters in any case. @throws AppError `invalid`. */
 export function requireUncommon(password: string): void {
   common ??= new Set(listCommonPasswords())
   if (common.has(password.normalize('NFKC').toLowerCase())) throw new AppError('invalid', 'Password is too common')
 }
 
-/** In lower case, the most common first. The file begins with its licence; an empty line ends that. */
+/**
+ * Returns them in lower case, most common first. The file starts with its licence, which ends at the first empty line.
+ */
 export function listCommonPasswords(): string[] {
   return text
     .slice(text.indexOf('\n\n') + 2)

@@ -10,12 +10,12 @@ const NewPassword = (missing: string) =>
     .min(8, 'Password must be at least 8 characters')
     .max(1024, 'Password must be at most 1024 characters')
 
-/** Deletes the account's API keys with the password: whoever knew the one may have made or read the others. */
+/** Deletes the account's API keys too, since a password thief may have created or read them. */
 const EndKeys = z.boolean('endKeys must be true or false').optional()
 
 const BOTH_PASSWORDS = 'Current and new password required'
 
-/** `POST /api/settings/password` (Interface 4.2). Accounts without a password have no current one to give. */
+/** `POST /api/settings/password`. Accounts without a password omit `currentPassword`. */
 export const ChangePasswordRequest = z.object({
   currentPassword: z
     .string(BOTH_PASSWORDS)
@@ -27,11 +27,11 @@ export const ChangePasswordRequest = z.object({
 })
 export type ChangePasswordRequest = z.infer<typeof ChangePasswordRequest>
 
-/** The answer; `keysEnded` says how many, when that was asked for. */
+/** `keysEnded` is the number of deleted keys, if requested. */
 export const PasswordChanged = z.object({ success: z.literal(true), keysEnded: z.number().optional() })
 export type PasswordChanged = z.infer<typeof PasswordChanged>
 
-/** `POST /api/auth/forgot-password` (Interface 4.2); `website` and `proof` as for `POST /api/register`. */
+/** `POST /api/auth/forgot-password`; `website` and `proof` as for `POST /api/register`. */
 export const ForgotPasswordRequest = z.object({
   email: emailText('Email is required').pipe(Email),
   website: z.string().max(2048).optional(),
@@ -41,7 +41,7 @@ export type ForgotPasswordRequest = z.infer<typeof ForgotPasswordRequest>
 
 const TOKEN_AND_PASSWORD = 'Token and password are required'
 
-/** `POST /api/auth/reset-password`: `token` is the one of the link. */
+/** `POST /api/auth/reset-password`: `token` is from the mailed link. */
 export const ResetPasswordRequest = z.object({
   token: z.string(TOKEN_AND_PASSWORD).min(1, TOKEN_AND_PASSWORD).max(512, 'Invalid or expired reset link'),
   password: NewPassword(TOKEN_AND_PASSWORD),

@@ -38,10 +38,10 @@ const sendLinkAnswers: Responses = {
 }
 const verifyEmailAnswers: Responses = { responses: { 200: MessageResponse }, errors: ['conflict'] }
 
-/** Passwords and proofs of addresses: what is changed with the old password, and what a mailed link opens (Interface 4.2). */
+/** Password and address verification routes of the web API. */
 export function passwordWeb(deps: PasswordWebDeps) {
   const app = new Hono<WebEnv>()
-  // Each route counts for itself: a link that is followed must not fail because it was asked for often.
+  // Each route has its own limit, so requesting links does not block following them.
   const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
   app.post(
@@ -92,7 +92,7 @@ export function passwordWeb(deps: PasswordWebDeps) {
   return app
 }
 
-/** The proof that an address is read by its owner. */
+/** Address verification routes. */
 function verifyEmailWeb(deps: PasswordWebDeps) {
   const app = new Hono<WebEnv>()
   const seldom = () => limitRate(() => deps.requestsPerMinute.password, 'Too many requests')

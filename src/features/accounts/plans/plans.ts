@@ -4,11 +4,11 @@ import { type MicroUsd, toMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { type PlanRow, plans } from './tables.ts'
 
-/** The plans that are sold, cheapest first; `free` is the deprecated word for none (Interface 2). */
+/** The built-in plans, cheapest first. `free` is the deprecated name for no plan. */
 export const PLAN_NAMES = ['solo', 'collective', 'label', 'network'] as const
 export type PlanName = (typeof PLAN_NAMES)[number]
 
-/** What a plan allows; null means no limit. Prices are whole pounds a month. */
+/** Limits of a plan; null means no limit. Prices are whole pounds per month. */
 export type Plan = {
   name: string
   priceGbp: number
@@ -17,13 +17,13 @@ export type Plan = {
   skills: number | null
   messagesPerDay: number | null
   tokensPerMonth: number | null
-  /** Cost of models that the platform pays; only operators' own plans limit it. */
+  /** Model cost paid by the platform; only operators' plans limit it. */
   costMicroUsdPerMonth: MicroUsd | null
-  /** For messages, memory, mail and workspaces together (decisions, 50). */
+  /** Messages, memory, mail and workspaces together. */
   storageBytes: number
 }
 
-/** The model that only the largest plans and those who name it get (Interface 4.4). */
+/** The model that only the largest plans and plans naming it include. */
 export const PREMIUM_MODEL = 'anthropic/claude-opus-4.6'
 const MEGABYTE = 1024 * 1024
 export const GIGABYTE = 1024 * MEGABYTE
@@ -31,7 +31,7 @@ const LABEL_MODELS = ['openai/gpt-4o-mini', 'google/gemini-2.0-flash', 'xiaomi/m
 const SOLO_MODELS = [...LABEL_MODELS, 'openai/gpt-4o', 'anthropic/claude-3.5-sonnet']
 const COLLECTIVE_MODELS = [...SOLO_MODELS, 'openai/gpt-4-turbo', 'anthropic/claude-3-opus']
 
-/** Interface 2, table Plans, taken as written: that `label` is smaller in three columns is no slip of ours (decisions, 18). */
+/** As specified, including the three limits in which `label` is smaller than `collective`. */
 export const PLANS: Readonly<Record<PlanName, Plan & { name: PlanName }>> = {
   solo: {
     name: 'solo',
@@ -79,7 +79,7 @@ export const PLANS: Readonly<Record<PlanName, Plan & { name: PlanName }>> = {
   },
 }
 
-/** What somebody without a plan has: nothing that the platform pays for (Interface 2: the limit of `free` is zero). */
+/** Limits without a plan: nothing that the platform pays for. */
 export const NO_PLAN: Plan = {
   name: 'free',
   priceGbp: 0,
@@ -89,17 +89,17 @@ export const NO_PLAN: Plan = {
   messagesPerDay: 0,
   tokensPerMonth: 0,
   costMicroUsdPerMonth: 0,
-  // Enough to look around, and to keep what one had for a while.
+  // Enough to try the dashboard and keep data for a while.
   storageBytes: 100 * MEGABYTE,
 }
 
-/** The plan that is in force for somebody: admins have the largest, and one that is not active counts for nothing. */
+/** Returns the effective plan: the largest for admins, none without an active subscription. */
 export function planInForce(db: Db, user: { isAdmin: boolean; plan: string; subscriptionId: string | null }): Plan {
   if (user.isAdmin) return PLANS.network
   return (user.subscriptionId !== null && findPlan(db, user.plan)) || NO_PLAN
 }
 
-/** What somebody without a plan is told. */
+/** The error for users without a plan. */
 export function planRequired(): AppError {
   return new AppError('payment_required', 'Valid subscription required. Choose a plan at /pricing', {
     success: false,
@@ -107,15 +107,15 @@ export function planRequired(): AppError {
   })
 }
 
-/** Agents per tier on the web's provisioning route (Interface 4.4). */
+/** Agents per tier of the web API's provisioning route. */
 export const WEB_AGENT_LIMITS: Readonly<Record<string, number>> = { starter: 1, pro: 3, enterprise: 100 }
 
-/** How many agents a tier allows on the web; an unknown one, which may be any word, allows a single one. */
+/** Returns the number of agents a tier allows; 1 for unknown tiers. */
 export function agentsOfTier(tier: string): number {
   return Object.hasOwn(WEB_AGENT_LIMITS, tier) ? (WEB_AGENT_LIMITS[tier] ?? 1) : 1
 }
 
-/** Returns a plan of the interface or of the operator; null for `free`, for nothing and for an unknown name. */
+/** Returns a built-in plan or one of the operator; null for `free`, a missing and an unknown name. */
 export function findPlan(db: Db, name: string | null | undefined): Plan | null {
   if (isPlanName(name)) return PLANS[name]
   if (!name || name === NO_PLAN.name) return null
@@ -123,12 +123,12 @@ export function findPlan(db: Db, name: string | null | undefined): Plan | null {
   return row ? toPlan(row) : null
 }
 
-/** Returns whether `name` is one of the four plans of the interface. */
+/** Returns whether `name` is one of the four built-in plans. */
 export function isPlanName(name: string | null | undefined): name is PlanName {
   return PLAN_NAMES.some((plan) => plan === name)
 }
 
-/** Returns the names of all plans, those of the interface first. */
+/** Returns the names of all plans, built-in ones first. */
 export function listPlanNames(db: Db): string[] {
   const own = db.select({ name: plans.name }).from(plans).orderBy(plans.name).all()
   return [...PLAN_NAMES, ...own.map(({ name }) => name)]
@@ -141,7 +141,7 @@ export function requirePlan(db: Db, name: string): Plan {
   return plan
 }
 
-/** Returns how much of a plan's monthly tokens or money is used, whichever is more; 0 without such a limit. */
+/** Returns the used share of the monthly tokens or money in percent, whichever is larger; 0 without such a limit. */
 export function usedPercentOfPlan(
   { tokensPerMonth, costMicroUsdPerMonth }: Plan,
   used: { tokens: number; costMicroUsd: MicroUsd },

@@ -4,8 +4,8 @@ import { oneOf } from '../../../db/checks.ts'
 const SOURCES = ['file', 'dashboard'] as const
 
 /**
- * One row per plan that the operator has defined. A limit of null does not apply. `source` is `file` while the row repeats
- * `PLANS_FILE`, and `dashboard` once an administrator has created or changed it.
+ * One row per plan of the operator. A limit of null does not apply. `source` is `file` while the row equals
+ * `PLANS_FILE`, `dashboard` once an administrator created or changed it.
  */
 export const plans = sqliteTable(
   'plans',

@@ -8,11 +8,11 @@ import { write } from '../../../db/write.ts'
 import type { ReferralsResponse } from '../users/schemas.ts'
 import { referrals, type UserRow, users } from '../users/tables.ts'
 
-/** Credits for the new user and for the referrer, each. */
+/** Credits for each of the new user and the referrer. */
 const REFERRAL_CREDITS = 10
 const MAX_CREDITED_A_MONTH = 10
 
-/** A code of 8 upper-case hex digits that nobody has; the caller stores it in the same closure. */
+/** Returns an unused code of 8 upper-case hex digits; the caller stores it in the same transaction. */
 export function newReferralCode(tx: Tx): string {
   for (;;) {
     const code = randomBytes(4).toString('hex').toUpperCase()
@@ -20,11 +20,14 @@ export function newReferralCode(tx: Tx): string {
   }
 }
 
-/** Gives an account credits, once for each `cause`, in the closure that it is called in. */
+/** Grants credits once per `cause`, in the caller's transaction. */
 export type GrantCredits = (tx: Tx, grant: { userId: string; credits: number; cause: string; memo: string }) => void
 export type ReferralDeps = { clock: Clock; grantCredits: GrantCredits }
 
-/** Notes who referred a new user, in the closure that creates the account. An unknown code, or their own, notes nothing. */
+/**
+ * Records the referrer of a new user in the transaction that creates the account. Ignores unknown codes and the user's
+ * own.
+ */
 export function noteReferral(tx: Tx, { clock }: { clock: Clock }, newUser: Pick<UserRow, 'id'>, code: string): void {
   const isTheirs = and(eq(users.referralCode, code), isNull(users.disabledAt))
   const referrer = tx.select({ id: users.id }).from(users).where(isTheirs).get()
@@ -34,9 +37,8 @@ export function noteReferral(tx: Tx, { clock }: { clock: Clock }, newUser: Pick<
 }
 
 /**
- * Credits a referred user and their referrer, once. Call it in the closure in which the user proves their address or pays:
- * an account alone costs nothing, and invented addresses would earn credits without end. Beyond the referrer's monthly limit
- * nobody is credited.
+ * Credits a referred user and their referrer once, up to the referrer's monthly limit. Called when the user verifies
+ * their address or pays, because sign-ups with invented addresses would earn unlimited credits.
  */
 export function creditReferral(tx: Tx, deps: ReferralDeps, newUserId: string): void {
   const isPending = and(eq(referrals.newUserId, newUserId), isNull(referrals.creditedAt))
@@ -60,8 +62,7 @@ function monthOf(now: Date): Date {
 }
 
 /**
- * Returns a user's own code, how many signed up with it, and the credits given for them so far. Accounts from before there
- * were codes get theirs here.
+ * Returns a user's code, the number of sign-ups with it and the credits earned. Creates a missing code.
  * @throws AppError `not_found`.
  */
 export async function getReferrals(deps: { db: Db; clock: Clock }, userId: string): Promise<ReferralsResponse> {

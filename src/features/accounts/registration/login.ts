@@ -19,17 +19,17 @@ import type { LoginRequest } from './schemas.ts'
 export type LoginDeps = TwoFactorDeps & { log: Log; passwords: Passwords; knownDevices: KnownDevices }
 
 /**
- * Checks the password, and the second factor of accounts that have one. Unknown, closed and password-less accounts and
- * wrong passwords cost the same work and get the same answer.
- * @throws AppError `unauthenticated`, with code `TWO_FACTOR_REQUIRED` or `TWO_FACTOR_INVALID` after the right password;
- * `limited` after ten failures of an account from one address or one known device, or fifty of an address, in a quarter of
- * an hour; after fifty of an account in an hour except from a known device; and as `requireSecondFactor`.
+ * Checks the password, and the second factor if the account has one. Unknown, disabled and password-less accounts and
+ * wrong passwords take the same time and get the same error.
+ * @throws AppError `unauthenticated`, after the right password with code `TWO_FACTOR_REQUIRED` or `TWO_FACTOR_INVALID`;
+ * `limited` after ten failures per account and address or known device in 15 minutes, fifty per address in 15 minutes,
+ * or fifty per account and hour from unknown devices.
  */
 export async function login(deps: LoginDeps, request: LoginRequest, visitor: Visitor): Promise<UserRow> {
   try {
     return await deps.passwords.admit(() => loginAdmitted(deps, request, visitor))
   } catch (error) {
-    // Whose account it would be stays out of the log: people type passwords into the wrong field.
+    // The e-mail field is not logged: people type passwords into the wrong field.
     if (error instanceof AppError && error.kind === 'unauthenticated')
       deps.log.info(
         { requestId: currentRequestId(), address: visitor.address, reason: error.message },
@@ -63,13 +63,13 @@ async function loginAdmitted(deps: LoginDeps, request: LoginRequest, visitor: Vi
   })
 }
 
-/** Parameters grow with the years; the password is known only now. A busy hasher puts it off to the next sign-in. */
+/** Upgrades an outdated hash while the password is known. When the hasher is busy, the next sign-in does it. */
 async function hashAnew(passwords: Passwords, user: UserRow, password: string): Promise<string | null> {
   if (user.passwordHash === null || !passwords.isOutdated(user.passwordHash)) return null
   return passwords.hash(password).catch(() => null)
 }
 
-/** Only as long as the password is still the one that was checked; otherwise the row is returned as it was. */
+/** Replaces the hash only if the password has not changed since it was checked. */
 function replaceHash(tx: Tx, user: UserRow, passwordHash: string): UserRow {
   const current = tx.select({ hash: users.passwordHash }).from(users).where(eq(users.id, user.id)).get()
   if (current?.hash !== user.passwordHash) return user

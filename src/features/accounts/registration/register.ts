@@ -24,11 +24,11 @@ import type { RegisterRequest } from './schemas.ts'
 
 export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
-  /** At home the machine's owner signs up first, has no plan to buy and administers (README, Decisions). */
+  /** In mode `home` the first account is the administrator and every account has a plan. */
   firstUserOwnsHouse: boolean
-  /** The plan of accounts that an administrator creates or invites, and at home of all; null for none. */
+  /** The plan of accounts that an administrator creates or invites, in mode `home` of all; null for none. */
   defaultPlan: string | null
-  /** Addresses of wallets are not for passwords (decisions, 5). */
+  /** Placeholder addresses of wallets end with this domain and cannot be used to sign up. */
   walletEmailDomain: string
 }
 export type RegisterDeps = {
@@ -41,9 +41,10 @@ export type RegisterDeps = {
 }
 
 /**
- * Creates an account; the caller signs in afterwards. The invitation is used, and the referral noted, with it or not at all.
- * @throws AppError `forbidden` when sign-up is closed or the invitation is no good, `conflict` when the address is taken,
- * `invalid` for a wallet's address and for a password that everybody guesses; `forbidden` as `countSignUp`.
+ * Creates an account, redeems the invitation and records the referral in one transaction; the caller signs in
+ * afterwards.
+ * @throws AppError `forbidden` when sign-up is closed, the invitation is invalid or a proof of work is missing,
+ * `conflict` for a taken address, `invalid` for a wallet's address and for a common password.
  */
 export async function register(deps: RegisterDeps, request: RegisterRequest, origin: SignUpOrigin): Promise<UserRow> {
   const { email, password, inviteCode, referralCode } = request
@@ -64,7 +65,7 @@ export async function register(deps: RegisterDeps, request: RegisterRequest, ori
   })
 }
 
-/** Answers before the hasher has worked; the closure that writes decides. */
+/** Checks early to save the hashing; the transaction checks again. */
 function requireInvited({ db, signUp }: Pick<RegisterDeps, 'db' | 'signUp'>, inviteCode: string | undefined): void {
   if (signUp.mode === 'closed') throw new AppError('forbidden', 'Sign-up is closed')
   if (signUp.mode === 'open') return
@@ -72,7 +73,7 @@ function requireInvited({ db, signUp }: Pick<RegisterDeps, 'db' | 'signUp'>, inv
   if (!findInvite(db, inviteCode)) throw invalidInvite()
 }
 
-/** Redeems the invitation where one is needed, or where sign-up is open and it gives a plan. @throws AppError `forbidden`. */
+/** Redeems the invitation when sign-up requires one, or when it grants a plan. @throws AppError `forbidden`. */
 function useInvite(tx: Tx, { mode, defaultPlan }: SignUp, code: string, now: Date): InviteRow | null {
   const found = findInvite(tx, code)
   const isNeeded = mode === 'invite' || (found?.plan ?? defaultPlan) !== null
@@ -85,10 +86,10 @@ function invalidInvite(): AppError {
   return new AppError('forbidden', 'Invalid invite code')
 }
 
-/** Null stands for no plan. */
+/** `plan` is null for no plan. */
 type FirstRights = { plan: UserRow['plan'] | null; isAdmin: boolean }
 
-/** Adds the row; a `plan` given here counts as an active subscription. */
+/** Inserts the account; a `plan` counts as an active subscription. */
 export function insertUser(
   tx: Tx,
   account: Pick<UserRow, 'email' | 'name' | 'passwordHash'>,
@@ -117,8 +118,8 @@ export function requireFree(db: Db, email: string): void {
 }
 
 /**
- * Returns the plan and the rights of a new account. At home the first account is an administrator and every account has a
- * plan; elsewhere an account has the plan of its invitation, where `given` is one or an administrator creates it.
+ * Returns plan and rights of a new account. In mode `home` the first account is an administrator and every account has
+ * a plan; otherwise the plan comes from the invitation or the administrator (`given`).
  */
 export function firstRights(
   tx: Tx,
@@ -130,23 +131,22 @@ export function firstRights(
   return { plan: plan === NO_PLAN.name ? null : plan, isAdmin: false }
 }
 
-/** Has anybody an account here? */
 export function hasAccounts(db: Db): boolean {
   return db.select({ id: users.id }).from(users).limit(1).get() !== undefined
 }
 
-/** Accounts that one network, loopback included, may open an hour before each further one takes a proof of work. */
+/** Accounts per network and hour, loopback included, before each further one requires a proof of work. */
 const FREE_SIGN_UPS = 100
 const HOUR_MS = 3_600_000
 
-/** Returns whether so many accounts were opened from the network of `address` that the next one takes a proof of work. */
+/** Returns whether the next sign-up from the network of `address` requires a proof of work. */
 export function isCrowded({ db, clock }: { db: Db; clock: Clock }, address: string | null): boolean {
   return !hasAttempt(db, clock, throttleOf(address))
 }
 
 /**
- * Counts a new account in the closure that creates it: many requests at once may have passed `isCrowded` before.
- * @throws AppError `forbidden` PROOF_REQUIRED when a proof is needed and none was brought.
+ * Counts a new account in the transaction that creates it, because concurrent requests may all have passed `isCrowded`.
+ * @throws AppError `forbidden` PROOF_REQUIRED when a required proof is missing.
  */
 function countSignUp(tx: Tx, { clock }: { clock: Clock }, { address, hasProof }: SignUpOrigin): void {
   const throttle = throttleOf(address)
@@ -154,7 +154,7 @@ function countSignUp(tx: Tx, { clock }: { clock: Clock }, { address, hasProof }:
   countFailure(tx, clock, throttle)
 }
 
-/** `hasProof`: the caller did the work, or the operator asks nobody for it. */
+/** `hasProof`: the caller solved a challenge, or none is required. */
 type SignUpOrigin = { address: string | null; hasProof: boolean }
 
 function throttleOf(address: string | null) {
@@ -164,8 +164,8 @@ function throttleOf(address: string | null) {
 export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserOwnsHouse'>; appUrl: string }
 
 /**
- * At home the first account owns the house. Until there is one, only somebody at this very machine may make it without the
- * setup link: whoever reaches an open port first must not become the owner (decisions, 44).
+ * In mode `home` the first account administers, so until it exists only a client on this machine may create it without
+ * the setup link; otherwise the first visitor to an open port could take the installation.
  * @throws AppError `forbidden` with code `SETUP_REQUIRED`.
  */
 export function requireOwnerSetUp(deps: FirstAccountDeps) {
@@ -182,8 +182,8 @@ export function requireOwnerSetUp(deps: FirstAccountDeps) {
 }
 
 /**
- * Does the request come from this machine, under a name of this machine, to a Stead that has no other name? Behind a proxy
- * that tells nothing of itself, `APP_URL` says that there is one.
+ * Returns whether the request comes from this machine under a local name, and `APP_URL` is local too. A proxy that adds
+ * no headers is recognised by a public `APP_URL`.
  */
 function isAtThisMachine(request: Request, address: string | null, appUrl: string): boolean {
   if (isForwarded(request.headers)) return false

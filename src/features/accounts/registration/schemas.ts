@@ -9,8 +9,8 @@ const ReferralCode = z
   .toUpperCase()
 
 /**
- * `POST /api/register` (Interface 4.2). `website` is the honeypot: people never see the field, so only programs fill it.
- * `inviteCode` counts when sign-up is by invitation, `proof` when bots are kept out by proof of work.
+ * `POST /api/register`. `website` is a hidden field that only bots fill in. `inviteCode` is required when sign-up is by
+ * invitation, `proof` when a proof of work is.
  */
 export const RegisterRequest = z.object({
   email: emailText('Email and password required').pipe(Email),
@@ -31,8 +31,8 @@ export const RegisterResponse = z.object({ id: z.string(), email: z.string(), na
 export type RegisterResponse = z.infer<typeof RegisterResponse>
 
 /**
- * `POST /api/auth/login` (Interface 4.2). The password has no minimum here: an old short one must still be comparable.
- * `code` is the six digits of the authenticator, or a recovery code, for accounts with two-factor sign-in.
+ * `POST /api/auth/login`. No minimum length, so old short passwords still work. `code` is a code of the authenticator
+ * or a recovery code, for accounts with two-factor sign-in.
  */
 export const LoginRequest = z.object({
   email: emailText('Missing email or password').max(254, 'Invalid email format'),
@@ -47,7 +47,7 @@ export type LoginRequest = z.infer<typeof LoginRequest>
 export const LoginResponse = z.object({ ok: z.literal(true), user: z.object({ id: z.string(), name: z.string() }) })
 export type LoginResponse = z.infer<typeof LoginResponse>
 
-/** `GET /api/auth/session` (Interface 4.2): `user` is null for everyone who is not signed in. */
+/** `GET /api/auth/session`: `user` is null without a session. */
 export const SessionResponse = z.object({
   user: z.object({ id: z.string(), name: z.string(), email: z.string(), isAdmin: z.boolean() }).nullable(),
 })
@@ -56,15 +56,17 @@ export type SessionResponse = z.infer<typeof SessionResponse>
 /** `POST /api/auth/signout`. */
 export const SignedOut = z.object({ ok: z.literal(true) })
 
-/** `GET /api/auth/csrf`: `token` goes into the header that is named `header`, `signed` is what the cookie holds. */
+/**
+ * `GET /api/auth/csrf`: `header` is the value of the header `x-csrf-token`, made of `token` and its signature `signed`.
+ */
 export const CsrfToken = z.object({ token: z.string(), signed: z.string(), header: z.string() })
 
-/** `POST /api/setup`: the first account, by the token of the link that the start has printed. */
+/** `POST /api/setup`: creates the first account with the token of the setup link. */
 export const SetupRequest = RegisterRequest.pick({ email: true, password: true, name: true }).extend({
   token: z.string('This setup link is not complete').min(1, 'This setup link is not complete').max(512),
 })
 export type SetupRequest = z.infer<typeof SetupRequest>
 
-/** `GET /api/setup`: is there no account yet? */
+/** `GET /api/setup`: whether the first account is missing. */
 export const SetupResponse = z.object({ isNeeded: z.boolean() })
 export type SetupResponse = z.infer<typeof SetupResponse>

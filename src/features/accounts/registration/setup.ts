@@ -25,13 +25,13 @@ export type SetupDeps = {
   signUp: SignUp
 }
 
-/** What the account of an operator has from the start: administration, and the largest plan. */
+/** The first account administers and has the largest plan. */
 const OWNER = { plan: 'network', isAdmin: true } as const
 
 /**
- * Makes the first account by the link that the start has printed; it administers, whatever the mode.
- * @throws AppError `conflict` once there is an account, `forbidden` for a link that is used, expired or unknown, `invalid`
- * for a wallet's address and for a password that everybody guesses.
+ * Creates the first account by the setup link, as administrator in every mode.
+ * @throws AppError `conflict` when an account exists, `forbidden` for a used, expired or unknown link, `invalid` for a
+ * wallet's address and for a common password.
  */
 export async function setUp(deps: SetupDeps, request: SetupRequest, address: string | null): Promise<UserRow> {
   const { db, clock } = deps
@@ -53,8 +53,8 @@ export async function setUp(deps: SetupDeps, request: SetupRequest, address: str
 }
 
 /**
- * Makes the account that the operator's settings name, while there is none; its address counts as proved.
- * @returns null when there is an account already.
+ * Creates the account of `ADMIN_EMAIL` with a verified address, while there is no account.
+ * @returns null when an account exists.
  */
 export async function createConfiguredOwner(
   { db, clock, passwords }: Pick<SetupDeps, 'db' | 'clock' | 'passwords'>,
@@ -86,8 +86,7 @@ const LIFETIME_MS = 24 * 3_600_000
 export type SetupLink = { token: string; expiresAt: Date }
 
 /**
- * Makes the link by which the first account is made; null when there is one. Only the hash of its token is kept, and a link
- * from before ends.
+ * Creates the setup link and ends the previous one; null when an account exists. Only the hash of its token is stored.
  */
 export function issueSetupLink({ db, clock }: { db: Db; clock: Clock }): Promise<SetupLink | null> {
   return write(db, (tx) => {
@@ -102,17 +101,16 @@ export function issueSetupLink({ db, clock }: { db: Db; clock: Clock }): Promise
   })
 }
 
-/** The page that a link leads to. */
 export function toSetupUrl(webUrl: string, token: string): string {
   return `${webUrl}/setup?token=${token}`
 }
 
-/** Uses the link up: of any number of callers one gets it. */
+/** Uses the link up: exactly one of several concurrent callers gets true. */
 function takeSetupLink(tx: Tx, token: string, now: Date): boolean {
   return tx.delete(setupLinks).where(isOpen(token, now)).returning().all().length > 0
 }
 
-/** Would the link work now? Answers before a password is hashed. */
+/** Checks the link before a password is hashed. */
 function isSetupLinkOpen(db: Db, token: string, now: Date): boolean {
   return db.select({ id: setupLinks.id }).from(setupLinks).where(isOpen(token, now)).get() !== undefined
 }

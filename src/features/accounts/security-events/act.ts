@@ -19,18 +19,18 @@ type ActDeps = {
   db: Db
   clock: Clock
   log: Log
-  /** The provider that sends events; sign-in links its accounts under this issuer. */
+  /** The provider that sends events; linked identities have this issuer. */
   idpB: { issuer: string }
 }
 
 type Target = { userId: string; issuers: Issuers; reason: string | undefined; now: Date }
-/** Does what an event asks for one account and says it in words. */
+/** Applies an event to one account and returns a description of the outcome. */
 type Action = (tx: Tx, target: Target) => string
 
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/'
 const OAUTH = 'https://schemas.openid.net/secevent/oauth/event-type/'
 
-/** Interface 6, by event URI; `token-revoked` is how some issuers spell `tokens-revoked`. */
+/** Actions by event URI; some issuers spell `tokens-revoked` as `token-revoked`. */
 const ACTIONS: ReadonlyMap<string, Action> = new Map([
   [`${RISC}account-disabled`, disable],
   [`${RISC}account-enabled`, enable],
@@ -39,7 +39,7 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map([
   [`${OAUTH}token-revoked`, revokeTokens],
   [`${RISC}account-credential-change-required`, note],
 ])
-/** Interface 6, last paragraph: by the short name, which ends the URI. */
+/** Actions of legacy tokens by short name, the last part of the URI. */
 const LEGACY_ACTIONS: ReadonlyMap<string, Action> = new Map([
   ['account-compromised', endAllSessions],
   ['account-disabled', endAllSessions],
@@ -48,7 +48,7 @@ const LEGACY_ACTIONS: ReadonlyMap<string, Action> = new Map([
   ['account-enabled', note],
 ])
 
-/** Acts on a stored event and marks it handled in one closure: however often this is called, it acts once. */
+/** Handles a stored event exactly once: the action and the mark are one transaction. */
 async function actOnSecurityEvent(deps: ActDeps, id: { issuer: string; jti: string }): Promise<void> {
   const outcome = await write(deps.db, (tx) => {
     const isThis = and(eq(securityEvents.issuer, id.issuer), eq(securityEvents.jti, id.jti))
@@ -62,7 +62,7 @@ async function actOnSecurityEvent(deps: ActDeps, id: { issuer: string; jti: stri
   if (outcome !== null) deps.log.info({ jti: id.jti, outcome }, 'security event')
 }
 
-/** @returns what was done for each of the events in a token. */
+/** @returns the outcomes of all events in a token. */
 function actOnAll(tx: Tx, deps: ActDeps, id: { issuer: string; jti: string }, claims: StoredClaims): string {
   const outcomes = Object.entries(claims.events).map(([uri, body]) =>
     actOnOne(tx, { ...id, uri, claims, body: EventBody.parse(body), ...deps }),
@@ -72,7 +72,7 @@ function actOnAll(tx: Tx, deps: ActDeps, id: { issuer: string; jti: string }, cl
 
 type OneEvent = { issuer: string; jti: string; uri: string; claims: StoredClaims; body: EventBody } & ActDeps
 
-/** @returns what was done, for the column `outcome`; every account it was done to has a line in the audit log. */
+/** Applies one event and records an audit entry per account. @returns the outcome for the column `outcome`. */
 function actOnOne(tx: Tx, event: OneEvent): string {
   const name = event.uri.split('/').at(-1) ?? event.uri
   const issuers = { event: event.issuer, identities: event.idpB.issuer }
@@ -94,7 +94,7 @@ function actOnOne(tx: Tx, event: OneEvent): string {
   return `${name}: ${userIds.join(', ') || 'nobody here'}`
 }
 
-/** Legacy tokens name the user in the claim `sub`, by e-mail (Interface 4.2). */
+/** Legacy tokens put the user's e-mail into the claim `sub`. */
 function subjectOf({ claims, body }: OneEvent): Subject {
   if (claims.form === 'current' || claims.sub === undefined) return body.subject
   return claims.sub.includes('@') ? { ...body.subject, email: claims.sub } : { ...body.subject, sub: claims.sub }
@@ -132,13 +132,12 @@ function note(): string {
   return 'noted'
 }
 
-/** Who may be meant: the issuer of the event, and the name under which its accounts are linked here. */
+/** The issuer of the event, and the issuer under which identities are linked. */
 type Issuers = { event: string; identities: string }
 
 /**
- * Returns the accounts an event is about: those linked under its subject or token at the issuer, else those with its e-mail
- * (Interface 6). An account that never linked the provider counts as well: its owner may read mail with the account that was
- * taken.
+ * Returns the accounts of an event: those linked to its subject or token, else those with its e-mail. Accounts that
+ * never linked the provider count too, because the compromised account may receive their mail.
  */
 function findSubjects(db: Db, issuers: Issuers, subject: Subject): string[] {
   const { iss, email } = subject
@@ -162,19 +161,19 @@ function findByEmail(db: Db, address: string): string[] {
   return rows.map(({ id }) => id)
 }
 
-/** Some issuers end with a slash in one kind of token and not in the other: both of ours mean the same house. */
+/** Some issuers end with a slash in only one kind of token, so both spellings count. */
 function namesOf({ event, identities }: Issuers): string[] {
   return [event, identities].map((issuer) => trimTrailing(issuer, '/')).flatMap((bare) => [bare, `${bare}/`])
 }
 
 function toLinkCondition({ sub, token }: Subject): SQL | undefined {
   if (sub !== undefined) return eq(identities.subject, sub)
-  // A revoked token is given as itself or as its hash.
+  // The token is given in plain text or as its hash.
   if (token !== undefined) return inArray(identities.refreshTokenHash, [token, sha256(token)])
   return undefined
 }
 
-/** Acts on a security event that was acknowledged. */
+/** Handles an acknowledged security event. */
 export function securityEventJob(deps: ActDeps): JobKind {
   return defineJob({
     kind: ACT_JOB,

@@ -12,12 +12,11 @@ import { securityEvents } from './tables.ts'
 
 export type ReceiveDeps = { db: Db; clock: Clock; enqueue: Enqueue; verifySecurityEvent: VerifySecurityEvent }
 
-/** The kind of the job that acts on a stored event. */
 export const ACT_JOB = 'security-events.act'
 
 /**
- * Verifies a security event token and keeps it, together with the job that acts on it: when this returns, the event
- * survives a crash. A token that is known already is acknowledged and changes nothing.
+ * Verifies a security event token and stores it with the job that handles it, so an acknowledged event survives a
+ * crash. Known tokens are acknowledged and change nothing.
  * @throws AppError `invalid`.
  */
 export async function receiveSecurityEvent(
@@ -26,7 +25,7 @@ export async function receiveSecurityEvent(
   form: StoredClaims['form'],
 ): Promise<void> {
   const { iss: issuer, jti: given, sub, events } = await deps.verifySecurityEvent(token)
-  // Legacy tokens are documented without `jti`: the token itself is its name then.
+  // Legacy tokens may lack `jti`, so their hash identifies them.
   const jti = given ?? (form === 'legacy' ? `sha256:${sha256(token)}` : null)
   if (jti === null) throw new AppError('invalid', 'Invalid token', { err: 'invalid_request' })
   const claims: StoredClaims = { form, events, ...(sub !== undefined && { sub }) }
@@ -41,27 +40,26 @@ export async function receiveSecurityEvent(
   })
 }
 
-/** What a security event token says, once it is proved who says it. `jti` is null only in tokens of the legacy form. */
+/** The verified claims of a security event token. `jti` is null only in legacy tokens. */
 type SecurityEventClaims = z.infer<typeof Claims>
 
-/** @throws AppError `invalid` with `err`, the code of RFC 8935, for every token that does not hold. */
+/** @throws AppError `invalid` with an error code of RFC 8935 in `err`. */
 type VerifySecurityEvent = (token: string) => Promise<SecurityEventClaims>
 
 type SecurityEventRules = {
-  /** Compared character by character. */
+  /** Compared exactly. */
   issuer: string
-  /** Any of these in `aud` will do; with none configured every token is refused. */
+  /** One of these must be in `aud`; an empty list rejects every token. */
   audiences: readonly string[]
 }
 
 /** Codes of RFC 8935, 2.4. */
 type Refusal = 'invalid_request' | 'invalid_issuer' | 'invalid_audience' | 'invalid_key' | 'authentication_failed'
 
-/** Clocks differ by this much at most. Old tokens are welcome: an issuer may tell of the past, and none expires. */
+/** Maximum clock difference. Old tokens are accepted: issuers may report past events, and the tokens do not expire. */
 const MAX_AHEAD_SECONDS = 60
-/** RFC 8417, 2.3: the explicit type; issuers that predate it say `JWT` or nothing. Other kinds of token are no events. */
+/** RFC 8417, 2.3: the explicit type; older issuers send `JWT` or none. Other types are rejected. */
 const TYPES = /^(?:application\/)?(?:secevent\+jwt|jwt)$/i
-/** A token that brings its own key, or asks for rules that we do not know, proves nothing. */
 const DAY_SECONDS = 86_400
 const REFUSED_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit']
 
@@ -74,8 +72,8 @@ const Claims = z.object({
 })
 
 /**
- * Checks in the order of Interface 6: issuer, audience, the issuer's keys, the key that `kid` names, the signature. RS256 only.
- * A token that was issued before `rememberedDays` is refused: nobody knows any more whether it was acted on (0: for ever).
+ * Verifies issuer, audience, the key named by `kid` and the RS256 signature, in this order. Rejects tokens issued
+ * before `rememberedDays` (0: no limit), because the record of handled events is deleted by then.
  */
 export function createSecurityEventVerifier(
   rules: SecurityEventRules,
@@ -98,7 +96,7 @@ export function createSecurityEventVerifier(
   }
 }
 
-/** The payload before anything is proved: only for checks that can refuse. */
+/** Decodes the payload without verification, only for checks that reject. */
 function readUnverified(token: string): Readonly<Record<string, unknown>> {
   try {
     const header = decodeProtectedHeader(token)
@@ -119,7 +117,7 @@ async function requireSignature(token: string, keys: IssuerKeys): Promise<void> 
   try {
     await compactVerify(token, keys, { algorithms: ['RS256'] })
   } catch (error) {
-    // Decisions, 9: keys that cannot be fetched are a 400 as well, as the spec says of any failure.
+    // The specification demands 400 for every failure, including keys that cannot be fetched.
     throw refusal(
       error instanceof errors.JWSSignatureVerificationFailed ? 'authentication_failed' : 'invalid_key',
       error,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The events that `GET /api/security/risc` names (Interface 4.2). */
+/** The events that `GET /api/security/risc` lists. */
 export const SUPPORTED_EVENTS = [
   'account-disabled',
   'account-enabled',
@@ -10,7 +10,7 @@ export const SUPPORTED_EVENTS = [
   'verification',
 ] as const
 
-/** Whom an event is about. Issuers differ in what they fill; what is not text counts as missing. */
+/** The subject of an event. Issuers fill different fields; non-text values count as missing. */
 export const Subject = z.object({
   iss: z.string().optional().catch(undefined),
   sub: z.string().optional().catch(undefined),
@@ -19,13 +19,13 @@ export const Subject = z.object({
 })
 export type Subject = z.infer<typeof Subject>
 
-/** What one event carries; a form that we do not know is an event about nobody, not a failure. */
+/** The body of one event; an unknown form has no subject and is not an error. */
 export const EventBody = z
   .object({ subject: Subject.catch({}).default({}), reason: z.string().optional().catch(undefined) })
   .catch({ subject: {}, reason: undefined })
 export type EventBody = z.infer<typeof EventBody>
 
-/** The column `claims`: which of the two endpoints took the token, and what it said. */
+/** The column `claims`; `form` is the endpoint that received the token. */
 export const StoredClaims = z.object({
   form: z.enum(['current', 'legacy']),
   sub: z.string().optional(),

@@ -1,6 +1,9 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** Every verified security event token, by issuer and `jti`: a repeat is acknowledged and not acted on (RFC 8417, 2.2). */
+/**
+ * Verified security event tokens by issuer and `jti`. RFC 8417, 2.2: a repeated token is acknowledged and not handled
+ * again.
+ */
 export const securityEvents = sqliteTable(
   'security_events',
   {
@@ -10,7 +13,7 @@ export const securityEvents = sqliteTable(
     claims: text({ mode: 'json' }).notNull(),
     receivedAt: integer({ mode: 'timestamp_ms' }).notNull(),
     handledAt: integer({ mode: 'timestamp_ms' }),
-    /** What was done, in words for the audit log. */
+    /** A description of the outcome, as in the audit log. */
     outcome: text(),
   },
   (table) => [

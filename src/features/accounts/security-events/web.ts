@@ -7,8 +7,8 @@ import { type ReceiveDeps, receiveSecurityEvent } from './receive.ts'
 import { SecurityEventReceiver, SUPPORTED_EVENTS } from './schemas.ts'
 
 /**
- * What the identity provider tells us of accounts (Interface 4.2 and 6). The body is the token itself, whatever its content
- * type says. Without a configured audience every token is refused.
+ * Receives security events of the identity provider. The body is the token itself, whatever its content type. Without a
+ * configured audience every token is rejected.
  */
 export function securityEventsWeb(deps: ReceiveDeps) {
   const app = new Hono<WebEnv>()

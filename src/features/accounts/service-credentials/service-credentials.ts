@@ -8,13 +8,13 @@ import { serviceCredentials } from './tables.ts'
 
 export type ServiceCredentialDeps = { db: Db; sealer: Sealer }
 
-/** What was given for the service; null without anything. */
+/** Returns the stored credential of the service, or null. */
 export function findServiceCredential({ db, sealer }: ServiceCredentialDeps, name: string): string | null {
   const row = db.select().from(serviceCredentials).where(eq(serviceCredentials.name, name)).get()
   return row ? sealer.unseal(row.sealedValue, purposeOf(name)) : null
 }
 
-/** The services that something was given for. Their values stay sealed, so no key is needed to know. */
+/** Returns the names of services with a stored credential, without unsealing. */
 export function listServiceCredentials(db: Db): string[] {
   return db
     .select({ name: serviceCredentials.name })
@@ -23,7 +23,7 @@ export function listServiceCredentials(db: Db): string[] {
     .map(({ name }) => name)
 }
 
-/** Keeps it sealed, in the caller's closure. */
+/** Seals and stores the credential in the caller's transaction. */
 export function setServiceCredential(
   { clock, sealer }: { clock: Clock; sealer: Sealer },
   tx: Tx,
@@ -34,7 +34,7 @@ export function setServiceCredential(
   tx.insert(serviceCredentials).values(row).onConflictDoUpdate({ target: serviceCredentials.name, set: row }).run()
 }
 
-/** Forgets it, in the caller's closure. */
+/** Deletes the credential in the caller's transaction. */
 export function forgetServiceCredential(tx: Tx, name: string): void {
   tx.delete(serviceCredentials).where(eq(serviceCredentials.name, name)).run()
 }
@@ -45,16 +45,16 @@ function purposeOf(name: string): SealPurpose {
 
 export const MAIL = 'mail'
 
-/** How mail leaves: `smtpUrl` may hold a password. */
+/** Mail settings entered in the dashboard; `smtpUrl` may contain a password. */
 const GivenMail = z.object({ smtpUrl: z.string(), from: z.string() })
 type GivenMail = z.infer<typeof GivenMail>
 
-/** The settings of the operator count before what an administrator has given. */
+/** Mail settings; environment variables override those of the dashboard. */
 export type MailOptions = {
   read(): { smtpUrl: string | undefined; from: string }
-  /** Who has said how mail leaves. */
+  /** Where the mail settings come from; null when mail is not configured. */
   source(): 'environment' | 'dashboard' | null
-  /** Reads anew what was given. */
+  /** Reads the settings of the dashboard again. */
   reload(): void
 }
 
@@ -77,7 +77,7 @@ function readGiven(deps: ServiceCredentialDeps): GivenMail | null {
   return value === null ? null : GivenMail.parse(JSON.parse(value))
 }
 
-/** The rules of the house for what is no service that runs: mail that was given in the dashboard counts as it does there. */
+/** Returns the account rules for processes other than the server; mail settings of the dashboard count too. */
 export function readAccountRules(
   db: Db,
   { adminEmails, mail }: { adminEmails: readonly string[]; mail: { smtpUrl: string | undefined } },

@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** What an administrator has given the house to show to a service; `name` is `mail` or a provider of models. */
+/** Credentials that an administrator entered for an external service; `name` is `mail` or a model provider. */
 export const serviceCredentials = sqliteTable('service_credentials', {
   name: text().primaryKey(),
   sealedValue: text().notNull(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `GET /api/auth/sessions`: one row per signed-in browser. `address` and `userAgent` are what it came with. */
+/** `GET /api/auth/sessions`: one entry per signed-in browser; `address` and `userAgent` are those of the sign-in. */
 export const SessionList = z.object({
   sessions: z.array(
     z.object({

@@ -7,14 +7,14 @@ import { write } from '../../../db/write.ts'
 import { type SessionRow, sessions } from '../users/tables.ts'
 import { endSessions } from './sessions.ts'
 
-/** Sessions are named by the first 16 hex digits of the token's hash: enough to tell them apart, of no use to sign in. */
+/** The id of a session is the first 16 hex digits of its token's hash, which cannot be used to sign in. */
 const ID = /^[0-9a-f]{16}$/
 
 export function toSessionId(tokenHash: string): string {
   return tokenHash.slice(0, 16)
 }
 
-/** Where a user is signed in now, the latest sign-in first. */
+/** Returns the user's active sessions, latest sign-in first. */
 export function listSessions({ db, clock }: { db: Db; clock: Clock }, userId: string): SessionRow[] {
   return db
     .select()
@@ -24,7 +24,7 @@ export function listSessions({ db, clock }: { db: Db; clock: Clock }, userId: st
     .all()
 }
 
-/** Signs one browser of the user out. @throws AppError `not_found` for a missing session and for someone else's. */
+/** Ends one session of the user. @throws AppError `not_found` for an unknown session and for another user's. */
 export async function endSession(db: Db, userId: string, id: string): Promise<void> {
   const ended = await write(db, (tx) => {
     if (!ID.test(id)) return 0
@@ -36,22 +36,21 @@ export async function endSession(db: Db, userId: string, id: string): Promise<vo
   if (ended === 0) throw new AppError('not_found', 'Session not found')
 }
 
-/** Signs out every browser of the user but the one whose token is `keep`. */
+/** Ends every session of the user except the one with the token `keep`. */
 export async function endOtherSessions(db: Db, userId: string, keep: string): Promise<void> {
   await write(db, (tx) => endSessions(tx, userId, keep))
 }
 
-/** The id of the session that `token` belongs to. */
 export function sessionIdOf(token: string): string {
   return toSessionId(sha256(token))
 }
 
 const RECENT_MS = 15 * 60_000
 
-/** Tells the dashboard to offer the sign-in form. */
+/** The dashboard shows the sign-in form for this code. */
 export const FRESH_SESSION_REQUIRED = { code: 'FRESH_SESSION_REQUIRED' }
 
-/** Did the browser with this token sign in within the last 15 minutes? A key is no sign-in. */
+/** Returns whether the session started within the last 15 minutes; an API key does not count. */
 export function hasRecentSignIn(
   { db, clock }: { db: Db; clock: Clock },
   userId: string,
@@ -67,7 +66,7 @@ export function hasRecentSignIn(
   return recent.get() !== undefined
 }
 
-/** For what a session left open must not do. @throws AppError `unauthenticated` FRESH_SESSION_REQUIRED. */
+/** Protects sensitive actions from unattended sessions. @throws AppError `unauthenticated` FRESH_SESSION_REQUIRED. */
 export function requireRecentSignIn(
   deps: { db: Db; clock: Clock },
   userId: string,

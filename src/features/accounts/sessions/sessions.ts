@@ -18,7 +18,7 @@ import { type AccountRules, type Identity, identityColumns, toSignedInUser } fro
 export const SESSION_DAYS = 30
 /** 43 of 62 characters: 256 bits. */
 const TOKEN_LENGTH = 43
-/** The list of sessions is for people: five minutes are exact enough and spare a write per request. */
+/** `lastSeen` is informational: a precision of five minutes saves a write per request. */
 const LAST_SEEN_STEP_MS = 5 * 60_000
 
 declare module 'lucia' {
@@ -29,22 +29,22 @@ declare module 'lucia' {
   }
 }
 
-/** What a browser says of itself at sign-in, shown in the list of sessions. */
+/** The browser's user agent and address at sign-in, shown in the list of sessions. */
 type SessionOrigin = { userAgent: string | null; address: string | null }
 
-/** Asks again, in the closure that stores a session, whether what was proved before still holds. */
+/** Verifies in the transaction that stores a session that the earlier checks still hold. */
 type RequireStill = (tx: Tx) => void
 
 export type Sessions = {
-  /** Starts a session and returns its token, which is stored nowhere. @throws what `requireStill` throws. */
+  /** Starts a session and returns its token, which is not stored. @throws what `requireStill` throws. */
   create(userId: string, visitor?: SessionOrigin, requireStill?: RequireStill): Promise<string>
-  /** Null for unknown and ended sessions, and for disabled accounts. */
+  /** Returns null for unknown and expired sessions and for disabled accounts. */
   find(token: string): Promise<SignedInUser | null>
   end(token: string): Promise<void>
   deleteExpired(): Promise<void>
 }
 
-/** Sessions of 30 days, counted from sign-in. Lucia is the engine; what it calls an id is the token, hashed below it. */
+/** Sessions last 30 days from sign-in. Lucia manages them; its session id is our token, which the adapter hashes. */
 export function createSessions(deps: { db: Db; clock: Clock; log: Log; rules: AccountRules }): Sessions {
   const lucia = new Lucia(hashingAdapter(deps), {
     sessionExpiresIn: new TimeSpan(SESSION_DAYS, 'd'),
@@ -65,7 +65,7 @@ export function createSessions(deps: { db: Db; clock: Clock; log: Log; rules: Ac
   }
 }
 
-/** Ends every session of a user in the caller's closure, but for the one whose token is `keep`. */
+/** Ends every session of a user in the caller's transaction, except the one with the token `keep`. */
 export function endSessions(tx: Tx, userId: string, keep?: string): void {
   const others = keep === undefined ? undefined : ne(sessions.tokenHash, sha256(keep))
   tx.delete(sessions)
@@ -73,7 +73,7 @@ export function endSessions(tx: Tx, userId: string, keep?: string): void {
     .run()
 }
 
-/** Keeps only SHA-256 of a token (decisions, 8): who reads the database cannot sign in with what is there. */
+/** Stores only SHA-256 hashes of tokens, so a database reader cannot sign in. */
 function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
   const { db, clock } = deps
   const noteSeen = createSeenNoter(deps)
@@ -127,7 +127,7 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
     async deleteExpiredSessions() {
       await deleteInBatches(db, sessions, lte(sessions.expiresAt, clock.now()))
     },
-    // The 30 days are absolute: a session that is used does not live longer.
+    // Sessions end 30 days after sign-in, even when used.
     async updateSessionExpiration() {},
     async getUserSessions() {
       throw new Error('Sessions are found by their token only')
@@ -135,7 +135,7 @@ function hashingAdapter(deps: { db: Db; clock: Clock; log: Log }): Adapter {
   }
 }
 
-/** Notes after the request that a session was used, at most once in five minutes. */
+/** Records the last use of a session in the background, at most once in five minutes. */
 function createSeenNoter({ db, log }: { db: Db; log: Log }) {
   const underWay = new Set<string>()
   const note = async (tokenHash: string, now: Date) => {
@@ -153,7 +153,7 @@ function createSeenNoter({ db, log }: { db: Db; log: Log }) {
 
 const HOUR_MS = 3_600_000
 
-/** Forgets sessions that have ended. */
+/** Deletes expired sessions. */
 export function sessionsJob(deps: { sessions: Sessions }): RepeatingJob {
   return { name: 'accounts.sessions', everyMs: HOUR_MS, run: () => deps.sessions.deleteExpired() }
 }

@@ -14,10 +14,9 @@ export type StartSessionDeps = { log: Log; sessions: Sessions; knownDevices: Kno
 const MAX_USER_AGENT = 256
 
 /**
- * Signs the browser in as `user`, the row as it was when the browser proved itself, whatever way: a new session in its
- * cookies. Those it came with end, so that nobody can plant a session of his own and share it. From now on the account
- * knows the browser.
- * @throws AppError `unauthenticated` when the account was closed, or its ways in have changed, since then.
+ * Signs the browser in as `user`, the account as it was when the credentials were checked. Ends the sessions whose
+ * cookies the browser sent, so an attacker cannot plant a shared session, and sets the device cookie.
+ * @throws AppError `unauthenticated` when the account was disabled or its credentials changed in the meantime.
  */
 export async function startSession(c: Context<WebEnv>, deps: StartSessionDeps, user: UserRow): Promise<void> {
   const visitor = {
@@ -32,25 +31,25 @@ export async function startSession(c: Context<WebEnv>, deps: StartSessionDeps, u
   deps.log.info({ requestId, userId: user.id, address: visitor.address, path: c.req.path }, 'signed in')
 }
 
-/** A reset that ends all sessions must also end the sign-in with the old password that is under way. */
+/** A password reset that ends all sessions must also stop concurrent sign-ins with the old password. */
 function requireUnchanged(tx: Tx, user: UserRow): void {
   const now = tx.select().from(users).where(eq(users.id, user.id)).get()
   if (now && describeEntry(now) === describeEntry(user)) return
   throw new AppError('unauthenticated', 'The account has changed meanwhile. Sign in again.')
 }
 
-/** Everything that decides who may enter, as one text. */
+/** Serializes the columns that decide whether the account can sign in. */
 function describeEntry(user: UserRow): string {
   const { passwordHash, disabledAt, externalSignInDisabledAt, twoFactorEnabledAt } = user
   return JSON.stringify([passwordHash, disabledAt, externalSignInDisabledAt, twoFactorEnabledAt])
 }
 
-/** Takes the session's cookies out of the browser; ending the session itself is the caller's. */
+/** Clears the session cookies; the caller ends the session. */
 export function clearSessionCookie(c: Context<WebEnv>, deps: Pick<StartSessionDeps, 'isHttps'>): void {
   clearSessionCookies(c, deps.isHttps)
 }
 
-/** The token that the browser sent, whatever it is worth; behind a guard the session’s. */
+/** Returns the token the browser sent, unverified unless a guard ran before. */
 export function readSessionToken(c: Context<WebEnv>): string | undefined {
   return readSessionTokens(c)[0]
 }

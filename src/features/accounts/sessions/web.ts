@@ -9,7 +9,7 @@ import { SessionList } from './schemas.ts'
 import { endOtherSessions, endSession, listSessions, sessionIdOf, toSessionId } from './session-list.ts'
 import { clearSessionCookie, readSessionToken } from './start-session.ts'
 
-/** Where an account is signed in, and how to end that: session only, own sessions only. */
+/** Session routes of the web API: session cookie, own sessions only. */
 export function sessionsWeb(deps: { db: Db; clock: Clock; guards: Guards; isHttps: boolean }) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards

@@ -8,7 +8,9 @@ const MAX_NOTIFICATIONS_BYTES = 4096
 
 const Name = z.string('Name must be text').trim().max(100, 'Name must be at most 100 characters')
 
-/** What a person wants to be told of, by names that the dashboard chooses; small, because every settings page loads it. */
+/**
+ * Notification settings under names chosen by the dashboard; limited in size because every settings page loads them.
+ */
 export const Notifications = z
   .record(z.string().min(1).max(64), z.unknown(), 'Invalid notifications')
   .refine((value) => Object.keys(value).length <= MAX_NOTIFICATIONS, 'Too many notification settings')
@@ -16,9 +18,8 @@ export const Notifications = z
 export type Notifications = z.infer<typeof Notifications>
 
 /**
- * `GET`, `POST` and `PATCH /api/settings` (Interface 4.2). `pendingEmail` waits for the link that was mailed to it, `storage` is
- * what all agents of the account take of the plan's space, in bytes. `timeZone` is null until a
- * browser has reported it.
+ * `GET`, `POST` and `PATCH /api/settings`. `pendingEmail` awaits confirmation by a mailed link, `storage` is the use of
+ * all agents and the plan's limit in bytes, `timeZone` is null until a browser reports it.
  */
 export const Settings = z.object({
   id: z.string(),
@@ -36,7 +37,7 @@ export const Settings = z.object({
 })
 export type Settings = z.infer<typeof Settings>
 
-/** `POST /api/settings`: an empty name is ignored. A new e-mail needs `currentPassword`, unless one has just signed in. */
+/** `POST /api/settings`: an empty name is ignored. A new e-mail requires `currentPassword` or a recent sign-in. */
 export const UpdateSettingsRequest = z.object({
   name: Name.optional(),
   email: emailText('Invalid email format').pipe(Email).optional(),
@@ -47,7 +48,7 @@ export type UpdateSettingsRequest = z.infer<typeof UpdateSettingsRequest>
 const BAD_TIME_ZONE = 'timeZone must be an IANA time zone such as Europe/Berlin'
 const TimeZone = z.string(BAD_TIME_ZONE).max(64, BAD_TIME_ZONE).refine(isTimeZone, BAD_TIME_ZONE)
 
-/** `PATCH /api/settings`: the notification settings that are named here replace those of the same name. */
+/** `PATCH /api/settings`: `notifications` is merged by name. */
 export const PatchSettingsRequest = z
   .object({ name: Name.optional(), notifications: Notifications.optional(), timeZone: TimeZone.optional() })
   .meta({ examples: [{ notifications: { weeklyReport: true } }, { timeZone: 'Europe/Berlin' }] })

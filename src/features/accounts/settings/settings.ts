@@ -17,13 +17,13 @@ export type SettingsDeps = ChangeEmailDeps & {
   signUp: { walletEmailDomain: string }
 }
 
-/** An account and the address it is about to change to. */
+/** An account and its pending e-mail address. */
 export type AccountSettings = { user: UserRow; pendingEmail: string | null }
 
-/** Each change of address mails a stranger: ten an hour are enough for typing errors. */
+/** Each change mails an unverified address; ten per hour allow for typing errors. */
 const EMAIL_CHANGES = { limit: 10, windowMs: 3_600_000 }
 
-/** @throws AppError `not_found` for an account that has gone. */
+/** @throws AppError `not_found` for a deleted account. */
 export function getSettings({ db, clock }: Pick<SettingsDeps, 'db' | 'clock'>, userId: string): AccountSettings {
   const isPending = and(
     eq(emailTokens.userId, users.id),
@@ -41,9 +41,9 @@ export function getSettings({ db, clock }: Pick<SettingsDeps, 'db' | 'clock'>, u
 }
 
 /**
- * Changes name and e-mail together or not at all. `sessionToken` is the caller's, if it has one.
+ * Changes name and e-mail in one transaction. `sessionToken` is undefined for API keys.
  * @throws AppError `invalid` for a wallet's address, `conflict` for a taken one, `unauthenticated` without the current
- * password or a recent sign-in, `limited` after ten changes of address an hour.
+ * password or a recent sign-in, `limited` after ten changes of address per hour.
  */
 export async function updateSettings(
   deps: SettingsDeps,
@@ -60,7 +60,7 @@ export async function updateSettings(
   return getSettings(deps, userId)
 }
 
-/** Changes the name, the time zone and the notification settings that are named. @throws AppError `invalid` for too many. */
+/** Changes name, time zone and the given notification settings. @throws AppError `invalid` for too many. */
 export async function patchSettings(
   deps: Pick<SettingsDeps, 'db' | 'clock'>,
   userId: string,
@@ -74,7 +74,7 @@ export async function patchSettings(
   return getSettings(deps, userId)
 }
 
-/** The address an account has may always be given again. */
+/** The current address is always accepted. */
 async function requireMayChangeEmail(
   deps: SettingsDeps,
   user: UserRow,
@@ -86,7 +86,7 @@ async function requireMayChangeEmail(
   await takeAttempt(deps, { key: `email-change:${user.id}`, ...EMAIL_CHANGES })
 }
 
-/** Whoever found a session or a key is not the owner: that takes the password, or a sign-in just now. */
+/** Requires the password or a recent sign-in, because a stolen session or key must not change the address. */
 async function requireOwner(
   deps: SettingsDeps,
   user: UserRow,

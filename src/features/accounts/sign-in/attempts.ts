@@ -26,7 +26,10 @@ const SECRET_LENGTH = 43
 const Secrets = z.object({ nonce: z.string(), codeVerifier: z.string() })
 type Secrets = z.infer<typeof Secrets>
 
-/** Begins a sign-in at `provider`. `state` goes through the provider, `browser` into a cookie, and neither is stored. */
+/**
+ * Starts a sign-in at `provider`. `state` passes through the provider, `browser` goes into a cookie; only their hashes
+ * are stored.
+ */
 export async function startAttempt(
   deps: AttemptDeps,
   provider: ProviderName,
@@ -43,8 +46,8 @@ export async function startAttempt(
 }
 
 /**
- * Uses up the attempt that `state` names, whoever brings it: a state that came back once is spent.
- * @returns its secrets, or null unless it is this provider's and this browser's and its time is not over.
+ * Uses up the attempt of `state`, also when the caller is not entitled to it.
+ * @returns its secrets, or null unless provider and browser match and it has not expired.
  */
 export async function takeAttemptSecrets(
   deps: AttemptDeps,
@@ -65,16 +68,16 @@ function purposeOf(stateHash: string): SealPurpose {
   return `sign_in_attempts:secrets:${stateHash}`
 }
 
-/** The two short-lived cookies of a sign-in that is not finished, with their lifetimes in seconds. */
+/** Short-lived cookies of an unfinished sign-in, with their lifetimes in seconds. */
 const COOKIES = {
-  /** Ties what comes back from a provider to the browser that went there. */
+  /** Binds the provider's callback to the browser that started the sign-in. */
   'service-sign-in': ATTEMPT_MS / 1000,
   /** A sign-in that waits for its second factor. */
   'service-two-factor': PENDING_MS / 1000,
 }
 type Name = keyof typeof COOKIES
 
-/** Over https the name begins with `__Host-`: no other host, and no http page, can plant it. */
+/** Over https the name starts with `__Host-`, so neither other hosts nor http pages can set it. */
 export function setSignInCookie(c: Context<WebEnv>, isHttps: boolean, name: Name, value: string): void {
   setCookie(c, name, value, { ...flags(isHttps), maxAge: COOKIES[name] })
 }
@@ -87,18 +90,18 @@ export function clearSignInCookie(c: Context<WebEnv>, isHttps: boolean, name: Na
   deleteCookie(c, name, flags(isHttps))
 }
 
-/** `Lax`, because the way back from a provider is a navigation from another site. */
+/** `Lax`, because the provider's callback is a cross-site navigation. */
 function flags(isHttps: boolean): CookieOptions {
   const plain = { httpOnly: true, sameSite: 'Lax', path: '/', secure: isHttps } as const
   return isHttps ? { ...plain, prefix: 'host' } : plain
 }
 
-/** Remembers `value` until `expiresAt` or until it is used, whichever comes first. */
+/** Stores `value` for one use until `expiresAt`. */
 export function rememberOnce(tx: Tx, value: string, expiresAt: Date): void {
   tx.insert(walletNonces).values({ nonce: value, expiresAt }).run()
 }
 
-/** Takes `value` away: of any number of callers exactly one is told true, and after it expired none. */
+/** Uses `value` up: exactly one of several concurrent callers gets true, none after it expired. */
 export function takeOnce(tx: Tx, value: string, now: Date): boolean {
   const { changes } = tx
     .delete(walletNonces)
@@ -107,7 +110,6 @@ export function takeOnce(tx: Tx, value: string, now: Date): boolean {
   return changes === 1
 }
 
-/** Is `value` still to be used? */
 export function isUnused(db: Db, value: string, now: Date): boolean {
   const row = db
     .select({ nonce: walletNonces.nonce })
@@ -117,7 +119,7 @@ export function isUnused(db: Db, value: string, now: Date): boolean {
   return row !== undefined
 }
 
-/** Forgets nonces, waiting sign-ins and attempts whose time is over. */
+/** Deletes expired nonces, pending sign-ins and attempts. */
 async function deleteExpiredSignIns({ db, clock }: { db: Db; clock: Clock }, signal: AbortSignal): Promise<void> {
   const now = clock.now()
   await deleteInBatches(db, walletNonces, lte(walletNonces.expiresAt, now), signal)
@@ -126,7 +128,7 @@ async function deleteExpiredSignIns({ db, clock }: { db: Db; clock: Clock }, sig
 
 const TEN_MINUTES_MS = 600_000
 
-/** Forgets sign-ins that were begun and never came back. */
+/** Deletes sign-ins that were never completed. */
 export function signInsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return { name: 'sign-in.expired', everyMs: TEN_MINUTES_MS, run: (signal) => deleteExpiredSignIns(deps, signal) }
 }

@@ -23,14 +23,19 @@ export type EnterDeps = ReferralDeps & {
 
 const MAX_NAME = 100
 
-/** Plain letters only: lower case must not turn another person's letter, such as the Kelvin sign, into this one's. */
+/**
+ * Only plain letters: lowercasing must not map another character, such as the Kelvin sign, to a letter of someone
+ * else's address.
+ */
 const VerifiedEmail = z
   .string()
   .trim()
   .pipe(z.email().max(254))
   .transform((email) => email.toLowerCase())
 
-/** Somebody whom a provider vouches for. Only `hasSecondFactor` opens an account with two factors to a new provider. */
+/**
+ * A user vouched for by a provider. Linking a new provider to an account with two factors requires `hasSecondFactor`.
+ */
 type Arrival = {
   provider: ProviderName
   profile: ExternalProfile
@@ -39,9 +44,9 @@ type Arrival = {
 }
 
 /**
- * The account of whoever signed in at a provider, found, linked or made in one closure. An account with two factors is
- * returned before it is linked: the caller asks for the second and comes again.
- * @throws AppError `unauthenticated`: with code `IdpNoEmail` without a verified address, without one when it is refused.
+ * Finds, links or creates the account of a provider's user in one transaction. An account with two factors is returned
+ * unlinked first: the caller requests the second factor and calls again.
+ * @throws AppError `unauthenticated`, with code `IdpNoEmail` without a verified address.
  */
 export async function enterWithProfile(deps: EnterDeps, arrival: Arrival): Promise<UserRow> {
   const { provider, profile, address } = arrival
@@ -92,7 +97,7 @@ function createUser(tx: Tx, signUp: SignUp, { email, name, now }: Start): UserRo
   return proveEmail(tx, user.id, now)
 }
 
-/** Of an account that nobody else can enter: its address was proved by the provider. */
+/** Marks the address as verified by the provider. */
 function proveEmail(tx: Tx, userId: string, now: Date): UserRow {
   const user = tx.update(users).set({ emailVerifiedAt: now }).where(eq(users.id, userId)).returning().get()
   if (!user) throw new AppError('not_found', 'User not found')
@@ -122,7 +127,7 @@ function toLocalState(tx: Tx, user: UserRow, issuer: string) {
   const own = tx.select({ issuer: ofIssuer, email }).from(identities).where(eq(identities.userId, user.id)).all()
   const wallet = tx.select({ address: wallets.address }).from(wallets).where(eq(wallets.userId, user.id)).get()
   return {
-    // Decisions, 45: only what a provider called verified stands in the row of an identity.
+    // Identities store an e-mail only if the provider verified it.
     isEmailVerifiedHere: user.emailVerifiedAt !== null || own.some((identity) => identity.email === user.email),
     hasSubjectOfIssuer: own.some((identity) => identity.issuer === issuer),
     hasOtherSignIn: own.length > 0 || wallet !== undefined,
@@ -131,7 +136,7 @@ function toLocalState(tx: Tx, user: UserRow, issuer: string) {
 
 type Link = { user: UserRow; provider: ProviderName; profile: ExternalProfile; email: string; now: Date }
 
-/** A provider gives a refresh token when it likes: without a new one the old one stays. */
+/** Providers return a refresh token only sometimes; the previous one is kept. */
 function saveIdentity(tx: Tx, sealer: Sealer, { user, provider, profile, email, now }: Link): void {
   const { issuer, subject, refreshToken } = profile
   const token = refreshToken
@@ -149,15 +154,15 @@ function saveIdentity(tx: Tx, sealer: Sealer, { user, provider, profile, email, 
     .run()
 }
 
-/** What is known when somebody comes back from a provider, as one question without names or secrets. */
+/** The facts that decide which account a provider's user gets. */
 export type LinkQuestion = {
-  /** Does the provider say that the e-mail is verified? Nothing else of its word counts. */
+  /** The provider says that the e-mail is verified; its other claims do not count. */
   isEmailVerifiedThere: boolean
-  /** The e-mail stands for a wallet, which nobody may have as an address (decisions, 5). */
+  /** The e-mail is the placeholder address of a wallet, which cannot be used otherwise. */
   isWalletEmail: boolean
-  /** The account that (issuer, subject) belongs to. */
+  /** The account linked to (issuer, subject). */
   linked: AccountState | null
-  /** The account that has the e-mail. */
+  /** The account with the e-mail. */
   local: (AccountState & LocalState) | null
   isSignUpOpen: boolean
   isMailConfigured: boolean
@@ -165,7 +170,7 @@ export type LinkQuestion = {
 
 type AccountState = { isDisabled: boolean; isExternalSignInDisabled: boolean }
 type LocalState = {
-  /** Its own e-mail was proved: by a mailed link, or by a provider that it is linked to already. */
+  /** Its e-mail was verified by a mailed link or by a linked provider. */
   isEmailVerifiedHere: boolean
   /** It is linked to another subject of the same issuer. */
   hasSubjectOfIssuer: boolean
@@ -176,8 +181,8 @@ type LocalState = {
 export type LinkDecision = 'sign-in' | 'link' | 'take-over-unverified' | 'create' | 'refuse'
 
 /**
- * Which account a sign-in at a provider leads to (decisions, 6). (issuer, subject) decide; the e-mail counts only for
- * somebody who has never been here, and never opens an account that may be another person's.
+ * Decides which account a provider's user gets. (issuer, subject) identify the account; the e-mail counts only for new
+ * subjects and never opens an account that may belong to another person.
  */
 export function decideLink(question: LinkQuestion): LinkDecision {
   const { linked, local } = question
@@ -186,10 +191,10 @@ export function decideLink(question: LinkQuestion): LinkDecision {
   if (question.isWalletEmail) return 'refuse'
   if (!local) return question.isSignUpOpen ? 'create' : 'refuse'
   if (!isOpen(local)) return 'refuse'
-  // The provider gave the address to somebody else, or he to himself: a new subject is another person.
+  // A new subject of the same issuer is another person, even with the same address.
   if (local.hasSubjectOfIssuer) return 'refuse'
   if (local.isEmailVerifiedHere) return 'link'
-  // Whoever signs in to it otherwise typed an address that was never his to type, and still comes in that way.
+  // The account's holder never proved this address and can still sign in the other way.
   if (local.hasOtherSignIn) return 'refuse'
   return question.isMailConfigured ? 'take-over-unverified' : 'link'
 }
@@ -199,7 +204,7 @@ function isOpen(account: AccountState): boolean {
 }
 
 /**
- * Takes an account away from whoever made it, in the closure that gives it to the one who proved its address. It reaches into
- * every room that keeps something for somebody, so it is handed in.
+ * Removes the previous holder's access and data from an account whose address another person has proved, in the same
+ * transaction. Injected because it reaches into every domain.
  */
 export type TakeOver = (tx: Tx, userId: string) => void

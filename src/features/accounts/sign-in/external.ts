@@ -12,23 +12,26 @@ export type ExternalDeps = EnterDeps & {
   appUrl: string
 }
 
-/** What `/login?error=` says (Interface 4.2). */
+/** Values of `/login?error=`. */
 export type SignInFailure = 'IdpNotConfigured' | 'IdpAuthFailed' | 'IdpTokenFailed' | 'IdpNoEmail' | 'IdpAuthError'
 
-/** The query of a callback, as the provider and whoever was between wrote it. */
+/** The query of a callback, which is untrusted. */
 export type Callback = {
   search: string
   code: string | undefined
   error: string | undefined
   state: string | undefined
-  /** What the cookie of the attempt says. */
+  /** The value of the attempt's cookie. */
   browser: string | undefined
   address: string | null
 }
 
 type Entered = { user: UserRow; profile: ExternalProfile }
 
-/** Where to send the browser, and what to put into its cookie. A failure is an outcome: the browser goes to `/login`. */
+/**
+ * Returns the provider's URL and the cookie for the browser. Failures are returned, because the browser is redirected
+ * to `/login`.
+ */
 export async function startExternalSignIn(
   deps: ExternalDeps,
   name: ProviderName,
@@ -44,7 +47,7 @@ export async function startExternalSignIn(
   }
 }
 
-/** Ends what `startExternalSignIn` began: the account that signed in, or what to tell at `/login`. */
+/** Completes the sign-in that `startExternalSignIn` began. @returns the account, or the failure for `/login`. */
 export async function finishExternalSignIn(
   deps: ExternalDeps,
   name: ProviderName,
@@ -74,12 +77,12 @@ async function finish(
   return { profile, user: await enterWithProfile(deps, { provider: name, profile, address, hasSecondFactor: false }) }
 }
 
-/** Of the configured address only: what `Host` says is the sender's word. */
+/** Uses the configured URL only: the `Host` header is untrusted. */
 function redirectUriOf({ appUrl }: ExternalDeps, name: ProviderName): string {
   return `${appUrl}/api/auth/${name}/callback`
 }
 
-/** What services named is told; everything else is one word to the browser and a line to the operator. */
+/** Maps an error to a failure for `/login`; unnamed errors become `IdpAuthError` and are logged. */
 function toFailure(log: Log, provider: ProviderName, error: unknown): SignInFailure {
   const code = error instanceof AppError ? error.extra.code : undefined
   const failure = NAMED.find((name) => name === code) ?? 'IdpAuthError'

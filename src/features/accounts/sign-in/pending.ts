@@ -13,7 +13,7 @@ import { type EnterDeps, enterWithProfile } from './enter.ts'
 const PURPOSE = 'sign-in waiting for a second factor'
 const ID_LENGTH = 43
 
-/** Who came from a provider, to be linked once the second factor is there. Not the refresh token: a cookie is small. */
+/** The provider's user to link after the second factor. The refresh token is left out to keep the cookie small. */
 const Link = z.object({
   provider: z.enum(['idp-a', 'idp-b']),
   profile: z.object({
@@ -26,7 +26,7 @@ const Link = z.object({
 const Ticket = z.object({ id: z.string(), userId: z.string(), link: Link.nullable() })
 export type PendingLink = z.infer<typeof Link>
 
-/** Begins the wait: what is returned goes into the browser's cookie, sealed, and works once. */
+/** Starts waiting for the second factor. @returns the sealed, single-use value of the browser's cookie. */
 export async function startPending(
   { db, clock, sealer }: TwoFactorDeps,
   userId: string,
@@ -38,8 +38,8 @@ export async function startPending(
 }
 
 /**
- * Ends the wait with a code of the authenticator or a recovery code.
- * @throws AppError `unauthenticated` SIGN_IN_EXPIRED when nothing waits (any more), and as `requireSecondFactor`.
+ * Completes the sign-in with a code of the authenticator or a recovery code.
+ * @throws AppError `unauthenticated` SIGN_IN_EXPIRED when nothing is pending, and as `requireSecondFactor`.
  */
 export async function finishPending(
   deps: TwoFactorDeps & EnterDeps & { knownDevices: KnownDevices },
@@ -56,7 +56,7 @@ export async function finishPending(
   return user
 }
 
-/** Links what waited for this, and asks anew whether the provider may still open the account. */
+/** Links the pending identity after checking again that it may open the account. */
 async function enterAgain(deps: EnterDeps, userId: string, link: PendingLink, address: string | null): Promise<void> {
   const profile = { ...link.profile, refreshToken: null }
   const entered = await enterWithProfile(deps, { ...link, profile, address, hasSecondFactor: true })
@@ -71,7 +71,7 @@ function openTicket({ sealer }: TwoFactorDeps, ticket: string | undefined): z.in
   }
 }
 
-/** A nonce of a wallet is letters and digits, so the two never meet. */
+/** Wallet nonces are letters and digits, so the prefix keeps both kinds apart. */
 function keyOf(id: string): string {
   return `two-factor:${sha256(id)}`
 }

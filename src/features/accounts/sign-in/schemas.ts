@@ -5,8 +5,7 @@ const MISSING = 'Missing: address, message, signature'
 const MAX_MESSAGE = 4096
 
 /**
- * `GET /api/auth/providers`: the ways to sign in without a password of ours that the operator has set up, and how a link for
- * a new password would come.
+ * `GET /api/auth/providers`: the configured sign-in methods besides the password, and how reset links are delivered.
  */
 export const ProvidersResponse = z.object({
   idpA: z.boolean(),
@@ -19,11 +18,11 @@ export const ProvidersResponse = z.object({
 })
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>
 
-/** `GET` and `POST /api/auth/nonce` (Interface 4.2). */
+/** `GET` and `POST /api/auth/nonce`. */
 export const NonceResponse = z.object({ nonce: z.string() })
 export type NonceResponse = z.infer<typeof NonceResponse>
 
-/** `POST /api/wallet-auth` (Interface 4.2). What the parts hold is judged by the service, in its order. */
+/** `POST /api/wallet-auth`. The service validates the contents in the specified order. */
 export const WalletAuthRequest = z.object({
   address: z.string(MISSING).min(1, MISSING),
   message: z.string(MISSING).min(1, MISSING).max(MAX_MESSAGE, 'Message too long (max 4096 chars)'),
@@ -31,10 +30,10 @@ export const WalletAuthRequest = z.object({
 })
 export type WalletAuthRequest = z.infer<typeof WalletAuthRequest>
 
-/** `POST /api/auth/two-factor`: a code of the authenticator, or a recovery code. */
+/** `POST /api/auth/two-factor`: a code of the authenticator or a recovery code. */
 export const SecondFactorRequest = z.object({ code: z.string('Code required').trim().min(1, 'Code required').max(64) })
 export type SecondFactorRequest = z.infer<typeof SecondFactorRequest>
 
-/** Whoever is signed in now; the session is in the cookie. */
+/** The signed-in user; the session is in the cookie. */
 export const SignedInResponse = z.object({ ok: z.literal(true), user: z.object({ id: z.string(), name: z.string() }) })
 export type SignedInResponse = z.infer<typeof SignedInResponse>

@@ -5,8 +5,8 @@ import { users } from '../users/tables.ts'
 const PROVIDERS = ['idp-a', 'idp-b'] as const
 
 /**
- * An account at an identity provider, linked to one of ours. (issuer, subject) identify it, never the e-mail (decisions, 6).
- * The refresh token is sealed; its hash lets a tokens-revoked event find it.
+ * An identity at a provider, linked to an account. (issuer, subject) identify it, never the e-mail, because addresses
+ * change hands. The refresh token is sealed; a tokens-revoked event finds it by its hash.
  */
 export const identities = sqliteTable(
   'identities',
@@ -32,7 +32,7 @@ export const identities = sqliteTable(
 )
 export type IdentityRow = typeof identities.$inferSelect
 
-/** A sign-in that went to a provider and is not back yet: single use, ten minutes, bound to one browser by `browserHash`. */
+/** A started sign-in at a provider: single use, ten minutes, bound to one browser by `browserHash`. */
 export const signInAttempts = sqliteTable(
   'sign_in_attempts',
   {
@@ -46,7 +46,7 @@ export const signInAttempts = sqliteTable(
   (table) => [index('sign_in_attempts_by_expiry').on(table.expiresAt)],
 )
 
-/** A wallet that signs in, by chain and lower-case address. */
+/** A wallet that can sign in, by chain and lower-case address. */
 export const wallets = sqliteTable(
   'sign_in_wallets',
   {
@@ -63,7 +63,7 @@ export const wallets = sqliteTable(
   ],
 )
 
-/** Nonces given out for wallet sign-in; a used one is deleted before its signature is looked at. */
+/** Nonces for wallet sign-in; a nonce is deleted before its signature is verified. */
 export const walletNonces = sqliteTable(
   'wallet_nonces',
   { nonce: text().primaryKey(), expiresAt: integer({ mode: 'timestamp_ms' }).notNull() },

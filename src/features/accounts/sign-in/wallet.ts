@@ -31,7 +31,7 @@ const NONCE_MS = 10 * 60_000
 const NONCE_LENGTH = 22
 const MAX_SIGNATURE_CHARACTERS = 2 + 2 * 16 * 1024
 
-/** A nonce for the message that a wallet is about to sign: single use, ten minutes, for any address. */
+/** Issues the nonce of a message for a wallet to sign: single use, ten minutes, for any address. */
 export async function issueNonce({ db, clock }: Pick<WalletDeps, 'db' | 'clock'>): Promise<string> {
   const nonce = randomText(NONCE_LENGTH)
   await write(db, (tx) => rememberOnce(tx, nonce, new Date(clock.now().getTime() + NONCE_MS)))
@@ -39,10 +39,10 @@ export async function issueNonce({ db, clock }: Pick<WalletDeps, 'db' | 'clock'>
 }
 
 /**
- * The account of the wallet that signed the message (EIP-4361), made at its first sign-in. The nonce is used up first,
- * whatever comes after.
- * @throws AppError `invalid` without a nonce, `unauthenticated` for whatever does not hold, `forbidden` when the account
- * is disabled or sign-up is not open, `internal` when the wallet is a contract and the chain cannot be asked.
+ * Returns the account of the wallet that signed the EIP-4361 message; creates it at the first sign-in. The nonce is
+ * used up first, even if a later check fails.
+ * @throws AppError `invalid` without a nonce, `unauthenticated` for an invalid message or signature, `forbidden` when
+ * the account is disabled or sign-up is not open, `internal` when the chain cannot be asked about a contract wallet.
  */
 export async function signInWithWallet(
   deps: WalletDeps,
@@ -80,7 +80,7 @@ async function requireSigned(
   if (!isHex(signature) || !isHex(address)) throw invalidSignature('not hex')
   const question: SignatureQuestion = { address, message, signature }
   const isSigned = await chain.verifySignature(question).catch((error: unknown) => {
-    // Nobody knows whether it is right: neither yes nor no is an answer, and the wallet may try again.
+    // The signature could not be verified; the wallet may try again.
     throw new AppError('internal', 'Auth failed', {}, { cause: error })
   })
   if (!isSigned) throw invalidSignature('signature')
@@ -90,7 +90,7 @@ function isHex(text: string): text is `0x${string}` {
   return /^0x(?:[0-9a-f]{2})*$/i.test(text)
 }
 
-/** One text for every reason; `reason` stays with the error. */
+/** All reasons get the same message; `reason` is the cause for the log. */
 function invalidSignature(reason: string): AppError {
   return new AppError('unauthenticated', 'Invalid signature', {}, { cause: reason })
 }
@@ -113,13 +113,13 @@ function findByWallet(tx: Tx, chainId: number, address: string): UserRow | null 
   return row?.user ?? null
 }
 
-/** Interface 4.2: an account with the wallet's e-mail is linked, and made when there is none. */
+/** Links the account with the wallet's placeholder address, or creates it. */
 function linkWallet(tx: Tx, deps: WalletDeps, wallet: string, address: string | null): UserRow {
   const { signUp, siweChainId, clock } = deps
   const now = clock.now()
   const email = `${wallet}@${signUp.walletEmailDomain}`
   const existing = tx.select().from(users).where(eq(users.email, email)).get()
-  // With a password, somebody typed this address into a form before it was a wallet's: it was never his.
+  // An account with a password was registered under this address by someone without the wallet.
   if (existing?.passwordHash) deps.takeOver(tx, existing.id)
   const user = existing ?? createUser(tx, { wallet, email, signUp, now })
   tx.insert(wallets).values({ chainId: siweChainId, address: wallet, userId: user.id, createdAt: now }).run()
@@ -137,18 +137,18 @@ function createUser(
   return insertUser(tx, { email, name, passwordHash: null }, { now, ...firstRights(tx, signUp) })
 }
 
-/** What a message must be for: our origin, our chain, and now. */
+/** Requirements for a message: our origin, our chain, and the current time. */
 type MessageRules = { origin: string; chainId: number; now: Date }
 
 const MAX_AGE_MS = 10 * 60_000
 const MAX_AHEAD_MS = 60_000
 
-/** The nonce of a message that is not parsed yet: the statement may hold a line that looks like one, so the last counts. */
+/** Reads the nonce of an unparsed message. The statement may contain a similar line, so the last one counts. */
 export function readNonce(message: string): string | null {
   return [...message.matchAll(/^Nonce: (\S+)$/gm)].at(-1)?.[1] ?? null
 }
 
-/** Reads a message of EIP-4361, and of nothing else. An address in lower case is taken as it is meant. */
+/** Parses an EIP-4361 message; lower-case addresses are accepted. @returns null for anything else. */
 async function parseMessage(message: string): Promise<SiweMessage | null> {
   const [{ SiweMessage }, { getAddress }] = await Promise.all([import('siwe'), import('viem')])
   const checksummed = message.replace(/^0x[0-9a-f]{40}$/m, (address) => getAddress(address))
@@ -159,7 +159,7 @@ async function parseMessage(message: string): Promise<SiweMessage | null> {
   }
 }
 
-/** The first rule that a message breaks, in words for the log; null when it keeps them all. */
+/** Returns the first rule that the message violates, for the log, or null. */
 function findFault(message: SiweMessage, { origin, chainId, now }: MessageRules): string | null {
   const { host, protocol } = new URL(origin)
   if (message.version !== '1') return 'version'
@@ -170,7 +170,7 @@ function findFault(message: SiweMessage, { origin, chainId, now }: MessageRules)
   return findTimeFault(message, now.getTime())
 }
 
-/** A time that cannot be read is `NaN` and keeps no rule. */
+/** Comparisons are written so that unparsable times (`NaN`) fail. */
 function findTimeFault({ issuedAt = '', notBefore, expirationTime }: SiweMessage, now: number): string | null {
   const issued = Date.parse(issuedAt)
   if (!(issued >= now - MAX_AGE_MS && issued <= now + MAX_AHEAD_MS)) return 'issued at'

@@ -35,7 +35,7 @@ export type SignInWebDeps = ExternalDeps &
     requestsPerMinute: { login: number }
   }
 
-/** Sign-in without a password of ours: at a provider, with a wallet, and the second factor after either (Interface 4.2). */
+/** Sign-in routes for providers, wallets and the second factor. */
 export function signInWeb(deps: SignInWebDeps) {
   const app = new Hono<WebEnv>()
   const { isHttps } = deps
@@ -160,7 +160,7 @@ function toProviders({ identityProviders, siweChainId, mailer }: SignInWebDeps):
 }
 
 async function goToProvider(c: Context<WebEnv>, deps: SignInWebDeps, provider: ProviderName): Promise<Response> {
-  // A provider may take ten seconds, which is when a listener closes a silent connection.
+  // A provider may take ten seconds, which is the idle timeout of the listener.
   c.env.keepOpen?.(c.req.raw)
   const start = await startExternalSignIn(deps, provider)
   if ('failure' in start) return goToLogin(c, start.failure)
@@ -189,7 +189,7 @@ async function comeBack(c: Context<WebEnv>, deps: SignInWebDeps, provider: Provi
   return c.redirect('/dashboard')
 }
 
-/** Of an account with two factors this was the first: the browser gets no session, only leave to bring the second. */
+/** For an account with two factors, sets a cookie that waits for the second one instead of a session. */
 async function waitsForSecondFactor(
   c: Context<WebEnv>,
   deps: SignInWebDeps,

@@ -4,7 +4,7 @@ import { AppError } from '../../../core/errors.ts'
 type Address = `0x${string}`
 
 export type TokenGateOptions = {
-  /** Of the token's contract. */
+  /** Address of the token's contract. */
   address: string | undefined
   rpcUrl: string | undefined
   minBalance: bigint
@@ -12,23 +12,23 @@ export type TokenGateOptions = {
 }
 
 export type TokenGate = {
-  /** For answers: what is asked of an address. `rpcEndpoint` has no path, which may hold a key. */
+  /** The requirement, for responses. */
   readonly terms: { minBalance: string; token: string; chain: 'base' }
-  /** @throws AppError `unavailable` NOT_CONFIGURED. */
+  /** `rpcEndpoint` is without its path, which may contain a key. @throws AppError `unavailable` NOT_CONFIGURED. */
   describe(): { contractAddress: string; rpcEndpoint: string }
   /**
-   * Does `address` hold enough of the token? Of the address, not of the caller: nothing proves that it is theirs, so
-   * this opens nothing by itself.
-   * @throws AppError `unavailable` when that is not configured or the chain cannot be asked: never access by default.
+   * Returns whether `address` holds enough of the token. Ownership of the address is not proved, so this alone must not
+   * grant access.
+   * @throws AppError `unavailable` when not configured or the chain cannot be asked.
    */
   isOpenFor(address: Address): Promise<boolean>
 }
 
-/** A balance is asked for once in this time. */
+/** How long a balance is cached. */
 const CACHE_MS = 30_000
 const MAX_CACHED = 1000
 
-/** Token gating by the balance of one ERC-20 token on Base. */
+/** Gates access by the balance of one ERC-20 token on Base. */
 export function createTokenGate(
   options: TokenGateOptions,
   deps: { clock: Clock; readBalance: (token: Address, owner: Address) => Promise<bigint> },
@@ -65,7 +65,7 @@ export function createTokenGate(
   }
 }
 
-/** Mixed case is a checksum that a library would check; people paste addresses in any case. */
+/** Lower case skips the checksum that mixed case implies: people paste addresses in any case. */
 function toLowerCase(address: string): Address {
   return `0x${address.slice(2).toLowerCase()}`
 }

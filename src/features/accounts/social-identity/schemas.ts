@@ -6,7 +6,7 @@ const address = (problem: string) =>
     .regex(/^0x[0-9a-fA-F]{40}$/, problem)
     .transform((text): `0x${string}` => `0x${text.slice(2)}`)
 
-/** `POST /api/auth/social-id/verify`. A token that is missing is no bad request but no credential: the route says 401. */
+/** `POST /api/auth/social-id/verify`. A missing token gets 401 by the route, not 400. */
 export const VerifyRequest = z.object({
   fidToken: z.string().max(16_384).optional().catch(undefined),
   address: address('Invalid Ethereum address').nullish(),
@@ -29,7 +29,7 @@ export const GateRequest = z.object({
 /** `GET /api/auth/token-gating/verify?address=`. */
 export const GateQuery = z.object({ address: address('Invalid or missing address parameter') })
 
-/** `GET /api/auth/social-id/verify` and `/refresh`: how they are called. */
+/** `GET /api/auth/social-id/verify` and `/refresh`: a description of the endpoint. */
 export const EndpointDescription = z.object({
   endpoint: z.string(),
   methods: z.array(z.string()),

@@ -10,17 +10,17 @@ import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { countFailure, hasAttempt } from '../lockout/throttle.ts'
 
-/** Seconds that a session token holds. */
+/** Lifetime of a session token. */
 export const SESSION_SECONDS = 86_400
 const REFRESH_SECONDS = 30 * 86_400
-/** A token is used once; the note that it was outlives it. */
+/** Refresh tokens are single use; the record of the use outlives the token. */
 const ONCE = { limit: 1, windowMs: (REFRESH_SECONDS + 60) * 1000 }
 
-/** Whom a token speaks of. `address` is what they gave, not what they proved. */
+/** `address` was given by the user and is not proved. */
 type SocialIdentity = { sub: string; address: string | null }
 type SocialTokens = { sessionToken: string; refreshToken: string }
 
-/** `family` joins the tokens that came from one another; `exp` and `iat` are seconds. */
+/** `family` is shared by tokens refreshed from one another; `exp` and `iat` are seconds. */
 const Claims = z.object({
   use: z.enum(['session', 'refresh']),
   sub: z.string(),
@@ -35,11 +35,11 @@ type Claims = z.infer<typeof Claims>
 
 export type SocialTokenIssuer = {
   issue(identity: SocialIdentity): SocialTokens
-  /** Both tokens anew. @throws AppError `unauthenticated` for a token that is not ours, is over, or was used. */
+  /** Returns a new pair of tokens. @throws AppError `unauthenticated` for an invalid, expired or used token. */
   refresh(refreshToken: string): Promise<SocialTokens>
 }
 
-/** Tokens of ours after a social identity was verified: `base64url(JSON).base64url(HMAC-SHA256)`. */
+/** Issues our tokens after a social identity was verified: `base64url(JSON).base64url(HMAC-SHA256)`. */
 export function createSocialTokens(deps: { db: Db; clock: Clock; key: Buffer }): SocialTokenIssuer {
   const sign = (body: string) => createHmac('sha256', deps.key).update(body).digest('base64url')
   const seconds = () => Math.floor(deps.clock.now().getTime() / 1000)
@@ -73,7 +73,7 @@ export function createSocialTokens(deps: { db: Db; clock: Clock; key: Buffer }):
   }
 }
 
-/** A token that comes back after its use was copied by somebody: the whole family ends, thief and victim alike. */
+/** A reused refresh token was copied, so its whole family is revoked (RFC 9700, 4.14.2). */
 async function spend(deps: { db: Db; clock: Clock }, { jti, family }: Claims): Promise<boolean> {
   return write(deps.db, (tx) => {
     const isSpent = (key: string) => !hasAttempt(tx, deps.clock, { key, ...ONCE })
@@ -94,19 +94,19 @@ export type SocialId = {
   /** @throws AppError `unavailable` NOT_CONFIGURED. */
   requireConfigured(): void
   /**
-   * Checks a social identity token and returns whom it names.
-   * @throws AppError `unauthenticated`; `unavailable` as above, or when the issuer's keys cannot be fetched.
+   * Verifies a social identity token and returns its subject.
+   * @throws AppError `unauthenticated`; `unavailable` when not configured or the issuer's keys cannot be fetched.
    */
   verify(token: string): Promise<string>
 }
 
-/** Signatures with a key pair: a shared secret would be the issuer's and ours at once. */
+/** Asymmetric algorithms only: a shared secret would let us forge tokens of the issuer. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
 
-/** Some networks number their people. */
+/** Some networks use numeric subjects. */
 const Subject = z.object({ sub: z.union([z.string().min(1).max(255), z.number().transform(String)]) })
 
-/** Tokens of the configured issuer, for the configured audience, within their time. */
+/** Verifies tokens of the configured issuer and audience. */
 export function createSocialId(
   { issuer, audience }: SocialIdOptions,
   deps: { keys: IssuerKeys; clock: Clock },

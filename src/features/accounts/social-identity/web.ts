@@ -39,7 +39,7 @@ const refreshAnswers: Responses = { responses: { 200: RefreshedSession }, errors
 const describeGateAnswers: Responses = { responses: { 200: DescribedGateOutcome }, errors: ['unavailable'] }
 const stateGateAnswers: Responses = { responses: { 200: StatedGateOutcome }, errors: ['unavailable'] }
 
-/** Social identity and token gating (Interface 4.15): anybody may ask, and a GET of the first two says how. */
+/** Social identity and token gating routes, open to all callers. */
 export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps
@@ -124,7 +124,7 @@ export function socialIdentityWeb(deps: SocialIdentityWebDeps) {
   return app
 }
 
-/** Who holds enough of a token. */
+/** Token gating routes. */
 function tokenGateWeb(deps: SocialIdentityWebDeps, limit: ReturnType<typeof limitRate>) {
   const app = new Hono<WebEnv>()
   const { tokenGate } = deps

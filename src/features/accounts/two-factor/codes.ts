@@ -6,11 +6,11 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { recoveryCodes } from '../users/tables.ts'
 
 const CODES = 10
-/** 32 signs that nobody mixes up (Crockford); 16 of them are 80 bits, so SHA-256 is enough to keep them by. */
+/** Crockford's unambiguous alphabet; 16 of 32 characters are 80 bits, so a SHA-256 hash is safe to store. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const CODE_LENGTH = 16
 
-/** Ten codes of the form `xxxx-xxxx-xxxx-xxxx`. */
+/** Returns ten codes of the form `xxxx-xxxx-xxxx-xxxx`. */
 export function createRecoveryCodes(): string[] {
   return Array.from({ length: CODES }, () => {
     const signs = Array.from(randomBytes(CODE_LENGTH), (byte) => ALPHABET[byte % ALPHABET.length])
@@ -18,7 +18,7 @@ export function createRecoveryCodes(): string[] {
   })
 }
 
-/** Stores `codes` in place of those the user had before. */
+/** Replaces the user's recovery codes. */
 export function replaceRecoveryCodes(tx: Tx, userId: string, codes: string[]): void {
   tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId)).run()
   for (const code of codes) {
@@ -28,7 +28,7 @@ export function replaceRecoveryCodes(tx: Tx, userId: string, codes: string[]): v
   }
 }
 
-/** Uses a code up; false when it is not one of the user's, or no longer. */
+/** Uses a code up. @returns false for an unknown or used code. */
 export function redeemRecoveryCode(tx: Tx, userId: string, code: string): boolean {
   const { changes } = tx
     .delete(recoveryCodes)
@@ -42,29 +42,29 @@ export function countRecoveryCodes(db: Db, userId: string): number {
   return row?.codes ?? 0
 }
 
-/** Case, hyphens and space are for people, and so is what Crockford's alphabet leaves out. */
+/** Ignores case, hyphens and spaces, and maps look-alikes as Crockford's Base32 does. */
 function hashCode(code: string): string {
   return sha256(code.toLowerCase().replace(/[\s-]/g, '').replaceAll('o', '0').replace(/[il]/g, '1'))
 }
 
 const PERIOD_SECONDS = 30
 const DIGITS = 6
-/** 160 bits, as RFC 4226 wants. */
+/** RFC 4226, 4 recommends 160 bits. */
 const SECRET_BYTES = 20
 /** RFC 6238, 5.2: at most one step of drift either way. */
 const DRIFT_STEPS = 1
 
-/** A new secret in Base32, as authenticators take it. */
+/** Returns a new secret in Base32. */
 export function createTotpSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32
 }
 
-/** The `otpauth://` address of the QR code; `account` is what the authenticator shows. */
+/** Returns the `otpauth://` URI of the QR code; the authenticator shows `account`. */
 export function totpUri(secret: string, account: string): string {
   return createTotp(secret, account).toString()
 }
 
-/** The time step that `code` belongs to, or null when it is of none near `now`. */
+/** Returns the time step of `code`, or null when it matches none near `now`. */
 export function findTotpStep(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime()
   const drift = createTotp(secret, '').validate({ token: code, timestamp, window: DRIFT_STEPS })

@@ -3,11 +3,11 @@ import { CurrentPassword } from '../users/schemas.ts'
 
 const TwoFactorCode = z.string('Code required').trim().min(1, 'Code required').max(64, 'Invalid two-factor code')
 
-/** `POST /api/settings/two-factor/setup`: `password` is the current one, for accounts that have one. */
+/** `POST /api/settings/two-factor/setup`: `password` is required for accounts that have one. */
 export const TwoFactorSetupRequest = z.object({ password: CurrentPassword.optional() })
 export type TwoFactorSetupRequest = z.infer<typeof TwoFactorSetupRequest>
 
-/** The secret for typing, and the `otpauth://` address of the QR code. */
+/** The secret as text and as the `otpauth://` URI of the QR code. */
 export const TwoFactorSetup = z.object({ secret: z.string(), uri: z.string() })
 export type TwoFactorSetup = z.infer<typeof TwoFactorSetup>
 
@@ -19,7 +19,7 @@ export type TwoFactorCodeRequest = z.infer<typeof TwoFactorCodeRequest>
 export const TwoFactorDisableRequest = z.object({ password: CurrentPassword.optional(), code: TwoFactorCode })
 export type TwoFactorDisableRequest = z.infer<typeof TwoFactorDisableRequest>
 
-/** Shown once; each signs in once in place of a code. */
+/** Returned only once; each code works once. */
 export const RecoveryCodes = z.object({ recoveryCodes: z.array(z.string()) })
 export type RecoveryCodes = z.infer<typeof RecoveryCodes>
 

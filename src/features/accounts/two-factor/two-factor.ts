@@ -24,19 +24,19 @@ import {
 import type { TwoFactorDisableRequest, TwoFactorSetup, TwoFactorSetupRequest, TwoFactorStatus } from './schemas.ts'
 
 export type TwoFactorDeps = { db: Db; clock: Clock; sealer: Sealer }
-/** Who changes his settings, in which session, and from where. */
+/** The user who changes the settings, their session, and their address. */
 export type Actor = { userId: string; sessionToken?: string | undefined; address: string | null }
 
-/** Is it on, and how many recovery codes are unused? @throws AppError `not_found`. */
+/** @throws AppError `not_found`. */
 export function getTwoFactor(db: Db, userId: string): TwoFactorStatus {
   const user = getUser(db, userId)
   return { enabled: user.twoFactorEnabledAt !== null, recoveryCodesLeft: countRecoveryCodes(db, userId) }
 }
 
 /**
- * Makes a secret for the authenticator. It counts only once a code of it was given to `enableTwoFactor`; a second setup
- * replaces it.
- * @throws AppError as `confirmPassword`, or as `requireRecentSignIn` without a password; `conflict` when it is on.
+ * Creates a secret for the authenticator, active once `enableTwoFactor` gets a code of it; a second setup replaces it.
+ * @throws AppError as `confirmPassword`, or as `requireRecentSignIn` without a password; `conflict` when two-factor
+ * sign-in is on.
  */
 export async function setUpTwoFactor(
   deps: TwoFactorDeps & { passwords: Passwords },
@@ -60,9 +60,9 @@ export async function setUpTwoFactor(
 }
 
 /**
- * Turns it on with a code of the new secret.
- * @returns the recovery codes, which are shown this once.
- * @throws AppError `invalid` for a wrong code or without a setup, `conflict` when it is on already, `limited`.
+ * Turns two-factor sign-in on with a code of the new secret.
+ * @returns the recovery codes, which are not stored in plain text.
+ * @throws AppError `invalid` for a wrong code or without a setup, `conflict` when it is on, `limited`.
  */
 export async function enableTwoFactor(deps: TwoFactorDeps, actor: Actor, code: string): Promise<string[]> {
   const user = getUser(deps.db, actor.userId)
@@ -85,7 +85,8 @@ export async function enableTwoFactor(deps: TwoFactorDeps, actor: Actor, code: s
 }
 
 /**
- * Turns it off and forgets secret and recovery codes. `code` is of the authenticator or a recovery code.
+ * Turns two-factor sign-in off and deletes secret and recovery codes. `code` is of the authenticator or a recovery
+ * code.
  * @throws AppError as `confirmPassword`; `invalid` for a wrong code, `conflict` when it is off, `limited`.
  */
 export async function disableTwoFactor(
@@ -116,7 +117,7 @@ export async function renewRecoveryCodes(deps: TwoFactorDeps, actor: Actor, code
   return codes
 }
 
-/** Takes the second factor off an account, in the closure of whoever may decide that. */
+/** Removes the second factor in the caller's transaction, without any check. */
 export function removeTwoFactor(tx: Tx, userId: string, now: Date): void {
   tx.update(users)
     .set({ twoFactorSecret: null, twoFactorEnabledAt: null, updatedAt: now })
@@ -125,7 +126,7 @@ export function removeTwoFactor(tx: Tx, userId: string, now: Date): void {
   replaceRecoveryCodes(tx, userId, [])
 }
 
-/** Uses up a code of the authenticator (six digits) or a recovery code of `user`; false when it is neither. */
+/** Uses up a six-digit code of the authenticator or a recovery code. @returns false for a wrong code. */
 async function redeemSecondFactor(
   deps: TwoFactorDeps,
   user: UserRow,
@@ -140,7 +141,7 @@ async function redeemSecondFactor(
   })
 }
 
-/** RFC 6238, 5.2: each time step is accepted once, so a code that was seen is worth nothing. */
+/** RFC 6238, 5.2: each time step is accepted once, so an observed code cannot be replayed. */
 async function redeemTotpCode({ db, clock, sealer }: TwoFactorDeps, user: UserRow, code: string): Promise<boolean> {
   if (!user.twoFactorSecret) return false
   const step = findTotpStep(sealer.unseal(user.twoFactorSecret, purposeOf(user.id)), code, clock.now())
@@ -155,7 +156,7 @@ async function redeemTotpCode({ db, clock, sealer }: TwoFactorDeps, user: UserRo
   return changes === 1
 }
 
-/** @throws AppError `invalid` when `check` says no, `limited` after ten of those. */
+/** @throws AppError `invalid` when `check` fails, `limited` after ten failures. */
 async function requireRight(deps: TwoFactorDeps, actor: Actor, check: () => Promise<boolean>): Promise<void> {
   const throttle = ownThrottle(deps.db, 'two-factor', actor.userId, actor.sessionToken)
   await takeAttempt(deps, throttle)
@@ -163,7 +164,7 @@ async function requireRight(deps: TwoFactorDeps, actor: Actor, check: () => Prom
   await write(deps.db, (tx) => forgetFailures(tx, throttle.key))
 }
 
-/** A setup that came in between has another secret; none matches nothing. */
+/** A concurrent setup replaces the secret, and then no row matches. */
 function isSameSecretAs(user: UserRow) {
   return eq(users.twoFactorSecret, user.twoFactorSecret ?? '')
 }
@@ -192,9 +193,9 @@ function purposeOf(userId: string): SealPurpose {
 }
 
 /**
- * Uses up a code of the authenticator or a recovery code of somebody who brought the first factor.
- * @throws AppError `unauthenticated` TWO_FACTOR_INVALID for a wrong code, `limited` after ten of those from one address or
- * device in a quarter of an hour, or thirty from anywhere in a day.
+ * Uses up a code of the authenticator or a recovery code after the first factor succeeded.
+ * @throws AppError `unauthenticated` TWO_FACTOR_INVALID for a wrong code, `limited` after ten of those per address or
+ * device in 15 minutes, or thirty in a day.
  */
 export async function requireSecondFactor(
   deps: TwoFactorDeps & { knownDevices: KnownDevices },

@@ -31,7 +31,7 @@ export type TwoFactorWebDeps = TwoFactorDeps & {
   requestsPerMinute: { password: number }
 }
 
-/** Two-factor sign-in as its owner manages it: session only. */
+/** Two-factor settings routes of the web API: session cookie only. */
 export function twoFactorWeb(deps: TwoFactorWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards

@@ -6,9 +6,9 @@ const SUBSCRIPTION_STATUSES = ['inactive', 'active', 'past_due', 'canceled'] as 
 const EMAIL_TOKEN_PURPOSES = ['reset-password', 'verify-email', 'change-email'] as const
 
 /**
- * One row per account. `email` is lower case; `passwordHash` is null for accounts that sign in elsewhere.
- * `twoFactorSecret` is sealed and counts only once `twoFactorEnabledAt` is set. `isAdmin` is what the first account at home
- * gets and `stead user set-admin` gives; `ADMIN_EMAILS` names admins besides.
+ * One row per account. `email` is lower case; `passwordHash` is null for accounts that sign in by other methods.
+ * `twoFactorSecret` is sealed and active once `twoFactorEnabledAt` is set. `isAdmin` is set for the first account in
+ * mode `home` and by `stead user set-admin`; addresses in `ADMIN_EMAILS` are admins too.
  */
 export const users = sqliteTable(
   'users',
@@ -18,7 +18,7 @@ export const users = sqliteTable(
     name: text().notNull(),
     passwordHash: text(),
     isAdmin: integer({ mode: 'boolean' }).notNull().default(false),
-    /** A plan of the interface, one of the operator's, or `free` for none. */
+    /** A built-in plan, one of the operator's, or `free` for none. */
     plan: text().notNull().default('free'),
     subscriptionStatus: text({ enum: SUBSCRIPTION_STATUSES }).notNull().default('inactive'),
     subscriptionId: text(),
@@ -27,12 +27,12 @@ export const users = sqliteTable(
     updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
     emailVerifiedAt: integer({ mode: 'timestamp_ms' }),
     notifications: text({ mode: 'json' }).notNull().default({}),
-    /** IANA name; null until the browser has reported it. */
+    /** IANA name; null until a browser reports it. */
     timeZone: text(),
     referralCode: text().unique(),
     twoFactorSecret: text(),
     twoFactorEnabledAt: integer({ mode: 'timestamp_ms' }),
-    /** The last time step a code was accepted for: each code works once (RFC 6238, 5.2). */
+    /** The last accepted time step: each code works once (RFC 6238, 5.2). */
     twoFactorStep: integer().notNull().default(0),
     disabledAt: integer({ mode: 'timestamp_ms' }),
     externalSignInDisabledAt: integer({ mode: 'timestamp_ms' }),
@@ -45,7 +45,7 @@ export const users = sqliteTable(
 )
 export type UserRow = typeof users.$inferSelect
 
-/** One row per signed-in browser. The token itself is nowhere but in its cookie. */
+/** One row per signed-in browser. The token itself is only in the browser's cookie. */
 export const sessions = sqliteTable(
   'sessions',
   {
@@ -63,7 +63,7 @@ export const sessions = sqliteTable(
 )
 export type SessionRow = typeof sessions.$inferSelect
 
-/** Links that were mailed: only the hash of each, valid once, until it expires or a later one replaces it. */
+/** Tokens of mailed links by hash; valid once, until they expire or a later link replaces them. */
 export const emailTokens = sqliteTable(
   'email_tokens',
   {
@@ -83,7 +83,7 @@ export const emailTokens = sqliteTable(
   ],
 )
 
-/** Recovery codes for two-factor sign-in, by hash; a used one is deleted. */
+/** Recovery codes by hash; used ones are deleted. */
 export const recoveryCodes = sqliteTable(
   'recovery_codes',
   {
@@ -96,8 +96,8 @@ export const recoveryCodes = sqliteTable(
 )
 
 /**
- * One row per referred user, so that credit is given once: at `creditedAt`, null until they prove their address or pay. No
- * foreign key to the referrer, who may leave.
+ * One row per referred user, so credits are granted once: at `creditedAt`, null until the user verifies their address
+ * or pays. No foreign key to the referrer, who may delete their account.
  */
 export const referrals = sqliteTable(
   'referrals',
@@ -113,7 +113,7 @@ export const referrals = sqliteTable(
   (table) => [index('referrals_by_referrer').on(table.referrerId, table.creditedAt)],
 )
 
-/** Failed attempts by key (`login:account:<hash>`, `login:address:…`), kept across restarts until `resetAt`. */
+/** Failure counters by key (`login:account:<hash>`, `login:address:…`), stored until `resetAt`. */
 export const throttles = sqliteTable(
   'throttles',
   { key: text().primaryKey(), count: integer().notNull(), resetAt: integer({ mode: 'timestamp_ms' }).notNull() },

@@ -3,10 +3,10 @@ import type { Db, Tx } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type UserRow, users } from './tables.ts'
 
-/** What decides who is an admin besides the account's own row. An address counts only when it was proved, as soon as mail makes that possible (decisions, 5). */
+/** Rules for admins by address. Once mail is configured, an address in `adminEmails` counts only when verified. */
 export type AccountRules = { adminEmails: readonly string[]; requiresVerifiedEmail: boolean }
 
-/** The columns that say who someone is: all that is read on every request. */
+/** The columns read on every request. */
 export const identityColumns = {
   id: users.id,
   email: users.email,
@@ -20,7 +20,10 @@ export const identityColumns = {
 }
 export type Identity = Pick<UserRow, keyof typeof identityColumns>
 
-/** The account as routes see it: no hash, the admin flag decided (decisions, 5 and 44), a plan only while it is paid for. */
+/**
+ * Returns the account as routes see it: without secrets, with the admin flag resolved, and a plan only while it is
+ * paid.
+ */
 export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser {
   const isActive = row.subscriptionStatus === 'active'
   return {
@@ -33,7 +36,7 @@ export function toSignedInUser(row: Identity, rules: AccountRules): SignedInUser
   }
 }
 
-/** Is it an admin by its row, or by an address that counts? */
+/** Returns whether the account is an admin by its row or by its address. */
 export function isAdmin(
   row: Pick<Identity, 'isAdmin' | 'email' | 'emailVerifiedAt'>,
   { adminEmails, requiresVerifiedEmail }: AccountRules,
@@ -41,7 +44,7 @@ export function isAdmin(
   return row.isAdmin || (adminEmails.includes(row.email) && (row.emailVerifiedAt !== null || !requiresVerifiedEmail))
 }
 
-/** Looks an account up by its id, for callers that the internal key vouches for. */
+/** Finds accounts by id, for callers with the internal key. */
 export function createUserFinder(db: Db, rules: AccountRules): (id: string) => SignedInUser | null {
   return (id) => {
     const row = db
@@ -58,7 +61,7 @@ export function findTimeZone(db: Db | Tx, userId: string): string | null {
   return db.select({ timeZone: users.timeZone }).from(users).where(eq(users.id, userId)).get()?.timeZone ?? null
 }
 
-/** Is it the address that stands for a wallet? Wallets are known by address and chain, so nobody may take one as e-mail. */
+/** Returns whether the address is a wallet's placeholder, which no one may use as an e-mail address. */
 export function isWalletEmail(email: string, domain: string): boolean {
   return /^0x[0-9a-f]{40}@/.test(email) && email.endsWith(`@${domain}`)
 }
