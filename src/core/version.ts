@@ -1,4 +1,4 @@
 import { version } from '../../package.json'
 
-/** The version of this program, as `package.json` has it. */
+/** The version in `package.json`. */
 export const VERSION: string = version

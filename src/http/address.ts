@@ -12,8 +12,8 @@ export function parseRanges(texts: readonly string[]): Range[] {
 }
 
 /**
- * The caller's address: the socket's, unless that is a trusted proxy; then the right-most forwarded address that is not
- * one (decisions, 33). What stands further left is the caller's own claim.
+ * Returns the client's address: the socket's, or behind trusted proxies the right-most forwarded address that is not
+ * one of them. Addresses further left are claims of the client.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string | null, trusted: readonly Range[]): string {
   if (!forwardedFor || trusted.length === 0 || !isIn(socketAddress, trusted)) return socketAddress
@@ -25,7 +25,7 @@ export function clientAddress(socketAddress: string, forwardedFor: string | null
   return socketAddress
 }
 
-/** Headers that proxies, load balancers, content delivery networks and tunnels add to what they pass on. */
+/** Headers added by proxies, load balancers, CDNs and tunnels. */
 const FORWARDED = new Set([
   'akamai-origin-hop',
   'cdn-loop',
@@ -75,14 +75,14 @@ const FORWARDED_PREFIXES = [
   'x-vercel-',
 ]
 
-/** Returns whether a request was passed on by a proxy, whose own address proves nothing about the caller. */
+/** Returns whether a proxy forwarded the request, so its own address says nothing about the client. */
 export function isForwarded(headers: Headers): boolean {
   return [...headers.keys()].some(
     (name) => FORWARDED.has(name) || FORWARDED_PREFIXES.some((prefix) => name.startsWith(prefix)),
   )
 }
 
-/** Returns whether `name`, the host of a URL, names this machine to itself. */
+/** Returns whether `name`, the host of a URL, refers to this machine. */
 export function isLocalName(name: string): boolean {
   const bare = name.startsWith('[') ? name.slice(1, -1) : name
   return bare === 'localhost' || isLoopback(bare)
@@ -92,7 +92,7 @@ export function isLoopback(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 }
 
-/** What counts as one caller for rate limits: an IPv4 address, or the /64 that one IPv6 customer holds. */
+/** Returns the key of a client for rate limits: the IPv4 address, or the /64 network of an IPv6 customer. */
 export function addressKey(address: string | null): string {
   if (!address || !ipaddr.isValid(address)) return 'unknown'
   const parsed = ipaddr.process(address)
@@ -106,7 +106,7 @@ export function networkKey(address: string | null): string {
   return ipaddr.IPv4.isValid(key) ? ipaddr.IPv4.networkAddressFromCIDR(`${key}/24`).toString() : key
 }
 
-/** Is `address` in one of `ranges`? Nothing that is no address is. */
+/** Returns whether `address` is in one of `ranges`; false for invalid addresses. */
 export function isIn(address: string, ranges: readonly Range[]): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)

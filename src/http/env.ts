@@ -1,10 +1,10 @@
 import type { Tx } from '../db/open.ts'
 import type { Bodies } from './bodies/unfinished.ts'
 
-/** The three listeners; each calls the one app with its own face. */
+/** The three APIs, one per listener. */
 export type ApiName = 'web' | 'backend' | 'summarizer'
 
-/** Who is signed in, as the database knows them now. `plan` is `free` for no plan. */
+/** The signed-in user as stored now. `plan` is `free` for no plan. */
 export type SignedInUser = {
   id: string
   email: string
@@ -15,37 +15,40 @@ export type SignedInUser = {
   subscriptionId: string | null
 }
 
-/** On whose behalf a backend route acts. `operator` holds the internal key and may see every row. */
+/** The caller of a backend route. `operator` holds the internal key and may access every row. */
 export type Principal = { kind: 'operator' } | { kind: 'user'; user: SignedInUser }
 
-/** What a listener hands to `app.fetch` beside the request. */
+/** Bindings that a listener passes to `app.fetch`. */
 export type Bindings = {
   api: ApiName
-  /** Address of the caller, proxies taken into account; null when there is no socket. */
+  /** The client's address behind trusted proxies; null without a socket. */
   address: string | null
-  /** Keeps a stream open past the server's idle timeout; with `stalledSeconds` until the client takes nothing for so long. */
+  /**
+   * Keeps a connection open beyond the idle timeout; with `stalledSeconds` until the client reads nothing for that
+   * long.
+   */
   keepOpen?: (request: Request, stalledSeconds?: number) => void
-  /** Aborts when the server stops: what would stream for ever ends then. */
+  /** Aborts when the server stops, to end streams. */
   stopping?: AbortSignal
 }
 
 /**
- * A request that is made once only (`http/idempotency.ts`). `made` is what a first attempt had made when a crash cut it
- * short; `note` says what this one makes, in the closure that makes it.
+ * An idempotent request (`http/idempotency.ts`). `made` refers to what an attempt interrupted by a crash had created;
+ * `note` records the reference in the transaction that creates it.
  */
 export type Once = { made: string | null; note: (tx: Tx, reference: string) => void }
-/** What handlers behind `idempotency` find. */
+/** Variables set by `idempotency`. */
 export type OnceEnv = { Variables: { once: Once } }
 
-/** Who pays for a request that anybody may make: null for somebody without an account. */
+/** The account that pays for a public request; null for callers without an account. */
 export type PayerEnv = { Variables: { payer: SignedInUser | null } }
 
-/** How one rate limit stands after a request was counted. */
+/** The state of a rate limit after counting a request. */
 export type RateStanding = { limit: number; remaining: number; resetTime: Date | undefined }
 
 /**
- * `rateLimit` is the count of the limiter that ran last, `shownLimit` the one that the headers tell. `holder` is the id of
- * the user whose request it is, set by the guard that identifies them. The rest belongs to `http/bodies/body.ts`.
+ * `rateLimit` belongs to the limiter that ran last, `shownLimit` to the response headers. `holder` is the id of the
+ * authenticated user. The other variables belong to `http/bodies/body.ts`.
  */
 type BaseVariables = {
   requestId: string
@@ -54,7 +57,7 @@ type BaseVariables = {
   holder?: string
   bodies?: Bodies
   receivedBody?: Promise<Uint8Array>
-  /** The same as `receivedBody`, before JSON was looked at. */
+  /** The body before JSON was checked. */
   readBody?: Promise<Uint8Array>
   isBodyWhole?: boolean
 }

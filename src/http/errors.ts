@@ -24,7 +24,7 @@ const STATUSES: Readonly<Record<ErrorKind, ContentfulStatusCode>> = {
   upstream_timeout: 504,
 }
 
-/** Answers every error as `{error, …}`; what we did not throw ourselves becomes `Internal error` (decisions, 13). */
+/** Responds to every error with `{error, …}`; unknown errors become `Internal error`, so no internals leak. */
 export function errorHandler(log: Log) {
   return <Env extends BaseEnv>(error: Error, c: Context<Env>) => {
     const known = toAppError(error)
@@ -35,10 +35,7 @@ export function errorHandler(log: Log) {
   }
 }
 
-/**
- * One line for what went wrong with us or behind us, none for the caller's mistakes. Only what nobody foresaw has its stack
- * there: that somebody else does not answer is said in a sentence, however often it happens.
- */
+/** Logs server and upstream failures, not client errors. Only unexpected errors are logged with a stack. */
 export function logFailure<Env extends BaseEnv>(c: Context<Env>, log: Log, error: Error, known: AppError): void {
   if (statusOf(known.kind) < 500 || known.kind === 'storage_full') return
   const request = { requestId: c.var.requestId, method: c.req.method, path: c.req.path }
@@ -47,7 +44,7 @@ export function logFailure<Env extends BaseEnv>(c: Context<Env>, log: Log, error
   else log.warn({ ...request, error: summarize(error) }, known.message)
 }
 
-/** Unknown routes (decisions, 13). */
+/** Responds to unknown routes. */
 export function notFound(c: Context) {
   return c.json({ error: 'Not found' }, 404)
 }
@@ -56,7 +53,7 @@ export function statusOf(kind: ErrorKind): ContentfulStatusCode {
   return STATUSES[kind]
 }
 
-/** What the caller may know of an error: our own as they are, anything else as `Internal error`. */
+/** Returns an error that is safe to send: AppErrors unchanged, others as `Internal error`. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof HTTPException && error.status === 413) return new AppError('too_large', 'Request body too large')
@@ -64,13 +61,13 @@ export function toAppError(error: unknown): AppError {
   return new AppError('internal', 'Internal error')
 }
 
-/** What happened and what caused it, in one line. */
+/** Returns the message and its causes in one line. */
 export function summarize(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? `, because ${summarize(error.cause)}` : ''
   return `${errorMessage(error)}${cause}`
 }
 
-/** The whole story for the log: message, stack and what caused it. */
+/** Returns message, stack and causes for the log. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause === undefined ? '' : `\ncaused by ${describeFailure(error.cause)}`

@@ -7,9 +7,8 @@ import type { NoteRequest } from './request-figures.ts'
 const CONTENT_SECURITY_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 /**
- * The outermost layer of every request: a request id (a caller's own is kept when it is harmless), the security headers,
- * a log line at `debug`, and what is counted of requests. Headers are set before the handler runs, so that the response is
- * built once.
+ * Outermost middleware: request id, security headers, a `debug` log line and metrics. Sets headers before the handler,
+ * so the response is built once.
  */
 export function frame(log: Log, options: { isHttps: boolean; noteRequest: NoteRequest }) {
   const shouldLog = log.isLevelEnabled('debug')

@@ -17,36 +17,35 @@ export type Idempotency = ReturnType<typeof createIdempotency>
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 const DAYS_KEPT = 1
-/** Longer than provisioning takes to answer. */
+/** Longer than provisioning takes to respond. */
 const WAIT_MS = 25_000
-/** The answer says to try again, which would be useless if it were kept. What was made all the same is gone on with. */
+/** Responses that ask for a retry are not stored; a retry continues with what was created. */
 const NOT_KEPT = new Set([429, 503, 504])
 /**
- * So do a demand for payment, one that is being settled, work that failed and was paid back, and a fault of ours, where a
- * request pays for itself: kept, it would keep the caller from what they paid for.
+ * For paid requests, also demands for payment, pending settlements, refunded failures and server errors: storing them
+ * would keep the payer from the paid result.
  */
 const NOT_KEPT_OF_PAID = new Set([...NOT_KEPT, 402, 409, 500, 502])
-/** Without an account only the key tells whose answer it is, so it must not be guessed. */
+/** Without an account the key alone identifies the response, so it must not be guessable. */
 const STRANGERS_KEY = /^.{16,}$/
 
 type Row = typeof idempotencyKeys.$inferSelect
 type Answered = Row & { status: number; answer: string }
 type Request = { id: string; requestHash: string }
-/** `more` is what the request says beside its body. */
+/** `more` is part of the request besides its body. */
 type Asked = { caller: string; begin: (once: Once) => void; notKept?: ReadonlySet<number>; more?: string | undefined }
 
 /**
- * `Idempotency-Key` (decisions, 22): the first answer to a caller's key is given again for a day, to the same request only.
- * A second request waits for the first. Stands behind the guard and the validation, right before the handler, which notes
- * what it makes in `c.var.once`: after a crash the request that comes again goes on from there, or begins anew when nothing
- * was made.
- * @throws AppError `invalid` for a key that cannot be one; `conflict` for another body, and for a first request that takes
- * too long (with `Retry-After`).
+ * Implements `Idempotency-Key`: repeats the first response to a caller's key for a day, for the same request only; a
+ * concurrent request waits for the first. Runs after guard and validation. The handler records what it creates with
+ * `c.var.once`, so a retry after a crash continues from there.
+ * @throws AppError `invalid` for a malformed key; `conflict` for another body, and for a first request that takes too
+ * long (with `Retry-After`).
  */
 export function createIdempotency(deps: IdempotencyDeps) {
   const underWay = new Map<string, Promise<void>>()
 
-  /** The answer of an earlier request; when there is none, its end is waited for and the turn taken. */
+  /** Returns the stored response, or waits for the concurrent request and takes its turn. */
   const findAnswerOrTurn = async (request: Request): Promise<Answered | (() => void)> => {
     const deadline = performance.now() + (deps.waitMs ?? WAIT_MS)
     for (;;) {
@@ -101,7 +100,7 @@ export function createIdempotency(deps: IdempotencyDeps) {
       const caller = principal.kind === 'user' ? principal.user.id : 'operator'
       return answerOnce(c, next, { caller, begin: (once) => c.set('once', once) })
     }),
-    /** For what anybody may ask for who pays. @throws AppError `invalid` for a short key of somebody without an account. */
+    /** For public paid requests. @throws AppError `invalid` for a short key without an account. */
     forPayer: createMiddleware<WebEnv & OnceEnv & PayerEnv>((c, next) => {
       const { payer } = c.var
       const key = c.req.header('idempotency-key')
@@ -112,7 +111,7 @@ export function createIdempotency(deps: IdempotencyDeps) {
       const more = c.req.header('x-plugin-id')
       return answerOnce(c, next, { caller: payer?.id ?? 'anybody', begin, notKept: NOT_KEPT_OF_PAID, more })
     }),
-    /** Forgets answers that are a day old. */
+    /** Deletes responses older than a day. */
     async deleteExpired(signal: AbortSignal): Promise<void> {
       await deleteInBatches(deps.db, idempotencyKeys, lte(idempotencyKeys.expiresAt, deps.clock.now()), signal)
     },
@@ -138,7 +137,7 @@ async function settleUntil(earlier: Promise<void>, deadline: number): Promise<vo
   })
 }
 
-/** Claims the key for the request. @returns what a crash left of an earlier one, or null. */
+/** Claims the key for the request. @returns the row that a crash left, or null. */
 function claim(tx: Tx, request: Request, now: Date): Row | null {
   tx.delete(idempotencyKeys)
     .where(and(eq(idempotencyKeys.id, request.id), lte(idempotencyKeys.expiresAt, now)))

@@ -7,12 +7,11 @@ import type { BackendEnv, SignedInUser } from './env.ts'
 
 export type InternalKeyGuard = MiddlewareHandler<BackendEnv>
 
-/** Finds the user that forwarded identity headers name; null when there is none. */
+/** Returns the user of a forwarded identity header, or null. */
 export type FindUserById = (id: string) => SignedInUser | null
 
 /**
- * Lets in the operator's bearer (Interface 5, decisions 1 and 2). Behind it `c.var.principal` says
- * for whom: with the key alone for the operator, with `x-user-id` for that user as the database knows them.
+ * Requires the operator's bearer. `c.var.principal` is the operator, or the user in `x-user-id`.
  * @throws AppError `unauthenticated` without a bearer, `forbidden` for a wrong one, `misconfigured` when no key is set.
  */
 export function requireInternalKey(internalApiKey: string | undefined, findUserById: FindUserById) {
@@ -27,7 +26,7 @@ export function requireInternalKey(internalApiKey: string | undefined, findUserB
   )
 }
 
-/** The guard for routes whose clients expect 401 for a wrong key too (decisions, 1). @throws AppError `unauthenticated`. */
+/** Variant for routes whose clients expect 401 for a wrong key. @throws AppError `unauthenticated`. */
 export function refuseWrongKeyAsUnauthorized(guard: InternalKeyGuard): InternalKeyGuard {
   return describeMiddleware(
     createMiddleware<BackendEnv>(async (c, next) => {
@@ -58,14 +57,14 @@ export function requireKey(token: string | null, internalApiKey: string | undefi
   if (!isSameSecret(token, internalApiKey)) throw new AppError('forbidden', 'Forbidden')
 }
 
-/** Returns whether a route refused the bearer itself, and not only what its holder asked for. */
+/** Returns whether the bearer itself was rejected, not the request of its holder. */
 export function isWrongBearer(error: AppError, c: Context): boolean {
   if (error.kind === 'unauthenticated') return true
   const isOwnToken = /^(?:sk_|agt_)/.test(readBearer(c.req.header('authorization')) ?? '')
   return !isOwnToken && (error.kind === 'forbidden' || error.kind === 'misconfigured')
 }
 
-/** The token after `Bearer `, or null when the header is missing or has another form. */
+/** Returns the token after `Bearer `, null without one. */
 export function readBearer(header: string | undefined): string | null {
   return header?.startsWith('Bearer ') ? header.slice('Bearer '.length).trim() : null
 }

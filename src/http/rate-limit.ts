@@ -9,13 +9,13 @@ import { describeMiddleware } from './endpoint.ts'
 import type { BaseEnv, RateStanding } from './env.ts'
 
 const WINDOW_MS = 60_000
-/** With more callers in one minute the least recent ones are counted anew. */
+/** Beyond this number of clients per minute the least recent are forgotten. */
 const MAX_KEYS = 5000
 const MAX_KEY_LENGTH = 100
 
 /**
- * At most `limit` requests a minute from one address (or whatever `keyOf` tells apart), told in `RateLimit-*` headers
- * (Interface 4.1). With several limits on one route the headers tell the one with the fewest requests left.
+ * Limits requests per minute and address (or `keyOf`), and sets `RateLimit-*` headers. With several limits on a route,
+ * the headers show the one with the fewest requests left.
  * @throws AppError `limited` with `message`.
  */
 export function limitRate(
@@ -48,8 +48,8 @@ export function limitRate(
 }
 
 /**
- * Limits requests with a wrong credential to `limit` a minute from one address: further ones get 429 instead of their 401 or
- * 403. Requests with a good credential are not counted, because the agents of one machine share its address.
+ * Limits requests with a wrong credential per minute and address; further ones get 429 instead of 401 or 403. Valid
+ * credentials are not counted, because the agents of a machine share its address.
  */
 export function limitWrongCredentials(limit: number, isWrong: (error: AppError, c: Context<BaseEnv>) => boolean) {
   const failures = createStore()
@@ -64,7 +64,7 @@ export function limitWrongCredentials(limit: number, isWrong: (error: AppError, 
   return describeMiddleware(middleware, { errors: ['limited'] })
 }
 
-/** Counts requests by key in windows of a minute. Strangers choose keys, so both their number and their length are limited. */
+/** Counts requests by key per minute. Clients choose keys, so number and length are limited. */
 function createStore() {
   const counts = new QuickLRU<string, { totalHits: number; resetTime: Date }>({ maxSize: MAX_KEYS })
   const toName = (key: string) => (key.length <= MAX_KEY_LENGTH ? key : sha256(key))

@@ -1,9 +1,9 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * Requests that carried an `Idempotency-Key`, for a day. `id` is a hash of caller and key; `status` is null while the
- * first one is under way. `reference` is what it has made, known as soon as that is durable. The answer is sealed: it may say
- * more of a user than a leaked file should.
+ * Requests with an `Idempotency-Key`, kept for a day. `id` is a hash of caller and key; `status` is null while the
+ * first request is running; `reference` is what it has created. The response is sealed, because it may contain private
+ * data.
  */
 export const idempotencyKeys = sqliteTable(
   'idempotency_keys',

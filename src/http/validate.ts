@@ -5,9 +5,9 @@ import { hasBody, hasJsonType, receiveText } from './bodies/body.ts'
 import { describeMiddleware } from './endpoint.ts'
 
 /**
- * Checks one part of the request against `schema`; fields it does not name are dropped. A body is received
- * here: guards and rate limits stand before.
- * @throws AppError `invalid` with the first problem's message and `extra`, or for a JSON body sent as something else.
+ * Validates one part of the request; unknown fields are dropped. Receives the body, so it comes after guards and rate
+ * limits.
+ * @throws AppError `invalid` with the first issue and `extra`, or for a JSON body with another content type.
  */
 export function validate<Target extends 'json' | 'query', Schema extends ZodType>(
   target: Target,
@@ -26,7 +26,7 @@ export function validate<Target extends 'json' | 'query', Schema extends ZodType
   return describeMiddleware(guard, { validates: { target, schema, isOptional: false } })
 }
 
-/** `validate` for a JSON body that may be left out: then it counts as `{}`. */
+/** `validate` for an optional JSON body; a missing one is `{}`. */
 export function validateAnyBody<Schema extends ZodType>(schema: Schema) {
   const check = validate('json', schema)
   const guard: typeof check = async (c, next) => {
@@ -39,5 +39,5 @@ export function validateAnyBody<Schema extends ZodType>(schema: Schema) {
   return describeMiddleware(guard, { validates: { target: 'json', schema, isOptional: true } })
 }
 
-/** The body of a request that takes none. */
+/** The schema of requests without a body. */
 export const NoBody = z.object({})

@@ -6,10 +6,10 @@ import type { RepeatingJob } from './runner.ts'
 import { jobs } from './tables.ts'
 
 const HOUR_MS = 3_600_000
-/** Long enough to look into what went wrong. A stranger's request can make a job, so none is kept for ever. */
+/** Long enough to investigate failures. Unauthenticated requests can create jobs, so none is kept forever. */
 const DAYS_KEPT = { done: 1, dead: 30 } as const
 
-/** Forgets work that was done a day ago and work that was given up a month ago. */
+/** Deletes jobs that succeeded a day ago or failed for good a month ago. */
 export function cleanUpJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return { name: 'jobs.clean-up', everyMs: HOUR_MS, run: (signal) => deleteFinishedJobs(deps, signal) }
 }

@@ -7,15 +7,15 @@ import { jobs } from './tables.ts'
 
 export type JobRow = typeof jobs.$inferSelect
 
-/** So long a job is whose who took it, unless that is renewed. */
+/** A job belongs to its worker for this time unless the lease is renewed. */
 export const LEASE_MS = 60_000
 
-/** Work that is under way, with its share. */
+/** Running jobs with their shares. */
 export type Running = Map<Promise<void>, string>
-/** So many places, of one share so many at most, for jobs of the wanted kinds. */
+/** The number of slots, the maximum per share, and the kinds of jobs for them. */
 export type Places = { count: number; ofShare: number; isWanted: SQL }
 
-/** Fills the places that are free with due jobs of the wanted kinds, oldest first, and with those whose lease ran out. */
+/** Fills free slots with due jobs of the wanted kinds, oldest first, including jobs with an expired lease. */
 export async function lease(deps: { db: Db; clock: Clock }, running: Running, places: Places): Promise<JobRow[]> {
   const taken = [...running.values()]
   if (taken.length >= places.count || !hasDueJob(deps, and(places.isWanted, hasPlace(taken, places)))) return []
@@ -54,7 +54,7 @@ function takeLease(tx: Tx, job: JobRow, now: Date): JobRow {
     .get()
 }
 
-/** Holds for jobs whose share has not all of its places. */
+/** Matches jobs whose share has a free slot. */
 function hasPlace(taken: readonly string[], { ofShare }: Places): SQL | undefined {
   const full = [...new Set(taken)].filter((share) => countOf(taken, share) >= ofShare)
   return full.length === 0 ? undefined : notInArray(jobs.share, full)
@@ -69,7 +69,7 @@ function hasDueJob({ db, clock }: { db: Db; clock: Clock }, isWanted: SQL | unde
   return db.select({ id: jobs.id }).from(jobs).where(isDueNow).limit(1).get() !== undefined
 }
 
-/** A queued job waits for the running one with its key, however long that takes. */
+/** A queued job waits for the running one with the same key. */
 function isDue(now: Date) {
   const isBlocked = sql`EXISTS (SELECT 1 FROM jobs AS other WHERE other.key = ${jobs.key} AND other.status = 'running')`
   return or(

@@ -14,26 +14,25 @@ import { jobs } from './tables.ts'
 const POLL_MS = 500
 const MAX_PARALLEL = 8
 const MAX_SLOW = 32
-/** Of the slow ones so many are those of one share: who has hundreds that wait leaves places for everybody else. */
+/** Slow jobs per share, so one user with hundreds of waiting jobs leaves slots for others. */
 const MAX_OF_SHARE = 8
 const MAX_ATTEMPTS = 8
 
-/** One kind of durable work, as `defineJob` makes it: whatever is stored is parsed before it is run. */
+/** A kind of durable job; payloads are parsed before each run. */
 export type JobKind = {
   kind: string
   maxAttempts: number
   isSlow: boolean
-  /** Those who waited for it were told that it failed: it must not be done later after all. */
+  /** The failure was reported to waiting callers, so the job must not be retried later. */
   isFinal: boolean
   run(payload: unknown, signal: AbortSignal): Promise<void>
   onDead(payload: unknown, error: unknown): Promise<void>
 }
 
 /**
- * `run` may be called again after a crash, so its effect must be the same twice as once. After `maxAttempts` failures the
- * job is dead: kept with its last error, and `onDead` tells those who wait for it. `isSlow` is for jobs that wait for
- * minutes, such as those that talk to agents: they have places of their own and hold up no other. Each says by its share
- * whose it is.
+ * Defines a kind of job. `run` must be idempotent, because it may run again after a crash. After `maxAttempts` failures
+ * the job is dead: kept with its last error, and `onDead` reports the failure. `isSlow` jobs, such as agent turns, may
+ * take minutes and have their own slots, limited per share.
  */
 export function defineJob<Payload>(job: {
   kind: string
@@ -53,20 +52,20 @@ export function defineJob<Payload>(job: {
   }
 }
 
-/** `share` is a user's id, for slow work; what belongs to nobody has a share in common. */
+/** `share` is the id of the user that slow work belongs to; null for the platform. */
 export type EnqueueOptions = { key?: string; delayMs?: number; share?: string | null }
 export type Enqueue = (tx: Tx, kind: string, payload: unknown, options?: EnqueueOptions) => void
 export type JobQueue = {
   enqueue: Enqueue
   start(kinds: JobKind[]): void
-  /** May dead jobs of this kind be tried anew? */
+  /** Returns whether dead jobs of this kind may be retried. */
   canRetry(kind: string): boolean
   stop(): Promise<void>
 }
 
 /**
- * Durable work: a job is written in the same closure as its cause and run at least once, soon after the commit.
- * Failures are retried with growing pauses. A lease that runs out (its process died) makes the job due again.
+ * Durable jobs: written in the transaction of their cause and run at least once after its commit. Failures are retried
+ * with growing pauses. An expired lease makes a job due again.
  */
 export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQueue {
   const quick: Running = new Map()
@@ -77,13 +76,13 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
   let timer: Timer | undefined
   let pollsAt = Number.POSITIVE_INFINITY
 
-  /** Never later than planned already: jobs that keep coming must not put off those that wait. */
+  /** Never postpones a planned poll, so new jobs cannot delay waiting ones. */
   const pollIn = (ms: number) => {
     const at = performance.now() + ms
     if (stopping.signal.aborted || at >= pollsAt) return
     clearTimeout(timer)
     pollsAt = at
-    // Whoever wakes the queue is no reason of the jobs that it then runs.
+    // Leave the request context of the caller that woke the queue.
     timer = setTimeout(() => {
       pollsAt = Number.POSITIVE_INFINITY
       polling = inRequest(undefined, () => polling.then(poll))
@@ -132,7 +131,7 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
         })
         .onConflictDoNothing()
         .run()
-      // Closures run and commit in one turn: a timer fires only after the job is durable.
+      // Closures run and commit in the same turn, so the timer fires after the commit.
       if (kinds.size > 0) wake()
     },
     start(all) {
@@ -175,7 +174,7 @@ async function runJob(
   }
 }
 
-/** A run that was cut short because the server stops is no failure: the job is due again at the next start. */
+/** A run interrupted by a shutdown is no failure: the job is due at the next start. */
 async function giveBack(deps: { db: Db; clock: Clock }, job: JobRow): Promise<void> {
   await settle(deps, job, { status: 'queued', runAt: deps.clock.now(), attempts: job.attempts - 1 })
 }
@@ -202,7 +201,7 @@ function backoffMs(attempts: number): number {
   return Math.min(300_000, 1000 * 2 ** (attempts - 1))
 }
 
-/** Writes an outcome only while the lease is still ours: a job that another process took over is not settled twice. */
+/** Records an outcome only while the lease is held: another process may have taken the job over. */
 async function settle(deps: { db: Db }, job: JobRow, outcome: Partial<JobRow>): Promise<void> {
   await write(deps.db, (tx) => {
     const isReplaced = outcome.status === 'queued' && isWaiting(tx, job.key)
@@ -213,7 +212,7 @@ async function settle(deps: { db: Db }, job: JobRow, outcome: Partial<JobRow>): 
   })
 }
 
-/** The same work was asked for again while it ran: that job takes the place of another attempt. */
+/** The same job was enqueued again while this one ran, which replaces a retry. */
 function isWaiting(tx: Tx, key: string | null): boolean {
   if (key === null) return false
   const waiting = and(eq(jobs.key, key), eq(jobs.status, 'queued'))
@@ -229,12 +228,12 @@ function isHeld(job: JobRow) {
   return and(eq(jobs.id, job.id), job.leaseToken ? eq(jobs.leaseToken, job.leaseToken) : isNull(jobs.leaseToken))
 }
 
-/** Makes the jobs of processes that are gone due at once: only one server runs on a database, so every lease is stale. */
+/** Makes leased jobs due at once: only one server runs on a database, so leases of the previous process are stale. */
 export async function freeLeases(db: Db, clock: Clock): Promise<void> {
   await write(db, (tx) => tx.update(jobs).set({ leaseUntil: clock.now() }).where(eq(jobs.status, 'running')).run())
 }
 
-/** Gives a dead job as many attempts as a new one. @returns false when it is not dead, or not there any more. */
+/** Restarts a dead job with new attempts. @returns false when it is not dead or does not exist. */
 export function retryDeadJob(tx: Tx, id: string, now: Date): boolean {
   const anew = { status: 'queued', attempts: 0, runAt: now, finishedAt: null } as const
   return (

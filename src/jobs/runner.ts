@@ -1,15 +1,18 @@
 import { errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 
-/** Work that repeats: `run` is called every `everyMs`, counted from the end of the last run, so runs never overlap. The first run of a rare job comes soon after the start. */
+/** A repeating job: `run` is called `everyMs` after the previous run ended, so runs never overlap. */
 export type RepeatingJob = { name: string; everyMs: number; run(signal: AbortSignal): Promise<void> }
 
-/** The latest first run: a server that restarts more often than a job's interval would never run it. */
+/** The latest first run, so a server that restarts often still runs rare jobs. */
 const FIRST_RUN_MS = 10_000
-/** Rare jobs begin one after another, not all in the same moment. */
+/** Staggers the first runs. */
 const BETWEEN_FIRST_RUNS_MS = 200
 
-/** Starts `repeating` and returns the function that stops it and waits for runs under way. A failed run is logged, the next one comes; one that the stop cut short is no failure. */
+/**
+ * Starts the repeating jobs. Failures are logged unless the shutdown caused them.
+ * @returns a function that stops them and waits for current runs.
+ */
 export function startRunner(repeating: RepeatingJob[], log: Log, firstRunMs = FIRST_RUN_MS): () => Promise<void> {
   const stopping = new AbortController()
   const loops = repeating.map((job, index) =>

@@ -5,9 +5,8 @@ import { oneOf } from '../db/checks.ts'
 const STATUSES = ['queued', 'running', 'done', 'dead'] as const
 
 /**
- * Work that must survive. Jobs with the same `key` run one after another, and only one of them waits: asking twice for
- * the same work makes one job, unless the first is under way already. A finished job has no key. `share` is whose slow work
- * it is, so that nobody takes the places of all.
+ * Durable jobs. Jobs with the same `key` run one after another, and at most one of them is queued; finished jobs have
+ * no key. `share` is the owner of slow work, so no user occupies all slots.
  */
 export const jobs = sqliteTable(
   'jobs',

@@ -51,7 +51,7 @@ export function readSettings(environment: Record<string, string | undefined>) {
   }
 }
 
-/** A folder by its whole path; an address stays as it is. */
+/** Resolves a folder to its absolute path; `s3://` addresses stay as they are. */
 function toPlace(place: string): string {
   return place.startsWith('s3://') ? place : resolve(place)
 }
@@ -68,8 +68,8 @@ function withSecretFiles(environment: Record<string, string | undefined>) {
 }
 
 /**
- * Whoever names a file wants a secret: one that is empty, as after a command that failed, must not leave backups open or make
- * another key. @throws StartupError
+ * An empty file is an error, because ignoring it would leave backups unencrypted or generate a new key.
+ * @throws StartupError
  */
 function readSecretFile(name: string, file: string): string {
   let secret: string
@@ -82,19 +82,19 @@ function readSecretFile(name: string, file: string): string {
   return secret
 }
 
-/** What opens every backup is nobody else's to read, nor to change. @throws StartupError */
+/** The passphrase opens every backup, so only its owner may access the file. @throws StartupError */
 function requireOwnFile(name: string, file: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o026) === 0) return
   throw new StartupError(`${name}: ${file} can be read or changed by others: chmod 600 it`)
 }
 
-/** An empty value is an unset one: shells and compose files have no other way to say so. */
+/** Shells and compose files cannot unset a variable, so empty values count as unset. */
 function withoutEmpty(environment: Record<string, string | undefined>) {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
 }
 
-/** One line: the variable, what it must be, and what it was given unless that may be a secret. */
+/** Returns one line with the variable, the requirement and, unless secret, the given value. */
 export function describeFirstIssue(error: z.ZodError, given: Record<string, string | undefined>): string {
   const issue = error.issues[0]
   const name = String(issue?.path[0] ?? 'settings')
@@ -103,12 +103,12 @@ export function describeFirstIssue(error: z.ZodError, given: Record<string, stri
   return value === undefined || !isTold(name, value) ? message : `${message}, not ${JSON.stringify(value)}`
 }
 
-/** A value that may carry a password or a key is not repeated in a log. */
+/** Values that may contain a password or a key are not repeated in a log. */
 function isTold(name: string, value: string): boolean {
   return !isSecretSetting(name) && !/[@?]/.test(value) && value.length <= MAX_TOLD_CHARACTERS
 }
 
-/** What a value must be, in words, where the schema does not say it in its own. */
+/** Returns the requirement in words where the schema has no message of its own. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts'
 
 /**
- * Takes over from `next` what `RELOADED_SETTINGS` names. It is changed in its place, because whoever was given such a part
- * reads it whenever it is needed; every other setting stays what it was at the start.
+ * Copies the settings of `RELOADED_SETTINGS` from `next` in place, because other modules hold references to these
+ * parts.
  */
 export function reloadConfig(config: Config, next: Config): void {
   Object.assign(config.requestsPerMinute, next.requestsPerMinute)

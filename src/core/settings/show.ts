@@ -6,12 +6,12 @@ import { isSecretSetting, LISTED_SETTINGS, readSettings } from './read.ts'
 
 type Values = Record<string, string | undefined>
 
-/** Where the value of a setting comes from; `none` is one that is not set and has no default. */
+/** The source of a setting's value; `none` when it is unset and has no default. */
 export type SettingSource = 'flag' | 'environment' | 'file' | 'secret-file' | 'default' | 'none'
-/** By variable, those alone that were given. */
+/** Sources of the given settings by variable. */
 export type SettingSources = Readonly<Record<string, 'flag' | 'environment' | 'file'>>
 
-/** A setting as people are told it: `value` is as a shell would be given it, `[set]` of a secret, null of one that is not set. */
+/** A setting for display: `value` as a shell would be given it, `[set]` for a secret, null when unset. */
 export type ShownSetting = {
   name: string
   group: string
@@ -24,7 +24,7 @@ export type ShownSetting = {
 const Described = z.object({ description: z.string(), default: z.unknown().optional() })
 
 /**
- * Each setting by its variable, null when it is not set and has no default, a secret as `[set]`.
+ * Returns each setting by variable: null when unset without a default, `[set]` for secrets.
  * @throws StartupError as `readConfig`.
  */
 export function showSettings(environment: Values): Record<string, unknown> {
@@ -33,7 +33,7 @@ export function showSettings(environment: Values): Record<string, unknown> {
   const described = describeAll()
   const show = (name: string) => {
     const value = settings[name]
-    // What is made of the text is of another form, which nobody could set.
+    // Show the text: the parsed value has another form that cannot be entered.
     if (!isRecord(value) || isSecretSetting(name)) return showValue(name, value)
     return environment[name] || described(name).default
   }
@@ -43,7 +43,7 @@ export function showSettings(environment: Values): Record<string, unknown> {
   return Object.fromEntries([...LISTED_SETTINGS.map((name) => [name, show(name)] as const), ...ofProviders])
 }
 
-/** The same in the order of the chapter of settings, each with what it does and where it comes from. @throws as `showSettings`. */
+/** Returns the same in documentation order, with descriptions and sources. @throws as `showSettings`. */
 export function listShownSettings(environment: Values, sources: SettingSources): ShownSetting[] {
   const shown = showSettings(environment)
   const described = describeAll()
@@ -65,12 +65,12 @@ export function listShownSettings(environment: Values, sources: SettingSources):
 const MODELS_TITLE = 'Models'
 const OF_PROVIDER = 'A provider of models in the OpenAI form, by its name'
 
-/** The variables of custom providers that are given; the file of a key stands for the key. */
+/** Lists the given variables of custom providers. */
 function listProviderSettings(environment: Values): string[] {
   return Object.keys(environment).filter((name) => isProviderSetting(name) && environment[name]?.trim())
 }
 
-/** A shown value as a shell would be given it. */
+/** Returns a shown value as a shell would be given it. */
 export function toSettingText(value: unknown): string {
   if (value === null) return ''
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value.join(',') : String(value)
@@ -81,7 +81,7 @@ function describeAll() {
   return (name: string) => Described.parse(properties[name])
 }
 
-/** A file that holds a secret counts before the variable itself. */
+/** A secret's file takes precedence over its variable. */
 function sourceOf(name: string, value: unknown, sources: SettingSources): SettingSource {
   if (sources[`${name}_FILE`]) return 'secret-file'
   return sources[name] ?? (value === null ? 'none' : 'default')
@@ -99,13 +99,13 @@ function showValue(name: string, value: unknown): unknown {
   return typeof value === 'string' ? maskUser(value) : value
 }
 
-/** Of a secret that is an address its host may be known. */
+/** Shows only the host of a secret URL. */
 function maskSecret(value: unknown): string {
   if (typeof value !== 'string' || !isAddress(value)) return '[set]'
   return `${new URL(value).protocol}//${new URL(value).host}`
 }
 
-/** A URL without what may be a password in it. */
+/** Removes possible passwords from a URL. */
 function maskUser(text: string): string {
   if (!isAddress(text)) return text
   const url = new URL(text)
@@ -114,10 +114,10 @@ function maskUser(text: string): string {
   return isBare && path === url.pathname ? text : `${url.protocol}//${url.host}${path}`
 }
 
-/** Letters and digits mixed, or so many characters that nobody made them up to be read. */
+/** Mixed letters and digits, or at least 32 characters. */
 const CREDENTIAL = /^(?:(?=.*\d)(?=.*[A-Za-z])[\w.:~=+%-]{12,}|[\w.:~=+%-]{32,})$/
 
-/** Services put keys into paths (`/v2/KEY`, `/botID:TOKEN`): a part that is long and no word is hidden. */
+/** Hides path segments that look like keys, such as `/v2/KEY` or `/botID:TOKEN`. */
 function maskPath(path: string): string {
   return path.replace(/[^/]+/g, (part) => (CREDENTIAL.test(part) ? '[hidden]' : part))
 }

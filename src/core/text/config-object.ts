@@ -5,8 +5,8 @@ import { findNearName } from './near-name.ts'
 const MAX_DESCRIBED = 10
 
 /**
- * Builds the schema of a `config` object. Owners type its fields by hand, so an unknown one is an error that names the
- * nearest known field; everywhere else in a body unknown fields are dropped.
+ * Builds the strict schema of a `config` object. Owners type its fields by hand, so an unknown field is an error that
+ * names the nearest known one.
  */
 export function configObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape)

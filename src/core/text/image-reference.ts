@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `registry:5000/path/name:tag@sha256:…`, any part of it but the name left out. */
+/** `registry:5000/path/name:tag@sha256:…`; everything but the name is optional. */
 export const ImageReference = z
   .string('image must be text')
   .max(255, 'image is too long')
@@ -12,8 +12,8 @@ export const ImageReference = z
 const HUB = 'docker.io'
 
 /**
- * Where engines look for an image, its tag and digest left out: names that lead to the same place are the same text. As
- * engines read them, the first part is a registry only when it looks like one, and everything else is of Docker Hub.
+ * Returns the canonical repository without tag and digest. As in container engines, the first part is a registry only
+ * if it looks like a host; all other names are on Docker Hub.
  */
 export function toRepository(reference: string): string {
   const name = withoutVersion(reference)
@@ -24,12 +24,12 @@ export function toRepository(reference: string): string {
   return `${HUB}/${path.includes('/') ? path : `library/${path}`}`
 }
 
-/** Does the reference name a tag or a digest? */
+/** Returns whether the reference has a tag or a digest. */
 export function hasVersion(reference: string): boolean {
   return withoutVersion(reference) !== reference
 }
 
-/** A colon before the last slash belongs to a port. */
+/** A colon before the last slash is part of the port. */
 function withoutVersion(reference: string): string {
   const [name = ''] = reference.split('@')
   const colon = name.lastIndexOf(':')

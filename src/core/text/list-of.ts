@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A list that its first wrong entry spoils. To tell what is wrong with each of many thousands holds everybody up. */
+/**
+ * Returns a list schema that fails at the first invalid entry: reporting thousands of errors would block the event
+ * loop.
+ */
 export function listOf<Entry extends z.ZodType>(entry: Entry) {
   return z.array(z.unknown()).transform((values, context): z.output<Entry>[] => {
     const entries: z.output<Entry>[] = []

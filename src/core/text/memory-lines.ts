@@ -1,10 +1,10 @@
-/** Something an agent knows under a name; `text` is only the beginning unless it `isWhole`. */
+/** A named fact of an agent's memory; `text` is truncated unless `isWhole`. */
 export type Fact = { key: string; text: string; isWhole: boolean }
 
-/** A memory that is larger is shown by name only, beginning with its oldest. */
+/** Beyond this size the oldest facts are listed by name only. */
 const MAX_MEMORY_CHARACTERS = 40_000
 
-/** A memory, the newest last, as the lines of a prompt; `hint` says how the model gets what is left out. */
+/** Formats a memory, newest last, as lines of a prompt; `hint` says how the model gets omitted text. */
 export function toMemoryLines(facts: readonly Fact[], hint: string): string[] {
   let characters = 0
   const lines = facts.toReversed().map(({ key, text, isWhole }) => {

@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Names of at least so many characters may differ in two of them. */
+/** Names of at least this length may differ by two edits. */
 const LONG_NAME_CHARACTERS = 14
 
 /**
- * The name among `known` that a slip of the fingers turns into `given`: one letter too many, too few or wrong, or two that
- * changed places. Null without one.
+ * Returns the known name that differs from `given` by a typing error: a missing, extra, wrong or transposed letter.
+ * Null without one.
  */
 export function findNearName(given: string, known: readonly string[]): string | null {
   const [nearest] = known

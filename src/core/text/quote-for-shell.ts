@@ -1,4 +1,4 @@
-/** Returns a word as a POSIX shell reads it. */
+/** Quotes a word for a POSIX shell. */
 export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

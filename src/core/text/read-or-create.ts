@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { errorMessage, StartupError } from '../errors.ts'
 
 /**
- * A text that is made once and kept in `file`, readable by its owner alone. `setting` is what decides where the file is.
- * @throws StartupError that names it when the file can neither be read nor made.
+ * Reads `file`, or creates it with mode 0600. `setting` determines the location.
+ * @throws StartupError that names it when the file can neither be read nor created.
  */
 export function readOrCreate(file: string, setting: string, create: () => string): string {
   try {

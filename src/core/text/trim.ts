@@ -1,11 +1,13 @@
-/** Returns `text` without every `character` at its end. `/x+$/` would take quadratic time on a run of them further left. */
+/**
+ * Removes `character` from the end of `text`. The regular expression `/x+$/` would take quadratic time on inner runs.
+ */
 export function trimTrailing(text: string, character: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === character) end--
   return text.slice(0, end)
 }
 
-/** Returns `text` without every `character` at either end. */
+/** Removes `character` from both ends of `text`. */
 export function trimAround(text: string, character: string): string {
   let start = 0
   while (start < text.length && text[start] === character) start++

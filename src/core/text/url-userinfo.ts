@@ -1,13 +1,12 @@
 const SCHEME_END = '://'
-/** A longer word before `://` is no scheme. */
+/** Longer words before `://` are not schemes. */
 const SCHEME_CHARACTERS = 32
 const [QUOTE, HASH, SLASH, QUESTION, AT, BACKSLASH] = [0x22, 0x23, 0x2f, 0x3f, 0x40, 0x5c]
 const BLANK = /\s/
 
 /**
- * Any text with the URLs in it as they are without name and password: what follows `scheme://` up to the last `@` before a
- * path, also where the text is JSON. What is no such URL stays as it is. Each character is looked at once, because strangers
- * send texts of a megabyte.
+ * Removes user names and passwords from the URLs in any text, JSON included. Runs in linear time, because callers send
+ * texts of a megabyte.
  */
 export function withoutUserinfo(text: string): string {
   let result = ''
@@ -23,7 +22,7 @@ export function withoutUserinfo(text: string): string {
   return copied === 0 ? text : result + text.slice(copied)
 }
 
-/** Returns whether a letter followed only by characters of schemes stands between `from` and `to`. */
+/** Returns whether the text between `from` and `to` ends with a URL scheme. */
 function endsWithScheme(text: string, from: number, to: number): boolean {
   for (let index = to - 1; index >= from; index--) {
     const character = text.charAt(index)
@@ -33,7 +32,7 @@ function endsWithScheme(text: string, from: number, to: number): boolean {
   return false
 }
 
-/** Behind the last `@`; `from` where there is none, or nothing before it. */
+/** Returns the index after the last `@`, or `from` without userinfo. */
 function findUserinfoEnd(text: string, from: number): number {
   let end = from
   for (let index = from; index < text.length; index++) {

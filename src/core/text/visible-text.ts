@@ -1,7 +1,7 @@
-/** Letters that nobody sees, or that turn the order of others: nothing must hide behind them. Emoji keep theirs. */
+/** Invisible and direction-changing characters, which could hide text. Emoji keep their variation selectors. */
 const HIDDEN = /(?![\uFE0E\uFE0F])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-/** The same JSON text with everything visible, by the escapes that JSON has for it. */
+/** Escapes invisible characters of a JSON text. */
 export function toVisible(json: string): string {
   return json.replace(HIDDEN, (character) =>
     Array.from({ length: character.length }, (_, index) => toEscape(character.charCodeAt(index))).join(''),

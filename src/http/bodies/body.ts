@@ -8,29 +8,28 @@ import type { BaseEnv } from '../env.ts'
 import type { Bodies } from './unfinished.ts'
 
 const KILOBYTE = 1024
-/** Interface 4.1: JSON bodies are limited to 1 MB, chunked ones as well. */
+/** The general limit for request bodies, chunked ones included. */
 const MAX_BODY_BYTES = KILOBYTE * KILOBYTE
-/** The most that a route may allow: as much as a whole conversation takes (decisions, 36). */
+/** The highest limit a route may set, enough for a whole conversation. */
 export const MAX_LARGE_BODY_BYTES = 8 * KILOBYTE * KILOBYTE
-/** Bodies up to this size are read at once, without counting their pieces: the head of a request may be as large. */
+/** Smaller bodies are read at once, without counting chunks. */
 const UNCOUNTED_BYTES = 16 * KILOBYTE
-/** How long the server waits, after the answer, for the rest of a body that no handler has read. */
+/** How long the server discards an unread body after the response. */
 const REST_SECONDS = 10
-/** What of a large body is looked at before others have their turn. */
+/** Bytes checked per turn of the event loop. */
 const PIECE_BYTES = 256 * KILOBYTE
 const MAX_DEPTH = 64
-/** Values of a JSON body, names not counted: reading and checking more of them would hold everybody up. */
+/** Maximum number of values in a JSON body, names not counted; more would block the event loop. */
 const MAX_VALUES = 20_000
-/** In a body that may be large, such as a whole conversation. */
+/** For routes with large bodies, such as conversations. */
 const MAX_LARGE_VALUES = 50_000
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i
 
 /**
- * Stands before every handler and refuses a body whose length header is too large. It reads no body: handlers do that,
- * behind the guards and the rate limits, with `receiveBytes` or `receiveText`. The server discards what no handler has
- * read, without keeping it in memory, for `REST_SECONDS` at most.
+ * Rejects bodies whose Content-Length is too large, before every handler. Handlers read bodies after guards and rate
+ * limits, with `receiveBytes` or `receiveText`; the server discards unread bodies for up to `REST_SECONDS`.
  */
 export function boundBodies(bodies: Bodies) {
   return async (c: Context<BaseEnv>, next: Next) => {
@@ -43,8 +42,9 @@ export function boundBodies(bodies: Bodies) {
 }
 
 /**
- * Returns `handler` so that a chunked body is received before it runs, behind the guards and the rate limits: a handler that
- * ignores its body would not notice one that is too large. @throws AppError as `receiveBytes`, without looking at JSON.
+ * Receives a chunked body before `handler` runs, because a handler that ignores its body would not notice one that is
+ * too large.
+ * @throws AppError as `receiveBytes`, without checking JSON.
  */
 export function receivingChunks<H extends (c: Context, next: Next) => unknown>(handler: H): H {
   const receiving = async (c: Context, next: Next) => {
@@ -54,7 +54,7 @@ export function receivingChunks<H extends (c: Context, next: Next) => unknown>(h
   return receiving as H
 }
 
-/** Does the request have a body that is not empty? Requests made in this process have no length header. */
+/** Returns whether the request has a non-empty body. In-process requests have no Content-Length. */
 export function hasBody(c: Context): boolean {
   if (c.req.header('transfer-encoding') !== undefined) return true
   const length = c.req.header('content-length')
@@ -62,9 +62,9 @@ export function hasBody(c: Context): boolean {
 }
 
 /**
- * The body, read once however often it is asked for.
- * @throws AppError `too_large`; `too_slow` after 30 s; `unavailable` while too many are under way; `invalid` for one that
- * its caller cut off, and for JSON that is no UTF-8, nested too deeply (decisions, 12) or of too many values.
+ * Reads the body once.
+ * @throws AppError `too_large`; `too_slow` after 30 s; `unavailable` while too many bodies are being received;
+ * `invalid` for a truncated body, and for JSON that is not UTF-8, nested too deeply or has too many values.
  */
 export function receiveBytes(c: Context): Promise<Uint8Array> {
   const known: Promise<Uint8Array> | undefined = c.get('receivedBody')
@@ -74,7 +74,7 @@ export function receiveBytes(c: Context): Promise<Uint8Array> {
   return received
 }
 
-/** `receiveBytes` as text. @throws AppError as it does, and `invalid` for what is no UTF-8. */
+/** Reads the body as text. @throws AppError as `receiveBytes`, and `invalid` for invalid UTF-8. */
 export async function receiveText(c: Context): Promise<string> {
   const bytes = await receiveBytes(c)
   return (await c.req.bodyCache.text) ?? decodeUtf8(bytes)
@@ -102,13 +102,13 @@ function readOnce(c: Context): Promise<Uint8Array> {
   return read
 }
 
-/** Puts the text where Hono's validator looks for it. That cache holds promises, although its type says otherwise. */
+/** Stores the text in Hono's body cache for its validator. The cache holds promises, although its type differs. */
 async function keepJson(c: Context, bytes: Uint8Array): Promise<void> {
   const { maxBodyValues, maxBodyBytes = MAX_BODY_BYTES } = findRouteOptions(c)
   const usual = maxBodyBytes > MAX_BODY_BYTES ? MAX_LARGE_VALUES : MAX_VALUES
   await requireSimple(bytes, maxBodyValues ?? usual)
   Object.assign(c.req.bodyCache, { text: Promise.resolve(decodeUtf8(bytes)) })
-  // Whoever asked for the body parses it next.
+  // Parsing follows; let other requests run first.
   if (bytes.length > PIECE_BYTES) await spareTurn()
 }
 
@@ -119,7 +119,7 @@ async function readInTime(c: Context): Promise<Uint8Array> {
   try {
     return await within(bodies.timeoutMs, reading, () => stop?.abort())
   } catch (error) {
-    // The rest of the body is never read, so the connection cannot be used again; open, it would also delay a stop.
+    // The rest of the body stays unread, so the connection cannot be reused and would delay a shutdown.
     c.header('connection', 'close')
     throw error
   }
@@ -141,7 +141,7 @@ function within<T>(timeoutMs: number, reading: Promise<T>, stop: () => void): Pr
   })
 }
 
-/** A length header can be relied on: the server never reads more than it says. */
+/** The server never reads more than Content-Length. */
 function isSmall(c: Context): boolean {
   if (c.req.header('transfer-encoding') !== undefined) return false
   return c.req.header('content-length') === undefined || lengthOf(c) <= UNCOUNTED_BYTES
@@ -177,7 +177,7 @@ async function readCounted(c: Context, bodies: Bodies, stop: AbortSignal): Promi
   }
 }
 
-/** Who the body is counted for: the `holder` that a guard has set, or else the caller's address. */
+/** Returns the account a body counts against: the `holder` set by a guard, or the client's address. */
 function holderOf(c: Context): Parameters<Bodies['beginBody']>[0] {
   const holder: string | undefined = c.get('holder')
   return holder === undefined ? { key: addressKey(c.env.address), isKnown: false } : { key: holder, isKnown: true }
@@ -208,7 +208,10 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** A large body is looked at in turns. @throws AppError `invalid` for JSON that is nested too deeply or has more than about `maxValues` values. */
+/**
+ * Checks large bodies in several turns of the event loop.
+ * @throws AppError `invalid` for JSON nested too deeply or with more than about `maxValues` values.
+ */
 async function requireSimple(json: Uint8Array, maxValues: number): Promise<void> {
   const measure = createJsonMeter()
   for (let from = 0; from < json.length; from += PIECE_BYTES) {

@@ -1,32 +1,32 @@
 import { AppError } from '../../core/errors.ts'
 
 const MEGABYTE = 1024 * 1024
-/** How many bytes of unfinished request bodies may be in memory, and how long one body may take. */
+/** Limits on bodies that are being received: bytes in memory and time per body. */
 const LIMITS = {
   timeoutMs: 30_000,
   totalBytes: 128 * MEGABYTE,
-  /** All callers whom no guard has identified, so that they cannot use up what the others need. */
+  /** All unauthenticated clients together. */
   strangersBytes: 32 * MEGABYTE,
-  /** One user, with all their agents. */
+  /** One user including their agents. */
   holderBytes: 32 * MEGABYTE,
-  /** One address without a name. */
+  /** One unauthenticated address. */
   strangerBytes: 8 * MEGABYTE,
 }
 const STRANGERS = 'strangers'
 
-/** Whose body it is: a user, or the address of somebody unknown. */
+/** The owner of a body: a user, or the address of an unauthenticated client. */
 export type Holder = { key: string; isKnown: boolean }
 
-/** Limits the bytes of unfinished request bodies; one for the whole program. */
+/** Limits the memory of request bodies that are being received; one instance per process. */
 export type Bodies = {
   timeoutMs: number
-  /** Opens one body: `add` counts bytes as they come, `close` gives all of them back. */
+  /** Starts counting one body: `add` counts received bytes, `close` releases them. */
   beginBody(holder: Holder): {
-    /** @throws AppError `unavailable` with `Retry-After` when they would exceed a limit. */
+    /** @throws AppError `unavailable` with `Retry-After` when a limit is exceeded. */
     add(bytes: number): void
     close(): void
   }
-  /** How many bytes are counted now. */
+  /** Returns the number of counted bytes. */
   bytesUnderWay(): number
 }
 

@@ -4,14 +4,14 @@ import { isSameSecret, sha256 } from '../../core/secrets.ts'
 
 export const SESSION_COOKIE = 'service-session'
 /**
- * Goes with the session over https. Browsers take a name with this prefix from our own host alone, whereas a page of an
- * agent below our domain can plant the other one (decisions, 51).
+ * Sent along over https. Only our own host can set a cookie with this prefix, whereas an agent's page below our domain
+ * can plant the session cookie.
  */
 const COMPANION_COOKIE = `__Host-${SESSION_COOKIE}`
-/** A planted cookie may belong to any folder of the path; beyond so many nobody has set one. */
+/** Path folders in which planted cookies are expired. */
 const MAX_FOLDERS = 8
 
-/** Signs the browser in: both cookies, or over http the one that there can be. What was planted there is forgotten. */
+/** Sets the session cookie, over https with its companion, and expires planted ones. */
 export function setSessionCookies(
   c: Context,
   token: string,
@@ -28,14 +28,14 @@ export function clearSessionCookies(c: Context, isHttps: boolean): void {
   if (isHttps) deleteCookie(c, SESSION_COOKIE, { ...flagsOf(isHttps), prefix: 'host' })
 }
 
-/** Every token that the browser sent, whatever it is worth. */
+/** Returns every session token the browser sent, unverified. */
 export function readSessionTokens(c: Context): string[] {
   return valuesOf(c.req.header('cookie') ?? '', SESSION_COOKIE)
 }
 
 /**
- * The token of the request's session. Null without one, over https without its companion, and when there are two: then
- * the browser is told to forget whatever was planted beside its own, which is good again with the next request.
+ * Returns the session token; null without one, over https without its companion, and when there are several. Several
+ * mean a planted cookie, which is expired so that the next request works.
  */
 export function findSessionToken(c: Context, isHttps: boolean): string | null {
   const header = c.req.header('cookie')
@@ -46,7 +46,7 @@ export function findSessionToken(c: Context, isHttps: boolean): string | null {
   return isHttps && !isCompanion(valuesOf(header, COMPANION_COOKIE), token) ? null : token
 }
 
-/** Bound to the token: a companion that is left over makes nobody else's session good. */
+/** Returns the companion of a token; it is bound to the token, so an old companion validates no other session. */
 export function companionOf(token: string): string {
   return sha256(`companion of ${token}`)
 }
@@ -55,7 +55,7 @@ function isCompanion([companion, ...others]: string[], token: string): boolean {
   return companion !== undefined && others.length === 0 && isSameSecret(companion, companionOf(token))
 }
 
-/** Hono's own reader keeps the first of several, and so hides that there are others. */
+/** Hono's reader returns only the first of several cookies. */
 function valuesOf(header: string, name: string): string[] {
   if (!header.includes(name)) return []
   const values: string[] = []
@@ -66,20 +66,20 @@ function valuesOf(header: string, name: string): string[] {
   return values
 }
 
-/** Expires the cookie for every domain above us and every folder of the path but where our own stands. */
+/** Expires the cookie for every parent domain and path folder except our own. */
 function forgetPlanted(c: Context): void {
   for (const domain of [null, ...domainsOf(c.req.header('host') ?? '')]) {
     for (const path of foldersOf(new URL(c.req.url).pathname)) {
       if (domain === null && path === '/') continue
       const place = `Path=${path}${domain === null ? '' : `; Domain=${domain}`}`
-      // Browsers send a nameless cookie whose value is `name=token` exactly like ours.
+      // Browsers send a nameless cookie with the value `name=token` in the same form.
       for (const pair of [`${SESSION_COOKIE}=`, '=x'])
         c.header('set-cookie', `${pair}; Max-Age=0; ${place}`, { append: true })
     }
   }
 }
 
-/** `a.b.c` and `b.c` for `a.b.c:443`; nothing for addresses and names without a dot, which have no domain above. */
+/** Returns `a.b.c` and `b.c` for `a.b.c:443`; nothing for addresses and single labels. */
 function domainsOf(host: string): string[] {
   const name = host.replace(/\.?(?::\d*)?$/, '')
   if (/^[\d.]+$|^\[/.test(name)) return []
@@ -87,14 +87,14 @@ function domainsOf(host: string): string[] {
   return labels.slice(0, -1).map((_label, index) => labels.slice(index).join('.'))
 }
 
-/** `/`, `/api`, `/api/`, `/api/auth` for `/api/auth`: every path whose cookies are sent there. */
+/** Returns `/`, `/api`, `/api/` and `/api/auth` for `/api/auth`: all paths whose cookies are sent there. */
 function foldersOf(path: string): string[] {
   const parts = path.split('/').slice(1, MAX_FOLDERS + 1)
   const folders = parts.map((_part, index) => `/${parts.slice(0, index + 1).join('/')}`)
   return ['/', ...folders.flatMap((folder, index) => (index < parts.length - 1 ? [folder, `${folder}/`] : [folder]))]
 }
 
-/** Interface 2: HttpOnly, SameSite=Lax, path `/`. `Secure` as soon as the app is reached over https. */
+/** `Secure` only over https. */
 function flagsOf(isHttps: boolean) {
   return { httpOnly: true, sameSite: 'Lax', path: '/', secure: isHttps } as const
 }

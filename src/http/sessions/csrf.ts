@@ -12,9 +12,9 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 export type Csrf = ReturnType<typeof createCsrf>
 
 /**
- * Refuses unsafe requests that a browser sends with the session cookie on behalf of another site (decisions, 7), unless
- * they carry a token made here. Routes that sign in are refused to other sites without a cookie as well: none may sign a
- * visitor in as somebody else. Requests with neither `Sec-Fetch-Site` nor `Origin` are not a browser's and pass.
+ * Rejects unsafe cross-site requests with a session cookie unless they carry a CSRF token. Sign-in routes reject them
+ * without a cookie too, so no site can sign a visitor in to another account. Requests without `Sec-Fetch-Site` and
+ * `Origin` are not from browsers and pass.
  */
 export function createCsrf(options: {
   key: Buffer
@@ -33,7 +33,7 @@ export function createCsrf(options: {
   }
 
   return {
-    /** A token bound to the session: `<64 hex>.<expiry in hex>`, its HMAC, and both as the header wants them. */
+    /** Returns a token bound to the session, `<64 hex>.<expiry in hex>`, its HMAC, and both as the header value. */
     issue(sessionToken: string) {
       const token = `${randomBytes(32).toString('hex')}.${(options.clock.now().getTime() + LIFETIME_MS).toString(16)}`
       const signed = sign(sessionToken, token)

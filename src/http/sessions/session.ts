@@ -7,16 +7,16 @@ import type { BackendEnv, SignedInUser, WebEnv } from '../env.ts'
 import { readBearer } from '../internal-key.ts'
 import { findSessionToken } from './cookie.ts'
 
-/** Who a credential belongs to, as accounts and keys know it. */
+/** Looks up the owners of credentials. */
 export type Lookups = {
   findUserBySession(token: string): Promise<SignedInUser | null>
-  /** `scopes` limit what the key may do; empty ones do not. */
+  /** Empty `scopes` do not restrict the key. */
   findUserByKey(apiKey: string): { user: SignedInUser; scopes: readonly string[] } | null
 }
 
 export type Guards = ReturnType<typeof createGuards>
 
-/** The guards of the web face. A route names exactly one, and `tests/endpoints.txt` shows which. */
+/** Creates the guards of the web API. Each route uses exactly one. */
 export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
   const findByCookie = async (c: Context) => {
     const token = findSessionToken(c, options.isHttps)
@@ -41,7 +41,7 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
     )
   return {
     /**
-     * A session, or the user's own `sk_` key (decisions, 4) whose scopes allow the request.
+     * Accepts a session or the user's `sk_` key whose scopes permit the request.
      * @throws AppError `unauthenticated`, `forbidden` SCOPE_REQUIRED.
      */
     signedIn: describeMiddleware(
@@ -51,7 +51,7 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
       }),
       { guard: 'signed-in' },
     ),
-    /** As `signedIn`, for routes that stand on both faces: the user is the principal. @throws AppError as `signedIn`. */
+    /** `signedIn` for routes of both APIs: the user is the principal. @throws AppError as `signedIn`. */
     owner: describeMiddleware(
       createMiddleware<BackendEnv>(async (c, next) => {
         const user = required(await find(c))
@@ -61,11 +61,17 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
       }),
       { guard: 'signed-in' },
     ),
-    /** A session only: for routes that manage passwords, keys and sign-in. @throws AppError `unauthenticated`. */
+    /**
+     * Accepts a session only, for routes that manage passwords, keys and sign-in.
+     * @throws AppError `unauthenticated`.
+     */
     withSession: sessionGuard('Unauthorized'),
     /** `withSession` with another message, for routes whose clients expect it. @throws AppError `unauthenticated` with `message`. */
     withSessionOr: sessionGuard,
-    /** The session of an admin: keys do not administer. @throws AppError `unauthenticated`, `forbidden` ADMIN_REQUIRED. */
+    /**
+     * Accepts an admin's session; API keys cannot administer.
+     * @throws AppError `unauthenticated`, `forbidden` ADMIN_REQUIRED.
+     */
     admin: describeMiddleware(
       createMiddleware<WebEnv>(async (c, next) => {
         const user = required(await findByCookie(c))
@@ -75,9 +81,12 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
       }),
       { guard: 'admin' },
     ),
-    /** The user of the key or session, or null: for routes that answer strangers too. @throws AppError `forbidden` SCOPE_REQUIRED. */
+    /**
+     * Returns the user of the key or session, or null, for public routes.
+     * @throws AppError `forbidden` SCOPE_REQUIRED.
+     */
     findUser: find,
-    /** The user of the session cookie, or null; keys do not count. */
+    /** Returns the user of the session cookie, or null. */
     findSession: findByCookie,
   }
 }
@@ -92,7 +101,7 @@ function required(user: SignedInUser | null, message = 'Unauthorized'): SignedIn
   return user
 }
 
-/** The scope that the route needs, or null when it takes a key without limits. */
+/** Returns the scope the route needs, null when it needs an unrestricted key. */
 function scopeOf(c: Context): Scope | 'any' | null {
   return findRouteOptions(c).scope ?? (c.req.method === 'GET' || c.req.method === 'HEAD' ? 'read' : null)
 }

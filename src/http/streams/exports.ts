@@ -3,9 +3,12 @@ import { AppError } from '../../core/errors.ts'
 import type { WebEnv } from '../env.ts'
 import { type Pieces, sendPieces } from './send-pieces.ts'
 
-/** Who is being sent an export. One for the whole platform. */
+/** Limits exports to one per account at a time; one instance per process. */
 export type Exports = {
-  /** @returns what ends it. @throws AppError `limited` EXPORT_RUNNING while another one of the account is sent. */
+  /**
+   * @returns a function that ends the export.
+   * @throws AppError `limited` EXPORT_RUNNING during another export of the account.
+   */
   begin(userId: string): () => void
 }
 
@@ -23,12 +26,12 @@ export function createExports(): Exports {
   }
 }
 
-/** What is sent, and the name under which it is saved. */
+/** The content and file name of an export. */
 type ExportFile = Pieces & { name: string }
 
 /**
- * Answers with a file that is made while it is sent; each account can have one under way.
- * @throws AppError `limited` EXPORT_RUNNING, and whatever `openFile` throws, before the first byte.
+ * Streams a generated file; one per account at a time.
+ * @throws AppError `limited` EXPORT_RUNNING, and what `openFile` throws, before the first byte.
  */
 export async function sendExport<Env extends WebEnv>(
   c: Context<Env>,

@@ -4,13 +4,13 @@ import type { Log } from '../../core/log.ts'
 import type { BaseEnv } from '../env.ts'
 import { streamText } from './stream-text.ts'
 
-/** A client that takes nothing for so long is dropped. */
+/** Disconnects clients that read nothing for this long. */
 const STALLED_SECONDS = 30
 
-/** A body of `type`, in texts that take a few milliseconds each. */
+/** A body of the media type `type`, in chunks that take a few milliseconds each. */
 export type Pieces = { type: string; pieces: Iterator<string, void> }
 
-/** The rows of all pages as one JSON array, a page at a time. */
+/** Writes the rows of all pages as one JSON array, a page at a time. */
 export function* writeJsonArray(pages: Iterable<unknown[]>): Generator<string, void> {
   let start = '['
   for (const rows of pages) {
@@ -21,7 +21,7 @@ export function* writeJsonArray(pages: Iterable<unknown[]>): Generator<string, v
   yield start === '[' ? '[]' : ']'
 }
 
-/** Answers with what is made while it is sent. `onEnd` is called once, however it ends, also when the client leaves. */
+/** Streams generated content. `onEnd` is called once, also when the client disconnects. */
 export function sendPieces<Env extends BaseEnv>(
   c: Context<Env>,
   { log }: { log: Log },
@@ -34,7 +34,7 @@ export function sendPieces<Env extends BaseEnv>(
     if (error === undefined) return
     log.error({ requestId: c.var.requestId, path: c.req.path, error: errorMessage(error) }, 'an answer was cut short')
   })
-  // Nothing reads the body of an answer to HEAD, so its stream would never end.
+  // The body of a HEAD response is not read, so its stream would never end.
   if (c.req.raw.method === 'HEAD') {
     void body.cancel()
     return c.body(null)

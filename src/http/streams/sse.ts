@@ -6,18 +6,18 @@ import type { Log } from '../../core/log.ts'
 import { requireQuota } from '../../core/require-quota.ts'
 import type { BaseEnv, Principal } from '../env.ts'
 
-/** Below the 10 s after which a server closes a silent connection. */
+/** Less than the idle timeout of 10 s. */
 const HEARTBEAT_MS = 5000
-/** A client that takes nothing for so long is dropped: heartbeats alone would move it on. */
+/** Disconnects clients that read nothing for this long; heartbeats alone keep a connection open. */
 const STALLED_SECONDS = 30
-/** Afterwards a client comes back and goes on where it was; one that is gone without a word is not kept for ever. */
+/** Clients reconnect afterwards; a client that vanished silently is dropped. */
 const LIFETIME_MS = 3_600_000
-/** Browsers open six connections to a host. */
+/** Browsers open at most six connections per host. */
 const MAX_LIVE_STREAMS = { user: 10, operator: 200 } as const
 
 /**
- * `send` writes a named event with JSON data, and an id when it has one; `write` an unnamed one with text as it is. Both
- * wait until the client has read: nothing piles up in memory for a slow one.
+ * `send` writes a named event with JSON data and an optional id, `write` an unnamed one with plain text. Both wait
+ * until the client has read, so slow clients use no memory.
  */
 export type EventStream = {
   send(event: string, data: unknown, id?: number): Promise<void>
@@ -26,8 +26,8 @@ export type EventStream = {
 }
 
 /**
- * Answers with server-sent events: `run` sends what it has and returns when it is done; `signal` aborts when the client
- * has gone. Silence is filled with comments. What `run` throws is logged, and the client is told only that it failed.
+ * Streams server-sent events until `run` returns; `signal` aborts when the client disconnects. Sends comments as
+ * heartbeats. Errors of `run` are logged, and the client gets a generic error event.
  */
 export function eventStream<Env extends BaseEnv>(
   c: Context<Env>,
@@ -38,7 +38,7 @@ export function eventStream<Env extends BaseEnv>(
   return startStream(c, log, run)
 }
 
-/** Who has how many live streams open. One for the whole platform. */
+/** Counts open live streams per principal; one instance per process. */
 export type LiveStreams = { take(principal: Principal): () => void }
 
 export function createLiveStreams(): LiveStreams {
@@ -59,9 +59,9 @@ export function createLiveStreams(): LiveStreams {
 }
 
 /**
- * `eventStream` for what goes on for ever: `signal` aborts as well when the server stops and after an hour, and a client
- * that stops reading is dropped.
- * @throws AppError `limited` {current, limit} when `principal` has too many of them open.
+ * `eventStream` without an end: `signal` also aborts at shutdown and after an hour, and stalled clients are
+ * disconnected.
+ * @throws AppError `limited` {current, limit} when `principal` has too many open.
  */
 export function liveStream<Env extends BaseEnv>(
   c: Context<Env>,
@@ -104,7 +104,7 @@ function startStream<Env extends BaseEnv>(c: Context<Env>, log: Log, run: (strea
       clearInterval(heartbeat)
     }
   })
-  // Hono lets a cache keep it and ask again; what streams here is somebody's own.
+  // Hono would set `no-cache`, which allows storing private data.
   response.headers.set('cache-control', 'no-store')
   return response
 }

@@ -1,9 +1,9 @@
 import { spareTurn } from '../../core/concurrency/spare-turn.ts'
 
 /**
- * Texts as bytes that are made only when the client takes them, so that nothing gathers for a slow one. Each piece has a
- * turn of the event loop of its own and should take a few milliseconds. `onEnd` is called once, however it ends, with what
- * a piece threw; a client that leaves is no error.
+ * Streams text chunks, generated only when the client reads. Each chunk has its own turn of the event loop and should
+ * take a few milliseconds. `onEnd` is called once with the error of a chunk, if any; a client that disconnects is no
+ * error.
  */
 export function streamText(
   pieces: Iterator<string, void>,
