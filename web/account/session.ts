@@ -2,10 +2,14 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { z } from 'zod'
 import { MessageResponse } from '../../src/features/accounts/notifications/schemas.ts'
 import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
-import { type LoginRequest, LoginResponse, type RegisterRequest, RegisterResponse, SessionResponse } from '../../src/features/accounts/registration/schemas.ts'
-import { MessageResponse } from '../../src/features/accounts/notifications/schemas.ts'
-import type { ForgotPasswordRequest, ResetPasswordRequest } from '../../src/features/accounts/passwords/schemas.ts'
 import type { SetupRequest } from '../../src/features/accounts/registration/schemas.ts'
+import {
+  type LoginRequest,
+  LoginResponse,
+  type RegisterRequest,
+  RegisterResponse,
+  SessionResponse,
+} from '../../src/features/accounts/registration/schemas.ts'
 import { ProvidersResponse } from '../../src/features/accounts/sign-in/schemas.ts'
 import { api, request } from '../api/request.ts'
 import { withProof } from './proof-of-work.ts'

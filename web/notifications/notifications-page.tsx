@@ -1,6 +1,10 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { CreateChannelRequest, type NoticeChannel, type Notice as NoticeOfAgent } from '../../src/features/accounts/notifications/schemas.ts'
+import {
+  CreateChannelRequest,
+  type NoticeChannel,
+  type Notice as NoticeOfAgent,
+} from '../../src/features/accounts/notifications/schemas.ts'
 import { LoadingRows, ShowMore } from '../admin/paging.tsx'
 import { messageFor } from '../api/request.ts'
 import { FormNotice } from '../settings/form-notice.tsx'
