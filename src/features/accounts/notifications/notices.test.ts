@@ -220,7 +220,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
 describe('what owners are told', () => {
   test('by mail without being asked: what needs them, with the address of its page and nothing that a name could forge', async () => {
     await using test = await installation()
-    await test.tellOwner('approval_wanted', 'It wants to use delete_file.')
+    await test.sendNotice('approval_wanted', 'It wants to use delete_file.')
     const mail = await test.arrival('ada@example.com', 'needs your approval')
     expect(mail.subject).toBe('Ada <b>bold</b> needs your approval')
     expect(mail.text).toContain('https://stead.example/agents/ada-1')

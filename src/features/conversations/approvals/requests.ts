@@ -60,9 +60,9 @@ export async function askOwner(
   })
 }
 
-function notifyOwner({ tellOwner }: RequestApprovalDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
+function notifyOwner({ sendNotice }: RequestApprovalDeps, tx: Tx, owner: Owner, agentId: string, tool: string): void {
   const text = `The agent wants to use ${tool}. See the request on the approvals page; without a response it expires and is denied.`
-  tellOwner(tx, { userId: owner.id, agent: { id: agentId, name: owner.agentName }, kind: 'approval_wanted', text })
+  sendNotice(tx, { userId: owner.id, agent: { id: agentId, name: owner.agentName }, kind: 'approval_wanted', text })
 }
 
 /** Identifies equal requests. */
