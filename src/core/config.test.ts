@@ -359,7 +359,7 @@ describe('secrets in files', () => {
     },
   )
 
-  test('a bad value in a file names the variable and does not tell the value', () => {
+  test('a bad value in a file names the variable without the value', () => {
     using folder = tempFolder()
     writeFileSync(folder.file('secret'), 'short-secret')
     const failure = failureOf({ ENCRYPTION_KEY_FILE: folder.file('secret') })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createLog, redact } from './log.ts'
 
-/** None of these may ever stand in a log; what is left of them says what they were. */
+/** None of these may appear in a log; the words of each describe it. */
 const SECRETS = [
   'sk_9fK2mQ8xVb3TzR7wYc5LpA1d',
   'rnd_9fK2mQ8xVb3TzR7wYc5LpA1d',
@@ -14,7 +14,7 @@ const SECRETS = [
   'AIzaSyA1234567890abcdefghijklmnopqrstuv',
 ]
 
-/** Places where a secret has turned up in a log. */
+/** Texts through which a secret has reached a log. */
 const PLACES: ((secret: string) => string)[] = [
   (secret) => secret,
   (secret) => `call failed with ${secret} in it`,
@@ -28,7 +28,7 @@ const PLACES: ((secret: string) => string)[] = [
   (secret) => `said "Bearer ${secret}" twice`,
 ]
 
-test('no planted secret survives, in whatever text it stands', () => {
+test('no planted secret survives, in any text', () => {
   for (const secret of SECRETS) {
     for (const place of PLACES) {
       const [line = ''] = linesOf((log) => log.info({ nested: { deep: { text: place(secret) } } }, place(secret)))
@@ -54,7 +54,7 @@ test('fields that hold secrets are masked by name', () => {
   }
 })
 
-test('what stands below a field that is named like a secret is masked whole, at any depth', () => {
+test('the whole value of a field with a secret name is masked, at any depth', () => {
   const deep = { list: [{ token: { value: 'a', more: ['b'] }, name: 'kept' }], text: '"token":"of a message"' }
   const [line = ''] = linesOf((log) => log.info({ deep, key: ['c'] }, 'say "key": d'))
   const shown = { deep: { list: [{ token: '[redacted]', name: 'kept' }], text: '"token":"of a message"' } }

@@ -55,7 +55,7 @@ describe('createSealer', () => {
 test('isSameSecret is equality, whatever the bytes and lengths', () => {
   fc.assert(
     fc.property(unicode, unicode, (left, right) => {
-      // Lone surrogates have no UTF-8 form of their own, so equality is that of the bytes that would travel.
+      // Lone surrogates have no UTF-8 form, so compare the encoded bytes.
       const isSame = Buffer.from(left).equals(Buffer.from(right))
       expect(isSameSecret(left, right)).toBe(isSame)
       expect(isSameSecret(left, left)).toBe(true)

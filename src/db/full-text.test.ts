@@ -30,7 +30,7 @@ test('where too many words begin so, the word itself is looked for and nothing e
   expect(find('word4')).toHaveLength(11)
 })
 
-test('pieces of a snippet tell what was found', () => {
+test('toPieces marks the matches', () => {
   expect(toPieces('a \u0002b\u0003 c')).toEqual([
     { text: 'a ', isFound: false },
     { text: 'b', isFound: true },

@@ -26,7 +26,7 @@ test('a lock that was let go can be taken again', () => {
   lockDataDir(folder.path)()
 })
 
-test('a folder that cannot be written is told as such', () => {
+test('an unwritable folder is reported', () => {
   using folder = tempFolder()
   expect(() => lockDataDir(folder.file('missing'))).toThrow(StartupError)
   expect(() => lockDataDir(folder.file('missing'))).not.toThrow(/already running/)

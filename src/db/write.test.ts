@@ -18,7 +18,7 @@ const put = (tx: Tx, { id, text }: Note) =>
 const readAll = (db: Pick<Tx, 'select'>): Note[] => db.select().from(notes).orderBy(notes.id).all()
 
 describe('any mix of closures', () => {
-  /** What one caller of `write` does; a pause ends the turn, so that what follows falls into another commit. */
+  /** One step of a caller of `write`; a pause ends the turn, so the next step is in another commit. */
   type Step = { kind: 'put' | 'fail' | 'break a rule' | 'be asynchronous' | 'forget to run' | 'pause'; note: Note }
   const step: fc.Arbitrary<Step> = fc.record({
     kind: fc.constantFrom('put', 'put', 'put', 'fail', 'break a rule', 'be asynchronous', 'forget to run', 'pause'),
@@ -252,7 +252,7 @@ describe('when the disk is full', () => {
     expect(results[2]).toBe('done')
   })
 
-  test('writes succeed again as soon as there is room', async () => {
+  test('writes succeed again once space is free', async () => {
     const { db, sqlite } = openNotes()
     sqlite.pragma(`max_page_count = ${Number(sqlite.pragma('page_count', { simple: true }))}`)
     await rejected(write(db, (tx) => put(tx, { id: 1, text: 'x'.repeat(100_000) })))

@@ -41,14 +41,14 @@ describe('an error that we did not throw ourselves', () => {
   const foreign = () =>
     new Error('SQLITE_CONSTRAINT: UNIQUE users.email /srv/stead', { cause: new Error('the reason beneath') })
 
-  test('is told as nothing but an internal error', async () => {
+  test('is reported only as an internal error', async () => {
     const { request } = throwing(foreign())
     const response = await request('/throw')
     expect(response.status).toBe(500)
     expect(await response.text()).toBe('{"error":"Internal error"}')
   })
 
-  test('stands in the log with its stack, its cause and the request id of the response', async () => {
+  test('is logged with its stack, its cause and the request id of the response', async () => {
     const { request, lines } = throwing(foreign())
     const response = await request('/throw')
     const line = lines.find(({ level }) => level === 50)

@@ -31,7 +31,7 @@ test('a fixed path before a parameter, each method for itself, the second time a
   }
 })
 
-test('what is added after a path was asked for stands there', async () => {
+test('a route added after the first match is found', async () => {
   const app = build()
   expect(await ask(app, '/agents/clone', 'PUT')).toBe('404 404 Not Found')
   app.put('/agents/*', (c) => c.text('put'))

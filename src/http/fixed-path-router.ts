@@ -1,15 +1,14 @@
 import type { Result, Router } from 'hono/router'
 import { TrieRouter } from 'hono/router/trie-router'
 
-/** Others are looked up each time: a method is whatever a stranger writes. */
+/** Other methods are not cached, because clients can send any word. */
 const REMEMBERED_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const HAS_PARAMETER = /[:*{?]/
 
 type Route<T> = readonly [method: string, path: string, handler: T]
 
 /**
- * Hono's router for fixed paths beside parameters, one for each first part of a path: that is a face here, and whoever asks
- * one face need not wait until the routes of the others stand.
+ * Hono's TrieRouter with one trie per first path segment, which is the API, so an API is built at its first request.
  */
 export class FixedPathRouter<T> implements Router<T> {
   readonly name = 'FixedPathRouter'
@@ -26,7 +25,7 @@ export class FixedPathRouter<T> implements Router<T> {
     return (this.#branches.get(first) ?? this.#grow(first)).match(method, path)
   }
 
-  /** A part that no route begins with is a stranger's word: what stands for it is not kept. */
+  /** Unknown first segments are not cached. */
   #grow(first: string): Branch<T> {
     const branch = new Branch<T>()
     let isKnown = false
@@ -40,7 +39,7 @@ export class FixedPathRouter<T> implements Router<T> {
   }
 }
 
-/** What stands at a fixed path is the same for every request, so it is looked up once: the search is a fifth of a short one. */
+/** Caches matches of fixed paths, whose search takes a fifth of a short request. */
 class Branch<T> extends TrieRouter<T> {
   readonly #found = new Map<string, Map<string, Result<T>>>()
 

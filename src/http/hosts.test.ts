@@ -68,7 +68,7 @@ test.each([
   expect(rule(host)).toBe('misdirected')
 })
 
-test('two Host headers are told from one, even when both are ours', () => {
+test('two Host headers are distinguished from one, even when both are ours', () => {
   expect(rule('stead.example, stead.example')).toBe('doubled')
   expect(rule('stead.example, evil.example')).toBe('doubled')
 })

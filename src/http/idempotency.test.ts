@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000
 type Answering = (run: number, once: Once, db: Db) => Response | Promise<Response>
 
 /** An app with one route that counts how often it was run; `answer` says what it does. */
-function openTestHouse(answer: Answering = (run) => Response.json({ run }, { status: 201 })) {
+function openTestApp(answer: Answering = (run) => Response.json({ run }, { status: 201 })) {
   const { platform } = testPlatform()
   const clock = testClock()
   const deps = { db: platform.db, clock, sealer: platform.sealer }
@@ -60,7 +60,7 @@ function toUser(id: string): SignedInUser {
 }
 
 test('the same key and body get the first answer again, status and body, marked as such', async () => {
-  const { ask, runs } = openTestHouse()
+  const { ask, runs } = openTestApp()
   const first = await ask('k1')
   const second = await ask('k1')
   expect([first.status, await first.json(), first.headers.get('idempotency-replayed')]).toEqual([201, { run: 1 }, null])
@@ -75,7 +75,7 @@ test('the same key and body get the first answer again, status and body, marked 
 })
 
 test('without a key, and under other keys and users, each request is one of its own', async () => {
-  const { ask, runs } = openTestHouse()
+  const { ask, runs } = openTestApp()
   for (const response of [ask(null), ask(null), ask('k1'), ask('k2'), ask('k1', { amount: 1 }, { user: 'eve' })]) {
     expect((await response).status).toBe(201)
   }
@@ -83,7 +83,7 @@ test('without a key, and under other keys and users, each request is one of its 
 })
 
 test('409 for the same key with another body or another path', async () => {
-  const { ask, runs } = openTestHouse()
+  const { ask, runs } = openTestApp()
   await ask('k1')
   for (const response of [await ask('k1', { amount: 2 }), await ask('k1', { amount: 1 }, { path: '/other' })]) {
     expect(response.status).toBe(409)
@@ -94,7 +94,7 @@ test('409 for the same key with another body or another path', async () => {
 
 test('200 at once run once, and all get its answer', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const { ask, runs } = openTestHouse(async (run) => {
+  const { ask, runs } = openTestApp(async (run) => {
     await promise
     return Response.json({ run })
   })
@@ -107,7 +107,7 @@ test('200 at once run once, and all get its answer', async () => {
 
 test('409 with Retry-After when the first request takes too long', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const { again, ask, runs } = openTestHouse(async (run) => {
+  const { again, ask, runs } = openTestApp(async (run) => {
     await promise
     return Response.json({ run })
   })
@@ -123,7 +123,7 @@ test('409 with Retry-After when the first request takes too long', async () => {
 })
 
 test('after a crash the request that comes again goes on from what the first one made', async () => {
-  const { again, ask, runs, platform } = openTestHouse(async (_run, { made, note }, db) => {
+  const { again, ask, runs, platform } = openTestApp(async (_run, { made, note }, db) => {
     if (made) return Response.json({ made })
     await write(db, (tx) => note(tx, 'agent-1'))
     return new Promise(() => undefined)
@@ -136,7 +136,7 @@ test('after a crash the request that comes again goes on from what the first one
 })
 
 test('after a crash the request that comes again begins anew when the first one had made nothing', async () => {
-  const { again, ask, runs } = openTestHouse((run, { made }) =>
+  const { again, ask, runs } = openTestApp((run, { made }) =>
     run === 1 ? new Promise(() => undefined) : Response.json({ run, made }),
   )
   void ask('k1')
@@ -155,7 +155,7 @@ test.each([
 ] as const)(
   'an answer of kind %s (%d) makes %d run(s) of two requests: "later" is not kept',
   async (kind, status, count) => {
-    const { ask, runs } = openTestHouse(() => {
+    const { ask, runs } = openTestApp(() => {
       throw new AppError(kind, 'No')
     })
     for (let index = 0; index < 2; index++) {
@@ -167,7 +167,7 @@ test.each([
 )
 
 test('an answer that says "later" after something was made: the next request goes on from there', async () => {
-  const { ask, runs } = openTestHouse(async (_run, { made, note }, db) => {
+  const { ask, runs } = openTestApp(async (_run, { made, note }, db) => {
     if (made) return Response.json({ made })
     await write(db, (tx) => note(tx, 'agent-1'))
     throw new AppError('unavailable', 'Storage is not available')
@@ -178,7 +178,7 @@ test('an answer that says "later" after something was made: the next request goe
 })
 
 test('an answer is kept for a day, sealed, and then forgotten', async () => {
-  const { ask, runs, clock, platform, idempotency } = openTestHouse(() => Response.json({ secret: 'canary' }))
+  const { ask, runs, clock, platform, idempotency } = openTestApp(() => Response.json({ secret: 'canary' }))
   await ask('k1')
   expect(dumpTables(platform.db)).not.toContain('canary')
   clock.advance(DAY_MS - 1)
@@ -194,7 +194,7 @@ test('an answer is kept for a day, sealed, and then forgotten', async () => {
 })
 
 test.each(['', 'two words', 'x'.repeat(256)])('400 for the key %j', async (key) => {
-  const { ask, runs } = openTestHouse()
+  const { ask, runs } = openTestApp()
   expect((await ask(key)).status).toBe(400)
   expect(runs()).toBe(0)
 })

@@ -94,7 +94,7 @@ test.each([
   [[5, 2, 9], '2', '1'],
   [[2, 5, 9], '2', '1'],
   [[9, 5, 2], '2', '1'],
-])('of several limits on a route the one that ends first is told: %j', async (limits, limit, remaining) => {
+])('of several limits on a route the headers show the one that ends first: %j', async (limits, limit, remaining) => {
   const { request } = testApp((app) => {
     for (const each of limits) app.use('/', limitRate(each, `At most ${each}`))
     app.get('/', (c) => c.text('ok'))

@@ -251,7 +251,7 @@ describe('a failure', () => {
     await queue.stop()
   })
 
-  test('is a payload that the kind does not take, and a kind that nobody handles', async () => {
+  test('is a payload that the kind does not take, and a kind without a handler', async () => {
     const { db, queue, rows } = testQueue()
     queue.start([kind({ maxAttempts: 1 })])
     await write(db, (tx) => {
@@ -344,7 +344,7 @@ describe('a process that died', () => {
 })
 
 describe('stop', () => {
-  test('waits for the jobs under way, tells them, and starts no other', async () => {
+  test('aborts and awaits running jobs and starts no other', async () => {
     const { db, queue, rows } = testQueue()
     const begun = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { inLanes } from './in-lanes.ts'
 
-test('so many items at once and no more, each once', async () => {
+test('inLanes runs at most `lanes` items at once, each once', async () => {
   let active = 0
   let most = 0
   const done: number[] = []

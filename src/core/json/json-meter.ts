@@ -6,7 +6,7 @@ export type JsonMeasure = { values: number; depth: number }
 
 /**
  * Measures JSON in UTF-8 chunk by chunk before it is parsed; commas and opening brackets outside of strings approximate
- * the number of values. Line breaks end strings, so a stray quote between the events of a stream cannot hide what
+ * the number of values. Line breaks end strings, so an unmatched quote between the events of a stream cannot hide what
  * follows.
  */
 export function createJsonMeter(): (piece: Uint8Array) => JsonMeasure {

@@ -6,7 +6,7 @@ import { isProviderSecret, isProviderSetting } from './custom-providers.ts'
 import { Environment, SECRETS } from './environment.ts'
 
 /** Longer values are not repeated in messages. */
-const MAX_TOLD_CHARACTERS = 200
+const MAX_SHOWN_CHARACTERS = 200
 
 /** Every setting in documentation order. */
 export const LISTED_SETTINGS: readonly string[] = Object.keys(Environment.shape)
@@ -100,12 +100,12 @@ export function describeFirstIssue(error: z.ZodError, given: Record<string, stri
   const name = String(issue?.path[0] ?? 'settings')
   const message = `${name}: ${issue?.message ?? 'is not valid'}`
   const value = given[name]
-  return value === undefined || !isTold(name, value) ? message : `${message}, not ${JSON.stringify(value)}`
+  return value === undefined || !isShown(name, value) ? message : `${message}, not ${JSON.stringify(value)}`
 }
 
 /** Values that may contain a password or a key are not repeated in a log. */
-function isTold(name: string, value: string): boolean {
-  return !isSecretSetting(name) && !/[@?]/.test(value) && value.length <= MAX_TOLD_CHARACTERS
+function isShown(name: string, value: string): boolean {
+  return !isSecretSetting(name) && !/[@?]/.test(value) && value.length <= MAX_SHOWN_CHARACTERS
 }
 
 /** Returns the requirement in words where the schema has no message of its own. */

@@ -30,6 +30,6 @@ test('listShownSettings: the same names and values as showSettings, and no secre
   expect(JSON.stringify(listed)).not.toContain('canary')
 })
 
-test('listShownSettings: a secret of a file is told to be of one', () => {
+test('listShownSettings: a secret from a file has the source secret-file', () => {
   expect(find({}, { SMTP_URL_FILE: 'environment' }, 'SMTP_URL')).toMatchObject({ source: 'secret-file' })
 })

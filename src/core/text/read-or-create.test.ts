@@ -11,7 +11,7 @@ test('readOrCreate: makes the text once, and reads it afterwards', () => {
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('readOrCreate: what cannot be read is told with the setting that decides where it is', () => {
+test('readOrCreate: an unreadable file is reported with the setting of its path', () => {
   using folder = tempFolder()
   const file = folder.file('instance.id')
   mkdirSync(file)

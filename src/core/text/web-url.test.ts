@@ -17,6 +17,6 @@ test.each(['ftp://example.com', 'example.com', '', 7, null, `https://example.com
 
 test.each([['ä.'], ['a.'], ['%41'], ['a@']])('a megabyte of %p is refused without being read', async (piece) => {
   const url = `https://${piece.repeat(1_000_000 / piece.length)}`
-  // The parser of URLs takes from half a second to half a minute for these.
+  // The URL parser takes from half a second to half a minute for these.
   expect(await findHold(200, () => expect(Url.safeParse(url).success).toBe(false))).toBeLessThan(200)
 })

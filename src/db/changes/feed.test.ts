@@ -20,7 +20,7 @@ async function openFeed(file: string) {
 const put = (connection: Connection) => write(connection.db, (tx) => void tx.run(sql`insert into things values ('a')`))
 const never = new AbortController().signal
 
-/** Has `promise` settled by now? */
+/** Returns whether `promise` has settled. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending')
   return (await Promise.race([promise, Bun.sleep(250).then(() => pending)])) !== pending

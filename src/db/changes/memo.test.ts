@@ -39,7 +39,7 @@ test('what another process writes is noticed with the next turn of the event loo
   connection.close()
 })
 
-test('without a write queue nobody would tell of changes, so nothing is remembered', () => {
+test('without a write queue changes are not noticed, so nothing is cached', () => {
   const connection = openDatabase(':memory:')
   let reads = 0
   const find = memoize(connection.db, () => ++reads)

@@ -13,7 +13,7 @@ import { startCheckpoints } from './checkpoints.ts'
 const MEGABYTE = 1024 * 1024
 /** The rows of one write, 100 KB of them. */
 const ROWS = 100
-/** What no request and no job holds the event loop for. */
+/** Longer blocks of the event loop fail the test. */
 const HOLD_MS = 50
 
 const ends: (() => Promise<void> | void)[] = []
@@ -39,8 +39,8 @@ function openNotes(options: { quietMs?: number; pauseMs?: number; file?: string 
       for (let row = 0; row < ROWS; row++) tx.run(sql`INSERT INTO notes (text) VALUES (${'x'.repeat(1000)})`)
     })
   const walBytes = () => statSync(`${file}-wal`).size
-  const told = () => JSON.stringify(lines)
-  return { ...connection, file, checkpoints, put, walBytes, told }
+  const logged = () => JSON.stringify(lines)
+  return { ...connection, file, checkpoints, put, walBytes, logged }
 }
 
 test('while writing goes on the log begins anew again and again, and no commit waits for it', async () => {
@@ -68,10 +68,10 @@ test('what was written in silence is in the database itself after a while', asyn
   expect(checkpoints.state()).toMatchObject({ isStuck: false })
 })
 
-test('while the copy fails commits empty the log, which is told once; then it is done beside them again', async () => {
+test('while the copy fails commits empty the log, which is logged once; then it is done beside them again', async () => {
   const folder = tempFolder()
   const file = folder.file('elsewhere.db')
-  const { put, sqlite, told } = openNotes({ file, pauseMs: 300 })
+  const { put, sqlite, logged } = openNotes({ file, pauseMs: 300 })
   const autocheckpoint = () => sqlite.pragma('wal_autocheckpoint', { simple: true })
   ends.push(() => folder[Symbol.dispose]())
   const writeUntil = (what: string, isSo: () => boolean) =>
@@ -79,17 +79,17 @@ test('while the copy fails commits empty the log, which is told once; then it is
       for (let count = 0; count < 20; count++) await put()
       return isSo()
     })
-  await writeUntil('word of it', () => told().includes('by commits for now'))
+  await writeUntil('word of it', () => logged().includes('by commits for now'))
   expect(autocheckpoint()).toBe(1000)
-  expect(told().split('by commits for now')).toHaveLength(2)
+  expect(logged().split('by commits for now')).toHaveLength(2)
   new Database(file).close()
-  await writeUntil('the worker', () => told().includes('beside the commits again'))
+  await writeUntil('the worker', () => logged().includes('beside the commits again'))
   expect(autocheckpoint()).toBe(0)
 }, 300_000)
 
 describe('a reader that keeps the log from being emptied', () => {
-  test('is told of once, and when it has ended the log is emptied without holding the event loop', async () => {
-    const { put, file, checkpoints, walBytes, told } = openNotes()
+  test('is logged once, and when it has ended the log is emptied without holding the event loop', async () => {
+    const { put, file, checkpoints, walBytes, logged } = openNotes()
     let times = 0
     const stick = async () => {
       const reader = new Database(file, { readonly: true })
@@ -106,7 +106,7 @@ describe('a reader that keeps the log from being emptied', () => {
       )
       times += 1
       expect(checkpoints.state().bytes).toBeGreaterThanOrEqual(64 * MEGABYTE)
-      expect(told().split('cannot be emptied')).toHaveLength(times + 1)
+      expect(logged().split('cannot be emptied')).toHaveLength(times + 1)
       reader.exec('COMMIT')
       reader.close()
     }
@@ -122,6 +122,6 @@ describe('a reader that keeps the log from being emptied', () => {
       )
     }
     expect(await findPreparedHold(HOLD_MS, stick, empty)).toBeLessThan(HOLD_MS)
-    expect(told().split('can be emptied again')).toHaveLength(times + 1)
+    expect(logged().split('can be emptied again')).toHaveLength(times + 1)
   }, 300_000)
 })

@@ -37,7 +37,7 @@ describe('the size of a body', () => {
   test.each([
     [MEGABYTE, 200],
     [MEGABYTE + 1, 413],
-  ])('%i bytes with their length told → %i', async (sizeBytes, status) => {
+  ])('%i bytes with Content-Length → %i', async (sizeBytes, status) => {
     const response = await request('/echo', {
       method: 'POST',
       body: 'x'.repeat(sizeBytes),
@@ -58,7 +58,7 @@ describe('the size of a body', () => {
     expect(await response.json()).toEqual(status === 200 ? { length: sizeBytes } : TOO_LARGE)
   })
 
-  test('a length that is told beside chunks does not let them through', async () => {
+  test('Content-Length next to chunks does not let them through', async () => {
     await using server = listen()
     const answer = await exchange(server.port ?? 0, [
       'POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n',
@@ -124,7 +124,7 @@ describe('a body that does not come', () => {
     expect(app.lines.filter(({ level }) => Number(level) >= 40)).toEqual([])
   })
 
-  test('beyond the room for bodies: 503 with Retry-After, while small ones still come through', async () => {
+  test('beyond the memory for bodies: 503 with Retry-After, while small ones still come through', async () => {
     const full = testApp(echo, { bodies: { strangerBytes: 200_000 } })
     await using server = full.listen()
     using holding = await openRaw(server.url.href)
@@ -142,7 +142,7 @@ describe('a body that does not come', () => {
     expect(again.status).toBe(200)
   })
 
-  test('nobody reads what no handler wants, and the server is told not to wait for it', async () => {
+  test('a body that no handler reads is discarded, and the server does not wait for it', async () => {
     const kept: unknown[] = []
     let pulls = 0
     const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
@@ -268,7 +268,7 @@ describe('validate', () => {
     },
   )
 
-  test('tells the first problem in the schema’s words', async () => {
+  test('reports the first issue in the schema’s words', async () => {
     expect(await (await request('/checked', post({}))).json()).toEqual({ error: 'Name is required' })
     expect(await (await request('/checked?page=two')).json()).toEqual({ error: 'page must be a number' })
   })
@@ -294,7 +294,7 @@ function inChunks(sizeBytes: number): ReadableStream<Uint8Array> {
   })
 }
 
-/** What a server answers on one connection to exactly these bytes. */
+/** Sends exactly these bytes on one connection and returns the server's answer. */
 async function exchange(port: number, parts: string[]): Promise<string> {
   const answer = Promise.withResolvers<string>()
   let text = ''

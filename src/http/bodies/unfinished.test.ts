@@ -6,7 +6,7 @@ const LIMITS = { totalBytes: 100, strangersBytes: 40, holderBytes: 50, strangerB
 const user = (key: string): Holder => ({ key, isKnown: true })
 const stranger = (key: string): Holder => ({ key, isKnown: false })
 
-/** Opens a body of so many bytes: whether there was room, and its end. */
+/** Starts a body of `bytes` and returns whether it was accepted, and its end. */
 function take(bodies: ReturnType<typeof createBodies>, holder: Holder, bytes: number) {
   const share = bodies.beginBody(holder)
   try {
@@ -30,7 +30,7 @@ test('one user has their share, whatever others take, and gets it back with the 
   expect(take(bodies, user('cy'), 30).isAdmitted).toBe(true)
 })
 
-test('strangers share a part, so that they never take the room of users', () => {
+test('strangers share a part, so that they never use the share of users', () => {
   const bodies = createBodies(LIMITS)
   expect(take(bodies, stranger('203.0.113.1'), 21).isAdmitted).toBe(false)
   expect(take(bodies, stranger('203.0.113.1'), 20).isAdmitted).toBe(true)

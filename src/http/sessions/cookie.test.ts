@@ -4,10 +4,10 @@ import { testApp } from '../../../tests/harness/http.ts'
 import { cookiesOf, read } from '../../../tests/harness/requests.ts'
 import { clearSessionCookies, findSessionToken, readSessionTokens, setSessionCookies } from './cookie.ts'
 
-const Told = z.object({ token: z.string().nullable() })
+const SetCookie = z.object({ token: z.string().nullable() })
 const THIRTY_DAYS_SECONDS = 2_592_000
 
-function openTestHouse(isHttps: boolean) {
+function openTestApp(isHttps: boolean) {
   const { request } = testApp((app) => {
     app.post('/sign-in', (c) => {
       setSessionCookies(c, c.req.query('token') ?? '', { isHttps, maxAgeSeconds: THIRTY_DAYS_SECONDS })
@@ -22,12 +22,12 @@ function openTestHouse(isHttps: boolean) {
   const signIn = async (token: string) => cookiesOf(await request(`/sign-in?token=${token}`, { method: 'POST' }))
   const ask = (cookie: string, host = 'app.stead.example') =>
     request('/api/auth/session', { headers: { cookie, host } })
-  const tokenOf = async (cookie: string) => (await read(Told, ask(cookie))).token
+  const tokenOf = async (cookie: string) => (await read(SetCookie, ask(cookie))).token
   return { request, signIn, ask, tokenOf }
 }
 
 test('over https the session comes with a companion that no other host can plant, and is nothing without it', async () => {
-  const { request, signIn, tokenOf } = openTestHouse(true)
+  const { request, signIn, tokenOf } = openTestApp(true)
   const response = await request('/sign-in?token=ada', { method: 'POST' })
   const lines = response.headers.getSetCookie().map((line) => line.split('; '))
   for (const line of lines) {
@@ -42,7 +42,7 @@ test('over https the session comes with a companion that no other host can plant
 })
 
 test('a companion is good for its own session only, and for one of them', async () => {
-  const { signIn, tokenOf } = openTestHouse(true)
+  const { signIn, tokenOf } = openTestApp(true)
   const [ada = '', adas = ''] = (await signIn('ada')).split('; ')
   const [eve = '', eves = ''] = (await signIn('eve')).split('; ')
   expect(await tokenOf(`${eve}; ${adas}`)).toBeNull()
@@ -54,11 +54,11 @@ test('a companion is good for its own session only, and for one of them', async 
 test.each([true, false])(
   'two sessions in one request are none, and the planted one is forgotten (https: %p)',
   async (isHttps) => {
-    const { signIn, ask } = openTestHouse(isHttps)
+    const { signIn, ask } = openTestApp(isHttps)
     const own = await signIn('ada')
     for (const cookie of [`service-session=eve; ${own}`, `${own}; service-session=eve`, `${own};service-session = `]) {
       const response = await ask(cookie)
-      expect((await read(Told, response)).token).toBeNull()
+      expect((await read(SetCookie, response)).token).toBeNull()
       const expired = response.headers.getSetCookie()
       expect(expired).toContain('service-session=; Max-Age=0; Path=/; Domain=stead.example')
       expect(expired).toContain('service-session=; Max-Age=0; Path=/; Domain=app.stead.example')
@@ -73,7 +73,7 @@ test.each([true, false])(
 )
 
 test('names without a domain above them and addresses have only folders to forget', async () => {
-  const { ask } = openTestHouse(false)
+  const { ask } = openTestApp(false)
   for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000']) {
     const response = await ask('service-session=a; service-session=b', host)
     const expired = response.headers.getSetCookie()
@@ -83,14 +83,14 @@ test('names without a domain above them and addresses have only folders to forge
 })
 
 test('who signs in forgets what was planted before', async () => {
-  const { request } = openTestHouse(true)
+  const { request } = openTestApp(true)
   const headers = { cookie: 'service-session=eve', host: 'app.stead.example' }
   const response = await request('/sign-in?token=ada', { method: 'POST', headers })
   expect(response.headers.getSetCookie()).toContain('service-session=; Max-Age=0; Path=/; Domain=stead.example')
 })
 
 test('signing out takes both', async () => {
-  const lines = (await openTestHouse(true).request('/sign-out', { method: 'POST' })).headers.getSetCookie()
+  const lines = (await openTestApp(true).request('/sign-out', { method: 'POST' })).headers.getSetCookie()
   expect(lines.map((line) => line.split('; ').slice(0, 2))).toEqual([
     ['service-session=', 'Max-Age=0'],
     ['__Host-service-session=', 'Max-Age=0'],
@@ -98,7 +98,7 @@ test('signing out takes both', async () => {
 })
 
 test('names that only look like ours are others', async () => {
-  const { ask } = openTestHouse(false)
+  const { ask } = openTestApp(false)
   const strange = 'x-service-session=1; service-session-2=2; Service-Session=3; a=service-session=4'
   expect(await (await ask(`service-session=ada; ${strange}`)).json()).toEqual({ token: 'ada', all: ['ada'] })
 })

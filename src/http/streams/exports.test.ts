@@ -51,7 +51,7 @@ test('429 for a second export of the account, not for another’s, until the fir
 })
 
 describe('another one may begin after', () => {
-  test('a HEAD request, which nobody reads', async () => {
+  test('a HEAD request, whose body is not read', async () => {
     const { get } = exporting(() => count(3))
     for (let attempt = 0; attempt < 3; attempt++) {
       const response = await get('', { method: 'HEAD' })
@@ -76,7 +76,7 @@ describe('another one may begin after', () => {
     expect(made).toBe(madeByThen)
   })
 
-  test('a piece that fails, which the log tells of', async () => {
+  test('a chunk that fails, which is logged', async () => {
     // biome-ignore lint/correctness/useYield: it fails before there is anything to send
     const { get, isFree, lines } = exporting(function* () {
       throw new Error('the disk is gone')
@@ -110,7 +110,7 @@ test('for a client that takes nothing only a few pieces are made', async () => {
   client.write('GET /export HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await until('the first pieces', () => made > 0)
   let before = -1
-  // What the two ends of the connection hold; then it stands still.
+  // The buffers of both ends fill up, then no more is read.
   await until('a halt', async () => {
     const isSame = made === before
     before = made

@@ -44,12 +44,12 @@ test('silence is filled with a comment before ten seconds have passed, and again
 })
 
 describe('when the client goes', () => {
-  test('the work is told, over a real socket, and nothing is logged as a failure', async () => {
-    const told = Promise.withResolvers<string>()
+  test('`signal` aborts, over a real socket, and nothing is logged as a failure', async () => {
+    const aborted = Promise.withResolvers<string>()
     const { listen, lines } = streaming(async (stream) => {
       await stream.send('hello', {})
       await new Promise<void>((resolve) => stream.signal.addEventListener('abort', () => resolve()))
-      told.resolve('aborted')
+      aborted.resolve('aborted')
       throw new Error('the work gives up because nobody listens')
     })
     await using server = listen()
@@ -57,7 +57,7 @@ describe('when the client goes', () => {
     const response = await fetch(server.url, { signal: client.signal })
     expect(await readerOf(response).read()).toContain('hello')
     client.abort()
-    expect(await told.promise).toBe('aborted')
+    expect(await aborted.promise).toBe('aborted')
     expect(lines.filter(({ level }) => level === 50)).toEqual([])
   })
 
@@ -134,7 +134,7 @@ describe('live streams', () => {
     expect(await text).toEndWith(': keep-alive\n\n')
   })
 
-  test('a user has ten at once and an operator two hundred; every one that ends makes room, however it ended', async () => {
+  test('a user has ten at once and an operator two hundred; a stream that ends frees its slot, however it ended', async () => {
     for (const [principal, limit] of [
       [ADA, 10],
       [{ kind: 'operator' }, 200],
@@ -166,7 +166,7 @@ describe('live streams', () => {
       hostname: '127.0.0.1',
       fetch: (request, { timeout }) =>
         handle(request, {
-          // A second in place of what is asked for: nobody waits that long here.
+          // Replaces the requested time by one second to keep the test short.
           keepOpen: (open, seconds = 0) => {
             asked.push(seconds)
             timeout.call(server, open, 1)

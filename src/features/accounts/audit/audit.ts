@@ -51,18 +51,18 @@ const MAX_LINES = 500
 
 /** Copies new audit entries to the server log, including those written by the CLI. */
 export function logAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
-  let told = db.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).get()?.id ?? 0
+  let logged = db.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).get()?.id ?? 0
   const logNewLines = async () => {
     const rows = db
       .select()
       .from(auditLog)
-      .where(gt(auditLog.id, told))
+      .where(gt(auditLog.id, logged))
       .orderBy(asc(auditLog.id))
       .limit(MAX_LINES)
       .all()
     for (const { id, requestId, actor, action, target, address } of rows) {
       log.info({ requestId: requestId ?? undefined, actor, target, address: address ?? undefined }, action)
-      told = id
+      logged = id
     }
   }
   return { name: 'audit.tell', everyMs: LOOK_MS, run: logNewLines }

@@ -73,7 +73,7 @@ test('POST /api/auth/verify-email/send: 200 mails the link again, the latest win
   expect(await (await ada.send()).json()).toEqual({ message: 'Email already verified' })
 })
 
-test('POST /api/auth/verify-email/send: 401 for nobody, 429 after ten an hour', async () => {
+test('POST /api/auth/verify-email/send: 401 without credentials, 429 after ten an hour', async () => {
   await using ada = await withAda()
   expect((await ada.web.request('/api/auth/verify-email/send', { method: 'POST' })).status).toBe(401)
   const statuses = []
@@ -117,7 +117,7 @@ test('without mail registering asks for no proof', async () => {
   expect(countRows(platform.db).jobs).toBe(0)
 })
 
-test('a new address waits for its link: until then the old one signs in, and it is told', async () => {
+test('a new address waits for its link: until then the old one signs in and is notified', async () => {
   await using ada = await withAda()
   const asked = await ada.change('New@example.com')
   expect(asked.status).toBe(200)
@@ -138,7 +138,7 @@ test('a new address waits for its link: until then the old one signs in, and it 
   expect((await verify(ada, link)).status).toBe(400)
 })
 
-test('an address of an admin is nobody’s until its reader agrees, and the proof of the old one does not carry over', async () => {
+test('an address in ADMIN_EMAILS gives no rights until it is verified, even if the old address was verified', async () => {
   await using ada = await withAda()
   await verify(ada, ada.mail.linkTo(ADA.email))
   expect((await ada.change(BOSS)).status).toBe(200)
@@ -163,7 +163,7 @@ test('a second change replaces the first, and the address one has calls it off',
   expect(await ada.settings()).toMatchObject({ email: ADA.email })
 })
 
-test('an address that somebody else took meanwhile is refused with 409, and nothing changes', async () => {
+test('409 for an address that another account took meanwhile, and nothing changes', async () => {
   await using ada = await withAda()
   await ada.change('new@example.com')
   await ada.arrival('new@example.com', 'Confirm your new email')

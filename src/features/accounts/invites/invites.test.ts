@@ -86,7 +86,7 @@ test.each([{}, [[]], 'code', { code: 7 }, { code: null }, { code: '' }, { code: 
   },
 )
 
-test('POST /api/invite/validate: of 200 at once with one code exactly one is told true, fifty times over', async () => {
+test('POST /api/invite/validate: one of 200 concurrent requests with one code gets true, fifty times over', async () => {
   const { invite, validate, isUsed } = withInvites()
   for (let round = 0; round < 50; round++) {
     const code = await invite()
@@ -239,7 +239,7 @@ test.each([
   ['GET', ''],
   ['POST', ''],
   ['DELETE', '/x'],
-])('%s /api/admin/invites%s: 401 for nobody, 403 for whoever is no admin', async (method, path) => {
+])('%s /api/admin/invites%s: 401 without a session, 403 for a user who is no admin', async (method, path) => {
   const { ask, ada, platform } = await withAdmin()
   expect((await ask(method, path, {})).status).toBe(401)
   expect((await ask(method, path, ada.cookie)).status).toBe(403)

@@ -113,7 +113,7 @@ test.each([
   }
 })
 
-test('POST /api/validate-key: 200 tells whose key it is, and the use is noted once a minute', async () => {
+test('POST /api/validate-key: 200 with the owner of the key; its use is recorded once a minute', async () => {
   const { web, backend, signIn, clock } = testPlatform()
   const { user, cookie } = await signIn('ada@example.com', 'solo')
   const { id, key } = await read(CreatedKey, web.request('/api/keys', json('POST', { name: 'laptop' }, cookie)))
@@ -203,7 +203,7 @@ test('POST /api/validate-key: two keys with the same first ten characters each f
   }
 })
 
-/** A signed-in owner with one key, and whether that key still works on the two faces that check it. */
+/** A signed-in owner with one key, and whether the key still works on both APIs. */
 async function ownerWithKey(request: Record<string, unknown> = {}) {
   const test = testPlatform()
   const { user, cookie } = await test.signIn('ada@example.com', 'solo')
@@ -255,7 +255,7 @@ test('POST /api/keys: the raw key is nowhere in the database, in no form that gi
   }
 })
 
-test('POST /api/keys: an expired key makes room for a new one', async () => {
+test('POST /api/keys: an expired key does not count against the limit', async () => {
   const { web, signIn, clock } = testPlatform()
   const { cookie } = await signIn()
   const create = (body: object) => web.request('/api/keys', json('POST', { name: 'k', ...body }, cookie))
@@ -405,7 +405,7 @@ test('a key with scopes: 403 names the scope that is missing', async () => {
 
 const SPENDING = [{ monthlyBudgetUsd: 1 }, { monthlyTokens: 1000 }, { models: ['openai/gpt-4o'] }]
 
-test.each(SPENDING)('POST /api/keys: with %j a key is for models alone, without being told so', async (limits) => {
+test.each(SPENDING)('POST /api/keys: a key with %j is restricted to models without asking for it', async (limits) => {
   for (const scopes of [undefined, [], ['models'], ['ai']]) {
     const owner = await ownerWithKey({ ...limits, scopes })
     expect((await owner.shown()).scopes).toEqual(scopes?.length ? scopes : ['models'])

@@ -23,10 +23,10 @@ const QUARTER_HOUR_MS = 15 * 60_000
 const HOUR_MS = 4 * QUARTER_HOUR_MS
 const OFFICE = '198.51.100.1'
 const ACCOUNT = `login:account:${sha256(ADA.email)}`
-/** More addresses than an account is patient with. */
+/** More addresses than the limit of an account. */
 const BOTS = Array.from({ length: 8 }, (_, index) => `203.0.113.${index + 1}`)
 
-/** Ada, who has signed in at her desk, and strangers with many addresses. */
+/** Ada, who has signed in on one browser, and strangers with many addresses. */
 async function installation(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   await test.web.request('/api/register', json('POST', ADA))
@@ -41,13 +41,13 @@ async function installation(environment: Record<string, string> = {}) {
     for (let count = 0; count < times; count++) statuses.push(await signIn(browserAt(address), body))
     return statuses
   }
-  /** As if so many guesses had been made: each costs the hasher's work. */
+  /** Inserts failed attempts directly, because each real one costs the hasher's work. */
   const pretend = (key: string, count: number) =>
     write(test.platform.db, (tx) => {
       const { changes } = tx.update(throttles).set({ count }).where(eq(throttles.key, key)).run()
       expect([key, changes]).toEqual([key, 1])
     })
-  /** One guess of a stranger, and as if many addresses had made the others. */
+  /** One failed attempt of a stranger, after many of other addresses. */
   const besiege = async () => {
     await guess('203.0.113.7', 1)
     await pretend(ACCOUNT, 50)
@@ -55,7 +55,7 @@ async function installation(environment: Record<string, string> = {}) {
   return { ...test, desk, browserAt, signIn, guess, pretend, besiege }
 }
 
-test('one stranger’s wrong passwords keep nobody out but himself', async () => {
+test('wrong passwords of one address lock out only that address', async () => {
   const { guess, signIn, browserAt, desk } = await installation()
   expect(await guess('203.0.113.7', 12)).toEqual([...Array(10).fill(401), 429, 429])
   expect(await signIn(browserAt('203.0.113.7'))).toBe(429)
@@ -198,7 +198,7 @@ describe('a second factor', () => {
     return secret
   }
 
-  test('that is guessed from one address keeps nobody out elsewhere', async () => {
+  test('that is guessed from one address locks out no other address', async () => {
     const { guess, signIn, browserAt, code } = await withTwoFactor()
     expect(await guess('203.0.113.7', 11, { ...ADA, code: '000000' })).toEqual([...Array(10).fill(401), 429])
     expect(await signIn(browserAt('203.0.113.7'), { ...ADA, code: code() })).toBe(429)

@@ -15,7 +15,7 @@ import { noticeChannels, noticeDeliveries, notices } from './tables.ts'
 const AGENT = { id: 'ada-1', name: 'Ada\n<b>bold</b>' }
 const TOKEN = '123456:a-secret-of-the-bot'
 
-/** Somebody, a stranger, a mail server, and a receiver in place of every service. */
+/** An owner, a stranger, a mail server, and a receiver in place of every service. */
 async function installation(environment: Record<string, string> = {}) {
   const receiver = await startReceiver()
   const test = await mailingPlatform({
@@ -44,7 +44,7 @@ async function installation(environment: Record<string, string> = {}) {
   }
 }
 
-/** What the receiver got since `before`, once it is that many. */
+/** Waits until the receiver got `count` requests since `before`. */
 async function arrivals(receiver: Receiver, count: number) {
   await until(`${count} messages`, () => receiver.taken().length >= count)
   return receiver.deliveries
@@ -57,7 +57,7 @@ function join(test: Awaited<ReturnType<typeof installation>>, body: object) {
 describe('POST /api/notices/channels', () => {
   test('201 for each kind once a first message got through, in the words of its service, without a secret in any answer', async () => {
     await using test = await installation()
-    // Whoever verifies a webhook looks at the clock.
+    // The webhook verifier compares the timestamp with the real time.
     test.clock.set(new Date())
     const { url } = test.receiver
     await join(test, { kind: 'telegram', botToken: TOKEN, chatId: '42' })
@@ -156,7 +156,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     expect(await read(NoticeChannelList, test.get('/channels'))).toEqual({ channels: [] })
   })
 
-  test('200 for mail: it arrives, or what the mail server said against it; 400 for an address that nobody confirmed', async () => {
+  test('200 for mail, with the error of the mail server if it fails; 400 for an unverified address', async () => {
     await using test = await installation()
     const tryMail = () => test.call('POST', '/channels/mail/test', {})
     expect([(await tryMail()).status, test.mail.received]).toEqual([400, []])
@@ -190,7 +190,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
     ['ntfy', { topic: 'agents' }, { error: 'limit reached' }, 'limit reached'],
     ['webhook', {}, { error: 'nothing of what it says is told' }, null],
   ])(
-    'what %s says against a test is told in its own words, of a webhook its status alone',
+    'the error of %s is reported in its own words, that of a webhook as its status',
     async (kind, settings, body, words) => {
       await using test = await installation()
       const { url } = test.receiver
@@ -217,7 +217,7 @@ describe('PATCH, DELETE /api/notices/channels/:id and POST /api/notices/channels
   })
 })
 
-describe('what owners are told', () => {
+describe('notices to owners', () => {
   test('by mail without being asked: what needs them, with the address of its page and nothing that a name could forge', async () => {
     await using test = await installation()
     await test.sendNotice('approval_wanted', 'It wants to use delete_file.')

@@ -180,7 +180,7 @@ test('a text has four lines, whatever the agent is called', () => {
   ])
 })
 
-test('POST /api/watchdog/test: tells what became of it on each channel', async () => {
+test('POST /api/watchdog/test: 200 with the result per channel', async () => {
   await using webhook = await startReceiver()
   await using telegram = await startReceiver()
   telegram.failWith(401)

@@ -41,7 +41,7 @@ type NotificationsWebDeps = {
   requestsPerMinute: { password: number }
 }
 
-/** Lets admins see whether notifications reach them. */
+/** Route that sends a test notification to operators. */
 export function notificationsWeb(deps: NotificationsWebDeps) {
   const app = new Hono<WebEnv>()
 
@@ -63,7 +63,10 @@ export function notificationsWeb(deps: NotificationsWebDeps) {
   return app
 }
 
-/** Sends at once instead of by the queue, because somebody waits. @throws AppError `unavailable` NOT_CONFIGURED. */
+/**
+ * Sends at once instead of by the queue, because the caller waits for the result.
+ * @throws AppError `unavailable` NOT_CONFIGURED.
+ */
 async function sendTest(deps: NotificationsWebDeps, signal: AbortSignal): Promise<TestNotificationResult> {
   if (deps.channels.length === 0) {
     const names = 'TELEGRAM_BOT_TOKEN and TELEGRAM_ADMIN_CHAT_ID, or WATCHDOG_WEBHOOK_URL'
@@ -95,11 +98,11 @@ type NoticesWebDeps = ChannelDeps & {
 
 const onFullDisk: RouteOptions = { worksOnFullDisk: true }
 
-/** How and where owners are told of their agents, and what they were told. Keys neither read nor change where that goes. */
+/** Notice routes of the web API: session cookie only, so API keys can neither read nor redirect notices. */
 export function noticesWeb(deps: NoticesWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards
-  // A channel that is tried writes to somebody.
+  // Creating or testing a channel sends a message to a third party.
   const seldom = limitRate(() => deps.requestsPerMinute.password, 'Too many requests')
 
   app.get(

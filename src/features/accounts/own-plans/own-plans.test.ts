@@ -35,7 +35,7 @@ async function withPlan(plan: Record<string, unknown> = FAMILY) {
   }
 }
 
-test('POST, GET, PUT and DELETE /api/admin/plans: an own plan stands beside the four of the interface', async () => {
+test('POST, GET, PUT and DELETE /api/admin/plans: an own plan is listed with the four built-in ones', async () => {
   await using test = await withPlan()
   const { plans, defaultPlan } = await test.list()
   expect(defaultPlan).toBeNull()

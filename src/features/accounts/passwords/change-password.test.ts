@@ -136,7 +136,7 @@ test('POST /api/settings/password: an account without one sets its first after a
   expect(row?.passwordHash).toStartWith('$argon2id$')
 })
 
-test('POST /api/settings/password: of two changes at once one wins, and the other is told that its password is old', async () => {
+test('POST /api/settings/password: of two concurrent changes one succeeds and the other gets 401', async () => {
   const { change, canLogin } = await withAda()
   const wanted = ['first new password', 'second new password']
   const statuses = await Promise.all(
@@ -146,7 +146,7 @@ test('POST /api/settings/password: of two changes at once one wins, and the othe
   expect(await canLogin(wanted[statuses.indexOf(200)] ?? '')).toBe(true)
 })
 
-test('POST /api/settings/password: the owner is told by mail', async () => {
+test('POST /api/settings/password: the owner is notified by mail', async () => {
   await using test = await mailingPlatform()
   const cookie = await test.signUp(ADA.email, ADA.password)
   const body = { currentPassword: ADA.password, newPassword: NEXT }

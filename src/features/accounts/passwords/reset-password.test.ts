@@ -102,12 +102,12 @@ test('of 100 uses of one link at once exactly one succeeds', async () => {
     Array.from({ length: 100 }, async (_, index) => (await reset(test, token, `new password ${index}`)).status),
   )
   expect(statuses.filter((status) => status === 200)).toHaveLength(1)
-  // Those that find too many waiting for the hasher are told to come back.
+  // Requests beyond the hasher's waiting line get 429.
   expect(statuses.filter((status) => ![200, 400, 429].includes(status))).toEqual([])
   expect((await reset(test, token)).status).toBe(400)
 })
 
-test('who was locked out by somebody else’s guesses signs in after a reset', async () => {
+test('an owner locked out by others’ failed attempts signs in after a reset', async () => {
   await using test = await mailingPlatform()
   await test.signUp(ADA.email, ADA.password)
   for (let count = 0; count < 11; count++) await test.login(ADA.email, 'a wrong guess')

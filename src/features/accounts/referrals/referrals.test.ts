@@ -115,7 +115,7 @@ test('POST /api/register: of 200 at once with one address and one code exactly o
   expect(countRows(it.platform.db).referrals).toBe(1)
 })
 
-test('creditReferral credits a user once, and nobody for their own code', async () => {
+test('creditReferral credits a user once, and never for their own code', async () => {
   const { platform, signIn } = testPlatform()
   const ada = await signIn('ada@example.com')
   const bo = await signIn('bo@example.com')
@@ -137,7 +137,7 @@ test('GET /api/settings/referrals: an account from before there were codes gets 
   expect(second.code).toBe(first.code)
 })
 
-test('GET /api/settings/referrals: 401 for nobody', async () => {
+test('GET /api/settings/referrals: 401 without credentials', async () => {
   const { web } = testPlatform()
   expect((await web.request('/api/settings/referrals')).status).toBe(401)
 })

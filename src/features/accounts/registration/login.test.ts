@@ -138,9 +138,9 @@ test('POST /api/auth/login: 429 with Retry-After after ten failures of an accoun
 
 test('POST /api/auth/login: an account that does not exist is throttled like one that does', async () => {
   const { login } = await withAda()
-  const nobody = { email: 'nobody@example.com', password: 'wrong horse' }
-  for (let failure = 0; failure < 10; failure++) expect((await login(nobody)).status).toBe(401)
-  expect((await login(nobody)).status).toBe(429)
+  const unknown = { email: 'nobody@example.com', password: 'wrong horse' }
+  for (let failure = 0; failure < 10; failure++) expect((await login(unknown)).status).toBe(401)
+  expect((await login(unknown)).status).toBe(429)
   expect((await login(ADA)).status).toBe(200)
 })
 
@@ -260,7 +260,7 @@ test('POST /api/auth/login: 429 beyond the rate of one address', async () => {
   expect(await response.json()).toEqual({ error: 'Too many login attempts' })
 })
 
-test('GET /api/auth/session: 200 tells who is signed in, and who is an admin', async () => {
+test('GET /api/auth/session: 200 with the signed-in user and whether they are an admin', async () => {
   const { login, whoIs } = await withAda({ ADMIN_EMAILS: 'Ada@Example.com' })
   expect(await whoIs(cookieOf(await login(ADA)))).toEqual({
     id: expect.stringMatching(/^usr_/),
@@ -313,7 +313,7 @@ test('POST /api/auth/signout: 200, the cookie is cleared and its session is gone
   expect(await whoIs(there)).not.toBeNull()
 })
 
-test('POST /api/auth/signout: 200 for nobody', async () => {
+test('POST /api/auth/signout: 200 without a session', async () => {
   const { web } = testPlatform()
   const response = await web.request('/api/auth/signout', { method: 'POST' })
   expect(response.status).toBe(200)
@@ -347,7 +347,7 @@ test.each(['/api/auth/login', '/api/auth/two-factor', '/api/register', '/api/wal
   },
 )
 
-test('GET /api/auth/csrf: 200 for nobody, with a token that opens nothing', async () => {
+test('GET /api/auth/csrf: 200 without a session, with a token that permits nothing', async () => {
   const { web, signIn } = testPlatform()
   const response = await web.request('/api/auth/csrf')
   expect(response.status).toBe(200)

@@ -138,7 +138,7 @@ test('POST /api/register: of 200 at once with the same address in other letters 
     }),
   )
   expect(statuses.filter((status) => status === 200)).toHaveLength(1)
-  // Those that find too many waiting for the hasher are told to come back.
+  // Requests beyond the hasher's waiting line get 429.
   expect(statuses.filter((status) => ![200, 409, 429].includes(status))).toEqual([])
   expect(countRows(platform.db).users).toBe(1)
 })
@@ -179,7 +179,7 @@ test('POST /api/register: 403 when sign-up is closed, and nothing is written', a
   expect(countRows(platform.db).users).toBe(0)
 })
 
-test('POST /api/register: 429 beyond the rate of one address, told in RateLimit headers, while others go on', async () => {
+test('POST /api/register: 429 beyond the rate of one address with RateLimit headers, while other addresses go on', async () => {
   const { api } = testPlatform({ environment: { RATE_LIMIT_REGISTER: '2' } })
   const ask = (address: string) => api('web', { address }).request('/api/register', json('POST', {}))
   expect((await ask('203.0.113.1')).headers.get('ratelimit-remaining')).toBe('1')
@@ -212,7 +212,7 @@ test.each<[Record<string, string>, object]>([
   },
 )
 
-test('POST /api/register: at home the first account administers over the web, the second is told that it may not', async () => {
+test('POST /api/register: at home the first account administers, the second gets 403', async () => {
   const { api } = testPlatform({ environment: { DEPLOYMENT_MODE: 'home' } })
   const web = api('web', { address: '127.0.0.1' })
   const statuses = []
@@ -228,7 +228,7 @@ test('POST /api/register: at home the first account administers over the web, th
   expect(statuses).toEqual([200, 403])
 })
 
-test('POST /api/register: in the cloud nobody is an admin by being first, and of 20 first ones at home one is', async () => {
+test('POST /api/register: in the cloud the first account is no admin; of 20 concurrent first accounts at home one is', async () => {
   const cloud = testPlatform()
   await cloud.web.request('/api/register', json('POST', ADA))
   expect(cloud.platform.db.select().from(users).all()).toMatchObject([{ isAdmin: false, plan: 'free' }])

@@ -25,7 +25,7 @@ async function newPlatform(environment: Record<string, string> = HOME) {
 }
 
 test.each(['home', 'cloud', 'link'])(
-  'POST /api/setup: 200 in mode %s makes the owner, from anywhere, and GET /api/setup tells before and after',
+  'POST /api/setup: 200 in mode %s creates the administrator from any address, and GET /api/setup changes',
   async (mode) => {
     const it = await newPlatform({ DEPLOYMENT_MODE: mode })
     expect(await it.isNeeded()).toBe(true)
@@ -51,7 +51,7 @@ test('POST /api/setup: the token is kept as its hash alone, and the link leads t
 test.each([
   ['unknown', 'unknown'],
   ['an older one', null],
-])('POST /api/setup: 403 for a token that is %s, and nobody owns the house', async (_case, given) => {
+])('POST /api/setup: 403 for a token that is %s, and there is no account', async (_case, given) => {
   const it = await newPlatform()
   const token = given ?? it.token
   await issueSetupLink(it.platform)
@@ -67,7 +67,7 @@ test('POST /api/setup: 403 after a day', async () => {
   expect((await it.setUp({ token: it.token })).status).toBe(403)
 })
 
-test('POST /api/setup: 409 as soon as somebody has an account, whoever that is, and no new link is made', async () => {
+test('POST /api/setup: 409 when any account exists, and no new link is created', async () => {
   const it = await newPlatform({ DEPLOYMENT_MODE: 'cloud' })
   expect((await it.web.request('/api/register', json('POST', { ...ADA, email: 'eve@example.com' }))).status).toBe(200)
   const response = await it.setUp({ token: it.token })
@@ -76,7 +76,7 @@ test('POST /api/setup: 409 as soon as somebody has an account, whoever that is, 
   expect(await issueSetupLink(it.platform)).toBeNull()
 })
 
-test('POST /api/setup: of many at once one owns the house', async () => {
+test('POST /api/setup: of many concurrent requests one creates the administrator', async () => {
   const it = await newPlatform()
   const responses = await Promise.all(
     ['a', 'b', 'c', 'd'].map((name) => it.setUp({ token: it.token, email: `${name}@example.com` })),
@@ -134,7 +134,7 @@ test.each([
 )
 
 test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])(
-  'POST /api/register: 200 at home for somebody at this machine (%s), who owns it then',
+  'POST /api/register: 200 at home from this machine (%s), for the administrator',
   async (address) => {
     const it = await newPlatform()
     const response = await it.api('web', { address }).request('/api/register', json('POST', ADA))

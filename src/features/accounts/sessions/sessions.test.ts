@@ -31,7 +31,7 @@ async function withAda() {
   }
 }
 
-test('GET /api/auth/sessions: 200 tells where the account is signed in, the latest first', async () => {
+test('GET /api/auth/sessions: 200 with the sessions, latest first', async () => {
   const { login, list, clock } = await withAda()
   const started = clock.now()
   const laptop = await login('203.0.113.1', 'Laptop')

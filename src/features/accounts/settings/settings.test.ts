@@ -35,7 +35,7 @@ test('GET /api/settings: 200 for a session and for an sk_ key, with nothing secr
   }
 })
 
-test.each(['GET', 'POST', 'PATCH'] as const)('%s /api/settings: 401 for nobody', async (method) => {
+test.each(['GET', 'POST', 'PATCH'] as const)('%s /api/settings: 401 without credentials', async (method) => {
   const { web } = testPlatform()
   const init = method === 'GET' ? {} : json(method, { name: 'Eve' })
   const response = await web.request('/api/settings', init)

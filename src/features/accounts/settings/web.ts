@@ -10,11 +10,11 @@ import { type AccountSettings, getSettings, patchSettings, type SettingsDeps, up
 
 export type SettingsWebDeps = SettingsDeps & {
   guards: Guards
-  /** What an account has stored and may store, in bytes. */
+  /** The used and the allowed storage of an account in bytes. */
   storage: { read(db: Db, userId: string): { used: number; limit: number } | null }
 }
 
-/** The account as its owner sees and changes it (Interface 4.2). */
+/** Account settings routes of the web API. */
 export function settingsWeb(deps: SettingsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

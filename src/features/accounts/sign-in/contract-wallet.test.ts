@@ -100,7 +100,7 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     expect((await signIn(anvil.rpcUrl, address, byOwner))[0]).toBe(200)
   })
 
-  test('401 for a wallet that is still to be deployed when somebody else signed', async () => {
+  test('401 for an undeployed wallet when another account signed', async () => {
     const { address, factoryData } = counterfactual(OWNER.address, '0x03')
     const sign = wrap(CREATE2_FACTORY, factoryData, byStranger)
     expect(await signIn(anvil.rpcUrl, address, sign)).toEqual(INVALID_SIGNATURE)
@@ -119,7 +119,7 @@ describe.skipIf(!hasAnvil)('D6: wallets that are contracts, on a real chain', ()
     expect(BigInt((await anvil.storageAt(factory, '0x0')) ?? '0x0')).toBe(0n)
   })
 
-  test('401 when the factory refuses, is nobody, or the wrapping is broken', async () => {
+  test('401 when the factory reverts, has no code, or the wrapping is malformed', async () => {
     const { address, factoryData } = counterfactual(OWNER.address, '0x05')
     const refusing = await anvil.deploy(REFUSING.reverts ?? '0x')
     expect(await signIn(anvil.rpcUrl, address, wrap(refusing, factoryData, byOwner))).toEqual(INVALID_SIGNATURE)
@@ -195,7 +195,7 @@ test('D7: an RPC that hangs is left after its time', async () => {
   await expect(asked).rejects.toMatchObject({ kind: 'unavailable' })
 })
 
-test('D7: without an RPC plain accounts are told yes and no, and only a wallet that is a contract for sure is not judged', async () => {
+test('without an RPC plain accounts are verified, and only contract wallets get an error', async () => {
   expect((await signIn(null, OWNER.address, byOwner))[0]).toBe(200)
   expect(await signIn(null, OWNER.address, byStranger)).toEqual(INVALID_SIGNATURE)
   const { address, factoryData } = counterfactual(OWNER.address, '0x06')

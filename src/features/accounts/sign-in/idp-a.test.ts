@@ -165,7 +165,7 @@ test('GET /api/auth/idp-a/callback: another subject with the same e-mail is anot
   expect(await it.whoIs(stranger)).toBeNull()
 })
 
-test('GET /api/auth/idp-a/callback: whoever typed the e-mail before loses password, session, keys and links', async () => {
+test('GET /api/auth/idp-a/callback: the previous holder of the account loses password, session, keys and links', async () => {
   await using it = await withProvider({ ...MAIL, SIGN_UP: 'open' })
   const mallory = { email: 'ada@example.com', password: 'I was here first' }
   await it.web.request('/api/register', json('POST', mallory))
@@ -272,7 +272,7 @@ test.each([
   await expect(identified).rejects.toMatchObject({ kind: 'upstream_failed', extra: code ? { code } : {} })
 })
 
-test('GET /api/auth/idp-a/callback: what does not fit is refused, and nobody is signed in', async () => {
+test('GET /api/auth/idp-a/callback: a mismatched callback is refused and signs no one in', async () => {
   await using it = await withProvider()
   const back = await it.github.visit(await it.browser.follow('/api/auth/idp-a'))
   const at = (change: Record<string, string | null>) => {
@@ -290,7 +290,7 @@ test('GET /api/auth/idp-a/callback: what does not fit is refused, and nobody is 
   expect(await stranger.follow(at({ code: null, state: null, error: 'access_denied' }))).toBe(
     '/login?error=IdpAuthFailed',
   )
-  // Whoever shows the state of another browser gets nothing, and it is spent.
+  // Another browser's state signs no one in and is used up.
   expect(await stranger.follow(at({}))).toBe('/login?error=IdpAuthError')
   expect(await it.browser.follow(at({}))).toBe('/login?error=IdpAuthError')
   expect(it.github.requests.filter((line) => line.startsWith('POST'))).toEqual([])
@@ -353,7 +353,7 @@ test('GET /api/auth/idp-a: 403 SETUP_REQUIRED at home from another machine while
   expect((await it.web.request('/api/auth/idp-a')).status).toBe(302)
 })
 
-test('the first account at home owns the house and administers, also when it comes from a provider', async () => {
+test('the first account at home administers, also when it comes from a provider', async () => {
   await using it = await withProvider({ DEPLOYMENT_MODE: 'home' }, '127.0.0.1')
   await it.signIn()
   expect(await it.whoIs()).toMatchObject({ isAdmin: true })

@@ -5,7 +5,7 @@ import { decideLink, type LinkDecision, type LinkQuestion } from './enter.ts'
 const OPEN = { isDisabled: false, isExternalSignInDisabled: false }
 const LOCAL = { ...OPEN, isEmailVerifiedHere: true, hasSubjectOfIssuer: false, hasOtherSignIn: false }
 const SQUATTED = { ...LOCAL, isEmailVerifiedHere: false }
-const NOBODY: LinkQuestion = {
+const NO_ACCOUNT: LinkQuestion = {
   isEmailVerifiedThere: true,
   isWalletEmail: false,
   linked: null,
@@ -54,14 +54,14 @@ const TABLE: [why: string, question: Partial<LinkQuestion>, decision: LinkDecisi
 ]
 
 test.each(TABLE)('%s', (_why, change, decision) => {
-  expect(decideLink({ ...NOBODY, ...change })).toBe(decision)
+  expect(decideLink({ ...NO_ACCOUNT, ...change })).toBe(decision)
 })
 
 /** A small world: accounts with their credentials, people with their addresses, and a provider that changes its mind. */
 type Account = {
   email: string
   isVerified: boolean
-  /** Who knows the password, and who is linked. */
+  /** The person who knows the password, and the linked subjects. */
   password: string | null
   subjects: { issuer: string; subject: string; person: string; email: string }[]
   wallet: string | null
@@ -88,7 +88,7 @@ const step = oneof(
   }),
 )
 
-test('10,000 histories of sign-ups, typed addresses and providers: nobody enters what another person proved or uses', async () => {
+test('10,000 histories of sign-ups, addresses and providers: no person enters an account that another proved or uses', async () => {
   let takeOvers = 0
   await assert(
     property(array(step, { maxLength: 12 }), boolean(), (steps, isSignUpOpen) => {
@@ -122,7 +122,10 @@ test('10,000 histories of sign-ups, typed addresses and providers: nobody enters
   expect(takeOvers).toBeGreaterThan(100)
 })
 
-/** Everybody who can enter an account without its owner. Whoever proved the address could always ask for a new password. */
+/**
+ * Returns everyone who can enter an account without its owner; the person who proved the address could reset the
+ * password anyway.
+ */
 function waysIn(account: Account): string[] {
   return [account.password, account.wallet, ...account.subjects.map((subject) => subject.person)].filter(
     (who) => who !== null,
@@ -134,12 +137,12 @@ type Step =
   | { kind: 'prove'; person: string }
   | { kind: 'disable'; email: string }
 
-/** What people do by themselves; with mail configured an address that is typed stays unproved until its owner follows a link. */
+/** A step of a person; with mail configured a typed address stays unverified until its owner follows a link. */
 function takeStep(accounts: Account[], step: Step): void {
   if (step.kind === 'disable') {
     for (const account of accounts) account.isDisabled ||= account.email === step.email
   } else if (step.kind === 'prove') {
-    // The owner of the address follows the link only for an account that he made himself.
+    // The owner of the address follows the link only for their own account.
     for (const account of accounts) {
       const isOwn = waysIn(account).every((who) => who === step.person)
       account.isVerified ||= account.email === `${step.person}@x` && isOwn

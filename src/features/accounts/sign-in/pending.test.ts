@@ -22,7 +22,7 @@ const REQUIRED = [401, { error: 'Two-factor code required', code: 'TWO_FACTOR_RE
 const INVALID = [401, { error: 'Invalid two-factor code', code: 'TWO_FACTOR_INVALID' }]
 const EXPIRED = [401, { error: 'Sign in again', code: 'SIGN_IN_EXPIRED' }]
 
-/** A platform and whoever signs in there with a wallet, with two-factor sign-in on. */
+/** A platform and a user who signs in with a wallet, with two-factor sign-in on. */
 async function withTwoFactor(environment: Record<string, string> = {}) {
   const it = testPlatform({ environment })
   const browser = openBrowser(it.web)
@@ -160,7 +160,7 @@ test('GET /api/auth/idp-a/callback: 302 to the second step for an account with t
   const back = await github.visit(await it.browser.follow('/api/auth/idp-a'))
   expect(await it.browser.follow(`${back.pathname}${back.search}`)).toBe('/login?step=two-factor')
   expect([...it.browser.cookies.keys()]).toEqual(['service-two-factor'])
-  // Whoever has the e-mail but not the second factor leaves nothing behind.
+  // A caller with the e-mail but without the second factor leaves no rows.
   expect(countRows(it.platform.db)).toMatchObject({ identities: 0 })
   expect((await it.bring(it.codeNow()))[0]).toBe(200)
   expect((await it.whoIs())?.email).toBe('ada@example.com')

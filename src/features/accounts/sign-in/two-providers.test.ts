@@ -64,7 +64,7 @@ test('a provider that proved another address proves nothing of the account’s',
   await using it = await withTwoProviders()
   await it.register()
   await it.comeFrom('idp-a')
-  // The account has since taken an address that nobody proved.
+  // The account has since taken an unverified address.
   await write(it.platform.db, (tx) =>
     tx.update(identities).set({ email: 'elsewhere@example.com' }).where(eq(identities.provider, 'idp-a')).run(),
   )

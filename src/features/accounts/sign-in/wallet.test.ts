@@ -96,7 +96,7 @@ test('POST /api/wallet-auth: an account that a wallet made on another chain is l
   expect((await it.whoIs())?.id).toBe(id)
 })
 
-test('POST /api/wallet-auth: whoever has a password for the wallet’s e-mail loses it, and his session and keys', async () => {
+test('POST /api/wallet-auth: a password set for the wallet’s e-mail ends, with its session and keys', async () => {
   const it = withWallet()
   const { id } = await write(it.platform.db, (tx) =>
     insertUser(tx, { email: WALLET_EMAIL, name: 'Mallory', passwordHash: 'hash' }, { now: it.clock.now(), plan: null }),

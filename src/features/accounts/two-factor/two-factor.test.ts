@@ -41,7 +41,7 @@ async function withAda() {
   }
 }
 
-/** The same with two-factor sign-in on; the clock stands a step after the code that turned it on. */
+/** The same with two-factor sign-in on; the clock is one step after the code that enabled it. */
 async function withTwoFactor() {
   const ada = await withAda()
   const { secret } = await read(TwoFactorSetup, ada.settings('setup', PASSWORD))

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import type { SignedInUser } from '../../../http/env.ts'
 import { type UserRow, users } from './tables.ts'
 
-/** Rules for admins by address. Once mail is configured, an address in `adminEmails` counts only when verified. */
+/** Rules for admins by address. An address in `adminEmails` must be verified once mail is configured. */
 export type AccountRules = { adminEmails: readonly string[]; requiresVerifiedEmail: boolean }
 
 /** The columns read on every request. */
