@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readDocuments } from '../scripts/build-web.ts'
 import { listSearchEntries, renderDocuments } from '../scripts/docs.ts'
+import { findMissingPaths } from '../scripts/readme-paths.ts'
 import { createApp } from '../src/server/app.ts'
 import { testPlatform } from './harness/platform.ts'
 
@@ -134,4 +135,12 @@ test('every picture that a document shows exists', () => {
     [...text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path = '']) => join('web/docs', name, '..', path)),
   )
   expect(pictures.filter((path) => !existsSync(join(import.meta.dir, '..', path)))).toEqual([])
+})
+
+test('every path in backticks exists, except those of the worked example', () => {
+  const root = join(import.meta.dir, '..')
+  const missing = [...documents].flatMap(([name, text]) =>
+    findMissingPaths(text, root).map((path) => `${name}: ${path}`),
+  )
+  expect(missing.filter((path) => !path.startsWith('contributing: src/features/conversations/bookmarks/'))).toEqual([])
 })
