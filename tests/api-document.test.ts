@@ -12,7 +12,7 @@ import { listRoutes } from '../src/server/api-document/routes.ts'
 import { createEmptyApp } from '../src/server/empty-app.ts'
 import { requireDocumented } from './harness/documents/documented.ts'
 import { testPlatform } from './harness/platform.ts'
-import { TEST_ENDPOINT } from './harness/test-endpoint.ts'
+import { TEST_ENDPOINT } from './harness/documents/test-endpoint.ts'
 
 const API_NAMES = ['web', 'backend', 'summarizer'] as const
 const ROUTES = readFileSync(join(import.meta.dir, 'endpoints.txt'), 'utf8')

@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { describeRoutes } from '../scripts/routes.ts'
 import { describeMiddleware, endpoint } from '../src/http/endpoint.ts'
-import { TEST_ENDPOINT } from './harness/test-endpoint.ts'
+import { TEST_ENDPOINT } from './harness/documents/test-endpoint.ts'
 
 const pass = () => createMiddleware((_c, next) => next())
 const signedIn = describeMiddleware(pass(), { guard: 'signed-in' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import { TEST_ENDPOINT } from '../../tests/harness/test-endpoint.ts'
+import { TEST_ENDPOINT } from '../../tests/harness/documents/test-endpoint.ts'
 import { endpoint, findRouteOptions } from './endpoint.ts'
 import type { BaseEnv } from './env.ts'
 

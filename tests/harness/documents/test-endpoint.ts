@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../src/http/endpoint.ts'
+import type { Endpoint } from '../../../src/http/endpoint.ts'
 
 /** A minimal declaration for routes that exist only in tests. */
 export const TEST_ENDPOINT = {
