@@ -11,8 +11,8 @@ import { type ApiDocument, examplesOf } from '../src/server/api-document/documen
 import { listRoutes } from '../src/server/api-document/routes.ts'
 import { createEmptyApp } from '../src/server/empty-app.ts'
 import { requireDocumented } from './harness/documents/documented.ts'
-import { testPlatform } from './harness/platform.ts'
 import { TEST_ENDPOINT } from './harness/documents/test-endpoint.ts'
+import { testPlatform } from './harness/platform.ts'
 
 const API_NAMES = ['web', 'backend', 'summarizer'] as const
 const ROUTES = readFileSync(join(import.meta.dir, 'endpoints.txt'), 'utf8')
@@ -46,7 +46,7 @@ test.each(API_NAMES)('GET /openapi.json: 200 with a valid OpenAPI 3.1 document o
 })
 
 test.each(API_NAMES)(
-  'GET /openapi.json: every route of the %s port, each with a success, its errors, its way in',
+  'GET /openapi.json: every route of the %s port, each with a success, its errors and its authentication',
   async (api) => {
     const { paths } = await readDocument(api)
     const wrong: string[] = []

@@ -4,7 +4,7 @@ import { findLongLivedMaps } from './harness/structure/long-lived-maps.ts'
 
 const root = join(import.meta.dir, '..')
 
-/** What keeps the number of entries small, by the maps and sets of each file that it holds for. */
+/** The reason why each map and set stays small, by file. */
 const BOUNDS: readonly (readonly [bound: string, places: Readonly<Record<string, readonly string[]>>])[] = [
   [
     'a number in the file is the limit',

@@ -87,7 +87,7 @@ test('a bad setting ends it with 78 and one line that names the variable', async
   expect(stderr).toMatch(/^stead: WEB_PORT: [^\n]+\n$/)
 })
 
-test('it tells its version', async () => {
+test('stead --version prints the version', async () => {
   await using alone = await openAlone(built)
   expect(JSON.parse((await alone.run(['version', '--json'])).stdout)).toMatchObject({ stead: manifest.version })
 })

@@ -6,7 +6,7 @@ import { bearer } from './harness/requests.ts'
 
 type Route = { method: string; path: string; api: ApiName; guard: string }
 
-/** What every answer carries, whatever its status: the snapshot of all routes is one. */
+/** Headers of every response, whatever its status. */
 const HEADERS = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

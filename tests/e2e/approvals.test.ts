@@ -23,8 +23,8 @@ test.skipIf(!hasBrowser())(
     await using provider = await startProvider()
     await using mcp = startMcpServer()
     provider.answerWith(({ body }) => {
-      const isTold = JSON.stringify(body).includes('"role":"tool"')
-      return isTold
+      const isReported = JSON.stringify(body).includes('"role":"tool"')
+      return isReported
         ? { text: 'It is done.' }
         : { toolCalls: [{ name: 'delete_file', arguments: { path: 'notes.md' } }] }
     })
@@ -101,7 +101,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** Whoever waits for the answer is shown what it waits for. */
+/** The chat shows that the answer waits for an approval. */
 async function decideInChat(page: Page, chat: string): Promise<void> {
   await page.goto(chat)
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Delete them again')
@@ -114,7 +114,7 @@ async function decideInChat(page: Page, chat: string): Promise<void> {
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
 }
 
-/** A tool is tried with what it wants; what is missing and a server that is away are told where it was tried. */
+/** Tests a tool with arguments; a missing argument and an unreachable server are shown beside the form. */
 async function tryTool(page: Page): Promise<void> {
   await page.getByRole('combobox', { name: 'Try a tool' }).selectOption('forecast')
   const use = page.getByRole('button', { name: 'Run tool' })

@@ -11,7 +11,7 @@ const PHONE = { width: 360, height: 740 }
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** Somebody who is no administrator: the first account of a house is one. */
+/** A user who is not the administrator, which the first account is. */
 async function signInAsGuest(page: Page, web: string): Promise<void> {
   await signUp(web, 'owner@example.com')
   await signUp(web, 'ada@example.com')
@@ -32,7 +32,7 @@ test.skipIf(!hasBrowser())(
     await using browser = await openBrowser(web)
     const { page } = browser
     await signInAsGuest(page, web)
-    // Nobody is invited to what they would be refused.
+    // The page offers only what the plan allows.
     const seePlans = page.getByRole('link', { name: 'View plans' })
     for (const path of ['/', '/agents', '/agents/new']) {
       await page.goto(`${web}${path}`)
@@ -108,7 +108,7 @@ test.skipIf(!hasBrowser())(
     }
     const delivered = await fetch(`${web}/api/webhooks/stripe`, await stripe.deliver(event))
     expect(delivered.status).toBe(200)
-    // Nobody reloads the page.
+    // The page updates without a reload.
     await page.getByText('500 credits', { exact: true }).first().waitFor()
     await page.getByText('+5.00 USD').waitFor()
     await page.getByRole('button', { name: 'Manage billing' }).waitFor()

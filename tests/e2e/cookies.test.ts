@@ -51,7 +51,7 @@ async function signInBrowser(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
-/** Who the dashboard's own script is told to be. */
+/** The user the dashboard's script sees. */
 function whoAmI(page: Page): Promise<string | null> {
   return page.evaluate(`fetch('/api/auth/session').then((r) => r.json()).then(({ user }) => user?.email ?? null)`)
 }
@@ -100,7 +100,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'an agent’s page that fills the browser with cookies locks nobody out of the dashboard, nor of the agent',
+  'an agent’s page that fills the cookie jar does not lock users out of the dashboard or the agent',
   async () => {
     await using scene = await openScene()
     const { page, agentPage, agentCookies } = scene

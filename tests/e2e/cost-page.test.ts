@@ -15,7 +15,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a press on an agent looks at it alone in every figure and request, a request tells all of it, and what fails comes back',
+  'selecting an agent filters every figure and request, a request shows its details, and a failed load is retried',
   async () => {
     await using provider = await startProvider()
     await using dashboard = await openDashboard({ environment: withProvider(provider) })
@@ -53,7 +53,7 @@ async function chooseAgent(page: Page, agentId: string): Promise<void> {
   await until('all requests', async () => (await requestCount(page)) === 3)
 }
 
-/** The daily limit of an agent is a line in its own figures, and in nobody else's. */
+/** The daily limit of an agent is shown in its own figures only. */
 async function seeCap(page: Page, ada: Person, agentId: string): Promise<void> {
   const capped = json('PUT', { costUsdPerDay: 0.25 }, ada.cookie)
   expect((await fetch(`${ada.web}/api/agents/${agentId}/breaker`, capped)).status).toBe(200)

@@ -12,7 +12,7 @@ import { startTour, type Tour, untilLoaded, visit } from './tour.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
-/** Takes each page in each way and in each view, where a page in one view stands for it here. */
+/** Checks each page with each fault and in each view; one view represents the page where views are alike. */
 const IS_EACH = process.env.EVERY_FAULT === '1'
 const PHONE = { width: 360, height: 740 }
 const DESK = { width: 1440, height: 900 }
@@ -24,26 +24,26 @@ const VIEWS = [
   { colorScheme: 'light', size: DESK },
 ] as const
 const REQUEST_ID = '0b8c7a1e-0000-4000-8000-00000000beef'
-/** Who is signed in, which every page asks for before anything else. */
+/** The session request that every page makes first. */
 const SIGNED_IN = /^\/api\/auth\/(?:session|csrf)/
 /** A page that jumps is made of parts that others have too. */
 const LOADED_EVERY = IS_EACH ? 1 : 3
-/** What tells of a failure and tries again is one part, in which pages show what they read. */
+/** Failure and retry are one component around the data of a page. */
 const FAILS_EVERY = IS_EACH ? 1 : 6
-/** Lost connections are waited for before they are told of, and one guard of the session stands before all pages. */
+/** A lost connection is retried before it is reported; one session guard covers all pages. */
 const LOST_EVERY = IS_EACH ? 1 : 32
 const EXPIRED_EVERY = IS_EACH ? 1 : 8
 const CLICK_MS = 5000
 const TABS = 3
 const STRANGERS = ['/', '/login', '/signup', '/forgot-password', '/reset-password?token=none']
-/** Of the screen, times how far it moved: what somebody sees jump that nobody touched. */
+/** Layout shift: share of the screen times distance moved without input. */
 const MAX_SHIFT = 0.05
 const ANSWERS_APART_MS = 60
 /** Of processor time of the page until it can be used: the clock would also count what else the machine does. */
 const MAX_READY_MS = 1000
 const MAX_FIGURES_MS = 1500
 const TRIES = 3
-/** Where pictures of the pages are put, for somebody who wants to look at them. */
+/** Folder for screenshots of the pages. */
 const PICTURES = process.env.PAGE_PICTURES
 const SHIFTS = `window.shifts = []
 new PerformanceObserver((list) => {
@@ -76,7 +76,7 @@ test.skipIf(!hasBrowser())(
         if (size === PHONE) line.treat(() => ({ lateMs: ANSWERS_APART_MS }))
         await page.setViewportSize(size)
         await visit(page, `${web}${path}`)
-        // What no page waits for may still be on the slow line.
+        // Requests that no page waits for may still be pending.
         if (size === PHONE) await line.mend()
         found.push(...(await listShifts(page, `${path} ${size.width}`)))
       }
@@ -84,7 +84,7 @@ test.skipIf(!hasBrowser())(
     expect(found).toEqual([])
     await page.setViewportSize(DESK)
     for (const name of ['Settings', 'Admin']) expect(await placesOfTabs(page, name)).toHaveLength(1)
-    // The browser of a test draws scrollbars over the page, where a desk's takes space from it.
+    // Headless browsers use overlay scrollbars; desktop ones take space.
     expect(await page.evaluate('getComputedStyle(document.documentElement).scrollbarGutter')).toBe('stable')
     // The browser notes as well what a server without radio and video refuses, and the page that is not there.
     expect(complaints.filter((line) => !/status of (404|503)/.test(line))).toEqual([])
@@ -119,12 +119,12 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'axe-core finds nothing on any page, light or dark, on a phone or on a desk, and none scrolls sideways on a screen of 360 pixels; a page that fails names the failed request and goes on when the server does, and after a lost connection too',
+  'every page passes axe-core in light and dark on phone and desktop, never scrolls sideways at 360 pixels, and recovers from failed requests and lost connections',
   async () => {
     const { page, web, paths } = tour
     const pages = [...paths.own, ...paths.furnished, '/cost?period=30d']
     const found: string[] = []
-    // What stands furnished may lie over what has failed, such as a dialog.
+    // A dialog may cover the failed part.
     const failing = paths.own.filter((_path, index) => index % FAILS_EVERY === 0)
     let failed = 0
     const left = pages.entries()
@@ -176,7 +176,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'axe-core finds nothing on the pages of strangers, light and dark, on a phone and on a desk; none jumps or complains',
+  'public pages pass axe-core in light and dark on phone and desktop without layout shifts or console errors',
   async () => {
     const { page, web, complaints } = tour
     // The page that is open would go on asking, without its session.
@@ -199,7 +199,7 @@ test.skipIf(!hasBrowser())(
 
 type View = (typeof VIEWS)[number]
 
-/** What has jumped since the page was opened, a line when it was too much. */
+/** Returns layout shifts since the page was opened when they exceed the limit. */
 async function listShifts(page: Page, name: string): Promise<string[]> {
   const shifts = Shifts.parse(await page.evaluate('window.shifts'))
   const sum = shifts.reduce((total, { value }) => total + value, 0)
@@ -218,7 +218,7 @@ async function look(page: Page, path: string, { colorScheme, size }: View): Prom
   return (await listViolations(page)).map((violation) => `${name}: ${violation}`)
 }
 
-/** What reaches beyond the right edge of a page that scrolls sideways. */
+/** Returns elements beyond the right edge of a page that scrolls sideways. */
 async function listTooWide(page: Page): Promise<string[]> {
   return z.array(z.string()).parse(
     await page.evaluate(`(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth ? [] : [...document.querySelectorAll('body *')]
@@ -244,7 +244,7 @@ async function failsOnce(page: Page, line: Line, address: string, requestId: str
     if (requestId !== null) await page.getByText(requestId).first().waitFor()
   }
   await line.mend()
-  // What failed before may be told of only now, and what is told of may go by itself.
+  // Earlier failures may appear late, and messages may disappear by themselves.
   await until(`${address} to have no problem left`, async () => {
     await untilLoaded(page)
     const left = await again.count()

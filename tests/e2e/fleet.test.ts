@@ -14,9 +14,9 @@ import { until } from '../harness/until.ts'
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
 const AGENTS = 1_000
-/** However many agents there are, the page has at most so many elements. */
+/** Maximum DOM elements, independent of the number of agents. */
 const MAX_ELEMENTS = 2_000
-/** What a browser calls a long task. */
+/** Threshold of a long task. */
 const LONG_MS = 50
 const TRIES = 4
 
@@ -124,7 +124,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** So many agents beside the one that there is, which do not run: rows of the database alone. */
+/** Number of stopped agents that exist only as database rows. */
 function addAgents(file: string, agentId: string, count: number): void {
   const sqlite = new Database(file)
   sqlite.pragma('busy_timeout = 5000')
@@ -153,7 +153,7 @@ function addAgents(file: string, agentId: string, count: number): void {
 const PAINTED = 'new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => painted(null))))'
 const IS_AT_END = 'window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 2'
 
-/** As somebody with a wheel does, from the top to the end. @returns the processor time of the longest task in ms. */
+/** Scrolls with the wheel from top to bottom. @returns the CPU time of the longest task in ms. */
 async function scrollThrough(page: Page): Promise<number> {
   await page.evaluate('window.scrollTo(0, 0)')
   await page.evaluate(PAINTED)

@@ -100,7 +100,7 @@ async function say(page: Page, text: string): Promise<void> {
   await page.getByRole('button', { name: 'Send' }).click()
 }
 
-/** What the conversation shows; the same text is read out elsewhere. */
+/** The conversation; its text is repeated for screen readers elsewhere. */
 function replyOf(page: Page, text: string): Promise<void> {
   return page.getByRole('list', { name: 'Messages' }).getByText(text).waitFor()
 }

@@ -17,7 +17,7 @@ const PHONE = { width: 360, height: 740 }
 beforeAll(buildDashboard, LIMIT_MS)
 
 const widthOf = (page: Page) => page.evaluate('document.documentElement.scrollWidth')
-/** The browser tells of each refusal that was asked for. */
+/** The browser logs each expected refusal. */
 const unexpected = (complaints: string[]) => complaints.filter((line) => !/status of (403|502|503)/.test(line))
 
 test.skipIf(!hasBrowser())(
@@ -92,7 +92,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'who is on the air can be listened to; whoever may not broadcast is told why; a provider that fails is said',
+  'live streams play, a user who may not broadcast sees the reason, and a failing provider is reported',
   async () => {
     const mux = startMuxDouble()
     onTestFinished(() => void mux.stop())

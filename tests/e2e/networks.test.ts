@@ -4,13 +4,13 @@ import { hasBrowser, openBrowser } from '../harness/browser.ts'
 import { startTlsFront } from '../harness/doubles/tls-front.ts'
 
 const LAUNCHER = join(import.meta.dir, '..', 'harness', 'programs', 'deaf-browser.ts')
-/** An address that nobody uses. */
+/** An unused address. */
 const ADDRESS = '198.51.100.1/24'
 const VISITS = 25
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
 
-/** What becomes of a program that asks the kernel for the machine's addresses. */
+/** The result of a program that asks the kernel for the machine's addresses. */
 function readAddresses(...before: string[]) {
   const script = 'console.log(Object.keys(require("node:os").networkInterfaces()).length > 0)'
   return Bun.spawnSync([...before, process.execPath, '-e', script], { stderr: 'ignore' })

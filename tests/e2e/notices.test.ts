@@ -85,7 +85,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Remove discord' }).click()
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByText('No channels besides email').waitFor()
-    // Two refusals were asked for; the browser tells of each.
+    // The browser logs the two expected refusals.
     expect(browser.complaints.filter((line) => !line.includes('status of 400'))).toEqual([])
   },
   LIMIT_MS,

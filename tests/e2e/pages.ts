@@ -1,4 +1,4 @@
-/** The pages of somebody who is signed in and administers, one of each kind. */
+/** One page of each kind as a signed-in administrator. */
 export function listOwnPages(agentId: string): string[] {
   const agent = ['', '/overview', '/logs', '/files', '/schedule', '/metrics', '/activity', '/settings']
   const settings = ['', '/security', '/notices', '/keys', '/wallets', '/machines', '/account']

@@ -11,7 +11,7 @@ const LIMIT_MS = 600_000
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  'a stranger reads what Stead is, is told plainly that there is nothing to try, and finds the way in',
+  'a visitor reads what Stead is, sees that no demo is configured, and finds the sign-in page',
   async () => {
     await using installation = await openInstallation({ environment: { OPENROUTER_API_KEY: '' } })
     const { web } = (await installation.start()).urls
@@ -21,7 +21,7 @@ test.skipIf(!hasBrowser())(
     await page.goto(web)
     await page.getByRole('heading', { name: 'Your own AI agents, always on' }).waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
-    // Nobody can pay here, so nothing is sold.
+    // Payments are not configured, so no plan is sold.
     expect(await page.getByRole('heading', { name: 'Plans' }).count()).toBe(0)
     await page.getByRole('link', { name: 'Sign up' }).click()
     await page.getByRole('heading', { name: 'Create your account' }).waitFor()

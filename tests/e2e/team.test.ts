@@ -88,7 +88,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a run is stopped while its agents are at work; a lost connection is waited for, and whoever is signed out comes back to it',
+  'a run is stopped while its agents work, survives a lost connection, and is shown again after sign-in',
   async () => {
     await using provider = await startProvider({ fault: 'hang' })
     await using dashboard = await openDashboard({ environment: withProvider(provider) })

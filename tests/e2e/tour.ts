@@ -35,7 +35,7 @@ export function height(name: string): number {
 
 const Made = z.object({ id: z.string() })
 
-/** A house with one agent that has been at work, and its owner's browser: what is there to be seen on every page. */
+/** An installation with one agent that has worked, and its owner's browser. */
 export type Tour = AsyncDisposable & {
   page: Page
   line: Line
@@ -47,7 +47,7 @@ export type Tour = AsyncDisposable & {
   complaints: string[]
 }
 
-/** The page stands signed in at the agent's conversation. */
+/** A signed-in page at the agent's conversation. */
 export async function startTour(): Promise<Tour> {
   await using stack = new AsyncDisposableStack()
   const provider = stack.use(await startProvider({ text: ANSWER }))

@@ -20,7 +20,7 @@ async function boxOf(what: Locator) {
 }
 
 test.skipIf(!hasBrowser())(
-  'a slow server is said to be slow, a lost one is waited for, a failing one names its request, and nobody loses the frame',
+  'a slow server is shown as slow, a lost one is retried, a failing one names its request, and the layout stays',
   async () => {
     await using dashboard = await openDashboard()
     const { web, page } = dashboard
@@ -101,7 +101,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'whoever is signed out meanwhile signs in and is where they were',
+  'signing in again after the session expired returns to the same page',
   async () => {
     await using dashboard = await openDashboard()
     const { web, page } = dashboard
@@ -187,7 +187,7 @@ function violationsOf(page: Page): Promise<string[]> {
   return listViolations(page, { without: ['region'] })
 }
 
-/** What a browser does when another tab is chosen, and this one again. */
+/** Switches to another tab and back. */
 async function setSight(tab: Page, isInSight: boolean): Promise<void> {
   await tab.evaluate(`window.isOutOfSight = ${!isInSight}; document.dispatchEvent(new Event('visibilitychange'))`)
 }

@@ -5,7 +5,7 @@ import { bearer, json } from './requests.ts'
 
 type Method = 'GET' | Parameters<typeof json>[0]
 
-/** Somebody, an agent of theirs, and a stranger with one too, each asking with their own cookie or token. */
+/** A user and a stranger with one agent each, with their cookies and tokens. */
 export async function agentOwner(options: TestOptions = {}, plan: string | null = null) {
   const test = testPlatform(options)
   const { platform, clock } = test

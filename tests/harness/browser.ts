@@ -41,7 +41,7 @@ export function hasBrowser(): boolean {
 
 export type Browser = AsyncDisposable & {
   page: Page
-  /** What the page complained about: script errors, console errors, policy violations, requests to another origin. */
+  /** Errors of the page: scripts, console, content security policy, requests to another origin. */
   complaints: string[]
 }
 
@@ -55,7 +55,7 @@ export async function buildDashboard(): Promise<void> {
   if ((await build.exited) !== 0) throw new Error('The dashboard cannot be built')
 }
 
-/** Whether what was built is younger than all that it is made of in `web/`. */
+/** Returns whether the build is newer than every source in `web/`. */
 function isDashboardBuilt(): boolean {
   const built = statSync(join(ROOT, 'web/dist/index.html'), { throwIfNoEntry: false })
   if (!built) return false
@@ -116,10 +116,7 @@ export async function signInBrowser(page: Page, web: string, email = 'ada@exampl
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 }
 
-/**
- * Gives the window another size, and waits until the page is drawn for it: some of it changes some frames later, and is too
- * wide until then. Who asks how wide it is after that is told so.
- */
+/** Resizes the window and waits until the layout has settled, which takes some frames. */
 export async function resizePage(page: Page, size: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(size)
   await page.evaluate(DRAWN)
@@ -129,10 +126,7 @@ export function ignoreTimeout(error: unknown): void {
   if (!(error instanceof errors.TimeoutError)) throw error
 }
 
-/**
- * A program that is a Chromium without news of the machine's networks. What it wrote is gone when it ends, which it does
- * with whoever started it, however that ends. @returns its path.
- */
+/** Writes a launcher for Chromium without network-change events. It ends with its parent and deletes its profile. @returns its path. */
 function writeLauncher({ path: folder, file }: ReturnType<typeof tempFolder>): string {
   const path = file('deaf-chromium')
   const command = [process.execPath, join(import.meta.dir, 'programs', 'deaf-browser.ts'), CHROMIUM ?? '']

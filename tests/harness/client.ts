@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { cookiesOf, json } from './requests.ts'
 import { until } from './until.ts'
 
-/** What everybody here signs in with. */
+/** Password of every test user. */
 export const PASSWORD = 'correct horse battery staple'
 
 /** Someone who is signed in at a running service; `get` and `post` send their cookie. */
@@ -28,7 +28,7 @@ export async function signIn(web: string, email = 'ada@example.com', password = 
   return toPerson(web, email, cookiesOf(response))
 }
 
-/** Whoever has these cookies. */
+/** A client with these cookies. */
 export function toPerson(web: string, email: string, cookies: string): Person {
   const cookie = { cookie: cookies }
   return {

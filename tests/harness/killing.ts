@@ -10,7 +10,7 @@ import { until } from './until.ts'
 
 /** The database of a service that may be killed at any time, as another process reads it. */
 export type Witness = Disposable & {
-  /** Kills the service as soon as its newest operation is at `step`, or has ended before that was seen. Tells at which it was. */
+  /** Kills the service when its newest operation reaches `step` or has ended. @returns the step. */
   killAtStep(program: Program, step: string): Promise<string>
   /** Waits until nothing is under way and `describeDifference` finds nothing between rows and what runs. */
   expectSettled(what: string, describeDifference: (rows: AgentPlace[]) => Promise<string>): Promise<void>
@@ -68,7 +68,7 @@ export function openWitness(dataDir: string): Witness {
 
 /** So long after something was written it may not be seen yet. */
 const SETTLING_MS = 5
-/** So long it takes at most until somebody looks although no write was told of. */
+/** Maximum polling interval when no write is reported. */
 const LOOK_MS = 20
 
 /** `next` waits for a write to the database, and not at all right after one: to look all the time would keep a core busy. */
@@ -102,7 +102,7 @@ export async function requestAgent({ urls }: Pick<Program, 'urls'>, person: Pers
   return (await read(ProvisionResponse, fetch(`${urls.web}/api/agents/provision`, request))).agent.id
 }
 
-/** What was asked of an agent, newest first. */
+/** Operations of an agent, newest first. */
 export async function readHistory(person: Person, agentId: string): Promise<Deployment[]> {
   return (await read(DeploymentList, person.get(`/api/agents/${agentId}/deployments`))).deployments
 }

@@ -24,9 +24,9 @@ export async function startOwnedAgent(
   options: TestOptions = {},
   settings: Pick<Partial<AgentSettings>, 'maxTurnMs' | 'approvalWaitMs' | 'channels' | 'isConfined'> & {
     tokenOf?: TokenOf
-    /** What its row says that runs it. */
+    /** The runtime in the agent's row. */
     runtime?: RuntimeName
-    /** Has the platform know where it listens, as of one that it runs itself. */
+    /** Registers the agent's address with the platform, as if the platform had started it. */
     isReached?: boolean
   } = {},
 ) {

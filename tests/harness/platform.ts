@@ -81,7 +81,7 @@ const sharedTokens: TokenCounter = {
   close: () => undefined,
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when the test advances it. */
 export function testClock(start = new Date()): Clock & { advance(ms: number): void; set(time: Date): void } {
   let now = start
   return {

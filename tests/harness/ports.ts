@@ -1,21 +1,18 @@
 import { createServer, type Server } from 'node:net'
 import { until } from './until.ts'
 
-/**
- * Every process of tests has a slot of its own on this machine: it listens at the slot's door until it ends, however it
- * ends. All ports are below those that the kernel gives to whoever asks for any.
- */
+/** Each test process reserves a port slot by listening on its first port until it ends. All ports are below the kernel's ephemeral range. */
 const SLOTS = 40
 const FIRST_DOOR = 9000
-/** What a slot's services listen at, and what its agents do. */
+/** Port ranges of a slot: services and agents. */
 const SERVICES = { first: 10_000, count: 200 }
 const AGENTS = { first: 20_000, count: 300 }
-/** So many ports from one house's agents to the next one's. */
-const AGENTS_OF_A_HOUSE = 30
+/** Ports reserved for the agents of one installation. */
+const AGENTS_PER_INSTALLATION = 30
 
 let slot: Promise<number> | undefined
 let services = 0
-let houses = 0
+let installationCount = 0
 
 /** A number from 0 to 39 that no other process of tests on this machine has as long as this one lives. */
 export function takeSlot(): Promise<number> {
@@ -34,7 +31,7 @@ async function findSlot(): Promise<number | null> {
   return null
 }
 
-/** Ports that nobody listens at and that no other test takes: a service that is started again finds them as it left them. */
+/** Free ports that no other test uses, so a restarted service can bind them again. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const first = SERVICES.first + (await takeSlot()) * SERVICES.count
   const found: number[] = []
@@ -49,14 +46,14 @@ export async function findFreePorts(count: number): Promise<number[]> {
   return found
 }
 
-/** Where the ports of another house's agents begin. */
+/** First agent port of another installation. */
 export async function findAgentPorts(): Promise<number> {
-  const offset = (houses * AGENTS_OF_A_HOUSE) % AGENTS.count
-  houses += 1
+  const offset = (installationCount * AGENTS_PER_INSTALLATION) % AGENTS.count
+  installationCount += 1
   return AGENTS.first + (await takeSlot()) * AGENTS.count + offset
 }
 
-/** Null when somebody listens there. */
+/** Returns null when the port is in use. */
 function listenAt(port: number): Promise<Server | null> {
   const server = createServer()
   return new Promise((resolve) => {

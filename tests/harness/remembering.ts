@@ -7,7 +7,7 @@ import { bearer, read } from './requests.ts'
 const Token = z.object({ token: z.string() })
 const Detail = z.object({ agent: z.object({ websocketUrl: z.string() }) })
 
-/** What one person's one agent knows, by both ways. */
+/** The memory of one user's agent through both APIs. */
 export function talkTo(person: Person, provider: ProviderDouble, agentId: string) {
   const say = async (message: string) => {
     const response = await person.post('/api/chat', { agentId, message })

@@ -9,7 +9,7 @@ export function json(
   return { method, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
-/** What a browser would send after this answer. */
+/** The cookie header a browser would send after this response. */
 export function cookiesOf(response: Response): string {
   const kept = response.headers.getSetCookie().filter((line) => !line.includes('Max-Age=0'))
   return kept.map((line) => line.split(';')[0]).join('; ')

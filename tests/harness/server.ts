@@ -14,7 +14,7 @@ import { until } from './until.ts'
 import { readLines } from './wires/lines.ts'
 
 const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
-/** What starts Stead: the executable that the gate has built, which takes a third of the time that its source does, or that. */
+/** Command that starts Stead: the built executable, which starts three times faster, or the source. */
 export const STEAD: readonly [string, ...string[]] = process.env.STEAD_UNDER_TEST
   ? [process.env.STEAD_UNDER_TEST]
   : [process.execPath, MAIN]
@@ -22,7 +22,7 @@ export const STEAD: readonly [string, ...string[]] = process.env.STEAD_UNDER_TES
 /** The bearer of the backend in every service that is started here. */
 export const SERVICE_KEY = 'internal-key-of-the-journeys-0123456789abcdef'
 
-/** Settings of a service at home, where the first account owns the house, that disturbs nobody: no rates, agents as processes on ports of their own. */
+/** Settings of an isolated home installation: no rate limits, process agents on their own ports. */
 async function settings(dataDir: string): Promise<Record<string, string>> {
   const rates = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER', 'LOGIN']
   return {
@@ -53,7 +53,7 @@ export async function startServer(
   const dataDir = folder.file('data')
   const logLines: string[] = []
   await addMigratedDatabase(dataDir)
-  // Whoever starts programs alone need not load all of one.
+  // Imported lazily: most tests start programs and never need the module.
   const { serve } = await import('../../src/serve.ts')
   const server = await serve({
     config: readConfig({ ...(await settings(dataDir)), ...environment }),
@@ -103,7 +103,7 @@ export type Installation = AsyncDisposable & {
 
 export type InstallationOptions = {
   environment?: Record<string, string>
-  /** What starts Stead, in `cwd`; the executable of the gate or the source unless it is given. */
+  /** Command that starts Stead in `cwd`; by default the built executable or the source. */
   command?: readonly [string, ...string[]]
   cwd?: string
   /** The arguments of `start`, `serve` alone unless they are given. */
@@ -215,7 +215,7 @@ export async function findAgentPids(dataDir: string): Promise<Map<string, number
   return pids
 }
 
-/** Ends what runs for the agents of a data folder, whoever started it. */
+/** Ends every agent process of a data folder. */
 async function endAgents(dataDir: string): Promise<void> {
   const table = createProcessTable()
   for (const folder of agentFolders(dataDir)) {

@@ -60,7 +60,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
       await before?.()
       running = await start()
     },
-    /** What the model was told as its instructions by the latest turn. */
+    /** System prompt of the latest turn. */
     prompt: () => String(platform.asked.at(-1)?.messages[0]?.content),
     /** Lets the model call one tool and returns what the model was then shown as its result. */
     async runTool(name: string, input: unknown): Promise<string> {
@@ -77,7 +77,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}, plat
   }
 }
 
-/** What an agent is given that runs elsewhere: the key of its owner. It keeps its memory itself. */
+/** Environment of an external agent: its owner's key. It stores its own memory. */
 export const OWNER_KEY = 'sk_of-its-owner'
 
 type TestAgent = Awaited<ReturnType<typeof startTestAgent>>
@@ -96,14 +96,14 @@ const Listed = z.object({
   ),
 })
 
-/** The one channel of an agent, as it tells the platform. */
+/** The agent's only channel, as it reports it to the platform. */
 export async function channelOf(agent: TestAgent) {
   const [channel] = (await read(Listed, agent.call('/channels'))).channels
   if (!channel) throw new Error('The agent has no channel')
   return channel
 }
 
-/** The owner's answer to a stranger who was told a code. */
+/** The owner's decision on a pairing code. */
 export function decidePairing(agent: TestAgent, channel: string, code: string, approve: boolean) {
   return agent.call(`/channels/${channel}/pairings/${code}`, json('POST', { approve }))
 }

@@ -58,7 +58,7 @@ test.each(ENDPOINTS.map((endpoint): [string, Endpoint] => [`${endpoint.key} ${en
         const changes = world.findChanges()
         if (isHarmless(endpoint, expectation, caller, target)) problems.push(...changes.map((row) => `changed ${row}`))
         if (problems.length > 0) wrong.push({ caller: caller.name, target, problems })
-        // What an allowed call leaves behind must not decide about the next one.
+        // Undo the effects of an allowed call before the next one.
         if (changes.length > 0) await world.rewind()
         cells++
       }
@@ -70,7 +70,7 @@ test.each(ENDPOINTS.map((endpoint): [string, Endpoint] => [`${endpoint.key} ${en
   300_000,
 )
 
-/** Makes one request and tells what is wrong with its answer. */
+/** Makes one request. @returns the problems of its response. */
 async function ask(world: World, endpoint: Endpoint, expectation: Expectation, caller: Caller, target: Target) {
   const { owner, id } = aim(world, expectation, caller, target)
   const path = (expectation.path ?? ((named: string) => endpoint.path.replace(':id', named)))(id)
@@ -79,10 +79,10 @@ async function ask(world: World, endpoint: Endpoint, expectation: Expectation, c
   const response = await world.call(endpoint.port, path, { ...request, headers })
   const expected = refusalOf(endpoint, expectation, caller) ?? statusOf(expectation, caller, target, owner)
   const text = `${await readBody(response)}\n${[...response.headers.values()].join('\n')}`
-  const told = expected === 200 && owner ? expectation.tells?.(owner) : undefined
+  const reported = expected === 200 && owner ? expectation.tells?.(owner) : undefined
   const leaks = [
     ...hiddenFrom(world, endpoint, caller, text.replaceAll(id || '\0', '')),
-    ...world.secrets.filter((secret) => secret !== told && text.includes(secret)),
+    ...world.secrets.filter((secret) => secret !== reported && text.includes(secret)),
   ]
   return [
     ...(response.status === expected ? [] : [`${response.status} in place of ${expected}: ${text.slice(0, 200)}`]),
@@ -115,7 +115,7 @@ function statusOf(
   return typeof status === 'function' ? status(caller) : status
 }
 
-/** Names, addresses and words of other people that the caller was told, though none of his business. */
+/** Returns names, addresses and texts of other users that leaked into the response. */
 function hiddenFrom({ people }: World, { port, guard }: Endpoint, caller: Caller, text: string): string[] {
   const isAllowed =
     (caller.proof === 'admin session' && guard === 'admin') || (isOperator(caller) && port === 'backend')

@@ -2,7 +2,7 @@ import { INTERNAL_KEY } from '../harness/platform.ts'
 import { bearer } from '../harness/requests.ts'
 import type { Person, World } from './world.ts'
 
-/** What kind of proof a caller brings; guards look at nothing else. */
+/** The kind of credential of a caller, the only input of guards. */
 type Proof =
   | 'none'
   | 'session'
@@ -15,7 +15,7 @@ type Proof =
   | 'agent token'
   | 'wrong bearer'
 
-/** Somebody who calls. `user` is who they are, where they are let in; null for nobody and for the operator. */
+/** A caller. `user` is the account; null for an anonymous caller and the operator. */
 export type Caller = { name: string; proof: Proof; user: Person | null; headers: Record<string, string> }
 
 /** Everybody the matrix knows. */
@@ -74,7 +74,7 @@ export function listCallers({ people }: World): Caller[] {
   ]
 }
 
-/** The status with which a guard turns somebody away; null when it lets them in (Interface 5; decisions, 1 to 5). */
+/** The status a guard responds with; null when it accepts the caller. */
 export const GUARDS: Readonly<Record<string, (caller: Caller, method: string) => number | null>> = {
   public: () => null,
   session: ({ proof }) => (isSignedIn(proof) ? null : 401),

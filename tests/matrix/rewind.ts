@@ -57,7 +57,7 @@ export async function rememberRows(db: Db): Promise<() => Promise<void>> {
       // Rows come back in any order; they refer to one another only when all are there.
       tx.run(sql`pragma defer_foreign_keys = on`)
       const emptied = new Set<string>()
-      // Whoever empties a table takes rows of others along.
+      // Emptying a table deletes other users' rows as well.
       for (let found = noted.list(); found.size > emptied.size; found = noted.list()) {
         for (const { name, empty } of prepared) {
           if (found.has(name) && !emptied.has(name)) empty.run()

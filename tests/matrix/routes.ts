@@ -2,15 +2,15 @@ import { json } from '../harness/requests.ts'
 import type { Caller } from './callers.ts'
 import { PASSWORD, type Person } from './world.ts'
 
-/** What a request names: something of the caller’s own, of somebody else, or nothing that exists. */
+/** The resource a request names: the caller's own, another user's, or a missing one. */
 export type Target = 'own' | 'foreign' | 'missing'
 
 /** A request for a target; `id` is the target’s, `owner` whose it is, null when it is missing. */
 type Wanted = { id: string; owner: Person | null; caller: Caller }
 
-/** What happens behind the guard of a route. */
+/** The expected outcome behind the guard of a route. */
 export type Expectation = {
-  /** What the path, the query or the body names, and the id of one that is missing. */
+  /** The resource in path, query or body, and an id that does not exist. */
   names?: { idOf: (person: Person) => string; missing: string }
   /** The path in place of the one with `:id`. */
   path?: (id: string) => string
@@ -22,11 +22,11 @@ export type Expectation = {
   missing?: number | ((caller: Caller) => number)
   /** A GET that is no mere look: a key that may only read is refused. */
   acts?: true
-  /** Guarded and still told in another status. */
+  /** Guarded, with another status. */
   refusal?: (status: number) => number
-  /** The secret that the caller is told, when it is their own. */
+  /** The secret in the response to its owner. */
   tells?: (person: Person) => string
-  /** What is missing is made. */
+  /** A missing resource is created. */
   creates?: true
   /** A GET that leaves a row, or a refusal that counts an attempt. Without it a GET and every refusal change nothing. */
   writes?: true
@@ -47,16 +47,16 @@ const PAYMENT_ROW = { idOf: (person: Person) => `pay_${person.canary}`, missing:
 const VIDEO = { idOf: (person: Person) => `vid_${person.canary}`, missing: 'vid_missing' }
 const APPROVAL = { idOf: (person: Person) => `apr_${person.canary}`, missing: 'apr_missing' }
 const CHANNEL = { idOf: (person: Person) => `nch_${person.canary}`, missing: 'nch_missing' }
-/** Its id tells the agent that it stands under. */
+/** Its id names its agent. */
 const MCP_SERVER = { idOf: (person: Person) => `mcp_of_${person.agentId}`, missing: 'mcp_missing' }
 const agentOf = (serverId: string) => serverId.replace('mcp_of_', '')
 const EMAIL = { idOf: (person: Person) => person.email, missing: 'missing@example.com' }
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] }
 const CODE = { code: '123456' }
-/** A proof that nobody can check here. */
+/** A proof that cannot be verified here. */
 const PASSKEY = { verificationType: 'webauthn', attestationUid: 'unknown' }
-/** A payment that nobody can check without a chain. */
+/** A payment that cannot be verified without a chain. */
 const PAYMENT = {
   transactionHash: `0x${'a'.repeat(64)}`,
   amount: '1.0',
@@ -67,7 +67,7 @@ const PAYMENT = {
   timestamp: 1_790_000_000,
 }
 const reached: Expectation = { status: 200 }
-/** The operator may register somebody who has no account. */
+/** The operator may register a user without an account. */
 const REGISTERS: Expectation = {
   names: USER,
   status: 200,
@@ -152,7 +152,7 @@ const undergroundRoutes = (api: 'web' | 'backend'): Record<string, Expectation> 
   }
 }
 
-/** Both faces serve the file explorer; the workspaces of the world hold `notes.txt` and no repository. */
+/** The file explorer on web and backend API; the workspaces contain `notes.txt` and no repository. */
 const browseRoutes = (api: 'web' | 'backend'): Record<string, Expectation> => ({
   [`DELETE /api/browse/delete ${api}`]: { ...inWorkspace('delete', '&path=.git/x'), status: 400 },
   [`GET /api/browse/download ${api}`]: inWorkspace('download', '&path=notes.txt'),
@@ -181,8 +181,8 @@ const browseRoutes = (api: 'web' | 'backend'): Record<string, Expectation> => ({
 
 /** Of routes without a guard that answer only who is known all the same. */
 const KNOWN: readonly string[] = ['session', 'admin session', 'key', 'reading key']
-const forWhoeverIsKnown = ({ proof }: Caller) => (KNOWN.includes(proof) ? 200 : 401)
-const whoActs = (caller: Caller) => (caller.proof === 'reading key' ? 403 : forWhoeverIsKnown(caller))
+const forKnownCallers = ({ proof }: Caller) => (KNOWN.includes(proof) ? 200 : 401)
+const whoActs = (caller: Caller) => (caller.proof === 'reading key' ? 403 : forKnownCallers(caller))
 
 /** Every route of `tests/endpoints.txt`, behind its guard. */
 export const ROUTES: Readonly<Record<string, Expectation>> = {
@@ -246,7 +246,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     names: AGENT,
     path: (id) => `/api/usage/by-agent/${id}`,
     status: 200,
-    // Who has no rows of an agent is told that.
+    // A caller without rows of the agent gets an empty result.
     foreign: 200,
     missing: 200,
   },
@@ -261,7 +261,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
     creates: true,
     body: ({ id }) => ({ agentId: id }),
   },
-  // Anybody may send one, and the operator register anybody: what names somebody changes only their row.
+  // Public, and the operator may register any user: a request changes only the named user's row.
   'POST /api/heartbeat backend': {
     names: USER,
     status: 200,
@@ -434,7 +434,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
 
   'GET / summarizer': reached,
   'GET /health summarizer': reached,
-  // What is asked for may not be fetched: it is private.
+  // The requested address is private and refused.
   'POST /api/extract summarizer': { status: 500, body: () => ({ url: 'http://127.0.0.1:1/' }) },
   'POST /api/summarize summarizer': { status: 500, body: () => ({ url: 'http://127.0.0.1:1/' }) },
 
@@ -547,7 +547,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/overview web': reached,
   'GET /api/plans web': reached,
   'GET /api/fleet/events web': reached,
-  // Of each agent it is told whether something was done.
+  // The response reports the result of each agent.
   'POST /api/fleet/changes web': {
     names: AGENT,
     status: 200,
@@ -665,7 +665,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'POST /api/webhooks/stripe web': { status: 503, body: () => ({}) },
   'GET /api/receipts web': reached,
   'GET /api/v1/gateway web': reached,
-  // Nobody asks for a plugin.
+  // No plugin is named.
   'POST /api/v1/gateway web': { status: 502, acts: true, body: () => ({}) },
   'GET /api/receipts/:id web': { status: 404 },
   'GET /api/ledger web': reached,
@@ -704,7 +704,7 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   'GET /api/notices/settings web': reached,
   'PUT /api/notices/settings web': { status: 200, body: () => ({ resendMinutes: 60 }) },
   'GET /api/notices/channels web': reached,
-  // Nobody is told anything from here: what cannot be reached is not kept.
+  // Tests cannot reach the address, so it is not saved.
   'POST /api/notices/channels web': { status: 400, body: () => ({ kind: 'discord', url: 'https://discord.invalid/' }) },
   'PATCH /api/notices/channels/:id web': { names: CHANNEL, status: 200, body: () => ({ name: 'Team' }) },
   'POST /api/notices/channels/:id/test web': { names: CHANNEL, status: 200 },
@@ -861,9 +861,9 @@ export const ROUTES: Readonly<Record<string, Expectation>> = {
   },
   'GET /api/x402 web': reached,
   'POST /api/x402 web': { status: 200, body: () => ({ action: 'endpoints' }) },
-  'GET /api/wallet web': { status: forWhoeverIsKnown },
+  'GET /api/wallet web': { status: forKnownCallers },
   'POST /api/wallet web': { names: AGENT, status: 200, body: ({ id }) => ({ action: 'get_seed', agentId: id }) },
-  'GET /api/wallet/address web': { status: forWhoeverIsKnown },
+  'GET /api/wallet/address web': { status: forKnownCallers },
   'POST /api/wallet/address web': { status: whoActs },
   'GET /api/wallet/cdp web': reached,
   'POST /api/wallet/cdp web': { names: AGENT, status: 200, body: ({ id }) => ({ agentId: id }) },

@@ -8,7 +8,7 @@ import {
 import { createNoRuntime } from '../../src/adapters/runtimes/contract/runtimes.ts'
 import { findFreePorts } from '../harness/ports.ts'
 
-/** What an agent says of itself, and to everybody who talks to it. */
+/** Responses of an agent about itself and in chat. */
 export const REPLY = 'Good morning'
 
 /** A stranger who waits for the owner. */
@@ -76,7 +76,7 @@ export function startRuntimeDouble() {
   }
   return {
     runtime,
-    /** Where the agents of the people of a test run already; nobody else takes these ports while one is started again. */
+    /** Addresses of the test's running agents; the ports stay reserved while one restarts. */
     runForPeople: async () => {
       const [owner, stranger, admin, closed] = (await findFreePorts(4)).map(openServer)
       return { owner: owner ?? 0, stranger: stranger ?? 0, admin: admin ?? 0, closed: closed ?? 0 }

@@ -47,7 +47,7 @@ export const PASSWORD = 'correct horse battery staple'
 const NAMES = ['owner', 'stranger', 'admin', 'closed'] as const
 type Name = (typeof NAMES)[number]
 
-/** Somebody with one row in every table that belongs to a user, all of which hold `canary`. */
+/** A user with one row in every personal table, all containing `canary`. */
 export type Person = {
   id: string
   email: string
@@ -126,7 +126,7 @@ export async function openWorld(
     muxUrl: mux.environment.RADIO_API_URL,
     /** The first port of agents that are made in this world; no service of a test listens at one of them. */
     agentsBasePort,
-    /** What no answer may hold, whoever asks: tokens, keys, hashes and sealed values. */
+    /** Patterns that no response may contain: tokens, keys, hashes and encrypted values. */
     secrets,
     call: async (api: ApiName, path: string, init: RequestInit) => {
       const request = toLocal(path, init)
@@ -142,7 +142,7 @@ export async function openWorld(
     /** The same without a look at the answer, where what a request takes is measured. */
     send: async (api: ApiName, path: string, init: RequestInit) =>
       app.fetch(toLocal(path, init), { api, address: ADDRESS }),
-    /** Rows that have gone, come or changed. Not counted: an ended session, which goes with whoever shows it. */
+    /** Rows that were deleted, added or changed. An expired session is not counted: presenting it deletes it. */
     findChanges: (): string[] => {
       const changes = countChanges()
       if (changes === unchanged.changes) return []
@@ -267,10 +267,10 @@ export async function openWorld(
       .values({ agentId: agent.id, ...step })
       .run()
     appendLines(tx, agent.id, [{ at: clock.now(), stream: 'stdout', text: canary }], { before: null, after: canary })
-    const told = { error: canary, logTail: canary, requestedBy: user.id, requestedAt: clock.now() }
+    const reported = { error: canary, logTail: canary, requestedBy: user.id, requestedAt: clock.now() }
     const past = { kind: 'deploy', step: 'done', result: 'succeeded', statusBefore: 'pending' } as const
     tx.insert(deploymentHistory)
-      .values({ agentId: agent.id, ...past, ...told })
+      .values({ agentId: agent.id, ...past, ...reported })
       .run()
     const tokens = openTokens(platform.sealer, agent)
     addWorkspace(tx, agent.id, canary)

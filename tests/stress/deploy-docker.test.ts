@@ -14,7 +14,7 @@ import { type Installation, openInstallation, type Program } from '../harness/se
 
 /** `CHAOS_ROUNDS=20 bun test tests/stress/deploy-docker.test.ts`: how often the service is killed at every step of every kind. */
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
-const IS_TORTURE = process.env.CHAOS_ROUNDS !== undefined
+const IS_STRESS = process.env.CHAOS_ROUNDS !== undefined
 const PATIENCE_MS = 600_000
 const CreatedAgent = z.object({ id: z.string() })
 
@@ -35,7 +35,7 @@ const EACH_ONCE: Readonly<Record<Kind, readonly string[]>> = {
   update: ['snapshot', 'health'],
   'failing update': ['restore'],
 }
-const cases = KINDS.flatMap((kind) => (IS_TORTURE ? STEPS : EACH_ONCE)[kind].map((step) => ({ kind, step })))
+const cases = KINDS.flatMap((kind) => (IS_STRESS ? STEPS : EACH_ONCE)[kind].map((step) => ({ kind, step })))
 
 describe.skipIf(found === null)('agents in containers', () => {
   let docker: Docker
@@ -67,7 +67,7 @@ describe.skipIf(found === null)('agents in containers', () => {
   }, PATIENCE_MS)
 
   test(
-    'POST /api/agents/:id/update: a good image stays, a broken one and one that nobody has are undone',
+    'POST /api/agents/:id/update: a good image stays, a broken or missing one is rolled back',
     async () => {
       const id = await createAgent(person)
       const update = (image: string) => person.post(`/api/agents/${id}/update`, { image })

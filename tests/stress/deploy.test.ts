@@ -13,7 +13,7 @@ import { until } from '../harness/until.ts'
 
 /** `CHAOS_ROUNDS=20 bun test tests/stress/deploy.test.ts`: how often the service is killed at every step of every kind. */
 const ROUNDS = roundsOf('CHAOS_ROUNDS', 1)
-const IS_TORTURE = process.env.CHAOS_ROUNDS !== undefined
+const IS_STRESS = process.env.CHAOS_ROUNDS !== undefined
 const PROGRAMS = join(import.meta.dir, '..', 'harness', 'programs')
 
 type Kind = 'deploy' | 'restart' | 'update' | 'failing update' | 'repair' | 'reset-memory' | 'restore-snapshot'
@@ -39,7 +39,7 @@ const STEPS: Readonly<Record<Kind, readonly string[]>> = {
   'restore-snapshot': ['stop', 'snapshot', 'replace', 'starting', 'health'],
 }
 const KINDS: Kind[] = ['deploy', 'restart', 'update', 'failing update', 'repair', 'reset-memory', 'restore-snapshot']
-const cases = KINDS.flatMap((kind) => (IS_TORTURE ? STEPS : EACH_ONCE)[kind].map((step) => ({ kind, step })))
+const cases = KINDS.flatMap((kind) => (IS_STRESS ? STEPS : EACH_ONCE)[kind].map((step) => ({ kind, step })))
 
 test(
   `killed ${ROUNDS} times at each of ${cases.length} steps of changes to agents: nothing is lost, forgotten or there twice`,
@@ -61,7 +61,7 @@ test(
       for (const { kind, step } of cases) {
         if (kind === 'failing update') await Bun.write(gate, '')
         const killed = witness.killAtStep(program, step)
-        // Nobody answers: the service is killed meanwhile.
+        // The service is killed meanwhile, so no response arrives.
         const asking = ask(program, person, kind, agentId).catch(() => undefined)
         const hit = `${kind}: ${await killed}`
         await asking
@@ -88,7 +88,7 @@ test('a deployment that outlasts the caller, asked for twice, ends with one agen
   await using server = await startServer({}, [process.execPath, join(PROGRAMS, 'held-agent.ts'), gate])
   const deploy = () =>
     fetch(`${server.urls.backend}/api/deployments`, json('POST', { agentId: 'ada-1' }, bearer(SERVICE_KEY)))
-  // Longer than anybody waits: both are told that it goes on.
+  // Longer than the request waits: both get a pending response.
   const answers = await Promise.all([deploy(), deploy()])
   for (const answer of answers) {
     expect(answer.status).toBe(201)
@@ -122,7 +122,7 @@ async function describeDifference(dataDir: string, rows: AgentPlace[]): Promise<
   return [...orphans, ...ghosts].join(', ')
 }
 
-/** What was asked for has happened, or an update that cannot work was undone with all that it had stored. */
+/** The operation succeeded, or a failing update was rolled back with its data. */
 async function expectOutcome(kind: Kind, person: Person, agentId: string): Promise<void> {
   const [last] = await readHistory(person, agentId)
   expect(last?.kind).toBe(kind === 'failing update' ? 'update' : kind)

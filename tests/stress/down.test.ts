@@ -8,30 +8,30 @@ import { readEvents } from '../harness/wires/events.ts'
 
 const PATIENCE_MS = 600_000
 
-/** Far more than a restart takes on the slowest machine, and than the platform needs to see one that it was not told of. */
+/** More than a restart and its detection take on the slowest machine. */
 const BACK_MS = 180_000
 
-type Told = { status: string; error: string | null; afterMs: number }
+type Reported = { status: string; error: string | null; afterMs: number }
 
 /**
- * What the owner of an agent is told of it while it is killed, until it runs again, and when.
- * @throws Error with what was told when that is not that it runs again.
+ * Records the status changes an owner sees from the kill until the agent runs again.
+ * @throws Error with the recorded changes when it does not run again.
  */
-async function followKill(person: Person, id: string, kill: () => Promise<unknown>): Promise<Told[]> {
-  const told: Told[] = []
+async function followKill(person: Person, id: string, kill: () => Promise<unknown>): Promise<Reported[]> {
+  const reported: Reported[] = []
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const giveUp = () => reject(new Error(`Nobody said that it runs again, only ${JSON.stringify(told)}`))
+  const giveUp = () => reject(new Error(`Nobody said that it runs again, only ${JSON.stringify(reported)}`))
   const timer = setTimeout(giveUp, BACK_MS)
   try {
-    await Promise.race([hearKill(person, id, kill, told), late])
+    await Promise.race([hearKill(person, id, kill, reported), late])
   } finally {
     clearTimeout(timer)
   }
-  console.log(`killed: ${told.map(({ status, afterMs }) => `${status} after ${afterMs} ms`).join(', ')}`)
-  return told
+  console.log(`killed: ${reported.map(({ status, afterMs }) => `${status} after ${afterMs} ms`).join(', ')}`)
+  return reported
 }
 
-async function hearKill(person: Person, id: string, kill: () => Promise<unknown>, told: Told[]): Promise<void> {
+async function hearKill(person: Person, id: string, kill: () => Promise<unknown>, reported: Reported[]): Promise<void> {
   let killedAt = 0
   for await (const { data } of readEvents(await person.get(`/api/agents/${id}/events`))) {
     const { status, error } = AgentStatusEvent.parse(JSON.parse(data))
@@ -41,7 +41,7 @@ async function hearKill(person: Person, id: string, kill: () => Promise<unknown>
       await kill()
       continue
     }
-    told.push({ status, error, afterMs: Math.round(performance.now() - killedAt) })
+    reported.push({ status, error, afterMs: Math.round(performance.now() - killedAt) })
     if (status === 'running') return
   }
 }
@@ -52,12 +52,12 @@ test(
     await using server = await startServer()
     const person = await signUp(server.urls.web)
     const id = await createAgent(person)
-    const told = await followKill(person, id, async () => {
+    const reported = await followKill(person, id, async () => {
       process.kill((await findAgentPids(server.dataDir)).get(id) ?? 0, 'SIGKILL')
     })
-    expect(told[0]?.status).toBe('error')
-    expect(told.map(({ error }) => error)).toContain('It ended with exit code 137, and is being started again')
-    expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
+    expect(reported[0]?.status).toBe('error')
+    expect(reported.map(({ error }) => error)).toContain('It ended with exit code 137, and is being started again')
+    expect(reported.at(-1)).toMatchObject({ status: 'running', error: null })
   },
   PATIENCE_MS,
 )
@@ -79,9 +79,9 @@ describe.skipIf(engine === null)('in containers', () => {
       const [container] = await engine.docker.listContainers({ filters: { label: [`stead.agent=${id}`] } })
       try {
         const pid = (await engine.docker.getContainer(container?.Id ?? '').inspect()).State.Pid
-        const told = await followKill(person, id, async () => process.kill(pid, 'SIGKILL'))
-        expect(told[0]).toMatchObject({ status: 'error', error: expect.stringMatching(/^It ended/) })
-        expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
+        const reported = await followKill(person, id, async () => process.kill(pid, 'SIGKILL'))
+        expect(reported[0]).toMatchObject({ status: 'error', error: expect.stringMatching(/^It ended/) })
+        expect(reported.at(-1)).toMatchObject({ status: 'running', error: null })
       } finally {
         await removeAll(engine.docker, container?.Labels['stead.instance'] ?? '')
       }
@@ -106,9 +106,9 @@ describe.skipIf(!canStartSwarm())('in a swarm', () => {
       const person = await signUp(server.urls.web)
       const id = await createAgent(person)
       const [container] = await docker.listContainers({ filters: { label: [`stead.agent=${id}`] } })
-      const told = await followKill(person, id, () => docker.getContainer(container?.Id ?? '').kill())
-      expect(told[0]).toMatchObject({ status: 'error', error: expect.stringMatching(/^It ended/) })
-      expect(told.at(-1)).toMatchObject({ status: 'running', error: null })
+      const reported = await followKill(person, id, () => docker.getContainer(container?.Id ?? '').kill())
+      expect(reported[0]).toMatchObject({ status: 'error', error: expect.stringMatching(/^It ended/) })
+      expect(reported.at(-1)).toMatchObject({ status: 'running', error: null })
       expect((await person.delete(`/api/agents/${id}`)).status).toBe(200)
     },
     PATIENCE_MS,

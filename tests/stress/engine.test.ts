@@ -12,7 +12,7 @@ import { atMostMs } from '../harness/speed/promised-times.ts'
 import { tempFolder } from '../harness/temp-folder.ts'
 import { until } from '../harness/until.ts'
 
-/** More of them are for whoever wants to be sure: `ENGINE_ROUNDS=17 bun test tests/stress/engine.test.ts`. */
+/** More rounds: `ENGINE_ROUNDS=17 bun test tests/stress/engine.test.ts`. */
 const ROUNDS = roundsOf('ENGINE_ROUNDS', 1)
 const ROUND_MS = 300_000
 /** Interface 4.9. */
@@ -130,23 +130,23 @@ async function isBroken(server: TestServer, person: Person, ids: string[], fault
   await Promise.all(ids.map(stop))
   await until('the health check sees it', async () => (await healthOf(server)).docker === 'unavailable')
   expect(readRows(server)).toEqual(['running', 'running'])
-  // One that ends takes its containers along, and may have told so: they are down then, and should run all the same.
-  const told = fault === 'frozen' ? ['running'] : ['running', 'error']
-  for (const status of await statusesOf(person)) expect(told).toContain(status)
+  // A stopping engine stops its containers; they are down but still desired to run.
+  const reported = fault === 'frozen' ? ['running'] : ['running', 'error']
+  for (const status of await statusesOf(person)) expect(reported).toContain(status)
 }
 
 async function isWhole(server: TestServer, engine: PrivateEngine, person: Person, ids: string[]): Promise<void> {
   await until('the health check sees it', async () => (await healthOf(server)).docker === 'available')
   await until('both agents run', async () => {
     expect(readRows(server)).toEqual(['running', 'running'])
-    const areToldToRun = (await statusesOf(person)).every((status) => status === 'running')
-    return areToldToRun && (await engine.docker.listContainers()).length === ids.length
+    const shouldAllRun = (await statusesOf(person)).every((status) => status === 'running')
+    return shouldAllRun && (await engine.docker.listContainers()).length === ids.length
   })
   const all = await engine.docker.listContainers({ all: true })
   expect(all.map(({ Labels }) => Labels['stead.agent']).sort()).toEqual([...ids].sort())
 }
 
-/** What the platform wants of its agents, whatever it sees of them. */
+/** Desired states of the agents. */
 function readRows({ dataDir }: TestServer): string[] {
   const database = new Database(join(dataDir, 'stead.db'), { readonly: true })
   try {

@@ -12,7 +12,7 @@ import { until } from '../harness/until.ts'
  */
 const HOSTILE =
   "sleep 2; while true; do echo 'sleep 20 &'; done | sh -i 2>/dev/null & while true; do echo flood flood flood; done"
-/** What the platform may lose to it. Below the floor nobody notices, and a machine's own noise is greater. */
+/** Acceptable slowdown of the platform; smaller differences are noise. */
 const MOST_TIMES = 1.5
 const FLOOR_MS = 25
 const WINDOWS = 3

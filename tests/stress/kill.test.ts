@@ -41,7 +41,7 @@ test(`${KILLS} times killed in the middle of ${WRITERS} writers: what was acknow
   expect(checkIntegrity(join(installation.dataDir, 'stead.db'))).toEqual(['ok'])
 }, 300_000)
 
-/** What one client was told: keys that must be there, and keys that must not. A deletion without an answer is in neither. */
+/** Keys that must exist and keys that must not, by the responses a client got. Unanswered deletions are in neither. */
 type Writer = { person: Person; present: Set<string>; gone: Set<string> }
 
 /** Accounts that are signed in already: to register and sign in takes a second of hashing for each dozen. */
@@ -112,7 +112,7 @@ async function expectAcknowledged({ person, present, gone }: Writer): Promise<vo
   const kept = new Set(keys.map(({ id }) => id))
   expect([...present].filter((id) => !kept.has(id))).toEqual([])
   expect([...gone].filter((id) => kept.has(id))).toEqual([])
-  // What was written without an answer counts from here on, so that the client stays below its limit.
+  // Unanswered writes count towards the client's limit from here on.
   for (const id of kept) present.add(id)
 }
 

@@ -128,7 +128,7 @@ async function watchFor(person: Person, id: string, isIt: (event: LogEvent) => b
   return null
 }
 
-test('a flood is bounded and told of, the platform answers meanwhile, and what comes after it is there', async () => {
+test('a log flood is limited and reported, the platform responds meanwhile, and later lines arrive', async () => {
   await using server = await startServer({}, COMMAND)
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)

@@ -42,7 +42,7 @@ test.skipIf(!hasAnvil)(
       await Promise.all(asked)
       program = await installation.start()
       person = await signIn(program.urls.web)
-      // Whoever got no answer asks again with the same key.
+      // Unanswered requests are retried with the same key.
       await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => order(person, round, index)))
     }
 
@@ -72,7 +72,7 @@ test.skipIf(!hasAnvil)(
   LIMIT_MS,
 )
 
-/** Half of them are transfers of our own, half are orders to the gateway; each to somebody whom nobody else pays. */
+/** Half are transfers, half gateway orders; each has its own recipient. */
 function order(person: Person, round: number, index: number): Promise<Response> {
   const headers = { ...person.cookie, 'idempotency-key': `${round}-${index}` }
   const recipient = `0x${(1_000_000 + round * 1000 + index).toString(16).padStart(40, 'b')}`
@@ -83,7 +83,7 @@ function order(person: Person, round: number, index: number): Promise<Response> 
   return fetch(`${person.web}${isOwn ? '/api/wallet/send' : '/api/x402'}`, json('POST', body, headers))
 }
 
-/** Whoever was paid has one dollar, and whoever was not has none. */
+/** Every paid recipient has one dollar, every other none. */
 async function expectPaidOnce(payments: z.infer<typeof Row>[], readBalance: (owner: string) => Promise<bigint>) {
   const transfers = payments.filter(({ kind }) => kind === 'transfer')
   for (const recipient of new Set(transfers.map((payment) => payment.recipient))) {

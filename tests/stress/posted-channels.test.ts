@@ -15,7 +15,7 @@ const LIMIT_MS = 600_000
 const MAIL_SECRET = `whsec_${Buffer.from('a secret of the mail service').toString('base64')}`
 const ADA = 'ada@example.com'
 
-/** A way by which programs post what somebody says, and which carries answers back. */
+/** A channel that receives messages over HTTP and posts answers back. */
 type Way = {
   environment: Record<string, string>
   /** Switches it on for an agent. @returns how something is said there. */
@@ -80,7 +80,7 @@ test.each([
   ['mail', openMail, '/api/webhooks/email'],
   ['webhook', openWebhook, '/api/webhooks/agents/:id'],
 ] as const)(
-  'by %s an agent answers, through a restart of the platform and a kill in the middle of an answer, which is told once',
+  'an agent on %s answers once through a platform restart and a kill inside an answer',
   async (_name, openWay) => {
     const way = await openWay()
     await using _ = { [Symbol.asyncDispose]: way.stop }

@@ -46,7 +46,7 @@ test.each([
     const stops = () => program.lines.some((line) => line.includes('stopping'))
     await until('the word of the service that it stops', stops)
     signalAll(program.pid, signal)
-    // Whoever dies of the second signal does so before the answer is allowed.
+    // A process killed by the second signal ends before the answer is released.
     await Bun.sleep(200)
     isStopping.resolve()
     expect((await asking).status).toBe(200)

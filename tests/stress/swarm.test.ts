@@ -53,7 +53,7 @@ describe.skipIf(!canStartSwarm())('a swarm of two machines', () => {
   const drain = async (node: SwarmNode, Availability: 'active' | 'drain') => {
     const { Swarm } = await node.docker.info()
     const found = swarm.manager.docker.getNode(Swarm.NodeID)
-    // What the swarm itself notes of a machine in between makes its version another one.
+    // Docker updates the node's version in between.
     await until('the machine takes it', async () => {
       const { Version, Spec } = await found.inspect()
       const order = { _query: { version: Version.Index }, _body: { ...Spec, Availability } }

@@ -31,7 +31,7 @@ const History = z.object({
 const questionOf = (round: number) => `Question ${round}!`
 const answerOf = (round: number) => `This is the whole answer to question ${round}.`
 
-/** A model that takes its time and tells in its answer what it was asked. */
+/** A slow model that repeats the question in its answer. */
 async function startThinkingProvider(killed: ReadonlySet<number>): Promise<ProviderDouble> {
   return startProvider(async ({ body }) => {
     await Bun.sleep(Math.random() * MAX_THINKING_MS)
@@ -85,7 +85,7 @@ async function expectWhole(person: Person, provider: ProviderDouble, rounds: num
   return JSON.stringify(tally)
 }
 
-async function openTestHouse(
+async function openTestInstallation(
   provider: ProviderDouble,
 ): Promise<{ installation: Installation; program: Program; agentId: string }> {
   const installation = await openInstallation({ environment: withProvider(provider) })
@@ -99,7 +99,7 @@ test(
   async () => {
     const killed = new Set<number>()
     await using provider = await startThinkingProvider(killed)
-    const opened = await openTestHouse(provider)
+    const opened = await openTestInstallation(provider)
     await using installation = opened.installation
     let { program } = opened
     for (let round = 1; round <= KILLS; round++) {
@@ -125,7 +125,7 @@ test(
   async () => {
     const killed = new Set<number>()
     await using provider = await startThinkingProvider(killed)
-    const { installation: opened, program, agentId } = await openTestHouse(provider)
+    const { installation: opened, program, agentId } = await openTestInstallation(provider)
     await using installation = opened
     const person = await signIn(program.urls.web)
     for (let round = 1; round <= KILLS; round++) {

@@ -19,7 +19,7 @@ const ROOT = 'root@example.com'
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** Work that was given up: a mail that nobody gets, so that it succeeds when it is tried again. */
+/** A failed job: a mail without recipients, so a retry succeeds. */
 function addDeadJobs(dataDir: string): void {
   const database = new Database(join(dataDir, 'stead.db'))
   const now = Date.now()
@@ -34,7 +34,7 @@ function addDeadJobs(dataDir: string): void {
 const widthOf = (page: Page) => page.evaluate('document.documentElement.scrollWidth')
 
 test.skipIf(!hasBrowser())(
-  'an administrator finds anybody’s agent and stops it, sees it in the audit log in a sentence, and is told when the server fails',
+  'an administrator stops any agent, sees it in the audit log, and sees an error when the server fails',
   async () => {
     await using provider = await startProvider()
     await using installation = await openInstallation({ environment: withProvider(provider) })
@@ -122,7 +122,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'health says how the server is and tries its mail; settings in effect tell where each comes from and no secret; a frozen server is said to be slow',
+  'the health page tests mail, settings show their source without secrets, and a frozen server is shown as slow',
   async () => {
     await using mail = await startMailServer()
     await using installation = await openInstallation({
@@ -171,7 +171,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'an invitation is a link that opens one account and can be taken back; whoever is signed out meanwhile comes back to the page',
+  'an invitation link creates one account and can be revoked; signing in again returns to the page',
   async () => {
     await using installation = await openInstallation({ environment: { SIGN_UP: 'invite' } })
     const first = await installation.start({ SIGN_UP: 'open' })
@@ -209,7 +209,7 @@ test.skipIf(!hasBrowser())(
   LIMIT_MS,
 )
 
-/** Somebody who follows the link opens an account by it, deletes that account, and is told so. */
+/** Creates an account by the setup link, deletes it, and expects the confirmation. */
 async function joinAndLeave(page: Page, link: string): Promise<void> {
   await page.context().clearCookies()
   await page.goto(link)

@@ -10,7 +10,7 @@ import { answerLikeAModel, withProvider } from '../../integration/journeys/main-
 const LIMIT_MS = 600_000
 const PHONE = { width: 360, height: 740 }
 const BOT_TOKEN = '123456:the-token-of-a-bot'
-/** What the agent writes when it has answered. */
+/** The log line of the agent after a reply. */
 const ANSWERED = 'turn answered'
 
 beforeAll(buildDashboard, LIMIT_MS)
@@ -133,7 +133,7 @@ async function stopAndStart(page: Page): Promise<void> {
   await page.getByText('Last: Start succeeded').waitFor()
 }
 
-/** What others store is here, what is stored here is there, and a reset takes both away. */
+/** Memory is shared in both directions, and a reset deletes it on both sides. */
 async function seeMemory(page: Page, agentId: string): Promise<void> {
   const memory = async () => {
     const response = await page.request.get(urlOf(page, `/api/memory?agentId=${agentId}`))
@@ -172,7 +172,7 @@ async function resetMemory(page: Page): Promise<void> {
   expect(await history.count()).toBe(3)
 }
 
-/** What it had stored before the reset is there again, and what it had after it is kept. */
+/** Restores the data of before the reset and keeps the data of after it. */
 async function goBack(page: Page): Promise<void> {
   const snapshots = page.getByRole('list', { name: 'Snapshots' }).getByRole('listitem')
   await snapshots.getByText('before: Memory reset').waitFor()
@@ -217,7 +217,7 @@ async function changeSettings(page: Page): Promise<void> {
   await leaveWithEdits(page)
 }
 
-/** What was typed and not saved is not lost by a press on another page. */
+/** Unsaved input survives navigation to another page. */
 async function leaveWithEdits(page: Page): Promise<void> {
   const name = page.getByLabel('Name', { exact: true })
   await name.fill('Countess')

@@ -10,7 +10,7 @@ import { withProvider } from '../../integration/journeys/main-job.ts'
 
 /** A guard against waiting for ever, nothing else. */
 const LIMIT_MS = 600_000
-/** So much of the time may be spent on drawing an answer of 50 kB while it comes. */
+/** Maximum share of time for rendering a streamed 50 kB answer. */
 const MAX_LONGEST_TASK_MS = 1000
 
 const stack = new AsyncDisposableStack()
@@ -48,7 +48,7 @@ async function isReady(page: Page): Promise<void> {
 }
 
 /** Says `Once upon `, and the rest when it is let. */
-function tellInTwo(provider: ProviderDouble): () => void {
+function answerInTwoParts(provider: ProviderDouble): () => void {
   const gate = Promise.withResolvers<void>()
   const beforeEvent = async (index: number) => {
     if (index === 1) await gate.promise
@@ -62,7 +62,7 @@ test.skipIf(!hasBrowser())(
   async () => {
     const chat = await openChat()
     const { page, url } = chat
-    const goOn = tellInTwo(provider)
+    const goOn = answerInTwoParts(provider)
     await say(page, 'Tell me a story')
     await shows(page, 'Once upon')
     const other = await page.context().newPage()
@@ -77,7 +77,7 @@ test.skipIf(!hasBrowser())(
     }
     await other.close()
 
-    tellInTwo(provider)
+    answerInTwoParts(provider)
     await isReady(page)
     await say(page, 'And another one')
     await until('the second answer', async () => (await messagesOf(page).getByText('Once upon').count()) === 2)
@@ -96,7 +96,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a message is edited, copied and asked again by keyboard, and a silent agent is told of and asked anew',
+  'a message is edited, copied and retried by keyboard, and a silent agent is reported and retried',
   async () => {
     const chat = await openChat({ text: 'A tower with a light.' })
     const { page } = chat
@@ -215,7 +215,7 @@ test.skipIf(!hasBrowser())(
 )
 
 test.skipIf(!hasBrowser())(
-  'a search leads to the message, however far back it stands',
+  'a search result opens the message, however old it is',
   async () => {
     const chat = await openChat({ text: 'The treasure lies under the oak.' })
     const { page, url } = chat
@@ -232,7 +232,7 @@ test.skipIf(!hasBrowser())(
     expect(await messagesOf(page).getByText('under the oak').count()).toBe(0)
     // Sixty messages scroll in their own place: the page is as long as the window.
     expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
-    // Whoever has gone on to the end is led to the same message again.
+    // Following the link again leads to the same message.
     for (let times = 0; times < 2; times++) {
       await page.getByRole('button', { name: 'Main conversation' }).click()
       await page.getByLabel('Search all conversations').fill('treasure')

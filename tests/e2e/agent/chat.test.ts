@@ -227,7 +227,7 @@ async function attachFile(page: Page, { provider }: Awaited<ReturnType<typeof st
   // A file that is dropped on what was said belongs to the message too; left to the browser it would end the page.
   await dropFile(page, 'dropped.txt')
   await page.getByRole('button', { name: 'Remove dropped.txt' }).click()
-  // What was uploaded is there again with the draft.
+  // The draft keeps its uploads.
   await page.reload()
   await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor()
   await say(page, 'What colour is it?')

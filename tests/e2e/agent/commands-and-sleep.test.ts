@@ -18,7 +18,7 @@ const engine = await findEngine()
 
 beforeAll(buildDashboard, LIMIT_MS)
 
-/** An MCP server in one line, as the form takes an argument. It tells the value of its environment. */
+/** A one-line MCP server for the form's argument. It returns an environment value. */
 const SERVER = [
   "const tools = [{ name: 'tell', description: 'Tells', inputSchema: { type: 'object', properties: {} } }]",
   "const info = { capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' } }",

@@ -18,7 +18,7 @@ type World = { page: Page; ada: Person; agentId: string }
 beforeAll(buildDashboard, LIMIT_MS)
 
 test.skipIf(!hasBrowser())(
-  "an owner changes an agent's files, is told of a conflict, takes a deletion back, commits, and loses nothing with the connection",
+  "an owner edits an agent's files, resolves a conflict, undoes a deletion, commits, and loses nothing on disconnect",
   async () => {
     await using provider = await startProvider()
     await using dashboard = await openDashboard({ environment: withProvider(provider) })
@@ -83,7 +83,7 @@ async function bringFiles(world: World): Promise<void> {
   expect(await contentOf(world, 'dropped.txt')).toBe('let go')
 }
 
-/** What has the name of one that is there takes its place, with a way back, whatever else is refused. */
+/** An upload with an existing name replaces the file and offers undo, even when other files are refused. */
 async function replaceAndTakeBack(world: World): Promise<void> {
   const { page } = world
   const both = await page.evaluateHandle(`(() => {

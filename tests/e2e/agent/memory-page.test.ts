@@ -59,7 +59,7 @@ async function failAndComeBack(page: Page): Promise<void> {
   await page.getByRole('list', { name: 'Search results' }).getByText('favourite-building').waitFor()
 }
 
-/** What an OpenClaw agent keeps, below what somebody would choose. @returns the folder to choose. */
+/** Writes the files of an OpenClaw agent. @returns the folder to choose. */
 function writeWorkspace(folder: string): string {
   mkdirSync(join(folder, 'workspace', 'memory'), { recursive: true })
   writeFileSync(join(folder, 'openclaw.json'), '{}')

@@ -77,7 +77,7 @@ async function failAndComeBack(page: Page, provider: ProviderDouble): Promise<vo
   await dialog.getByRole('button', { name: 'Stop' }).click()
   await small.getByText('Stopped.').waitFor()
   await small.getByText('One two three four.').waitFor()
-  // A server that is frozen is waited for as long as somebody wants to.
+  // A frozen server is waited for until the user cancels.
   await page.route('**/api/ai/chat', () => undefined)
   await dialog.getByRole('button', { name: 'Send to both' }).click()
   await small.getByText('Waiting for the first token…').waitFor()

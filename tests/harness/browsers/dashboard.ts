@@ -4,7 +4,7 @@ import { type Installation, type InstallationOptions, openInstallation } from '.
 
 export type Dashboard = Browser & { installation: Installation; web: string; ada: Person }
 
-/** A house whose first account is Ada's, and a browser in which she is signed in: its page shows her overview. */
+/** An installation whose first account is Ada, and a browser that shows her overview. */
 export async function openDashboard(options: InstallationOptions = {}): Promise<Dashboard> {
   await using stack = new AsyncDisposableStack()
   const installation = stack.use(await openInstallation(options))

@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from 'playwright-core'
 
-/** What a line does with a question of the page: lets it through after `lateMs`, answers it by itself, or breaks. */
+/** A network fault: delay by `lateMs`, a canned response, or a broken connection. */
 export type Treatment =
   | { lateMs: number }
   | { status: number; headers?: Record<string, string>; json: unknown }
@@ -15,10 +15,7 @@ export type Line = {
 
 type Paused = { requestId: string; request: { url: string } }
 
-/**
- * Stands between `page` and all that it asks `/api/` for. What else it loads comes from its cache as ever, which
- * Playwright's own routes take away from the whole page: then each load reads and compiles the dashboard anew.
- */
+/** Intercepts the requests of `page` to `/api/`. Playwright's own routes would disable the cache of the whole page. */
 export async function openLine(page: Page): Promise<Line> {
   const session = await page.context().newCDPSession(page)
   let treatment: (path: string) => Treatment | null = () => null

@@ -1,4 +1,4 @@
-/** What a message of EIP-4361 says; all but the address and the nonce is right for a test platform unless given. */
+/** Fields of an EIP-4361 message; the defaults suit a test platform except for address and nonce. */
 export type MessageParts = {
   address?: string
   nonce?: string

@@ -12,7 +12,7 @@ import { devAccount, startAnvil } from './anvil.ts'
 
 export type TestChain = Awaited<ReturnType<typeof startTestChain>>
 
-/** What a transaction calls, as `encodeFunctionData` knows it. */
+/** A contract call for `encodeFunctionData`. */
 export type Call = { to: Address; abi: Abi; functionName: string; args: readonly unknown[]; from?: number }
 
 /** A chain of our own whose clock, blocks and code the test decides. */

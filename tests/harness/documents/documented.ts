@@ -13,9 +13,9 @@ type Documented = { route: DeclaredRoute; statuses: ReadonlySet<number> }
 const known = new WeakMap<object, Map<string, Documented>>()
 
 /**
- * Holds an answer to what its route declares: the status is documented, and a body has the declared shape and nothing
- * more. What no route answers, and a fault of ours (500), is nobody's promise.
- * @throws Error that says what the document does not.
+ * Checks a response against its route's declaration: a documented status, and a body of exactly the declared shape. Responses
+ * without a route and status 500 are not checked.
+ * @throws Error that describes the difference.
  */
 export async function requireDocumented(
   app: Hono<BaseEnv>,

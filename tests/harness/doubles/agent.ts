@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const ChatBody = z.object({ messages: z.array(z.object({ content: z.string() })) })
 
-/** What an agent is asked: the last message, and the session in which it is said. */
+/** A request to an agent: the last message and its session. */
 export type AgentQuestion = { message: string; sessionKey: string | null; signal: AbortSignal }
 type Answer = (question: AgentQuestion) => Promise<string | Response> | string | Response
 

@@ -1,6 +1,6 @@
 let server: ReturnType<typeof Bun.serve> | undefined
 
-/** Telegram, Discord and Slack as far as trying a token goes: every one of them is somebody's. It ends with the process. */
+/** Doubles of Telegram, Discord and Slack that accept every token. They end with the process. */
 export function anyBotUrl(): string {
   server ??= Bun.serve({
     hostname: '127.0.0.1',

@@ -1,10 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/**
- * What becomes of an order to pay. `settles` and those that begin with it move the money; the others do not. `cut` closes the
- * connection, `hangs` never answers.
- */
+/** Outcome of a payment order. Names that begin with `settles` move the money; `cut` closes the connection, `hangs` never responds. */
 export const FAULTS = [
   'settles',
   'settles, then cut',
@@ -27,17 +24,17 @@ export type ColonyDouble = AsyncDisposable & {
   /** Orders that arrived, by payment; each should be there once. */
   readonly orders: Map<string, number>
   readonly settled: Set<string>
-  /** What the next orders meet. */
+  /** Outcomes of the next payment orders. */
   fault: Fault | 'hangs'
   /** Bodies of answers in place of a conforming gateway's. */
   answers: Record<string, Answer>
-  /** Can it tell what became of a payment? */
+  /** Reports the outcome of a payment when true. */
   knowsPayments: boolean
   /** Whatever it was asked last, by path. */
   readonly asked: Record<string, unknown>
 }
 
-/** A payment gateway as the world has them: it settles and dies, refuses in a 200, tells another amount. */
+/** A payment gateway with realistic faults: it crashes after settling, refuses with 200, or reports another amount. */
 export async function startColonyDouble(): Promise<ColonyDouble> {
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -106,7 +103,7 @@ export async function startColonyDouble(): Promise<ColonyDouble> {
   }
 }
 
-/** A text stands as it is, anything else as JSON. */
+/** Strings are sent unchanged, other values as JSON. */
 function send(response: ServerResponse, { status, body }: Answer): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json' }).end(text)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 type Answer = { status: number; body: object; headers?: Record<string, string> }
 type Event = { op: number; s: number; t: string; d: Record<string, unknown> }
-/** A session goes on gathering events while nobody is connected to it. */
+/** A session collects events while no client is connected. */
 type Session = { id: string; events: Event[]; intents: number }
 type Socket = Bun.ServerWebSocket<{ bot: ReturnType<typeof createBot> | null; session: Session | null }>
 type User = { id: string; username: string; global_name?: string }
@@ -178,7 +178,7 @@ function createBot(username: string, url: string) {
     failNext(kind: string, status: number, body: object, headers: Record<string, string> = {}) {
       faults.set(kind, [...(faults.get(kind) ?? []), { status, body, headers }])
     },
-    /** The next call of a kind is told to wait, as Discord does. */
+    /** Answers the next call of a kind with 429, like Discord. */
     limitNext(kind: string, seconds: number) {
       this.failNext(
         kind,
@@ -198,7 +198,7 @@ function createBot(username: string, url: string) {
       files.set(`/files/${name}`, bytes)
       return { id: newId(), filename: name, size: bytes.byteLength, url: `${url}/files/${name}`, proxy_url: '' }
     },
-    /** Somebody writes; without a server it is a direct message. Returns the id of the message. */
+    /** Sends a user's message, a direct message unless `server` is given. @returns the message id. */
     say(from: User, content: string, { channelId, serverId, mentions = [], more }: Said = {}): string {
       const id = newId()
       const message = {
@@ -217,7 +217,7 @@ function createBot(username: string, url: string) {
       deliver(message)
       return id
     },
-    /** Somebody presses a button below a message of the bot. */
+    /** Presses a button below a message of the bot. */
     press(from: User, message: Shown, label: string) {
       const button = message.buttons.find((one) => one.label === label)
       if (!button) throw new Error(`There is no button ${label}`)

@@ -67,7 +67,7 @@ export function settingsFor({ issuer }: EventIssuer): Record<string, string> {
   return { RISC_ISSUER: issuer, IDP_B_ISSUER: issuer, RISC_AUDIENCES: CLIENT_ID }
 }
 
-/** A token that claims anything and was signed by nobody whom the issuer knows. */
+/** A token with any claims, signed with a key unknown to the issuer. */
 export function forge(header: Record<string, unknown>, claims: Record<string, unknown>, secret?: string): string {
   const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const signed = `${encode(header)}.${encode(claims)}`

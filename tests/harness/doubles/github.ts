@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Somebody who has an account there. */
+/** A GitHub user. */
 export type GithubPerson = {
   id: number
   login: string

@@ -4,7 +4,7 @@ import { SMTPServer } from 'smtp-server'
 export type ReceivedMail = { from: string; to: string[]; subject: string; text: string; html: string; raw: string }
 
 export type MailServer = AsyncDisposable & {
-  /** What `SMTP_URL` must be. */
+  /** The value of `SMTP_URL`. */
   readonly url: string
   /** Everything that arrived, oldest first. */
   readonly received: ReceivedMail[]

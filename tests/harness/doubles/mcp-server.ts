@@ -1,7 +1,7 @@
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
-/** An MCP server of somebody else, by the official SDK; it notes what it was asked and shown. */
+/** An external MCP server built with the official SDK; it records calls and headers. */
 export function startMcpServer(says = 'It is sunny') {
   const calls: { tool: string; input: unknown }[] = []
   const shown: (string | null)[] = []

@@ -5,7 +5,7 @@ const Imported = z.object({
   facts: z.array(z.object({ key: z.string(), text: z.string(), at: z.iso.datetime().optional() })),
 })
 
-/** What a platform keeps for its one agent, answered as `/v1/memory` does. `down` gives that many next calls 503. */
+/** The memory of one agent behind `/v1/memory`. The next `down` calls get 503. */
 export function createMemoryDouble() {
   const kept = new Map<string, string>()
   const double = {

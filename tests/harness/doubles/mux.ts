@@ -58,7 +58,7 @@ export function startMuxDouble() {
     /** `METHOD path?query` of every request so far. */
     requests,
     streams,
-    /** A stream that somebody else made. */
+    /** A stream created by another client. */
     add,
     setStatus(id: string, status: string) {
       const stream = streams.get(id)

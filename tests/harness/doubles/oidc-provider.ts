@@ -3,10 +3,10 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import type Provider from 'oidc-provider'
 import { z } from 'zod'
 
-/** Somebody who has an account at the provider. */
+/** A user of the provider. */
 export type Person = { sub: string; email?: string; email_verified?: boolean | string; name?: string }
 
-/** What goes wrong at one endpoint, or with the ID token. */
+/** A fault of one endpoint or of the ID token. */
 export type OidcFault =
   | { at: '/token' | '/me' | '/jwks' | '/.well-known/openid-configuration'; answer: 'status 500' | 'html' | 'hang' }
   | { idToken: (claims: JWTPayload) => JWTPayload; key?: 'ours' | 'foreign' }
@@ -16,7 +16,7 @@ export type OidcProvider = AsyncDisposable & {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Who sits before the browser from now on. */
+  /** Selects the user who signs in next. */
   signInAs(person: Person): void
   failWith(fault: OidcFault | undefined): void
   /** Goes where we sent the browser, signs in, consents, and returns the address it is sent back to. */
@@ -30,7 +30,7 @@ const CLIENT_SECRET = 'secret-of-the-tests-0123456789abcdef'
 const KEY_ID = 'test-key'
 const Tokens = z.looseObject({ id_token: z.string() })
 
-/** A certified OpenID provider on a port of its own; it signs in whoever the test says and consents to everything. */
+/** A certified OpenID provider that signs in the selected user and grants every consent. */
 export async function startOidcProvider(redirectUri: string): Promise<OidcProvider> {
   const OidcServer = await loadQuietly()
   const { ours, foreign } = await makeKeys()

@@ -20,7 +20,7 @@ const Approval = z.object({ method: z.literal('device.pair.approve'), params: z.
 
 type Answering = (method: string, params: Record<string, unknown>) => unknown
 
-/** What a gateway that refuses a call says, and one that never answers. */
+/** Faults of a gateway: a refusal, and no response. */
 export const refusal = (message: string) => ({ error: { code: 'INVALID_REQUEST', message } })
 export const SILENCE = Symbol('silence')
 

@@ -25,8 +25,8 @@ const ALL_TOOLS: ToolSettings = {
 }
 
 /**
- * A platform on loopback that speaks the real protocol and answers what a test tells it to, in order; then it echoes.
- * With `forward` only the model is a double, and everything else is asked there. `port` is that of one that was stopped.
+ * A platform double on loopback that gives the queued answers in order, then echoes. With `forward` only the model is a
+ * double and other requests go there. `port` reuses the port of a stopped double.
  */
 export function startPlatformDouble(forward?: (request: Request) => Response | Promise<Response>, port = 0) {
   const asked: Asked[] = []
@@ -80,15 +80,15 @@ export function startPlatformDouble(forward?: (request: Request) => Response | P
     asked,
     tokens,
     memory,
-    /** What the owner lets the agent use. */
+    /** Tools the owner enabled for the agent. */
     toolSettings,
-    /** What the owner has installed for the agent. */
+    /** Skills the owner installed for the agent. */
     skills,
-    /** What the agent told of the tools it used. */
+    /** Tool uses the agent reported. */
     toolReports,
-    /** What the agent reported of its messengers. */
+    /** Messenger events the agent reported. */
     reported,
-    /** What the agent told of turns that a limit has ended. */
+    /** Turns the agent reported as ended by a limit. */
     earlyEnds,
     /** Answers what is asked at a path from now on. */
     answerAt: (path: string, answer: (request: Request) => Response | Promise<Response>) =>

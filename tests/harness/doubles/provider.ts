@@ -1,10 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { z } from 'zod'
 
-/**
- * What goes wrong with one answer. `cutAtByte` counts bytes of the body, `hangAfterEvents` the events of a stream;
- * `hang-mid-body` comes after the first piece.
- */
+/** Fault of one response. `cutAtByte` counts body bytes, `hangAfterEvents` stream events; `hang-mid-body` follows the first chunk. */
 export type Fault =
   | { status: number; headers?: Record<string, string>; body?: string }
   | { cutAtByte: number }
@@ -17,7 +14,7 @@ export type Fault =
   | 'empty-choices'
   | 'no-done'
 
-/** What an answer says it used, with whatever else a provider tells of it. */
+/** The usage object of a response, with provider-specific fields. */
 type Usage = {
   prompt_tokens: number
   completion_tokens: number
@@ -34,7 +31,7 @@ export type Answer = {
   toolCalls?: { name: string; arguments: Record<string, unknown> }[]
   usage?: Usage | null
   fault?: Fault
-  /** What each event of a stream waits for, by its number. */
+  /** Promises that stream events wait for, by index. */
   beforeEvent?: (index: number) => Promise<void>
 }
 
@@ -71,7 +68,7 @@ export type ProviderDouble = AsyncDisposable & {
 /** The models it lists, without prices: those come from the built-in table. */
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4o', 'anthropic/claude-opus-4.6', 'unknown/nobody-knows-its-price']
 
-/** What an aggregator tells of a model beside its name. */
+/** Model fields of an aggregator besides the id. */
 const DETAILS: Readonly<Record<string, object>> = {
   'openai/gpt-4o': {
     name: 'OpenAI: GPT-4o',
@@ -83,10 +80,7 @@ const DETAILS: Readonly<Record<string, object>> = {
   },
 }
 
-/**
- * A model provider on a port of its own that speaks OpenAI's protocol over real sockets, whole and streamed, and fails
- * as it is told to.
- */
+/** A model provider that speaks OpenAI's protocol over real sockets, streamed or not, with faults on request. */
 export async function startProvider(first: Answer | Answering = {}): Promise<ProviderDouble> {
   let answer = first
   let modelsStatus = 200
@@ -130,7 +124,7 @@ export async function startProvider(first: Answer | Answering = {}): Promise<Pro
 
 const JSON_TYPE = 'application/json'
 
-/** What is written to the socket: `cut` ends the connection inside the body, `hang` keeps it open after `body`. */
+/** Bytes for the socket: `cut` closes it inside the body, `hang` keeps it open after `body`. */
 type Reply = {
   status: number
   type: string

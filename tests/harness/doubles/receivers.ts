@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** What came in, and how it was answered; null when the connection was reset or nothing was said. */
+/** A received request and its response; null when the connection was reset or left silent. */
 export type Delivery = { path: string; headers: Record<string, string>; body: string; status: number | null }
 
 /** How the next request fares: an answer, one that says why in JSON, a reset connection, or no answer at all. */
@@ -16,7 +16,7 @@ export type Receiver = AsyncDisposable & {
   taken(): string[]
 }
 
-/** A real HTTP server in place of Telegram or of somebody's webhook; it ends with the block. */
+/** An HTTP server in place of Telegram or a user's webhook; disposed with the block. */
 export async function startReceiver(): Promise<Receiver> {
   const deliveries: Delivery[] = []
   const faults: Fault[] = []

@@ -12,8 +12,8 @@ const TYPES = {
   layer: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
 }
 const MISSING = '{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}'
-/** Only of what is larger an engine tells how far it has come. */
-const TOLD_BYTES = 1024 * 1024
+/** Docker reports download progress for larger layers only. */
+const REPORTED_BYTES = 1024 * 1024
 const TRICKLE_MS = 20
 /** A tar without any file. */
 const EMPTY_TAR = new Uint8Array(1024)
@@ -45,7 +45,7 @@ export async function startRegistry() {
       waiting -= 1
       requests.push(`left ${path}`)
     })
-    response.writeHead(200, { 'content-length': size }).write(new Uint8Array(TOLD_BYTES))
+    response.writeHead(200, { 'content-length': size }).write(new Uint8Array(REPORTED_BYTES))
   }
   const server = createServer(({ method, url: path = '/' }, response) => {
     requests.push(path)

@@ -39,7 +39,7 @@ type Authorization = {
   signature: Hex
 }
 
-/** Somebody who sells answers for USDC by x402, version 2, and settles on `chain` itself. */
+/** A seller of paid responses by x402 version 2 that settles on `chain`. */
 export async function startSeller(
   chain: TestChain,
   offer: { chainId: number; token: Address; payTo: Address },

@@ -143,7 +143,7 @@ function createApp(botToken: string, appToken: string, url: string) {
     },
     textsIn: (channel: string) => shown.filter((one) => one.channel === channel).map(({ text }) => text),
     directChannelOf: (user: User) => `D${user.id.slice(1)}`,
-    /** Events that nobody has confirmed. */
+    /** Unacknowledged events. */
     unconfirmed: () => sent.filter(({ isConfirmed }) => !isConfirmed).length,
     connections: () => sockets.size,
     failNext(method: string, answer: Answer) {
@@ -159,12 +159,12 @@ function createApp(botToken: string, appToken: string, url: string) {
       files.set(`/files/${name}`, bytes)
       return { id: `F${files.size}`, name, url_private_download: `${url}/files/${name}` }
     },
-    /** From now on both tokens are refused, and the sockets are told so. */
+    /** Revokes both tokens and disconnects the sockets. */
     revoke() {
       tokens = []
       for (const socket of [...sockets]) socket.close(1000)
     },
-    /** Somebody writes in a direct chat, or in a channel by mentioning the app; `more` are further fields. */
+    /** Sends a direct message or a mention of the app; `more` adds fields. */
     say(from: User, text: string, channel?: string, more: object = {}): string {
       users.set(from.id, from)
       const ts = newTs()
@@ -177,9 +177,9 @@ function createApp(botToken: string, appToken: string, url: string) {
         deliver({ type: channel === undefined ? 'message' : 'app_mention', ...event })
       return ts
     },
-    /** What the app has told one person alone. */
+    /** Ephemeral messages of the app. */
     whispers,
-    /** Somebody presses a button of the message that has it. */
+    /** Presses a button of a message. */
     press(from: User, { ts, channel, text, buttons }: Shown, label: string) {
       const value = buttons.find((button) => button.label === label)?.value
       deliverPayload('interactive', {
@@ -190,7 +190,7 @@ function createApp(botToken: string, appToken: string, url: string) {
         actions: [{ type: 'button', action_id: value, value }],
       })
     },
-    /** Delivers again what was said last, as Slack does with what nobody confirms. */
+    /** Redelivers the last event, as Slack does without an acknowledgement. */
     redeliver() {
       const last = sent.at(-1)
       if (last) offer(last, 1)

@@ -66,7 +66,7 @@ function startWords() {
   return {
     server,
     calls,
-    /** Once it was asked for a turn. */
+    /** Resolves when a turn is requested. */
     asked: () =>
       new Promise<void>((resolve) => {
         if (calls.length > 0) resolve()
@@ -85,7 +85,7 @@ function startWords() {
       last().controller.close()
     },
     breakOff: () => last().controller.close(),
-    /** Once the platform has left the call. */
+    /** Resolves when the platform closes the call. */
     aborted: () => last().left,
   }
 }

@@ -7,7 +7,7 @@ type Call = { method: string; path: string; form: Form; key: string | null }
 const SECRET_KEY = 'sk_test_of_the_double'
 const WEBHOOK_SECRET = 'whsec_of_the_double'
 
-/** What is left of a subscription that is ended with its period half over, in pence: a credit is negative. */
+/** Proration in pence of a subscription that ends halfway through its period; a credit is negative. */
 const LEFT = -1450
 
 /** Stripe over HTTP as its SDK speaks to it: forms in, objects and errors out, idempotency keys kept. */
@@ -16,7 +16,7 @@ export function startStripeDouble() {
   const answers = new Map<string, { body: string; form: string }>()
   /** Subscriptions that were ended: was what is left of them given back? */
   const ended = new Map<string, boolean>()
-  /** Whose a subscription is, `cus_1` unless it stands here. */
+  /** Customer by subscription; the default is `cus_1`. */
   const customers = new Map<string, string>()
   let fault: Fault | null = null
   let made = 0

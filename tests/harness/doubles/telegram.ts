@@ -87,7 +87,7 @@ function createBot(id: number, username: string) {
 
   const getUpdates = async (input: unknown, signal: AbortSignal): Promise<Answer> => {
     const { offset, limit, timeout } = GetUpdates.parse(input)
-    // Whoever asks last gets the updates.
+    // The latest long poll gets the updates.
     endPoll?.(
       refuse(409, 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running'),
     )
@@ -158,12 +158,12 @@ function createBot(id: number, username: string) {
 
   return {
     username,
-    /** What the bot has written, in every chat. */
+    /** Messages of the bot in every chat. */
     shown,
     /** Names of methods, in the order of their calls. */
     calls,
     textsIn: (chatId: number) => shown.filter((message) => message.chatId === chatId).map(({ text }) => text),
-    /** Updates that nobody has confirmed. */
+    /** Unconfirmed updates. */
     unconfirmed: () => updates.length,
     /** Lets the next calls of a method fail. */
     failNext: (method: string, status: number, description: string, parameters?: object) => {
@@ -176,7 +176,7 @@ function createBot(id: number, username: string) {
     addFile(fileId: string, path: string, bytes: Uint8Array, sizeBytes = bytes.byteLength) {
       files.set(fileId, { bytes, path, sizeBytes })
     },
-    /** Somebody writes; `fields` are those of the Bot API's Message. Returns the id of the message. */
+    /** Sends a user's message; `fields` are those of the Bot API's Message. @returns the message id. */
     say(
       from: { id: number; first_name: string },
       fields: object,
@@ -188,9 +188,9 @@ function createBot(id: number, username: string) {
       deliver(message)
       return lastMessageId
     },
-    /** What those who pressed buttons were told. */
+    /** Answers to button presses. */
     notes,
-    /** Somebody presses a button below a message of the bot. */
+    /** Presses a button below a message of the bot. */
     press(from: { id: number; first_name: string }, message: Shown, label: string) {
       const button = message.buttons.find(({ text }) => text === label)
       if (!button) throw new Error(`There is no button ${label}`)

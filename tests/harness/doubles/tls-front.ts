@@ -5,7 +5,7 @@ import { createServer } from 'node:tls'
 
 const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures', 'tls')
 
-/** What stands before a service that is reached over https: ends TLS, with a certificate nobody trusts, and changes nothing. */
+/** A TLS-terminating proxy with a self-signed certificate. */
 export async function startTlsFront(url: string): Promise<{ port: number } & Disposable> {
   const server = createServer(
     { key: readFileSync(join(FIXTURES, 'key.pem')), cert: readFileSync(join(FIXTURES, 'cert.pem')) },

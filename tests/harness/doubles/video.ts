@@ -6,7 +6,7 @@ const CreateBody = z.object({
   input_reference: z.object({ image_url: z.string() }).optional(),
 })
 
-/** What it is asked to film. */
+/** Prompts of requested videos. */
 export type VideoOrder = z.infer<typeof CreateBody>
 type State = { status: string; seconds?: string; error?: { code: string; message: string } | null }
 

@@ -53,7 +53,7 @@ export const SELDOM_COLLECTED = { GOGC: '800' }
 /** An engine on a busy machine answers late, and is there. */
 export const PATIENT = { pingMs: 120_000, queryMs: 120_000, changeMs: 300_000 }
 
-/** An engine to test with: `dockerHost` is how the platform is told of it, `image` an agent as small as can be. */
+/** A Docker engine for tests: `dockerHost` is its address, `image` a minimal agent image. */
 export type TestEngine = { dockerHost: string; engine: Engine; docker: Docker; image: string }
 
 /** A daemon that the tests may do anything to. `pid` is that of the daemon which runs now. */
@@ -79,10 +79,7 @@ export function canStartEngines(): boolean {
 
 let mayNest: boolean | undefined
 
-/**
- * Starts a daemon with everything of its own: data, containers' supervisor, socket, addresses. It has no firewall rules,
- * so its networks keep nobody apart.
- */
+/** Starts a Docker daemon with its own data, containerd, socket and addresses. It has no firewall rules, so networks are not isolated. */
 export async function startEngine(): Promise<PrivateEngine> {
   const folder = tempFolder()
   const socket = folder.file('docker.sock')

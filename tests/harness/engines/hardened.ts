@@ -8,7 +8,7 @@ type Looked = {
   HostConfig: HostConfig
   Config: Pick<Docker.ContainerCreateOptions, 'User' | 'Healthcheck'> & { Env: string[] }
 }
-/** What is looked at, and what it has to be. */
+/** A path to inspect and its expected value. */
 type Check = [what: string, actual: unknown, expected: unknown]
 
 /** Everything in which a container is not what an agent's has to be, in words; empty when all is well. */

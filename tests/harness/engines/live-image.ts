@@ -8,7 +8,7 @@ import { orNull } from '../../../src/adapters/runtimes/engine/engine.ts'
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
 const REPOSITORY = 'stead-test-live'
 const AGENT_USER = { uid: 10_001, gid: 10_001 }
-/** What an image does before it listens: `broken` spoils what is stored and ends. */
+/** Start-up behaviour of an image: `broken` corrupts its data and exits. */
 const BEFORE = {
   good: 'true',
   better: 'true',

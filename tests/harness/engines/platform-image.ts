@@ -9,7 +9,7 @@ import { type Pack, pack } from 'tar-stream'
 const root = join(import.meta.dir, '..', '..', '..')
 const BASE = 'stead-test-base:1'
 const BUSYBOX = '/bin/busybox'
-/** What a small Debian has and SQLite's native code needs besides. */
+/** Libraries that SQLite's native module needs besides a minimal Debian. */
 const LIBRARIES = ['libstdc++.so.6', 'libgcc_s.so.1', 'libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2']
 const FOLDERS = ['bin', 'etc', 'lib', 'lib64', 'usr', 'usr/local', 'usr/local/bin', 'proc', 'sys', 'dev']
 

@@ -33,7 +33,7 @@ export type RuntimeFixture = {
   dispose: () => Promise<void>
 }
 
-/** What every runtime promises. `patienceMs` is how long one of its slowest steps may take, a start or a restart. */
+/** The contract of every runtime. `patienceMs` limits its slowest step, a start or restart. */
 export function runtimeContract(name: string, patienceMs: number, create: () => Promise<RuntimeFixture>): void {
   describe(`${name} keeps the contract of runtimes`, () => {
     let fixture: RuntimeFixture
@@ -250,18 +250,18 @@ export function runtimeContract(name: string, patienceMs: number, create: () => 
       const abort = new AbortController()
       const events: RuntimeEvent[] = []
       const watching = collect(runtime.watch(abort.signal), events)
-      const told = () => events.filter(({ id }) => id === spec.id).map(({ type }) => type)
+      const reported = () => events.filter(({ id }) => id === spec.id).map(({ type }) => type)
       await runtime.restart(spec.id)
       await eventually(() => isHealthy(spec))
       await fixture.kill(spec.id)
-      await eventually(async () => told().includes('started'))
-      expect(told().filter((type) => type === 'died' || type === 'started')).toEqual(['died', 'started'])
+      await eventually(async () => reported().includes('started'))
+      expect(reported().filter((type) => type === 'died' || type === 'started')).toEqual(['died', 'started'])
       await runtime.remove(spec.id)
       const other = await deployHealthy()
       await fixture.kill(other.id)
-      // The other one's crash shows that what came before it has been told.
+      // The other agent's crash proves that earlier events were delivered.
       await eventually(async () => events.some(({ id, type }) => id === other.id && type === 'died'))
-      expect(told().filter((type) => type === 'died')).toHaveLength(1)
+      expect(reported().filter((type) => type === 'died')).toHaveLength(1)
       abort.abort()
       await watching
     })

@@ -20,7 +20,7 @@ export function isAllowed(rules: EngineRules, method: string, path: string): boo
   return rules.get(method)?.some((rule) => rule.test(path)) ?? false
 }
 
-/** Stands before an engine's socket at `file` and holds whoever asks to the rules; `refused` lists what was not let through. */
+/** A proxy before the engine's socket at `file` that enforces the rules; `refused` lists rejected requests. */
 export async function startSocketProxy(
   engineSocket: string,
   file: string,

@@ -5,7 +5,7 @@ import { tempFolder } from '../temp-folder.ts'
 
 const ROOT = join(import.meta.dir, '..', '..', '..')
 
-/** A house of nothing but a copy of the executable `built`, with the checkout out of reach where mounting is allowed. */
+/** An installation with only a copy of the executable `built`; the checkout is hidden where mounting is allowed. */
 export async function openAlone(built: string, options: InstallationOptions = {}) {
   const folder = tempFolder()
   const executable = folder.file('stead')

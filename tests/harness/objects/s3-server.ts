@@ -1,7 +1,7 @@
 import S3rver from 's3rver'
 import { tempFolder } from '../temp-folder.ts'
 
-/** What becomes of a request before the server sees it; null passes it on. */
+/** Intercepts a request before the server; null passes it on. */
 export type S3Fault = (request: Request) => Response | null | 'reset'
 
 /** A server that speaks S3 with a bucket `backups`, behind an address at which `fault` may be set. */

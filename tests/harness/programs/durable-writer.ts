@@ -1,4 +1,4 @@
-/** A process to be killed: many writers at once, each telling on standard output what was acknowledged to it. */
+/** A process to kill: concurrent writers that print every acknowledged write. */
 import { write } from '../../../src/db/write.ts'
 import { notes, openNotes } from '../rows/notes.ts'
 

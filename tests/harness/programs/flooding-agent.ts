@@ -1,4 +1,4 @@
-/** A WebSocket of an agent that says a letter a million times to whoever comes; it writes its port to standard output. */
+/** An agent whose WebSocket sends a letter a million times to each client; it prints its port. */
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,

@@ -1,4 +1,4 @@
-/** Runs each list of commands at once, as an agent whose process is its own does, and tells of each how it ended as a line of JSON. */
+/** Runs the lists of commands concurrently, like an agent, and prints each result as a JSON line. */
 import { z } from 'zod'
 import { becomeSubreaper } from '../../../src/agent/commands/orphans.ts'
 import { runProgram } from '../../../src/agent/commands/run.ts'

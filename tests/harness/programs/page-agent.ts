@@ -1,4 +1,4 @@
-/** An agent with an empty page, where a test runs what a hostile one would. `/cookie` tells the cookies that it was sent. */
+/** An agent with an empty page for hostile scripts. `/cookie` returns the received cookies. */
 Bun.serve({
   port: Number(process.env.PORT),
   hostname: process.env.HOST ?? '127.0.0.1',

@@ -1,7 +1,4 @@
-/**
- * Writes to a database until it is killed, so many rows a second as the platform does: those of one moment in one
- * transaction, and with them the number of all rows. Tells on standard output how many were acknowledged.
- */
+/** Writes to a database at the platform's rate until it is killed, with a running row count in each transaction. Prints the acknowledged count. */
 import { openDatabase } from '../../../src/db/open.ts'
 
 const [file = '', perSecond = '500'] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 /**
- * An agent that writes lines when it is asked to: `/write?lines=` numbered ones, which go on where they ended before it died,
- * `/say?text=&times=` just that, so many times in a row, `/flood?lines=` many at once. `/die?code=` ends it.
+ * An agent that logs on request: `/write?lines=` numbered lines that continue after a restart, `/say?text=&times=` a text
+ * repeatedly, `/flood?lines=` many lines at once. `/die?code=` exits.
  */
 import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 

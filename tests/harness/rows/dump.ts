@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Db } from '../../../src/db/open.ts'
 
-/** Every row of every table as text: what somebody learns who gets hold of the database file. */
+/** Returns every row of every table as text: the content an attacker with the database file would see. */
 export function dumpTables(db: Db): string {
   return prepareDump(db)()
 }

@@ -8,7 +8,7 @@ export type Heavy = { userId: string; agentId: string; taskId: string; swarmId: 
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** Of a hundred rows of usage and messages so many are those of the one busy account. */
+/** Percentage of usage and message rows that belong to the busy account. */
 const OWN_PERCENT = 80
 /** Agents of the busy account beside its busy one. */
 const OTHER_AGENTS = 60
@@ -39,7 +39,7 @@ export function fillDatabase(file: string, heavy: Heavy, size: Size, now: Date):
   sqlite.close()
 }
 
-/** Gives one more agent of somebody as many messages. */
+/** Adds an agent with as many messages. */
 export function fillAgent(file: string, whose: Pick<Heavy, 'userId' | 'agentId'>, messages: number, now: Date): void {
   const sqlite = new Database(file)
   sqlite.pragma('busy_timeout = 5000')
@@ -317,7 +317,7 @@ function addTraces(sqlite: Database.Database, own: Own, rows: Rows): void {
   )
 }
 
-/** What the platform measures of each agent, every minute and every hour. */
+/** Metrics of each agent by minute and hour. */
 function addSamples(sqlite: Database.Database, own: Own, part: number): void {
   const hours = Math.round(24 * 30 * Math.min(1, part * 2))
   const agentOf = (count: number) => `iif(n % ${count} = 0, @agentId, 'filled-agent-' || (n % ${count}))`
@@ -351,7 +351,7 @@ function addSamples(sqlite: Database.Database, own: Own, part: number): void {
   )
 }
 
-/** What agents asked, owners were told, and happened to agents: a million of each, a tenth of them of the busy account. */
+/** A million approvals, notifications and agent events each, a tenth of them of the busy account. */
 function addHistory(sqlite: Database.Database, own: Own, rows: Rows): void {
   fill(
     sqlite,

@@ -5,7 +5,7 @@ const HOURS = 30
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
-/** Gives every agent and key of a house a past for pictures: a month of usage and some hours of being watched, never twice the same. */
+/** Adds history for screenshots: a month of usage and hours of metrics, different for each agent and key. */
 export function addPast(file: string, now: Date): void {
   const sqlite = new Database(file)
   sqlite.pragma('busy_timeout = 5000')

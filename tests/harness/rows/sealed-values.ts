@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Db } from '../../../src/db/open.ts'
 
-/** What a sealed value looks like, alone or within another text: version, and IV with tag at least. */
+/** Pattern of an encrypted value: version, then at least IV and tag. */
 const SEALED = /\bv1\.[\w-]{38,}/
 
 /** `table.column` of every column, whatever its type, with at least one sealed value in it. */

@@ -8,7 +8,7 @@ import { agentMemory } from '../../../src/features/conversations/memory/tables.t
 import { radioStreams } from '../../../src/features/web-tools/radio/tables.ts'
 import { videos } from '../../../src/features/web-tools/video/tables.ts'
 
-/** Sessions, memory, a question with a use of a tool, mail, a stream, a video and a credential of somebody, all of which hold `canary`. */
+/** Inserts sessions, memory, a turn with a tool call, mail, a stream, a video and a credential, all containing `canary`. */
 export function addTalkTraces(
   tx: Tx,
   { userId, agentId, canary, sealed, now }: Record<'userId' | 'agentId' | 'canary' | 'sealed', string> & { now: Date },

@@ -56,7 +56,7 @@ function read(): Hold {
   return { wallMs: performance.now(), workMs: threadMs() }
 }
 
-/** What this thread has computed. The types of Bun do not know the function that Node.js has for it. */
+/** CPU time of this thread. Bun's types lack the Node.js function. */
 export function threadMs(): number {
   const read: unknown = Reflect.get(process, 'threadCpuUsage')
   if (typeof read !== 'function') throw new Error('This Bun cannot tell what a thread has computed')

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { threadMs } from './loop-hold.ts'
 
-/** What the work below takes of a machine that is as fast as limits are meant for. */
+/** Duration of the reference work on the machine the limits are written for. */
 const USUAL_MS = 12
 const TRIES = 5
 

@@ -41,7 +41,7 @@ export const DOMAINS: readonly string[] = [
 /** Types every domain receives. */
 const BASE = 'src/features/base.ts'
 const FREE = ['src/main.ts', 'src/cli', 'scripts', 'tests']
-/** What a test beside the code may import in addition: the harness, and the schema to run on. */
+/** Additional imports of tests: the harness and the database schema. */
 const FOR_TESTS = ['tests/harness', 'migrations']
 
 /** Files that read the environment: everything else gets its settings handed. */
@@ -102,7 +102,7 @@ export function findViolations(sources: Sources): string[] {
   return violations.sort()
 }
 
-/** What `file` imports, type imports included: our files by path from the root, packages by name. */
+/** Returns the imports of `file`, including types: project files by path from the root, packages by name. */
 export function importsOf(file: string, text: string): string[] {
   const specifiers = [...text.matchAll(STATIC_IMPORT), ...text.matchAll(DYNAMIC_IMPORT)].map(
     (match) => match[1] ?? match[2] ?? '',

@@ -21,7 +21,7 @@ export function findLongLivedMaps(file: string, code: string): string[] {
   return made.filter(outlives).map(({ name }) => name)
 }
 
-/** What is made, and what is added to or handed to other functions, each with the functions around it. */
+/** Collections that are created, changed or passed on, each with its enclosing functions. */
 function collect(file: string, code: string): { made: Made[]; added: Named[] } {
   const scopes: Scope[] = [null]
   const made: Made[] = []

@@ -29,7 +29,7 @@ export async function openRaw(url: string, host = '127.0.0.1'): Promise<RawConne
   })
   socket.on('end', over)
   socket.on('close', over)
-  // What breaks is seen by `isOver`.
+  // `isOver` reports the error.
   socket.on('error', over)
   await until('a connection', () => !socket.connecting)
   return {

@@ -60,7 +60,7 @@ test('a target with a host of its own does not get around the Host header', asyn
   expect((await askRaw(web, ['CONNECT evil.example:443 HTTP/1.1', 'Host: evil.example'])).status).toBe(421)
 })
 
-test('the operator is told once of a name that is not served, and nothing is served to its WebSockets either', async () => {
+test('a host name that is not served is logged once, and its WebSockets are refused', async () => {
   await using server = await startServer(SETTINGS)
   for (const path of ['/', '/api/health', '/api/agents']) await ask(server.urls.web, path, 'stead.lan')
   const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13']

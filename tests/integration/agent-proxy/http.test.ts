@@ -7,8 +7,8 @@ import { until } from '../../harness/until.ts'
 import { openRaw } from '../../harness/wires/raw-http.ts'
 import { openReach, startAgentDouble } from './open-reach.ts'
 
-const Told = z.record(z.string(), z.string())
-/** Tells what it was asked. */
+const Reported = z.record(z.string(), z.string())
+/** Returns the received request. */
 const mirror = (request: Request) => Response.json(Object.fromEntries(request.headers))
 
 test('the request arrives with method, path, query, body and headers, and the answer comes back as it is', async () => {
@@ -68,7 +68,8 @@ test('the dashboard’s cookies stay here, the agent’s own pass', async () => 
   using agent = startAgentDouble(mirror)
   await using reach = await openReach()
   await reach.add('ada', agent.port)
-  const ask = async (cookie: string) => Told.parse(await (await reach.ask('ada', '/', { headers: { cookie } })).json())
+  const ask = async (cookie: string) =>
+    Reported.parse(await (await reach.ask('ada', '/', { headers: { cookie } })).json())
   expect((await ask('service-session=secret')).cookie).toBeUndefined()
   const mixed =
     'a=1; service-session=secret; __Host-service-sign-in=secret; service-two-factor=secret; b=service-session'
@@ -92,7 +93,7 @@ test('what is said about the caller is true: forged claims and hop-by-hop header
       'x-private': 'one hop only',
     },
   })
-  const headers = Told.parse(await response.json())
+  const headers = Reported.parse(await response.json())
   expect(headers).toMatchObject({
     host: 'ada.agents.localhost',
     'x-forwarded-for': '127.0.0.1',
@@ -114,14 +115,14 @@ test('behind a trusted proxy its word about address and https is passed on', asy
   expect(await response.json()).toMatchObject({ 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' })
 })
 
-test('OpenClaw, which refuses proxies that it was not told of, hears nothing of us', async () => {
+test('the agent proxy sends no forwarding headers to OpenClaw, which refuses unknown proxies', async () => {
   using agent = startAgentDouble(mirror)
   await using reach = await openReach()
   await reach.add('ada', agent.port, 'running', 'openclaw')
   const response = await reach.ask('ada', '/', {
     headers: { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=1.2.3.4' },
   })
-  const headers = Told.parse(await response.json())
+  const headers = Reported.parse(await response.json())
   expect(headers.host).toBe('ada.agents.localhost')
   expect(Object.keys(headers).filter((name) => name.includes('forwarded'))).toEqual([])
 })
@@ -242,8 +243,8 @@ test('8 MB up and 64 MB down arrive whole; what is larger is refused', async () 
   await using reach = await openReach()
   await reach.add('ada', agent.port)
   const up = Buffer.alloc(8 * 1024 * 1024, 'agent')
-  const told = await (await reach.ask('ada', '/', { method: 'POST', body: up })).text()
-  expect(told).toBe(Bun.CryptoHasher.hash('sha256', up, 'hex'))
+  const reported = await (await reach.ask('ada', '/', { method: 'POST', body: up })).text()
+  expect(reported).toBe(Bun.CryptoHasher.hash('sha256', up, 'hex'))
   const got = await (await reach.ask('ada', '/')).arrayBuffer()
   expect(Bun.CryptoHasher.hash('sha256', got, 'hex')).toBe(Bun.CryptoHasher.hash('sha256', down, 'hex'))
   expect((await reach.ask('ada', '/', { method: 'POST', body: Buffer.alloc(9 * 1024 * 1024) })).status).toBe(413)
@@ -286,7 +287,7 @@ test('a caller who reads nothing makes the agent wait, and their leaving ends it
   await ended.promise
 })
 
-test('an agent that hangs up in the middle of an answer breaks it off: nobody takes it for whole', async () => {
+test('an agent that disconnects inside a response aborts it, so no client takes it for complete', async () => {
   using agent = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,
@@ -338,8 +339,8 @@ test('a caller who leaves in the middle of a body for an agent is no warning in 
     connection[Symbol.dispose]()
     await until('the line of the caller', () => reach.logLines.length > index)
   }
-  const told = reach.logLines.map((line) => JSON.parse(line))
-  expect(told.map(({ level, msg }) => [level, msg])).toEqual(
+  const reported = reach.logLines.map((line) => JSON.parse(line))
+  expect(reported.map(({ level, msg }) => [level, msg])).toEqual(
     framings.map(() => [30, 'the caller left before the answer']),
   )
 })
@@ -363,7 +364,7 @@ test('a body that comes byte by byte is given up: 408, and neither side stays op
   expect((await quick.text()).length).toBe(100_000)
 })
 
-test('60 strangers with a large body each for an agent that reads nothing: those beyond the room get 503 with Retry-After', async () => {
+test('60 large bodies for an agent that does not read: 503 with Retry-After beyond the memory limit', async () => {
   await using installation = await openReach()
   const deaf = createServer((socket) => socket.pause().on('error', () => undefined))
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
@@ -378,8 +379,8 @@ test('60 strangers with a large body each for an agent that reads nothing: those
     ),
   )
   const refused: unknown[] = []
-  for (const answer of answers) void answer.then((told) => told && refused.push(told))
-  // One address has room for eight of them.
+  for (const answer of answers) void answer.then((reported) => reported && refused.push(reported))
+  // Each address may have eight.
   await until('the answers to those beyond the room', () => refused.length >= 52)
   expect(new Set(refused.map(String))).toEqual(new Set(['503,1']))
   expect(installation.platform.bodies.bytesUnderWay()).toBe(8 * 1024 * 1024)

@@ -4,7 +4,7 @@ import { openReach, startSocketDouble } from './open-reach.ts'
 
 type Message = string | Buffer
 
-/** What a WebSocket is told, and how it ends. */
+/** Messages and close event of a WebSocket. */
 function listen(socket: WebSocket) {
   const messages: Message[] = []
   const ended = Promise.withResolvers<{ code: number; reason: string }>()
@@ -112,7 +112,7 @@ test('a break is a break on the other side as well', async () => {
   expect(await closed.promise).toBe(1006)
 })
 
-test('an agent that refuses or is not there: the handshake fails, and plain questions tell why', async () => {
+test('the handshake fails when an agent refuses or is absent, and a plain request returns the reason', async () => {
   using agent = echo()
   await using reach = await openReach()
   await reach.add('ada', agent.port)
@@ -153,7 +153,7 @@ test('the web app itself takes no WebSocket', async () => {
   expect((await ended).code).toBe(1006)
 })
 
-test('a caller who does not read is cut off, and the platform keeps only so much for them', async () => {
+test('a client that does not read is disconnected, and its buffer is limited', async () => {
   const closed = Promise.withResolvers<void>()
   const piece = Buffer.alloc(1024 * 1024)
   let sent = 0

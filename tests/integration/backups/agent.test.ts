@@ -138,7 +138,7 @@ test('one that is there is not touched without --replace, nor while it is not st
   expect(readdirSync(toRestoredStates(dataDir))).toHaveLength(1)
 })
 
-test('what is not in the backup, belongs to somebody else, is being deleted or has no owner here is refused, and nothing changes', async () => {
+test('restoring an agent is refused when it is missing from the backup, owned by another user, being deleted or without owner', async () => {
   const { connection, dataDir, restore, erase, owner } = await openUsed()
   await expect(restore({ agentId: 'nobody' })).rejects.toThrow('there is no agent nobody')
   connection.sqlite.exec(`UPDATE agents SET owner_id = NULL WHERE id = 'ada-1'`)
@@ -154,7 +154,7 @@ test('what is not in the backup, belongs to somebody else, is being deleted or h
   expect(readdirSync(toRestoredStates(dataDir))).toEqual([])
 })
 
-test('two at once: one brings it back, the other one is told that it is there', async () => {
+test('of two concurrent restores one succeeds and the other reports that the agent exists', async () => {
   const { dataDir, erase, file, connection } = await openUsed()
   await erase()
   const start = () =>

@@ -66,7 +66,7 @@ function readAll(dataDir: string) {
   }
 }
 
-test('a database that unpacks to more than the manifest tells of is not unpacked any further', async () => {
+test('extraction stops when a database exceeds the size in the manifest', async () => {
   const { create, folder } = await openInstallation()
   const { file } = await create()
   const taken = folder.file('taken')
@@ -86,7 +86,7 @@ test('a database that unpacks to more than the manifest tells of is not unpacked
     'data/stead.db.gz cannot be unpacked (it is larger than the 1000 bytes that the manifest tells of)',
   ])
   expect(bomb.bytes).toBeLessThanOrEqual(1000)
-  // A backup of before tells nothing of it, and is as good as it was.
+  // Older backups lack the field and stay valid.
   expect((await forge('older.tar', undefined)).problems).toEqual([])
 })
 
@@ -228,7 +228,7 @@ test('in place: what was there is kept aside, what came is the backup, and what 
   expect(existsSync(join(replaced ?? '', 'encryption.key.until-20261122T000000000Z'))).toBe(true)
 })
 
-test('a disk that takes nothing more: it is told, and neither a backup nor anything else remains', async () => {
+test('stead backup on a full disk reports the error and leaves no files', async () => {
   const { config, folder } = await openInstallation()
   const out = folder.file('small')
   mkdirSync(out)

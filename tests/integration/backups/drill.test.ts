@@ -7,7 +7,7 @@ import { STEAD } from '../../harness/server.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { fillInstallation, readTree } from './installation.ts'
 
-test('stead backup drill: the newest backup is restored and opened, told of, and nothing remains; a damaged one is named', async () => {
+test('stead backup drill restores and opens the newest backup, reports it, leaves no files, and names a damaged one', async () => {
   const folder = tempFolder()
   onTestFinished(() => folder[Symbol.dispose]())
   const config = await fillInstallation(folder.file('data'))
@@ -36,7 +36,7 @@ test('stead backup drill: the newest backup is restored and opened, told of, and
   expect(listLeftovers(temporary)).toEqual([])
 }, 600_000)
 
-/** What is there but the native code that the executable unpacks once for all of its starts. */
+/** Files besides the native module that the executable unpacks once. */
 function listLeftovers(folder: string): string[] {
   return readdirSync(folder).filter((name) => !/^\.bun-.*\.node$/.test(name))
 }

@@ -14,7 +14,7 @@ import { fillInstallation, readTree } from './installation.ts'
 
 const ROUNDS = roundsOf('BACKUP_KILLS', 6)
 
-/** Runs a command and kills it after so long; tells how long it took when it was faster. */
+/** Runs a command and kills it after a delay. @returns the duration when it finished earlier. */
 async function runFor(args: string[], dataDir: string, ms: number): Promise<boolean> {
   const child = Bun.spawn([...STEAD, ...args], {
     env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir },

@@ -51,7 +51,7 @@ test('a run makes a backup, proves it, and then deletes what is not kept; what o
   expect(config.backups.to).toBe(to)
 })
 
-test('what fails deletes nothing: a damaged installation, and a disk whose floor would be passed', async () => {
+test('a failed backup deletes nothing: a damaged installation, and a disk below its reserve', async () => {
   const { run, list, config } = await openScheduled({ days: 1, weeks: 0, months: 0 })
   await run(0)
   const before = list()

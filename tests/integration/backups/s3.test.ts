@@ -32,7 +32,7 @@ async function openStored() {
   return {
     ...{ folder, s3, config, backups, shelf },
     list: async () => (await shelf.list()).map(({ name }) => name),
-    /** What is left beside the data of a backup that was made there. */
+    /** Files besides the data of a backup made there. */
     leftovers: () => readdirSync(config.dataDir).filter((name) => name.startsWith('.stead-backup-')),
     async [Symbol.asyncDispose]() {
       await s3[Symbol.asyncDispose]()
@@ -72,7 +72,7 @@ test(
 )
 
 test(
-  's3://: a sealed one is sealed there, and the command line makes one, and verifies, tries and lists what stands there',
+  's3://: backups are encrypted, and the CLI creates, verifies, tests and lists them',
   async () => {
     await using stored = await openStored()
     const { config, s3, folder } = stored

@@ -26,7 +26,7 @@ test('60 strangers with half an 8 MB body each are answered 401 and take no memo
   }
 })
 
-test('60 bodies of 8 MB by one user: those beyond the user’s room get 503 with Retry-After, others still come in', async () => {
+test('60 bodies of 8 MB by one user: 503 with Retry-After beyond the user’s limit, other users are served', async () => {
   await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
   const program = await installation.start()
   const ada = await keyOf(await signUp(program.urls.web))
@@ -54,7 +54,7 @@ test('60 bodies of 8 MB by one user: those beyond the user’s room get 503 with
   }
 })
 
-/** A request to the completions with half of its body, by so many connections. */
+/** Opens connections that send half of a completion body. */
 async function sendHalves(url: string, key: string): Promise<RawConnection[]> {
   const head = [
     'POST /v1/chat/completions HTTP/1.1',

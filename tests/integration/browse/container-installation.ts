@@ -16,10 +16,10 @@ import { findFreePorts } from '../../harness/ports.ts'
 import { json } from '../../harness/requests.ts'
 import { until } from '../../harness/until.ts'
 
-/** Whoever the test agent is in its container. */
+/** The user id of the test agent in its container. */
 export const AGENT_UID = 10_001
 
-/** The same engine at a port of this machine: nobody there can know in which folders it keeps its volumes. */
+/** The same engine over TCP, where the volume folders are unknown. */
 export async function openProxy(dockerHost: string) {
   const path = dockerHost.replace(/^unix:\/\//, '')
   const server = createServer((socket) => {
@@ -40,7 +40,7 @@ export async function openProxy(dockerHost: string) {
 }
 
 /** Ada's agent in a container, and a platform that reaches the engine by `dockerHost`. `folder` is its workspace on disk. */
-export async function openContainerHouse(
+export async function openContainerInstallation(
   found: TestEngine,
   options: { dockerHost?: string; filesImages?: readonly string[]; logLines?: string[] } = {},
 ) {

@@ -7,7 +7,7 @@ import { roundsOf } from '../../harness/rounds.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { until } from '../../harness/until.ts'
 import { readLines } from '../../harness/wires/lines.ts'
-import { AGENT_UID, giveToAgent, openContainerHouse, openProxy } from './container-installation.ts'
+import { AGENT_UID, giveToAgent, openContainerInstallation, openProxy } from './container-installation.ts'
 import { LOGIN, startGitServer } from './git-server.ts'
 import { openPlace, VECTORS } from './hostile-repositories.ts'
 import { fill } from './installation.ts'
@@ -34,8 +34,8 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   }, PATIENCE_MS * 3)
   afterAll(() => proxy[Symbol.asyncDispose]())
 
-  const openTestHouse = (way: (typeof WAYS)[number], logLines: string[] = []) =>
-    openContainerHouse(found, {
+  const openTestInstallation = (way: (typeof WAYS)[number], logLines: string[] = []) =>
+    openContainerInstallation(found, {
       logLines,
       ...(way === 'served by a container' && { dockerHost: proxy.dockerHost, filesImages: ['nobody/has:1', image] }),
     })
@@ -44,7 +44,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     test(
       'are listed, read, written, moved and deleted while the agent runs and while it does not, and stay its own',
       async () => {
-        await using installation = await openTestHouse(way)
+        await using installation = await openTestInstallation(way)
         for (const isRunning of [true, false]) {
           if (!isRunning) await installation.runtime.stop(installation.id)
           expect(await installation.post('write', { path: 'notes/a.md', content: 'hello' })).toMatchObject({
@@ -82,7 +82,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     test(
       'come as they are, and go only as they were: downloads, uploads, hashes',
       async () => {
-        await using installation = await openTestHouse(way)
+        await using installation = await openTestInstallation(way)
         const bytes = Buffer.alloc(3_000_000)
         for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(at, at)
         writeFileSync(join(installation.folder, 'large.bin'), bytes)
@@ -106,10 +106,10 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     )
 
     test(
-      'end at the workspace: links lead nowhere, whoever makes them and however fast',
+      'links never lead out of the workspace, even when they are swapped concurrently',
       async () => {
-        await using installation = await openTestHouse(way)
-        // For whoever opens the volume its folder is here, for whoever serves it, where the agent has it.
+        await using installation = await openTestInstallation(way)
+        // The volume's folder on the host, or its path in the container.
         const seenAt = way === 'opened as root' ? installation.state : '/data'
         const outside = join(installation.state, 'outside')
         fill(outside, { canary: SECRET, x: SECRET, 'inner/x': SECRET })
@@ -144,19 +144,19 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
           () => installation.post('write', { path: 'folder/inner/x', content: 'inside' }),
         ]
         const statuses = new Map<number, number>()
-        const told: string[] = []
+        const reported: string[] = []
         let started = 0
         const loop = async () => {
           while (started < OPERATIONS) {
             const { status, body } = (await work[started++ % work.length]?.()) ?? { status: 0, body: {} }
             statuses.set(status, (statuses.get(status) ?? 0) + 1)
             const answer = JSON.stringify(body)
-            if (answer.includes(SECRET) || answer.includes('"path":"folder/canary"')) told.push(answer)
+            if (answer.includes(SECRET) || answer.includes('"path":"folder/canary"')) reported.push(answer)
           }
         }
         await Promise.all(Array.from({ length: 8 }, loop))
         console.log(`${way}: ${JSON.stringify(Object.fromEntries(statuses))}`)
-        expect(told).toEqual([])
+        expect(reported).toEqual([])
         expect([readFileSync(join(outside, 'canary'), 'utf8'), readFileSync(join(outside, 'x'), 'utf8')]).toEqual(
           before,
         )
@@ -169,7 +169,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
     withGit(
       'are a repository as well: status, diff, log and commits, and nothing that it names is run',
       async () => {
-        await using installation = await openTestHouse(way)
+        await using installation = await openTestInstallation(way)
         for (const { name, arrange } of VECTORS) {
           Bun.spawnSync(['rm', '-rf', installation.folder])
           using place = openPlace(installation.folder)
@@ -196,7 +196,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
       async () => {
         using folder = tempFolder()
         const logLines: string[] = []
-        await using installation = await openTestHouse(way, logLines)
+        await using installation = await openTestInstallation(way, logLines)
         await using server = startGitServer(folder.path)
         const asked: (string | null)[] = []
         using thief = Bun.serve({
@@ -234,7 +234,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   test(
     'served by a container: it has no network, no rights and no secret, and goes with the agent, its volume or the platform',
     async () => {
-      await using installation = await openTestHouse('served by a container')
+      await using installation = await openTestInstallation('served by a container')
       await installation.post('write', { path: 'a', content: 'a' })
       const filters = { label: [`stead.instance=${installation.instance}`, 'stead.files'] }
       const [server] = await docker.listContainers({ filters })
@@ -276,7 +276,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   )
 
   test('without an image that serves them: 503 that says what to do', async () => {
-    await using installation = await openContainerHouse(found, {
+    await using installation = await openContainerInstallation(found, {
       dockerHost: proxy.dockerHost,
       filesImages: [found.image],
     })
@@ -287,7 +287,7 @@ describe.skipIf(!found || process.getuid?.() !== 0)('files of agents in containe
   })
 
   test('of an agent whose container is gone: 503 that says so', async () => {
-    await using installation = await openTestHouse('opened as root')
+    await using installation = await openTestInstallation('opened as root')
     await installation.runtime.remove(installation.id)
     expect(await installation.get('tree')).toEqual({
       status: 503,

@@ -352,7 +352,7 @@ test.each(ROUTES)(
 )
 
 test.each(ROUTES)(
-  '%s /api/browse/%s: a stranger’s agent is 404, on both faces, and stays as it is',
+  '%s /api/browse/%s: 404 for a stranger’s agent on both APIs, without changes',
   async (method, path) => {
     const { call, agent, eve, folders } = await openFiles()
     fill(folders.agent, { a: 'Ada’s' })
@@ -377,7 +377,7 @@ test.each(ROUTES)(
   },
 )
 
-test.each(ROUTES)('%s /api/browse/%s: 404 on both faces while planned endpoints are off', async (method, path) => {
+test.each(ROUTES)('%s /api/browse/%s: 404 on both APIs while planned endpoints are off', async (method, path) => {
   const { call, ada } = await openFiles({ environment: { PLANNED_ENDPOINTS: 'false' } })
   const expected = { status: 404, body: { error: 'Not found' } }
   expect(await call(path, toInit(method, path, OPERATOR))).toEqual(expected)
@@ -393,7 +393,7 @@ test.each(ROUTES)('%s /api/browse/%s: 503 for an agent whose files lie in a cont
   })
 })
 
-test('an owner reads and writes the workspace of an agent on both faces; a reading key only reads', async () => {
+test('an owner reads and writes a workspace on both APIs; a read-only key only reads', async () => {
   const { call, agent, ada, folders, createKey } = await openFiles()
   fill(folders.agent, { 'notes.md': 'hello' })
   const path = `read?path=notes.md&agentId=${agent.id}`

@@ -69,7 +69,7 @@ async function withChanges() {
   return { ...installation, root }
 }
 
-/** What the real program says, in the shape of the specification. */
+/** The output of real git in the shape of the specification. */
 function realStatus(folder: string): { status: string; path: string }[] {
   const text = git(folder, ['-c', 'core.quotePath=false', 'status', '--porcelain', '-z', '-uall', '--no-renames'])
   return text
@@ -130,7 +130,7 @@ withGit(
     expect(status).toBe(200)
     expect(body).toMatchObject({ ok: true, isComplete: true })
     const [unstaged, staged] = [String(body.unstaged), String(body.staged)]
-    // What is binary is told, and not shown: the program cannot apply it.
+    // Binary changes are named but not shown: git cannot apply them.
     expect(unstaged).toContain('Binary files a/image.png and b/image.png differ')
     const copy = join(folders.agent, 'copy')
     git(folders.agent, ['clone', '-q', '--no-hardlinks', root, copy])

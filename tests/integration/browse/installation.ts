@@ -53,7 +53,7 @@ export async function openFiles(
     agent,
     folders,
     call,
-    /** An `sk_` key of whoever is signed in with `cookie`. */
+    /** An `sk_` key of the user signed in with `cookie`. */
     createKey: async (cookie: Record<string, string>, scopes: string[] = []) =>
       (await read(CreatedKey, test.web.request('/api/keys', json('POST', { name: 'k', scopes }, cookie)))).key,
     get: (path: string) => call(path, { headers: OPERATOR }),

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 /** Is the real program here to compare with? */
 export const HAS_GIT = spawnSync('git', ['--version']).status === 0
 
-/** Who commits; and no configuration but the repository's own. */
+/** A fixed author, and no git configuration besides the repository's. */
 export const IDENTITY = {
   GIT_AUTHOR_NAME: 'Ada',
   GIT_AUTHOR_EMAIL: 'ada@example.com',

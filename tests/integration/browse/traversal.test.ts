@@ -61,7 +61,7 @@ const WHOLE = [
   '--output=/tmp/x',
 ]
 
-/** 16 ways up, 10 ways on, at four heights and with four ends; and what stands for itself. */
+/** 16 traversal prefixes, 10 targets, four depths and four suffixes, and single cases. */
 function listTricks(): string[] {
   const climbs = UP.flatMap((up) =>
     SEPARATORS.flatMap((separator) =>
@@ -94,7 +94,7 @@ test('hundreds of paths that lead out are refused by every route that takes one,
   for (const trick of tricks) {
     const path = `path=${encodeURIComponent(trick.toWellFormed())}`
     await expectRefusal(trick, `read?${path}`, { headers: OPERATOR })
-    // As it stands in the address, decoded once by the server.
+    // As written in the URL; the server decodes it once.
     await expectRefusal(trick, `read?path=${trick.replace(/[#&+]/g, '')}`, { headers: OPERATOR })
     if (isWritable(trick)) continue
     await expectRefusal(trick, 'write', json('POST', { path: trick, content: 'x' }, OPERATOR))

@@ -39,7 +39,7 @@ function countConnections(server: { getConnections(done: (error: Error | null, c
   return new Promise<boolean>((resolve) => server.getConnections((_error, count) => resolve(count === 0)))
 }
 
-test('a request says what it was told, goes to the checked address and keeps the name', async () => {
+test('a request sends the given headers to the checked address and keeps the host name', async () => {
   const heads: IncomingMessage[] = []
   let body = ''
   const { egress, dialled } = await openEgress({
@@ -222,7 +222,7 @@ test('a signal ends a request and a body under way', async () => {
   await until('the connection to be closed', () => countConnections(server))
 })
 
-test('a body that nobody reads is closed by cancel, and by leaving it', async () => {
+test('an unread body is closed by cancel and by disposal', async () => {
   const { egress, server } = await openEgress({
     handler: (request, response) => drip(request, () => response.write('x')),
   })
@@ -332,7 +332,7 @@ test('an address that does not answer is followed by the next checked one', asyn
   expect(text(await response.bytes())).toBe('public')
 })
 
-test('refused, unknown and silent look alike to the caller; the log is told which it was', async () => {
+test('refused, unknown and silent hosts look alike to the caller; the log has the cause', async () => {
   const { egress } = await openEgress({
     handler: (request) => void request.socket.destroy(),
     resolve: (name) => (name === 'unknown.example' ? [] : name === 'inside.example' ? ['10.0.0.1'] : [PUBLIC]),
@@ -347,11 +347,11 @@ test('refused, unknown and silent look alike to the caller; the log is told whic
       cause: String(error.cause),
     }
   }
-  const told = await Promise.all(['unknown', 'inside', 'silent'].map(noteCall))
-  expect(new Set(told.map(({ cause: _cause, ...shown }) => JSON.stringify(shown))).size).toBe(1)
-  expect(told[0]?.cause).toContain('ENOTFOUND')
-  expect(told[1]?.cause).toContain('10.0.0.1')
-  expect(new Set(told.map(({ cause }) => cause)).size).toBe(3)
+  const reported = await Promise.all(['unknown', 'inside', 'silent'].map(noteCall))
+  expect(new Set(reported.map(({ cause: _cause, ...shown }) => JSON.stringify(shown))).size).toBe(1)
+  expect(reported[0]?.cause).toContain('ENOTFOUND')
+  expect(reported[1]?.cause).toContain('10.0.0.1')
+  expect(new Set(reported.map(({ cause }) => cause)).size).toBe(3)
 })
 
 test('proxies of the environment are not asked', async () => {

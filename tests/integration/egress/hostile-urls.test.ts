@@ -10,7 +10,7 @@ import { hostileUrls, INSIDE_V4, INSIDE_V6, spell } from './spellings.ts'
 const REQUEST = { timeoutMs: 60_000 }
 const REDIRECTS = [301, 302, 303, 307, 308]
 
-/** What names stand for: everything that is not plainly public leads inside. */
+/** Addresses by host name; every non-public address counts as private. */
 function resolve(hostname: string): string[] {
   if (hostname === 'pages.example') return [PUBLIC]
   if (hostname === 'mixed.example') return [PUBLIC, '10.0.0.1']

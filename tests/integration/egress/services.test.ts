@@ -45,7 +45,7 @@ test.each([
   ['nothing, as often as is read', many('{}', 80_000)],
   ['lists in each other', '['.repeat(500_000) + ']'.repeat(500_000)],
 ])(
-  'services that say %s hold nobody up',
+  'services that send %s do not block callers',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     for (const name of ['results', 'data', 'keys', 'error', 'scopes_supported']) {

@@ -35,7 +35,7 @@ export const INSIDE_V6 = [
   '4000::1',
 ]
 
-/** `address` in all the ways in which a URL may write it. */
+/** Returns every notation of `address` in a URL. */
 export function spell(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
   const whole = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0

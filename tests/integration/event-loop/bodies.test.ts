@@ -11,14 +11,14 @@ import { openWorld, type World } from '../../matrix/world.ts'
 
 const LIMIT_MS = 50
 const MEGABYTE = 1024 * 1024
-/** Room for the rest of a body. */
+/** Bytes for the rest of a body. */
 const SPARE_BYTES = 8192
 const TRIES = 3
-/** What waits for somebody is not waited for: the body has been read by then. */
+/** Long polls are not awaited: their body has been read by then. */
 const WAIT_MS = 3000
 const NEVER_MS = 600_000
 
-/** Who may send the body at all: what a stranger sends where nobody is known is read as this caller's is. */
+/** A caller who may send the body; public routes read a stranger's body the same way. */
 const SENDERS: Readonly<Record<string, string>> = {
   admin: 'admin',
   'internal-key': 'internal key for the owner',

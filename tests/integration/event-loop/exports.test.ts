@@ -15,7 +15,7 @@ const PART = Number(process.env.LOOP_PART ?? 0.03)
 const LIMIT_MS = 50
 const NEVER_MS = 600_000
 const BASELINE_CALLS = 100
-/** What others on the machine delayed once is quick the next time; what an export holds up is held up each time. */
+/** Repeats a measurement: noise passes, a blocked event loop stays. */
 const TRIES = 6
 const Ids = z.object({ id: z.string(), owner_id: z.string() })
 
@@ -28,10 +28,10 @@ test(
     const program = await installation.start()
     const ada = await signUp(program.urls.web)
     const agentId = await createAgent(ada)
-    fillHouse(join(installation.dataDir, 'stead.db'), agentId)
+    fillInstallation(join(installation.dataDir, 'stead.db'), agentId)
     const health = `${program.urls.backend}/health`
     const usual = percentile(await time(health, (calls) => calls < BASELINE_CALLS))
-    // What others do on the machine shows before as well.
+    // Machine noise shows before the export as well.
     const limitMs = process.env.STRICT_TIMES === '1' ? LIMIT_MS : Math.max(LIMIT_MS * measureSlowness(), 10 * usual)
 
     const worst: Record<string, number> = {}
@@ -53,7 +53,7 @@ test(
   NEVER_MS,
 )
 
-function fillHouse(file: string, agentId: string): void {
+function fillInstallation(file: string, agentId: string): void {
   const sqlite = new Database(file)
   sqlite.pragma('busy_timeout = 5000')
   const { owner_id: userId } = Ids.parse(sqlite.prepare('SELECT id, owner_id FROM agents').get())
@@ -74,7 +74,7 @@ function fillHouse(file: string, agentId: string): void {
   fillDatabase(file, { userId, agentId, taskId: 'task', swarmId: 'swarm' }, size, new Date())
 }
 
-/** What 99 of 100 calls of `health` take at most while `url` is exported. */
+/** Returns the 99th percentile of `health` while `url` is exported. */
 async function timeBesides(url: string, headers: Record<string, string>, health: string): Promise<number> {
   // Another process takes the export: this one measures.
   let isOver = false

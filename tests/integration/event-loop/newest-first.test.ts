@@ -59,7 +59,7 @@ test('what is behind a row is found by an index, however far that is', async () 
   expect(JSON.stringify(plan)).toContain('USING COVERING INDEX users_by_time ((created_at,id)<(?,?))')
 })
 
-test('whoever asked and left ends it between two ranges', async () => {
+test('a disconnected caller ends the query between two ranges', async () => {
   const { db } = await withUsers()
   const leaving = new AbortController()
   let ranges = 0

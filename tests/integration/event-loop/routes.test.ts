@@ -14,8 +14,8 @@ import { startRuntimeDouble } from '../../matrix/runtime-double.ts'
 import { openWorld, type World } from '../../matrix/world.ts'
 
 /**
- * How much of the promised size the database has, 1,000,000 rows of usage and 300,000 messages, and how long the loop may
- * be held then. What is found at the size of the gate by its limit is what would pass 50 ms at the whole one.
+ * Share of the full database (1,000,000 usage rows, 300,000 messages) and the event loop limit at that size. The limit at
+ * the CI size corresponds to 50 ms at the full size.
  */
 const PART = Number(process.env.LOOP_PART ?? 0.06)
 const LIMIT_MS = PART < 1 ? 25 : 50
@@ -24,9 +24,9 @@ const LIMIT_MS = PART < 1 ? 25 : 50
  * grow with the database, and has the whole of what is promised.
  */
 const ONCE_LIMIT_MS = 50
-/** What grew slow by chance once is fast the next time; what is slow stays slow. */
+/** Repeats a slow measurement to rule out noise. */
 const TRIES = 4
-/** A stream of events goes on for ever, and so do jobs that listen: so much of them is looked at. */
+/** Observation time of endless streams and listening jobs. */
 const JOB_MS = 500
 const NEVER_MS = 600_000
 
@@ -75,14 +75,14 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = {
   'GET /api/usage/tools backend': ['/api/usage/tools?days=366'],
 }
 
-/** What takes something large away for good. Each finds an agent of its own with all of its messages. */
+/** Routes that delete much data. Each gets its own agent with all messages. */
 const DESTROYS: Readonly<Record<string, { agentId?: string }>> = {
   'DELETE /api/agents/:id web': {},
   'DELETE /api/agents/:id backend': { agentId: 'filled-agent-2' },
   'DELETE /api/settings/account web': {},
 }
 
-/** Who calls a route: somebody who has next to nothing, and whoever has the most. */
+/** Callers with hardly any data and with the most. */
 const CALLERS: Readonly<Record<string, readonly string[]>> = {
   public: ['owner'],
   session: ['stranger', 'owner'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What a caller sends, before it is made for a route and a person of the world. */
+/** A request before it is adapted to a route and a user. */
 export type Draft = {
   route: number
   caller: number

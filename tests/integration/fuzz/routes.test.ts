@@ -13,7 +13,7 @@ import { type BodyDraft, type Draft, draftRequests } from './requests.ts'
 /** `FUZZ_SEED` and `FUZZ_REQUESTS` ask for other and for more requests than the gate makes. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_120)
 const REQUESTS = roundsOf('FUZZ_REQUESTS', 1000)
-/** A world serves so many requests: what they end or delete must not shut everybody out of the rest. */
+/** Requests per test world, because they may delete its users and agents. */
 const REQUESTS_PER_WORLD = 250
 const AT_ONCE = 8
 const MAX_ANSWER_MS = atMostMs(20_000)
@@ -39,7 +39,7 @@ function readRoute(line: string): Route {
 }
 
 test(
-  'no request whatever makes a route answer 500, tell its insides, or hang',
+  'no request makes a route respond with 500, leak internals or hang',
   async () => {
     console.log(`fuzz: seed ${SEED}, ${REQUESTS} requests in ${ROUTE_LIST.length} routes`)
     using double = startRuntimeDouble()
@@ -61,7 +61,7 @@ test(
     }
     console.log(`fuzz: ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`)
     expect(wrong.slice(0, 20)).toEqual([])
-    // `__proto__` and `constructor` have reached nobody.
+    // `__proto__` and `constructor` changed no prototype.
     expect(Object.keys(Object.prototype)).toEqual([])
     expect('isAdmin' in {}).toBe(false)
     // Most that is refused would show that nothing was reached.

@@ -22,7 +22,7 @@ const TIMEOUT_MS = 2000
 const RUNS = roundsOf('FAULT_RUNS', 50)
 
 const fault = fc.oneof(
-  // Within the first event of a stream: once something was said, nobody else may go on.
+  // Within the first event: after visible output no fallback may continue.
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 150 }).map((cutAtByte): Fault => ({ cutAtByte })) },
   {
     weight: 6,

@@ -70,7 +70,7 @@ test(
   PATIENCE_MS,
 )
 
-test('bun run build: no map of the sources stands beside what is built', () => {
+test('bun run build writes no source maps', () => {
   const folders = ['dist', 'web/dist'].map((name) => join(ROOT, name)).filter(existsSync)
   expect(folders.flatMap((folder) => [...new Bun.Glob('**/*.map').scanSync(folder)])).toEqual([])
 })

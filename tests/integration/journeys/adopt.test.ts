@@ -21,7 +21,7 @@ async function openOriginal(installation: Installation): Promise<{ agentId: stri
 }
 
 test(
-  'a copy shows everything and touches no agent until it is adopted; then the original stands back',
+  'a copy is read-only for agents until it takes over; then the original is on standby',
   async () => {
     await using original = await openInstallation()
     await using copy = await openInstallation()
@@ -63,7 +63,7 @@ test(
     await first.stop()
     const adopted = await copy.run(['adopt', '--json'])
     expect(adopted.exitCode).toBe(0)
-    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
+    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isReported: true } })
     // Until then the original's answers at the same port.
     const own = await until(
       'the copy has taken over',
@@ -74,7 +74,7 @@ test(
       300_000,
     )
     expect(await isAlive(pid)).toBe(false)
-    await isToldToRun(person, agentId)
+    await shouldRun(person, agentId)
     expect((await copy.run(['adopt'])).stdout).toBe('The agents are this installation’s own.\n')
 
     const third = await original.start()
@@ -92,7 +92,7 @@ test(
 )
 
 test(
-  'a folder that is renamed keeps its agents, and so does one that is named by a link or from where one stands',
+  'a renamed, symlinked or relative data folder keeps its agents',
   async () => {
     await using installation = await openInstallation()
     const { agentId, pid } = await openOriginal(installation)
@@ -105,14 +105,14 @@ test(
       return now !== pid && (await visit(program, agentId)).status === 200 ? now : null
     })
     expect(await isAlive(pid)).toBe(false)
-    await isToldToRun(person, agentId)
+    await shouldRun(person, agentId)
     await program.stop()
 
     const link = join(dirname(installation.dataDir), 'link')
     symlinkSync(renamed, link)
     for (const dataDir of [link, '../renamed']) {
       const again = await installation.start({ DATA_DIR: dataDir })
-      await isToldToRun(await signIn(again.urls.web), agentId)
+      await shouldRun(await signIn(again.urls.web), agentId)
       await again.stop()
       expect(await pidOf(renamed, agentId)).toBe(moved)
     }
@@ -127,7 +127,7 @@ test(
     await using original = await openInstallation()
     await using copy = await openInstallation()
     const { agentId, pid } = await openOriginal(original)
-    forgetResidence(original)
+    forgetOwnership(original)
     cpSync(original.dataDir, copy.dataDir, { recursive: true })
     const second = await copy.start()
     await says(second, `copy of the installation at ${original.dataDir}`)
@@ -140,7 +140,7 @@ test(
   PATIENCE_MS,
 )
 
-function forgetResidence({ dataDir }: Installation): void {
+function forgetOwnership({ dataDir }: Installation): void {
   const database = new Database(join(dataDir, 'stead.db'))
   database.exec('DELETE FROM residence')
   database.close()
@@ -150,13 +150,13 @@ async function statusOf(person: Person, id: string): Promise<string> {
   return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
 }
 
-/** What a program writes may come after it listens. */
+/** Output may arrive after the program listens. */
 async function says({ lines }: Program, text: string): Promise<void> {
   await until(text, () => lines.join('\n').includes(text), 300_000)
 }
 
 /** One that is started anew is in error until it answers. */
-async function isToldToRun(person: Person, id: string): Promise<void> {
+async function shouldRun(person: Person, id: string): Promise<void> {
   await until('its owner sees that it runs', async () => (await statusOf(person, id)) === 'running', 300_000)
 }
 

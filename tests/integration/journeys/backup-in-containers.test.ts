@@ -31,7 +31,7 @@ async function runIn({ docker }: TestEngine, agentId: string, line: string): Pro
   expect((await execution.inspect()).ExitCode).toBe(0)
 }
 
-/** Files of any kind that an agent may have stored: one of bytes, one nobody else reads, a link, an empty folder. */
+/** Files of every kind: bytes, a private file, a link, an empty folder. */
 const STORE =
   'cd /data && mkdir -p mine/deep mine/empty && busybox head -c 300000 /dev/urandom > mine/bytes && echo secret > mine/deep/own && busybox chmod 600 mine/deep/own && busybox ln -s deep/own mine/link'
 const LIST =

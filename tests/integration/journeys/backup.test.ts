@@ -80,7 +80,7 @@ test(
     expect(stateOf(other)).toEqual(stateOf(original))
 
     const adopted = await other.run(['adopt', '--json'])
-    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
+    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isReported: true } })
     const again = await other.start()
     const returned = await signIn(again.urls.web)
     // It is `running` by what was restored before its process has begun to listen, and an agent that does not is 503.
@@ -91,8 +91,8 @@ test(
       expect((await read(SentMessage, Promise.resolve(answer))).reply).toBe(`You said: ${question}`)
       return true
     })
-    const told = provider.chats.at(-1)?.body.messages.map(({ content }) => content)
-    expect(told).toContain('Good morning')
+    const reported = provider.chats.at(-1)?.body.messages.map(({ content }) => content)
+    expect(reported).toContain('Good morning')
     const { messages } = await read(MessageList, returned.get(`/api/chat?agentId=${agentId}`))
     expect(messages.map(({ content }) => content)).toContain('The note says: Tea at four.')
     await again.stop()

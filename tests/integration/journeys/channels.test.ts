@@ -141,11 +141,11 @@ test.each([
     await again.kill()
     held.resolve()
     const last = await installation.start()
-    const isTold = (text: string) => text === 'You said: Answer slowly' || text.startsWith('I could not answer: ')
-    await until('the answer, or why there is none', () => texts().some(isTold))
+    const isReported = (text: string) => text === 'You said: Answer slowly' || text.startsWith('I could not answer: ')
+    await until('the answer, or why there is none', () => texts().some(isReported))
     say('And now?')
     await until('the next answer', () => texts().includes('You said: And now?'))
-    expect(texts().filter(isTold)).toHaveLength(1)
+    expect(texts().filter(isReported)).toHaveLength(1)
     expect((await channelOf(await signIn(last.urls.web)))?.connected).toBeTrue()
   },
   600_000,

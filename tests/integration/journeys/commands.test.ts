@@ -16,7 +16,7 @@ import { withProvider } from './main-job.ts'
 const LIMIT_MS = 600_000
 const engine = await findEngine()
 
-const Told = z.object({ stdout: z.string(), stderr: z.string(), exitCode: z.number().nullable() })
+const Reported = z.object({ stdout: z.string(), stderr: z.string(), exitCode: z.number().nullable() })
 
 /** One turn with one command, which the owner approves. @returns what the model is then shown. */
 async function runCommand(
@@ -57,7 +57,7 @@ test.skipIf(!engine)(
     const agentId = await createAgent(person, { model: 'openai/gpt-4o-mini' })
     const place = { person, provider, agentId }
     const run = async (command: string, more = {}) =>
-      Told.parse(JSON.parse(await runCommand(place, 'run_shell', { command, ...more })))
+      Reported.parse(JSON.parse(await runCommand(place, 'run_shell', { command, ...more })))
     try {
       const switches = { run_shell: true, run_python: true }
       expect(
@@ -110,8 +110,10 @@ test.skipIf(!engine || !hasPython)(
         'rows = sqlite3.connect(":memory:").execute("select 6 * 7").fetchone()',
         'print(json.dumps([os.getuid(), os.getcwd(), open("kept.txt").read(), rows[0], sys.flags.isolated]))',
       ].join('\n')
-      const told = Told.parse(JSON.parse(await runCommand({ person, provider, agentId }, 'run_python', { code })))
-      expect(told).toEqual({ stdout: '[10001, "/data/workspace", "kept", 42, 1]\n', stderr: '', exitCode: 0 })
+      const reported = Reported.parse(
+        JSON.parse(await runCommand({ person, provider, agentId }, 'run_python', { code })),
+      )
+      expect(reported).toEqual({ stdout: '[10001, "/data/workspace", "kept", 42, 1]\n', stderr: '', exitCode: 0 })
     } finally {
       await person.delete(`/api/agents/${agentId}`)
     }
@@ -160,7 +162,7 @@ test.skipIf(!engine)(
       const place = { person, provider, agentId }
       expect(await runCommand(place, 'mcp_who_whoami', {})).toContain('10001 /data/home sealed-value')
 
-      // What it may have found is worth nothing once it is removed, and nothing of it runs on.
+      // After removal its credentials are void and its processes have ended.
       const stolen = await person.post(`${servers}/${added.id}/try`, { tool: 'steal' })
       const { text } = ToolResult.parse(await stolen.json())
       const models = async () =>

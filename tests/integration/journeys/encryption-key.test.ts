@@ -23,7 +23,7 @@ async function openSealed() {
   }
 }
 
-/** What a start that cannot be says, and its exit code. */
+/** Output and exit code of a failed start. */
 async function startInVain(installation: Installation, environment: Record<string, string> = {}) {
   const { exitCode, stdout, stderr } = await installation.run(['serve'], { environment })
   return { exitCode, stdout, stderr }
@@ -33,7 +33,7 @@ test(
   'a key that is missing, wrong or cut stops the start with 78 and one line, and doctor sees it; a database of before that does not name its key is tried with what it holds',
   async () => {
     const { installation, database, key } = await openSealed()
-    await using _house = installation
+    await using _installation = installation
     const safe = `${key}.safe`
     renameSync(key, safe)
     const before = readSchema(database)
@@ -168,7 +168,7 @@ const Token = z.object({ token: z.string() })
 const Wallet = z.object({ address: z.string() })
 const Dropped = z.object({ copy: z.string(), keyFile: z.string(), wallets: z.array(z.string()) })
 
-/** What a start that goes wrong must not have changed. */
+/** State that a failed start must not change. */
 function readSchema(file: string): unknown {
   const sqlite = new Database(file, { readonly: true })
   try {

@@ -70,7 +70,7 @@ test(
 )
 
 test(
-  'POST /api/register at home: a stranger behind a proxy gets 403 before the owner, somebody at the machine 200',
+  'POST /api/register at home: 403 for a proxied stranger before setup, 200 from the machine itself',
   async () => {
     await using installation = await openInstallation()
     const { web } = (await installation.start()).urls

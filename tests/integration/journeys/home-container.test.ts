@@ -63,7 +63,7 @@ test.skipIf(!canRun)(
   300_000,
 )
 
-test('home --image: what a container cannot do is told before it is made', async () => {
+test('home --image reports unsupported options before it creates a container', async () => {
   const environment = { STEAD_KEY: 'sk_1', GATEWAY_TOKEN: 'gw_1', DOCKER_HOST: '/nowhere/docker.sock' }
   using folder = tempFolder()
   const run = (platform: string, port: string) =>

@@ -133,7 +133,7 @@ test('link: a gateway that runs here is registered, and heartbeats stop while it
   expect(await link.stop()).toMatchObject({ exitCode: 0 })
 }, 300_000)
 
-test('--once: the web port, nobody, and a token that the gateway refuses end it with 1, and nothing is registered; a key from a file is one heartbeat and exit 0', async () => {
+test('--once exits with 1 for the web port, no listener and a refused token, and with 0 after one heartbeat', async () => {
   await using platform = await openPlatform()
   await using agent = await startTestAgent()
   using folder = tempFolder()

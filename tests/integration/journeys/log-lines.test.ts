@@ -18,7 +18,10 @@ const INFO = 30
 const HELD_AGENT = join(import.meta.dir, '../..', 'harness', 'programs', 'held-agent.ts')
 
 /** A signed-in person whose every request has an id of its own choosing, and the lines that name it. */
-async function openTestHouse(environment: Record<string, string> = {}, agentCommand?: readonly [string, ...string[]]) {
+async function openTestInstallation(
+  environment: Record<string, string> = {},
+  agentCommand?: readonly [string, ...string[]],
+) {
   const server = await startServer(environment, agentCommand)
   const person = await signUp(server.urls.web)
   const lines = () => server.logLines.map((line): Line => JSON.parse(line))
@@ -32,7 +35,7 @@ async function openTestHouse(environment: Record<string, string> = {}, agentComm
 }
 
 test('what is done to an agent is one line each, with agent and request', async () => {
-  await using installation = await openTestHouse()
+  await using installation = await openTestInstallation()
   const { ask, linesOf, person } = installation
   const made = await read(ProvisionResponse, ask('req-provision', 'POST', '/api/agents/provision', { name: 'Ada' }))
   const agentId = made.agent.id
@@ -66,7 +69,7 @@ test('what is done to an agent is one line each, with agent and request', async 
 }, 300_000)
 
 test('sign-ins and administration are one line each, with who and the request', async () => {
-  await using installation = await openTestHouse()
+  await using installation = await openTestInstallation()
   const { ask, linesOf, server } = installation
   const { user } = await read(Session, ask('req-session-1', 'GET', '/api/auth/session'))
   const signIn = (id: string, password: string) =>
@@ -95,7 +98,7 @@ test('sign-ins and administration are one line each, with who and the request', 
 
 test('one request id leads from the web to the agent, and from there to the model and back', async () => {
   await using provider = await startProvider(answerLikeAModel)
-  await using installation = await openTestHouse(withProvider(provider))
+  await using installation = await openTestInstallation(withProvider(provider))
   const { ask, linesOf, server, person } = installation
   const model = 'openai/gpt-4o-mini'
   const { agent } = await read(
@@ -105,11 +108,11 @@ test('one request id leads from the web to the agent, and from there to the mode
   const answer = await ask('req-chat-1234', 'POST', '/api/chat', { agentId: agent.id, message: 'Hello' })
   expect([answer.status, answer.headers.get('x-request-id')]).toEqual([200, 'req-chat-1234'])
   expect(linesOf('req-chat-1234').map(({ msg }) => String(msg).split(':')[0])).toEqual(['[UsageLogger] Logging'])
-  const told = await until('the line of the agent', async () => {
+  const reported = await until('the line of the agent', async () => {
     const history = await (await person.get(`/api/logs/${agent.id}/history`)).text()
     return history.includes('turn answered') && history
   })
-  expect(told).toContain('req-chat-1234')
+  expect(reported).toContain('req-chat-1234')
 
   const host = `${agent.id}.agents.localhost`
   const direct = await fetch(`${server.urls.web}/healthz`, { headers: { host, 'x-request-id': 'req-direct-1' } })
@@ -122,7 +125,7 @@ test('an agent that cannot be reached is one line for each who asked, without a 
   await Bun.write(gate, '')
   // Without the gate it does not even listen.
   const wait = 'while [ ! -e "$0" ]; do sleep 0.05; done; exec "$1" "$2" "$0"'
-  await using installation = await openTestHouse({}, ['/bin/sh', '-c', wait, gate, process.execPath, HELD_AGENT])
+  await using installation = await openTestInstallation({}, ['/bin/sh', '-c', wait, gate, process.execPath, HELD_AGENT])
   const { ask, linesOf, server } = installation
   const { agent } = await read(
     ProvisionResponse,

@@ -21,8 +21,8 @@ export function withProvider(provider: ProviderDouble): Record<string, string> {
 }
 
 /**
- * What Stead is for, from an empty folder: sign up, create an agent, talk to it, let it work with files, see what it
- * cost, use a key, and find all of it again after a restart. Expects `provider` to answer as `answerLikeAModel` does.
+ * The main use of Stead from an empty folder: sign up, create an agent, chat, let it work with files, see the cost, use a
+ * key, and find everything after a restart. `provider` must answer like `answerLikeAModel`.
  */
 export async function doMainJob(installation: Installation, provider: ProviderDouble): Promise<void> {
   const program = await installation.start()
@@ -137,8 +137,8 @@ async function expectAllIsThere(person: Person, agentId: string, provider: Provi
 
   const sent = await read(SentMessage, person.post('/api/chat', { agentId, message: 'Do you remember me?' }))
   expect(sent.reply).toBe('You said: Do you remember me?')
-  const told = provider.chats.at(-1)?.body.messages.map(({ content }) => content)
-  expect(told).toContain('Good morning')
+  const reported = provider.chats.at(-1)?.body.messages.map(({ content }) => content)
+  expect(reported).toContain('Good morning')
 
   const { messages } = await read(MessageList, person.get(`/api/chat?agentId=${agentId}`))
   expect(messages.map(({ sender, content, status }) => [sender, content, status])).toEqual([

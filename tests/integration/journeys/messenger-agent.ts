@@ -1,6 +1,6 @@
 import type { Answer, ProviderRequest } from '../../harness/doubles/provider.ts'
 
-/** Who speaks to the agent by a messenger. */
+/** The sender in the messenger. */
 export const ADA = { id: 7, first_name: 'Ada' }
 const SOON_MS = 2000
 

@@ -98,7 +98,7 @@ test(
   PATIENCE_MS,
 )
 
-/** What `bun run build --target` leaves, and the script that installs it. @returns where the program is. */
+/** Builds a release and its install script. @returns the path of the program. */
 function installFromRelease(folder: string): string {
   const release = join(folder, 'release')
   mkdirSync(release)
@@ -196,7 +196,7 @@ function dump({ dataDir }: Installation): string {
   }
 }
 
-/** What agents that are processes have stored; that of the others is in the engine. */
+/** Data of process agents; containers keep theirs in the engine. */
 function readStates({ dataDir }: Installation): Record<string, string> {
   const stored = readTree(join(dataDir, 'agents'))
   return Object.fromEntries(Object.entries(stored).filter(([path]) => path.includes('/state/')))

@@ -25,7 +25,7 @@ const Rotated = z.object({
 const CAN_BE_OPENED = '✓ sealed values: can be opened'
 /** The next start repairs a rotation killed at these steps. `bun run stress keys` starts the server after each other step too; CI runs only doctor there. */
 const STARTED: readonly string[] = process.env.EVERY_STEP ? ROTATION_STEPS : ['sealed', 'committed']
-/** What these leave is different for whoever begins again. */
+/** These leave different states for a restart. */
 const RUN_AGAIN = process.env.EVERY_STEP ? ROTATION_STEPS : (['next key written', 'committed'] as const)
 
 type Sealed = Awaited<ReturnType<typeof openSealed>>

@@ -33,7 +33,7 @@ const WALLET = privateKeyToAccount(`0x${'a1'.repeat(32)}`)
 const Csrf = z.object({ token: z.string(), signed: z.string() })
 const SocialTokens = z.object({ sessionToken: z.string(), refreshToken: z.string() })
 
-test('what is stored is for its owner alone, and no secret is told in a log, an environment or a command line', async () => {
+test('files are readable by their owner only, and no secret is in a log, environment or command line', async () => {
   await using provider = await startProvider({ fault: { status: 401 } })
   await using installation = await openInstallation({ environment: { ...withProvider(provider), LOG_LEVEL: 'trace' } })
   const program = await installation.start()
@@ -57,15 +57,15 @@ test('what is stored is for its owner alone, and no secret is told in a log, an 
   const session = person.cookie.cookie?.replace('service-session=', '') ?? ''
   const agentTokens = await Promise.all(secretFiles.map((file) => Bun.file(file).text()))
   const pids = [...(await installation.agentPids()).values()]
-  const told = [
+  const reported = [
     ...program.lines,
     await Bun.file(join(agentDir, 'agent.log')).text(),
     ...(await Promise.all(pids.map((pid) => Bun.file(`/proc/${pid}/environ`).text()))),
     ...(await Promise.all(pids.map((pid) => Bun.file(`/proc/${pid}/cmdline`).text()))),
   ].join('\n')
-  expect(told).toContain(agentId)
+  expect(reported).toContain(agentId)
   for (const secret of [PASSWORD, key, session, SERVICE_KEY, 'sk-or-the-double', ...agentTokens])
-    expect(told.includes(secret)).toBe(false)
+    expect(reported.includes(secret)).toBe(false)
 }, 300_000)
 
 test('the passwords of a service and of the command line are hashed as OWASP asks', async () => {
@@ -204,10 +204,10 @@ test('after everything an account can do, neither a table nor a log line holds w
   expect(listSealedColumns(db).filter((place) => !places.includes(place))).toEqual([])
   expect(findClosed(db, sealer)).toBeNull()
 
-  const told = [...dumps, ...it.logLines].join('\n')
-  expect(told).toContain(ADA)
+  const reported = [...dumps, ...it.logLines].join('\n')
+  expect(reported).toContain(ADA)
   expect([...secrets].filter(([, value]) => value.length < 8)).toEqual([])
-  expect([...secrets].filter(([, value]) => told.includes(value)).map(([name]) => name)).toEqual([])
+  expect([...secrets].filter(([, value]) => reported.includes(value)).map(([name]) => name)).toEqual([])
   expect(secrets.size).toBeGreaterThan(40)
 }, 300_000)
 

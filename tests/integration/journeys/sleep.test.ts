@@ -34,7 +34,7 @@ async function ask(person: Person, agentId: string, message: string): Promise<st
   return Sent.parse(await response.json()).reply
 }
 
-/** So many callers, each in a conversation of its own. @returns the status of each, and whether it was answered. */
+/** Sends messages in separate conversations. @returns the status of each, and whether it was answered. */
 async function askAtOnce(person: Person, id: string, count: number): Promise<[number, boolean][]> {
   const { token } = await read(Token, person.get(`/api/agents/${id}/token`))
   const question = { model: 'default', messages: [{ role: 'user', content: 'Hello' }] }
@@ -51,7 +51,7 @@ async function askAtOnce(person: Person, id: string, count: number): Promise<[nu
   )
 }
 
-/** Says how many questions the conversation has that it was told of. */
+/** Replies with the number of user messages in the conversation. */
 function startCountingProvider(): Promise<ProviderDouble> {
   return startProvider(({ body }) => {
     const questions = body.messages.filter(({ role }) => role === 'user').length
@@ -121,7 +121,7 @@ test(
       person = await signIn(program.urls.web)
       for (const id of ids) await fallsAsleep(person, id)
       await until('no process', async () => (await installation.agentPids()).size === 0)
-      // A start wakes nobody.
+      // Starting wakes no agent.
       await program.stop()
       program = await installation.start()
       person = await signIn(program.urls.web)

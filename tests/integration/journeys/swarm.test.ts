@@ -9,7 +9,7 @@ import { until } from '../../harness/until.ts'
 
 const MODEL = 'openai/gpt-4o-mini'
 
-test('two real agents are given a task, one sums up, and mission control tells of it', async () => {
+test('a swarm of two real agents runs a task, one summarizes, and mission control shows it', async () => {
   await using provider = await startProvider({ text: ['Tea', ' at four.'] })
   await using server = await startServer({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)

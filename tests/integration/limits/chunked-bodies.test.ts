@@ -20,7 +20,7 @@ function largeBody(): ReadableStream<Uint8Array> {
   })
 }
 
-/** What comes before the body: a query that is checked, and the headers of a signature. */
+/** Checks before the body: the query and signature headers. */
 const REFUSED_BEFORE = {
   web: [
     '400 POST /api/chat/attachments',

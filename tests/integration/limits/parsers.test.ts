@@ -44,7 +44,7 @@ const SIZE = 100_000
 const MAX_MS = 1000
 const ATTEMPTS = 3
 
-/** One character of each class that a parser may tell apart, and starts of what parsers look for. */
+/** One character of each class a parser distinguishes, and prefixes parsers search for. */
 const UNITS = [
   ...'aZ0 \t\n\r\v\f\0"\'`\\/|()[]{}<>.,;:!?-_=+*&^%$#@~',
   'é',

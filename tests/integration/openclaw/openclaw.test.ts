@@ -124,7 +124,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
-    'one memory: /api/memory shows and changes its notes, and what is stored there is told to its model',
+    '/api/memory shows and changes the notes of OpenClaw, and its model receives them',
     async () => {
       const memory = async () => (await read(Memory, ada.get(`/api/memory?agentId=${agentId}`))).memory
       const save = (body: object) => ada.post('/api/memory', { agentId, ...body })
@@ -133,9 +133,9 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
       expect((await save({ key: 'MEMORY.md', memory: 'Ada plays the violin.' })).status).toBe(200)
       provider.answerWith({ text: 'Yes.' })
       expect(await say('Do you know my pets?')).toBe('Yes.')
-      const told = JSON.stringify(provider.chats.at(-1)?.body.messages)
-      expect(told).toContain('- [pets] a cat')
-      expect(told).toContain('Ada plays the violin.')
+      const reported = JSON.stringify(provider.chats.at(-1)?.body.messages)
+      expect(reported).toContain('- [pets] a cat')
+      expect(reported).toContain('Ada plays the violin.')
       await ada.delete(`/api/memory?agentId=${agentId}&key=MEMORY.md`)
       await ada.delete(`/api/memory?agentId=${agentId}&key=pets`)
       expect(Object.keys(await memory())).toEqual(['memory/likes.md'])
@@ -195,7 +195,7 @@ describe.skipIf(!found)('OpenClaw, the real one', () => {
   )
 
   test(
-    'replaced tokens: the old one is refused, whoever it had let in is sent away, and the conversation goes on',
+    'rotating a token refuses the old one, disconnects its clients and keeps the conversation',
     async () => {
       provider.answerWith({ text: 'Still Ada.' })
       const old = await endpoint()

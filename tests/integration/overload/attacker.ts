@@ -1,6 +1,6 @@
 /**
- * A program that tries to sign in at `port` as often as it is told, from a new address each time, and prints what it was
- * answered as JSON: `bun attacker.ts <port> <logins a second> <seconds> <known account,…>`. A second is never caught up.
+ * Signs in at a fixed rate, each time from a new address, and prints the responses as JSON:
+ * `bun attacker.ts <port> <logins per second> <seconds> <known account,…>`. Missed seconds are not caught up.
  */
 import { createConnection, type Socket } from 'node:net'
 
@@ -35,7 +35,7 @@ await Bun.sleep(2000)
 console.log(JSON.stringify({ sent, missed, statuses, withoutRetryAfter, broken }))
 process.exit(0)
 
-/** Every other attempt is at an account that exists; nobody's address is used twice. */
+/** Every other attempt names an existing account; no address is used twice. */
 function loginOf(index: number): string {
   const email = index % 2 === 0 ? accounts[(index / 2) % accounts.length] : `nobody${index}@example.com`
   const body = JSON.stringify({ email, password: `guess number ${index}` })

@@ -52,7 +52,7 @@ function startFlood(port: string, accounts: string[]): Promise<string> {
   return new Response(Bun.spawn([...command, accounts.join(',')], { stdout: 'pipe', stderr: 'inherit' }).stdout).text()
 }
 
-/** Asks each address again and again, and tells how many milliseconds each answer took. */
+/** Polls each address. @returns the response times in ms. */
 async function probe(addresses: string[], durationMs: number, measure: () => Promise<number> = async () => 0) {
   const times: number[] = []
   const memory: number[] = []

@@ -205,7 +205,7 @@ setInterval(() => {}, 1000)
   SLOW_MS,
 )
 
-/** A PDF of one page whose content unpacks to so many megabytes. */
+/** A one-page PDF whose content inflates to the given megabytes. */
 async function toBomb(megabytes: number): Promise<Buffer> {
   const blanks = Buffer.alloc(MEGABYTE, ' ')
   const parts = Readable.from(Array.from({ length: megabytes }, () => blanks))

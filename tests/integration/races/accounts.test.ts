@@ -55,7 +55,7 @@ test.each(ROUNDS)('a reset link: of 200 at once one chooses the password (round 
   const counts = await race((index) =>
     ada.post('/api/auth/reset-password', { token, password: `new password ${index}` }),
   )
-  // Those that find too many waiting for the hasher are told to come back.
+  // Requests beyond the hasher's queue get 503.
   expect(counts).toMatchObject({ 200: 1 })
   expect((counts[200] ?? 0) + (counts[400] ?? 0) + (counts[429] ?? 0)).toBe(RUNNERS)
   expect(countRows(ada.platform.db)).toMatchObject({ email_tokens: 0, sessions: 0 })

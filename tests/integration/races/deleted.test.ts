@@ -9,7 +9,7 @@ import { testPlatform } from '../../harness/platform.ts'
 import { json } from '../../harness/requests.ts'
 import { countRows } from '../../harness/rows/dump.ts'
 
-/** Asked at so many moments, a turn of the event loop apart: from before the row goes until after that. */
+/** Number of requests, one event loop turn apart, around the deletion. */
 const MOMENTS = 24
 
 test.each([

@@ -14,7 +14,7 @@ const HI = [{ role: 'user' as const, content: 'What time is it?' }]
 const CLOCK = { name: 'read_clock', arguments: { zone: 'UTC' } }
 
 /** The service on real ports over a provider double, and a key as a person makes it. */
-async function openTestHouse() {
+async function openTestInstallation() {
   const provider = await startProvider()
   const server = await startServer({ OPENROUTER_API_KEY: 'sk-or-test', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)
@@ -34,7 +34,7 @@ async function openTestHouse() {
 }
 
 test('the openai client: whole answers, streams with usage, models and embeddings', async () => {
-  await using installation = await openTestHouse()
+  await using installation = await openTestInstallation()
   const { openai, provider } = installation
   const whole = await openai.chat.completions.create({ model: MODEL, messages: HI })
   expect(whole.choices[0]?.message.content).toBe('Hello.')
@@ -69,7 +69,7 @@ test('the openai client: whole answers, streams with usage, models and embedding
 }, 300_000)
 
 test('the openai client: tools, images and response_format go through untouched, whole and streamed', async () => {
-  await using installation = await openTestHouse()
+  await using installation = await openTestInstallation()
   const { openai, provider } = installation
   const request = {
     model: MODEL,
@@ -98,7 +98,7 @@ test('the openai client: tools, images and response_format go through untouched,
 }, 300_000)
 
 test('the openai client: errors are its own kinds', async () => {
-  await using installation = await openTestHouse()
+  await using installation = await openTestInstallation()
   const { provider, baseURL } = installation
   const wrong = new OpenAI({ baseURL, apiKey: 'sk_wrong', maxRetries: 0 })
   expect(await failureOf(wrong.models.list())).toBeInstanceOf(OpenAI.AuthenticationError)
@@ -116,7 +116,7 @@ test('the openai client: errors are its own kinds', async () => {
 }, 300_000)
 
 test('the AI SDK: text, a stream and a loop with a tool', async () => {
-  await using installation = await openTestHouse()
+  await using installation = await openTestInstallation()
   const { ai, provider } = installation
   const model = ai(MODEL)
   expect((await generateText({ model, messages: HI })).text).toBe('Hello.')

@@ -20,7 +20,7 @@ function isHeld({ platform }: Reach): boolean {
   return platform.activity.isUsedSince('ada', new Date(8.64e15))
 }
 
-test('a stranger at a sleeping agent gets 401 and does not wake it; who has its token is told why it does not wake', async () => {
+test('a sleeping agent: 401 for a stranger without waking it, and the reason for a token holder when it cannot wake', async () => {
   await using reach = await openReach()
   await reach.add('ada', 20_001, 'sleeping')
   for (const headers of [{}, { authorization: 'Bearer gw_wrong' }]) {
@@ -71,7 +71,7 @@ test('an open WebSocket keeps the agent awake until it is closed', async () => {
   await until('nobody to need it', () => !isHeld(reach))
 })
 
-test('a request that nobody answers does not keep the agent awake', async () => {
+test('an unanswered request does not keep the agent awake', async () => {
   await using reach = await openReach()
   await reach.add('ada', 1)
   const response = await reach.ask('ada', '/', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })

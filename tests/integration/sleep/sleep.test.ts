@@ -27,13 +27,13 @@ describe('an idle agent', () => {
     expect(world.calls).toEqual(['deploy', 'stop'])
   })
 
-  test('is shown as sleeping by GET /api/agents/:id on both faces, and sends nobody a notice', async () => {
+  test('GET /api/agents/:id shows it as sleeping on both APIs, without a notification', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     const shown = await world.web.request(`/api/agents/${world.id}`, { headers: world.cookie })
     expect(await shown.json()).toMatchObject({ agent: { status: 'sleeping', lastError: null } })
-    const told = await world.backend.request(`/api/agents/${world.id}`, { headers: world.operator })
-    expect(await told.json()).toMatchObject({ status: 'sleeping' })
+    const reported = await world.backend.request(`/api/agents/${world.id}`, { headers: world.operator })
+    expect(await reported.json()).toMatchObject({ status: 'sleeping' })
     expect(world.countNotices()).toBe(0)
   })
 
@@ -83,7 +83,7 @@ describe('an idle agent', () => {
     expect(world.status()).toBe('running')
   })
 
-  test('is not idle while somebody talks to it, nor when it asked for a model since', async () => {
+  test('an agent in a conversation or with a recent model call is not idle', async () => {
     await using world = await sleepyPlatform()
     world.clock.advance(HALF_AN_HOUR)
     const release = world.platform.activity.hold(world.id)
@@ -132,7 +132,7 @@ describe('a sleeping agent', () => {
     expect(world.calls).toEqual(['deploy', 'stop', 'deploy'])
   })
 
-  test('whoever asks while it falls asleep waits, and gets an answer', async () => {
+  test('a request during the transition to sleep waits and is answered', async () => {
     await using world = await sleepyPlatform()
     const { letEnd } = world.holdStop()
     world.clock.advance(HALF_AN_HOUR)
@@ -167,7 +167,7 @@ describe('a sleeping agent', () => {
     expect(await shown.json()).toMatchObject({ agent: { status: 'error', lastError: down.lastError } })
   })
 
-  test('sleeps on while its engine does not answer, and a caller is told', async () => {
+  test('an agent stays asleep while its engine is down, and the caller gets an error', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     world.setAvailable(false)
@@ -175,7 +175,7 @@ describe('a sleeping agent', () => {
     expect(world.status()).toBe('sleeping')
   })
 
-  test('POST /api/agents/:id/stop: stops it, and then nobody wakes it', async () => {
+  test('POST /api/agents/:id/stop: 200, and requests no longer wake it', async () => {
     await using world = await sleepyPlatform()
     await world.fallAsleep()
     expect(await world.post('stop')).toMatchObject({ status: 'stopped' })

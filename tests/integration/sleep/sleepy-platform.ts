@@ -79,7 +79,7 @@ export async function sleepyPlatform(environment: Record<string, string> = {}) {
       await letSleep()
       if (find().status !== 'sleeping') throw new Error(`The agent is ${find().status}`)
     },
-    /** What the agent says to somebody who knows only its row, as rooms that speak to agents do. */
+    /** Sends a message through the agent gateway, given its row. */
     async ask(signal: AbortSignal = NEVER) {
       const endpoint = findReachableEndpoint(platform.sealer, find())
       if (!endpoint) throw new Error('Agent is not running')

@@ -18,7 +18,7 @@ const NEVER_MS = 600_000
 const MODEL = 'openai/gpt-4o-mini'
 const QUESTION = { model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }
 
-/** The routes that spend, and what each is asked in all the ways in which it does. Whoever adds one adds its line. */
+/** Routes that spend money, with their requests. A new one needs a line here. */
 const SPENDING: Readonly<Record<string, readonly unknown[]>> = {
   'POST /api/ai/chat backend': [QUESTION, { ...QUESTION, stream: true }],
   'POST /api/ai/chat web': [QUESTION, { ...QUESTION, stream: true }],
@@ -49,7 +49,7 @@ const UNCONFIGURED = [
   'POST /v1/search backend',
 ]
 
-/** Who gets behind a guard and may do there whatever can be done. */
+/** A caller with every permission behind a guard. */
 const CALLERS: Readonly<Record<string, string>> = {
   public: 'owner',
   session: 'owner',
@@ -67,7 +67,7 @@ const CALLERS: Readonly<Record<string, string>> = {
 type Route = { key: string; method: string; path: string; api: ApiName; guard: string }
 
 test(
-  'every route that buys something from somebody books each order through the one account, and those are all',
+  'every route that buys from a provider records each order in the same ledger',
   async () => {
     using double = startRuntimeDouble()
     await using provider = await startProvider()
@@ -82,7 +82,7 @@ test(
       providers: [createHttpProvider(options, { fetch: shop.fetch })],
       environment: film.environment,
     })
-    // Streams of radio are paid by the minute, to whoever sends them; agents are our own, and buy through `/v1`.
+    // Radio streams are paid per minute to the broadcaster; agents buy through `/v1`.
     const agentPorts = new Set<number>(Object.values(ports))
     shop.neverMindAbout(({ origin, port }) => {
       return origin === world.muxUrl || agentPorts.has(Number(port)) || isNewAgent(world, Number(port))

@@ -12,12 +12,12 @@ const LOW = { MIN_FREE_DISK_MB: '1000000000' }
 const FULL = { error: 'The server has no room left. Please try again later.', code: 'DISK_FULL' }
 const never = new AbortController().signal
 
-/** What may be written all the same. Everything else is refused, and so is what comes new. */
+/** Writes that a full disk allows; all others, and new ones, are refused. */
 const GOES_ON =
   /stop|cancel|reset-memory|\/rotate|\/api\/(auth|admin|security|watchdog|settings|ai|demo|billing|wallet-auth|heartbeat|validate-key|keys|payments|pause)\b|notices\/(settings|channels\/)|agents\/:id\/(breaker|pause|resume)\b|webhooks\/stripe|validate|\/v1\/(chat|embeddings)/
 
-describe('while the disk is below its floor', () => {
-  test('everything that users write is 507 DISK_FULL, on both faces, and nothing is stored', async () => {
+describe('below the disk reserve', () => {
+  test('every write of a user: 507 DISK_FULL on both APIs, and nothing is stored', async () => {
     const { web, backend, signIn, platform } = testPlatform({ environment: LOW })
     const { cookie } = await signIn()
     for (const [path, body] of [
@@ -70,7 +70,7 @@ describe('while the disk is below its floor', () => {
     expect(goingOn.map(([method, path]) => `${method} ${path}`)).not.toContain('PATCH /api/settings')
   })
 
-  test('the operator is told once by log and by notification, and once when there is room again', async () => {
+  test('the operator is notified once when the disk fills and once when space returns', async () => {
     await using webhook = await startReceiver()
     const { platform, logLines } = testPlatform({
       environment: {
@@ -84,17 +84,17 @@ describe('while the disk is below its floor', () => {
     const floor = () => createDiskFloor(async () => free, 500e6)
     const diskFloor = { minFreeBytes: 500e6, isLow: () => floor().isLow(), measure: () => floor().measure() }
     const job = watchDiskJob({ ...platform, clock: { now: () => new Date(now++) }, diskFloor })
-    const told = () => webhook.taken().join('\n')
+    const reported = () => webhook.taken().join('\n')
     const logged = () => logLines.join('\n')
     await job.run(never)
     expect(logged()).not.toContain('writes')
     free = 1e6
     for (let round = 0; round < 3; round++) await job.run(never)
-    await until('the notification', () => told().includes('watchdog.disk_low'))
+    await until('the notification', () => reported().includes('watchdog.disk_low'))
     expect(logged().split('Users’ writes are refused: 0 MB are free')).toHaveLength(2)
     free = 1e9
     for (let round = 0; round < 3; round++) await job.run(never)
-    await until('the other', () => told().includes('watchdog.disk_recovered'))
+    await until('the other', () => reported().includes('watchdog.disk_recovered'))
     expect(logged().split('Users can write again')).toHaveLength(2)
     expect(webhook.taken()).toHaveLength(2)
   })

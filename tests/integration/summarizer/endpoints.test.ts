@@ -40,7 +40,7 @@ const PAGE = `<!doctype html>
 </body>
 </html>`
 
-test('POST /api/summarize: 200 with what stands in the page (Interface 4.14)', async () => {
+test('POST /api/summarize: 200 with the content of the page', async () => {
   const site = openSite({ '/bread.html': html(PAGE) })
   const { summarize, clock } = openSummarizer()
   const url = `${site.url}/bread.html`
@@ -146,7 +146,7 @@ test('a page without a title takes its first heading; broken and empty pages are
   expect((await summarize(`${site.url}/text`)).wordCount).toBe(5)
 })
 
-test('redirects are followed and told; the base of a page comes from where it ended', async () => {
+test('redirects are followed and reported; relative links resolve against the final address', async () => {
   const site = openSite({
     '/old': (request) => Response.redirect(new URL('/new/page', request.url).href, 301),
     '/new/page': html('<a href="next">n</a>'),
@@ -209,7 +209,7 @@ test.each(BOTH)('POST %s: 400 without a url, 500 for one that is none', async (p
   }
 })
 
-test.each(BOTH)('POST %s: 500 tells the status of the page, whatever its type', async (path) => {
+test.each(BOTH)('POST %s: 500 with the status of the page, whatever its type', async (path) => {
   const site = openSite({
     '/gone': new Response('gone', { status: 410, headers: { 'content-type': 'text/plain' } }),
     '/busy': new Response('<p>busy', { status: 503, headers: { 'content-type': 'text/html' } }),
@@ -273,7 +273,7 @@ test('one address gets RATE_LIMIT_SUMMARIZER requests a minute over both routes;
   expect((await other.request('/api/summarize', init)).status).toBe(400)
 })
 
-test('sixteen pages at once; the seventeenth is told to come back, and may when one is done', async () => {
+test('sixteen concurrent pages; the seventeenth gets 503 and succeeds after one has finished', async () => {
   let waiting = 0
   const gate = Promise.withResolvers<void>()
   const site = openSite({

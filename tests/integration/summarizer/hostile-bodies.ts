@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-/** An answer that is made to hurt whoever reads it. */
+/** A response crafted to exhaust its reader. */
 export type Hostile = { name: string; send: (response: ServerResponse) => void }
 
 const MEGABYTE = 1024 * 1024

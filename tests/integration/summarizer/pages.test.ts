@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { openSite, openSummarizer } from './site.ts'
 
-/** What a person finds in the source of a page. Addresses are as the page writes them, those of its own host as paths. */
+/** Expected content of a page. Links are as written, those of its own host as paths. */
 type Expected = {
   title: string
   description: string

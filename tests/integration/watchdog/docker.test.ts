@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 test.skipIf(!engine)(
-  'a container that somebody kills is repaired and notified',
+  'a killed container is repaired and reported',
   async () => {
     if (!engine || !live) return
     await using webhook = await startReceiver()

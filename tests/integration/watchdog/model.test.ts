@@ -65,7 +65,7 @@ test(`${RUNS} random sequences: the same as a model that was written without loo
           const actual = {
             state: watch.state,
             attempts: watch.attempts,
-            told: transition.notices.join(),
+            reported: transition.notices.join(),
             givesUp: transition.givesUp,
             wantsRepair: wantsRepair(watch, rules),
           }

@@ -1,30 +1,27 @@
 import type { WatchdogInput, WatchdogRules, WatchdogState } from '../../../src/features/agents/watchdog/next-state.ts'
 
-/** What both must agree on after each event. */
-type Seen = { state: WatchdogState; attempts: number; told: string; givesUp: boolean; wantsRepair: boolean }
+/** The state both implementations must agree on after each event. */
+type Seen = { state: WatchdogState; attempts: number; reported: string; givesUp: boolean; wantsRepair: boolean }
 
 /** A thing that was noted; nothing is ever forgotten, and every question is answered by reading the diary from the start. */
 type Entry = { at: number; what: string; down?: boolean }
 
-/**
- * The watchdog told over again in the slowest way: a diary of everything, and questions to it. It shares no code and no
- * counter with `nextState`.
- */
+/** A naive watchdog that derives its state from a complete event log. It shares no code with `nextState`. */
 export function naiveWatchdog(rules: WatchdogRules) {
   let diary: Entry[] = []
   let state: WatchdogState = 'stopped'
-  let told: string[] = []
+  let reported: string[] = []
   let ended = false
 
   const go = (to: WatchdogState, at: number) => {
     state = to
     diary.push({ at, what: `became ${to}` })
   }
-  const say = (...words: string[]) => told.push(...words)
+  const say = (...words: string[]) => reported.push(...words)
   /** Index of the last entry of a kind, -1 without one. */
   const lastIndex = (what: string) => diary.map((entry) => entry.what).lastIndexOf(what)
   const sinceState = () => diary.slice(lastIndex(`became ${state}`) + 1)
-  /** What counters count begins anew where ten healthy minutes ended. */
+  /** Counters restart after ten healthy minutes. */
   const sinceCleared = () => diary.slice(lastIndex('cleared') + 1)
   const attempts = () =>
     sinceCleared().filter(({ what }) => what === 'repair').length -
@@ -123,10 +120,10 @@ export function naiveWatchdog(rules: WatchdogRules) {
 
   return {
     happen(event: WatchdogInput): Seen {
-      told = []
+      reported = []
       ended = false
       react(event)
-      return { state, attempts: attempts(), told: told.join(), givesUp: ended, wantsRepair: mayRepair() }
+      return { state, attempts: attempts(), reported: reported.join(), givesUp: ended, wantsRepair: mayRepair() }
     },
   }
 }

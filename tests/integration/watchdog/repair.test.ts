@@ -41,11 +41,11 @@ const Hook = z.object({
   }),
 })
 
-function toldByTelegram(receiver: Receiver): string[] {
+function telegramMessages(receiver: Receiver): string[] {
   return receiver.taken().map((body) => /^Trigger: (.*)$/m.exec(Message.parse(JSON.parse(body)).text)?.[1] ?? '')
 }
 
-function toldByWebhook(receiver: Receiver): string[] {
+function webhookMessages(receiver: Receiver): string[] {
   return receiver.taken().map((body) => Hook.parse(JSON.parse(body)).type.replace('watchdog.', ''))
 }
 
@@ -62,7 +62,7 @@ function untilState(person: Person, agentId: string, state: string): Promise<Age
 }
 
 /** Waits until its history has an event of this kind. */
-function untilTold(person: Person, agentId: string, kind: string): Promise<unknown> {
+function untilNotified(person: Person, agentId: string, kind: string): Promise<unknown> {
   const hasEvent = async () => (await watchdogOf(person, agentId)).events.some((event) => event.kind === kind)
   return until(`the event ${kind}`, hasEvent)
 }
@@ -71,7 +71,7 @@ async function pidOf(dataDir: string, agentId: string): Promise<number | undefin
   return (await findAgentPids(dataDir)).get(agentId)
 }
 
-test('an agent that hangs is degraded, repaired and running again; each is told once, whatever the receivers do', async () => {
+test('a hanging agent becomes degraded, is repaired and runs again, with one notification each even if receivers fail', async () => {
   await using telegram = await startReceiver()
   await using webhook = await startReceiver()
   telegram.failWith('hang', 500, 'reset')
@@ -85,7 +85,7 @@ test('an agent that hangs is degraded, repaired and running again; each is told 
 
   await untilState(person, agentId, 'degraded')
   // The repair may be over between two looks.
-  await untilTold(person, agentId, 'repaired')
+  await untilNotified(person, agentId, 'repaired')
   const after = await untilState(person, agentId, 'running')
   expect(after).toMatchObject({ attempts: 1, crashes: 0, lastProbe: { healthy: true }, outOfMemory: false })
   expect(after.events.map(({ kind }) => kind)).toEqual([
@@ -102,8 +102,8 @@ test('an agent that hangs is degraded, repaired and running again; each is told 
 
   const kinds = ['degraded', 'repair_started', 'repaired']
   await until('all notifications', () => telegram.taken().length >= 3 && webhook.taken().length >= 3)
-  expect(toldByTelegram(telegram).sort()).toEqual(kinds)
-  expect(toldByWebhook(webhook).sort()).toEqual(kinds)
+  expect(telegramMessages(telegram).sort()).toEqual(kinds)
+  expect(webhookMessages(webhook).sort()).toEqual(kinds)
   expect(telegram.deliveries).toHaveLength(6)
   expect(webhook.deliveries).toHaveLength(6)
 
@@ -123,7 +123,7 @@ test('an agent that hangs is degraded, repaired and running again; each is told 
   expect(server.logLines.join('\n')).not.toContain('secret-of-the-bot')
 }, 300_000)
 
-test('the third crash is a crash loop, told as critical; a start leaves it', async () => {
+test('the third crash is a crash loop with a critical notification; a start ends it', async () => {
   await using telegram = await startReceiver()
   await using webhook = await startReceiver()
   await using server = await startServer(environment(telegram, webhook), LIGHT_AGENT)
@@ -141,10 +141,10 @@ test('the third crash is a crash loop, told as critical; a start leaves it', asy
   expect(looping).toMatchObject({ exitCode: 137, attempts: 0, lastProbe: { healthy: false } })
   await until('the end of the agent', async () => (await pidOf(server.dataDir, agentId)) === undefined)
   expect(await (await person.get(`/api/agents/${agentId}`)).json()).toMatchObject({ agent: { status: 'error' } })
-  const isOver = (told: string[]) => told.includes('crash_loop')
-  await until('all notifications', () => isOver(toldByWebhook(webhook)) && isOver(toldByTelegram(telegram)))
+  const isOver = (reported: string[]) => reported.includes('crash_loop')
+  await until('all notifications', () => isOver(webhookMessages(webhook)) && isOver(telegramMessages(telegram)))
   // A probe may meet the dead agent before its end is noticed.
-  expect(toldByWebhook(webhook).filter((kind) => kind !== 'degraded')).toEqual(['crash', 'crash', 'crash_loop'])
+  expect(webhookMessages(webhook).filter((kind) => kind !== 'degraded')).toEqual(['crash', 'crash', 'crash_loop'])
   const [hook = ''] = webhook.taken().slice(-1)
   expect(Hook.parse(JSON.parse(hook)).data.severity).toBe('critical')
   const [message = ''] = telegram.taken().slice(-1)

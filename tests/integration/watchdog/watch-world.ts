@@ -16,13 +16,13 @@ import { testPlatform } from '../../harness/platform.ts'
 /** How an agent answers its probe. */
 export type Health = 'live' | 'refusing' | 'silent' | 'endless' | 'half' | 'garbage'
 
-/** An agent of the engine below: a real HTTP server that answers as `health` says, and what the engine tells of it. */
+/** An agent of the engine double: an HTTP server that answers by `health`, and its engine state. */
 export type FakeAgent = { id: string; health: Health; inspection: Inspection }
 
 export type WatchOptions = {
   agents: number
   settings?: Partial<WatchdogSettings>
-  /** How much faster than time the watchdog's clock goes, and where it stands still until `goOn`. */
+  /** Speed of the watchdog's clock, and when it pauses until `goOn`. */
   speed?: number
   standsStillAtMs?: number
   /** How long a probe waits: an agent that answers must not seem to be silent on a busy machine. */
@@ -134,7 +134,7 @@ export async function openWatch(options: WatchOptions) {
     loseEngine: (isLost: boolean) => {
       isEngineThere = !isLost
     },
-    /** The runtime tells that an agent died. */
+    /** Emits the runtime event of a dead agent. */
     tellDied: (id: string) => {
       for (const listener of listeners) listener({ id, type: 'died', at: clock.now() })
     },
@@ -177,7 +177,7 @@ function answer(health: Health): Response | Promise<Response> {
   return new Response(health === 'half' ? drip('{"ok":true,"sta', 0) : drip('x'.repeat(65_536), 1e9))
 }
 
-/** `text` again and again until so many bytes were sent; then nothing more, and no end. */
+/** Repeats `text` up to a number of bytes, then keeps the connection open. */
 function drip(text: string, bytes: number): ReadableStream<Uint8Array> {
   const part = new TextEncoder().encode(text)
   let sent = 0

@@ -21,13 +21,13 @@ function only({ fakes }: Watch): FakeAgent {
   return fake
 }
 
-/** Waits until the agent was looked at so many times more: long enough for something to have happened. */
+/** Waits for a number of further checks of the agent. */
 function looksMore(watch: Watch, count: number): Promise<unknown> {
   const before = watch.looks
   return until(`${count} looks`, () => watch.looks >= before + count)
 }
 
-test('50 agents that fail at once are the fault of the host: told once, and none is repaired until most are back', async () => {
+test('50 simultaneous failures are attributed to the host: one notification, and no repair until most recover', async () => {
   await using watch = await openWatch({ agents: 50, settings: { checkMs: 500, degradedCheckMs: 200 } })
   await untilAll(watch, 'running')
   for (const fake of watch.fakes) fake.health = 'refusing'
@@ -106,7 +106,7 @@ test('an engine that cannot be asked is no event at all', async () => {
   expect(watch.notices).toEqual([])
 })
 
-test('with WATCHDOG_AUTO_REPAIR=false it only tells', async () => {
+test('WATCHDOG_AUTO_REPAIR=false only notifies', async () => {
   await using watch = await openWatch({ agents: 1, settings: { repairsItself: false } })
   const fake = only(watch)
   await untilAll(watch, 'running')
@@ -125,7 +125,7 @@ test('with WATCHDOG_AUTO_REPAIR=false it only tells', async () => {
   expect(rowOf(watch, fake).status).toBe('running')
 })
 
-test('two failed repairs are a crash loop: the row says why, and nobody tries again', async () => {
+test('two failed repairs are a crash loop: the row has the reason, and no repair follows', async () => {
   await using watch = await openWatch({ agents: 1, repairAgent: async () => false })
   const fake = only(watch)
   await untilAll(watch, 'running')
@@ -161,7 +161,7 @@ test('an agent that its user starts anew during a repair is not judged by it', a
   expect(kinds(watch)).toEqual(['degraded', 'repair_started'])
 })
 
-test('what somebody changes right now is left alone', async () => {
+test('an agent with a running operation is not repaired', async () => {
   await using watch = await openWatch({ agents: 2 })
   const [busy, other] = watch.fakes
   if (!busy || !other) throw new Error('There are two')
