@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { settableClock } from '../../../tests/harness/clock.ts'
-import { testApp } from '../../../tests/harness/http.ts'
 import { TEST_ENDPOINT } from '../../../tests/harness/documents/test-endpoint.ts'
+import { testApp } from '../../../tests/harness/http.ts'
 import { endpoint } from '../endpoint.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 import { createCsrf } from './csrf.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { testApp } from '../../../tests/harness/http.ts'
 import { TEST_ENDPOINT } from '../../../tests/harness/documents/test-endpoint.ts'
+import { testApp } from '../../../tests/harness/http.ts'
 import { descriptionOf, endpoint } from '../endpoint.ts'
 import type { SignedInUser } from '../env.ts'
 import { SESSION_COOKIE } from './cookie.ts'
