@@ -111,7 +111,7 @@ function AgentHeader({ agent, error, change, onDeleted, isFailureShown }: AgentH
         </Notice>
       )}
       {change.isError && (
-        <Notice tone="problem" title={`Could not ${change.variables} ${agent.name}`}>
+        <Notice tone="problem" title={`Failed to ${change.variables} ${agent.name}`}>
           {messageFor(change.error)}
         </Notice>
       )}

@@ -178,7 +178,7 @@ async function goBack(page: Page): Promise<void> {
   await snapshots.getByText('before: Memory reset').waitFor()
   await snapshots.getByRole('button', { name: /^Restore…/ }).click()
   const dialog = page.getByRole('alertdialog', { name: /^Restore the snapshot from / })
-  expect(await dialog.textContent()).toContain('What it has stored now is kept as a snapshot first')
+  expect(await dialog.textContent()).toContain('Its current state is saved as a snapshot first')
   await dialog.getByRole('button', { name: 'Restore', exact: true }).click()
   await page.getByText('Last: Snapshot restore succeeded').waitFor()
   await snapshots.getByText('before: Snapshot restore').waitFor()
