@@ -5,7 +5,6 @@ import type { BunPlugin } from 'bun'
 import { BUNDLING, leaveOut } from './bundling.ts'
 import { readTarget } from './executable-format.ts'
 import { readInputs } from './packages.ts'
-import { packLibraries } from './packed-libraries.ts'
 import { TARGETS, type Target } from './targets.ts'
 
 /** The program finds the dashboard by the last part of this name. */
@@ -33,14 +32,13 @@ export async function buildExecutable(
   const folder = await mkdtemp(join(dirname(outfile), '.build-'))
   try {
     const built = join(folder, 'stead')
-    const libraries = await packLibraries()
     await copyCompressed(webFolder, join(folder, EMBEDDED_FOLDER))
-    const plugins = [...changes, embedSqlite(TARGETS[target].sqlite), leaveOut, libraries.plugin]
+    const plugins = [...changes, embedSqlite(TARGETS[target].sqlite), leaveOut]
     const inputs = await bundle(built, join(folder, EMBEDDED_FOLDER), TARGETS[target].bun, plugins)
     const found = readTarget(await Bun.file(built).slice(0, HEADERS_BYTES).bytes())
     if (found !== target) throw new Error(`The executable is for ${found}, not for ${target}`)
     await rename(built, outfile)
-    return [...inputs, ...libraries.inputs]
+    return inputs
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

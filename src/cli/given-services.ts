@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Config } from '../core/config.ts'
 import { hasTable, openForReading, toDb } from '../db/open.ts'
 import { listServiceCredentials, MAIL } from '../features/accounts/service-credentials/service-credentials.ts'
-import { toCredentialName, toCustomIds } from '../features/ai/gateway/service-providers.ts'
+import { toCredentialName, toCustomIds } from '../features/ai/gateway/providers.ts'
 
 type Source = 'environment' | 'dashboard'
 

@@ -26,7 +26,7 @@ import {
 import { reconcileAgents } from '../features/agents/reconciliation/reconcile.ts'
 import { isAssigned } from '../features/agents/registry/agents.ts'
 import { agents } from '../features/agents/registry/tables.ts'
-import { catalogueJob } from '../features/ai/gateway/jobs.ts'
+import { catalogueJob } from '../features/ai/catalogue/catalogue.ts'
 import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
 import { freeLeases } from '../jobs/queue.ts'
 import { startRunner } from '../jobs/runner.ts'

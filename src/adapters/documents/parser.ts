@@ -1,3 +1,5 @@
+// @ts-expect-error With type "file" the default export is the path of the module.
+import pdfjsFile from 'unpdf/pdfjs' with { type: 'file' }
 import { z } from 'zod'
 import type { ChannelFunctions } from '../files/channel.ts'
 
@@ -10,7 +12,8 @@ export function openParser(): ChannelFunctions {
 
 /** The text of a PDF, page by page. */
 async function extractPdf(bytes: Buffer): Promise<string> {
-  const { extractText, getDocumentProxy } = await import('unpdf')
+  const { definePDFJSModule, extractText, getDocumentProxy } = await import('unpdf')
+  await definePDFJSModule(() => import(pdfjsFile))
   const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 })
   const { text } = await extractText(document, { mergePages: false })
   const pages = text.map((page, index) => `--- Page ${index + 1} ---\n${page}`)

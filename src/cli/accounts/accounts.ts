@@ -21,8 +21,8 @@ import {
   setAccountAdmin,
 } from '../../features/admin/accounts/change-account.ts'
 import { createAccount, resetPassword } from '../../features/admin/accounts/create-account.ts'
-import { toAdminUser } from '../../features/admin/accounts/list-users.ts'
 import { AccountChange } from '../../features/admin/accounts/schemas.ts'
+import { toAdminUser } from '../../features/admin/accounts/users.ts'
 import { withDatabase } from '../database.ts'
 
 /** What a command has to say: one text for people, one document for programs. */

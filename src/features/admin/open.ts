@@ -5,7 +5,7 @@ import type { JobQueue } from '../../jobs/queue.ts'
 import type { Base } from '../base.ts'
 import { createBackupPlan } from './backups/backup-plan.ts'
 import type { RunStead } from './backups/run-backup.ts'
-import type { BackupShelf } from './backups/shelf.ts'
+import type { BackupShelf } from './backups/store.ts'
 import type { LogTail } from './logs/log-tail.ts'
 import { createReleaseFeed } from './updates/release-feed.ts'
 

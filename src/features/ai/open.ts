@@ -8,40 +8,36 @@ import type { Plan } from '../accounts/plans/plans.ts'
 import type { openAgents } from '../agents/open.ts'
 import type { Base } from '../base.ts'
 import { createBreakers } from './breakers/breakers.ts'
-import { createDemoBudget } from './demo/budget.ts'
+import { createCatalogue } from './catalogue/catalogue.ts'
+import { createDemoBudget } from './demo/chat.ts'
 import { createCallerFinder } from './gateway/callers.ts'
-import { createCatalogue } from './gateway/catalogue/catalogue.ts'
-import { createAiHealth } from './gateway/health.ts'
-import { createModelCheck } from './gateway/routing/check-model.ts'
-import { createCooldowns } from './gateway/routing/cooldowns.ts'
-import { findDefaultFor } from './gateway/routing/route.ts'
-import { createServiceProviders } from './gateway/service-providers.ts'
+import { createModelCheck } from './gateway/model-choice.ts'
+import { createAiHealth, createServiceProviders } from './gateway/providers.ts'
+import { createCooldowns, findDefaultFor } from './gateway/routing.ts'
 import { createOwnKeys, type OpenProvider } from './own-keys/own-keys.ts'
 import { createPriceFinder } from './prices/prices.ts'
-import { createQuota } from './usage/quota.ts'
-import { createUsageRecorder } from './usage/recording/record.ts'
-import { createUsageWriter } from './usage/recording/save.ts'
-import { createUsageSpool } from './usage/recording/spool.ts'
-import { createUnderWayFile } from './usage/recording/under-way.ts'
-import { createAgentSums, createDaySums, createKeySums, createUserSums } from './usage/running-sums.ts'
+import { createAgentSums, createDaySums, createKeySums, createQuota, createUserSums } from './usage/quota.ts'
+import { createUsageRecorder } from './usage/recorder.ts'
 import { createSpendings } from './usage/spend.ts'
+import { createUnderWayFile, createUsageSpool } from './usage/spool.ts'
+import { createUsageWriter } from './usage/writer.ts'
 
 type AiSettings = Pick<Config, 'ai' | 'dataDir' | 'internalApiKey'>
 
 type ModelsNeeds = {
-  /** Who answers without a key, and what opens a provider with one: of the settings, of an administrator or of a user. */
+  /** Providers without a key, and the function that opens one with a key. */
   providers: AiProvider[]
   openProvider: OpenProvider
-  /** In place of the platform's own counter. */
+  /** Replaces the built-in token counter. */
   tokens?: TokenCounter
-  /** What a higher wing adds to what an agent asks; null for nothing. */
+  /** Returns the system message that a higher domain adds to an agent's requests, or null. */
   instruct: (agentId: string) => string | null
 }
 
 type FromBelow = Pick<ReturnType<typeof openAccounts>, 'findUser' | 'rules' | 'verifyKey'> &
   Pick<ReturnType<typeof openAgents>, 'activity'>
 
-/** Opens what the rooms of models share. */
+/** Creates the services of the AI domain. */
 export function openAi(
   base: Base,
   settings: AiSettings,
@@ -89,7 +85,7 @@ export function openAi(
   }
 }
 
-/** What calls cost: set aside before they are made, booked after them, and kept in files where the database was not reached. */
+/** Creates the accounting of calls: reservations, usage records, and files for records that the database did not take. */
 function openBookkeeping({ db, clock, log }: Base, dataDir: string) {
   const file = join(dataDir, 'usage-spool.jsonl')
   const underWayFile = join(dataDir, 'usage-under-way.jsonl')

@@ -10,7 +10,7 @@ import { createWebSearch } from '../../adapters/search/search.ts'
 import { createWorkspaceLinks } from '../../adapters/workspaces/links.ts'
 import type { Config } from '../../core/config.ts'
 import type { Base } from '../base.ts'
-import { createOneAtATime } from './browse/one-at-a-time.ts'
+import { createOneAtATime } from './browse/workspace.ts'
 import { createFeeds } from './feeds/feeds.ts'
 
 type WebToolsSettings = Pick<Config, 'browseRoot' | 'dataDir' | 'feeds' | 'radio' | 'search' | 'summarizer' | 'video'>

@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../adapters/objects/s3.ts'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
 import type { Config } from '../../core/config.ts'
 import { AppError, errorMessage, StartupError } from '../../core/errors.ts'
-import type { BackupShelf, ShelvedBackup } from '../../features/admin/backups/shelf.ts'
+import type { BackupShelf, ShelvedBackup } from '../../features/admin/backups/store.ts'
 import { isRemote, openRemote } from './remote.ts'
 
 /** The content of a file that tests whether a place can be used. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { write } from '../../../src/db/write.ts'
-import { TIERS } from '../../../src/features/ai/gateway/routing/tiers.ts'
+import { TIERS } from '../../../src/features/ai/catalogue/known-models.ts'
 import { usageMonths } from '../../../src/features/ai/usage/tables.ts'
 import { aiPlatform } from '../../harness/ai-platform.ts'
 import type { Fault } from '../../harness/doubles/provider.ts'

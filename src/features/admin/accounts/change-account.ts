@@ -12,8 +12,8 @@ import { endSessions } from '../../accounts/sessions/sessions.ts'
 import { removeTwoFactor } from '../../accounts/two-factor/two-factor.ts'
 import { sessions, type UserRow, users } from '../../accounts/users/tables.ts'
 import { createGrantCredits, setCredits } from '../../payments/ledger/credits.ts'
-import { getUser } from './list-users.ts'
 import type { AccountChange } from './schemas.ts'
+import { getUser } from './users.ts'
 
 /** Who administers: an admin's user id and address, or `cli`. */
 export type Administrator = { id: string; address: string | null }

@@ -6,7 +6,6 @@ import { validate } from '../../../http/validate.ts'
 import type { AccountRules } from '../../accounts/users/users.ts'
 import { type Administrator, changeAccount, endAccountSessions } from './change-account.ts'
 import { type OpenAccountDeps, openAccount } from './create-account.ts'
-import { getUserDetail, listUsers, toAdminUser } from './list-users.ts'
 import {
   AccountChange,
   AdminUserList,
@@ -17,6 +16,7 @@ import {
   OneAdminUser,
   UserQuery,
 } from './schemas.ts'
+import { getUserDetail, listUsers, toAdminUser } from './users.ts'
 
 export type AdministrationWebDeps = OpenAccountDeps & { rules: AccountRules; guards: Guards }
 

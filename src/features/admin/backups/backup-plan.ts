@@ -19,7 +19,7 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findServiceCredential, setServiceCredential } from '../../accounts/service-credentials/service-credentials.ts'
 import type { Administrator } from '../accounts/change-account.ts'
 import type { BackupsRequest } from './schemas.ts'
-import type { BackupShelf } from './shelf.ts'
+import type { BackupShelf } from './store.ts'
 
 const NAME = 'backups'
 const VARIABLES = { schedule: 'BACKUP_SCHEDULE', to: 'BACKUP_TO', keep: 'BACKUP_KEEP' } as const

@@ -1,12 +1,27 @@
+import { eq } from 'drizzle-orm'
+import { z } from 'zod'
 import { type BackupSchedule, findNext } from '../../../core/settings/backups.ts'
 import type { Db } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { recordAudit } from '../../accounts/audit/audit.ts'
+import type { Administrator } from '../accounts/change-account.ts'
 import type { BackupPlan } from './backup-plan.ts'
-import { endBrokenOff, findLastRun, type RunBackupDeps, runBackup } from './run-backup.ts'
-import type { BackupShelf } from './shelf.ts'
-import type { BackupRunRow } from './tables.ts'
+import {
+  type BackupTask,
+  endBrokenOff,
+  findLastRun,
+  performRun,
+  type RunBackupDeps,
+  requireRunStead,
+  runBackup,
+  startRun,
+} from './run-backup.ts'
+import type { BackupShelf } from './store.ts'
+import { type BackupRunRow, backupRuns } from './tables.ts'
 
-export type BackupJobDeps = RunBackupDeps & {
+type BackupJobDeps = RunBackupDeps & {
   backupPlan: BackupPlan
   drillSchedule: BackupSchedule | undefined
   shelf: BackupShelf
@@ -43,4 +58,49 @@ export function backupsJob(deps: BackupJobDeps): RepeatingJob {
 /** An admin’s order goes first; what is due waits for it. */
 function isBusy(db: Db): boolean {
   return (['backup', 'verify', 'drill', 'restore'] as const).some((kind) => findLastRun(db, kind)?.finishedAt === null)
+}
+
+const JOB = 'backup-task'
+const File = z.object({ file: z.string() })
+const Task = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('backup') }),
+  File.extend({ kind: z.literal('verify') }),
+  File.extend({ kind: z.literal('drill') }),
+  File.extend({ kind: z.literal('restore'), agentId: z.string(), replaces: z.boolean() }),
+])
+
+export type OrderDeps = RunBackupDeps & { enqueue: Enqueue }
+
+/** Notes that an admin wants something done, which begins at once. @throws AppError as `runBackup`. */
+export async function orderRun(deps: OrderDeps, by: Administrator, task: BackupTask): Promise<BackupRunRow> {
+  requireRunStead(deps)
+  return write(deps.db, (tx) => {
+    const now = deps.clock.now()
+    const row = startRun(tx, task, now)
+    const detail = task.kind === 'restore' ? { agent: task.agentId, replaces: task.replaces } : {}
+    const entry = {
+      actor: by.id,
+      action: `backup.${task.kind}`,
+      target: row.file ?? 'new',
+      detail,
+      address: by.address,
+    }
+    recordAudit(tx, entry, now)
+    deps.enqueue(tx, JOB, { id: row.id, task })
+    return row
+  })
+}
+
+/** Does what was ordered, once: a run that a dying platform has left is over. */
+export function backupTaskJob(deps: RunBackupDeps): JobKind {
+  return defineJob({
+    kind: JOB,
+    payload: z.object({ id: z.number(), task: Task }),
+    maxAttempts: 1,
+    isSlow: true,
+    async run({ id, task }, signal) {
+      const row = deps.db.select().from(backupRuns).where(eq(backupRuns.id, id)).get()
+      if (row?.finishedAt === null) await performRun(deps, id, task, signal)
+    },
+  })
 }

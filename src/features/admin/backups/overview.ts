@@ -3,7 +3,7 @@ import { type BackupSchedule, findNext } from '../../../core/settings/backups.ts
 import type { BackupPlan } from './backup-plan.ts'
 import { findLastVerified, listRuns, type RunBackupDeps } from './run-backup.ts'
 import type { BackupOverview, BackupRun } from './schemas.ts'
-import type { BackupShelf } from './shelf.ts'
+import type { BackupShelf } from './store.ts'
 import type { BackupRunRow } from './tables.ts'
 
 export type OverviewDeps = Pick<RunBackupDeps, 'db' | 'clock'> & {

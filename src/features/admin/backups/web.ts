@@ -6,11 +6,11 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { type SetBackupPlanDeps, setBackupPlan } from './backup-plan.ts'
-import { type OrderDeps, orderRun } from './order.ts'
+import { type OrderDeps, orderRun } from './jobs.ts'
 import { getBackupOverview, type OverviewDeps, toBackupRun } from './overview.ts'
 import type { BackupTask } from './run-backup.ts'
 import { BackupOrdered, BackupOverview, BackupsRequest, RestoreAgentRequest } from './schemas.ts'
-import { getShelved } from './shelf.ts'
+import { getShelved } from './store.ts'
 
 export type BackupsWebDeps = OrderDeps & OverviewDeps & SetBackupPlanDeps & { guards: Guards }
 

@@ -1,10 +1,11 @@
 import { and, eq } from 'drizzle-orm'
+import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { deleteDependents } from '../../../db/delete-dependents.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import type { Enqueue } from '../../../jobs/queue.ts'
+import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
 import { confirmPassword } from '../../accounts/passwords/confirm-password.ts'
@@ -17,8 +18,9 @@ import { agents } from '../../agents/registry/tables.ts'
 import { enqueueEmptyTrash } from '../../agents/snapshots/trash.ts'
 import { enqueueEndOfSubscriptions } from '../../payments/cards/end.ts'
 import { cardSubscriptions } from '../../payments/cards/tables.ts'
-import { abandonStreams } from '../../web-tools/radio/abandon.ts'
+import { abandonStreams } from '../../web-tools/radio/streams.ts'
 import { radioStreams } from '../../web-tools/radio/tables.ts'
+import { forgetAccount } from './forget.ts'
 import type { DeleteAccountRequest } from './schemas.ts'
 
 /** Takes the name off what is kept of a deleted account; `jobs.ts` does it. */
@@ -88,4 +90,19 @@ function removeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): v
 
 function forgetKey(userId: string): string {
   return `forget:${userId}`
+}
+
+/**
+ * A long history is not rewritten while its owner waits for the account to be deleted. What a crash left of the account
+ * goes first.
+ */
+export function forgetJob(deps: EraseDeps): JobKind {
+  return defineJob({
+    kind: FORGET_JOB,
+    payload: z.object({ userId: z.string() }),
+    async run({ userId }, signal) {
+      await eraseAccount(deps, userId, signal)
+      await forgetAccount(deps.db, userId, signal)
+    },
+  })
 }

@@ -2,13 +2,13 @@ import type { PersonalList } from '../../../db/personal-data.ts'
 import { ACCOUNTS_PERSONAL_DATA } from '../../accounts/personal.ts'
 import { personalInstallations } from '../../agents/installations/service.ts'
 import { personalAgents } from '../../agents/registry/agents.ts'
-import { personalPauses } from '../../ai/breakers/personal.ts'
-import { personalProviderKeys } from '../../ai/own-keys/personal.ts'
-import { personalToolEvents, personalUsage } from '../../ai/usage/personal.ts'
+import { personalPauses } from '../../ai/breakers/breakers.ts'
+import { personalProviderKeys } from '../../ai/own-keys/own-keys.ts'
+import { personalToolEvents, personalUsage } from '../../ai/usage/calls.ts'
 import { CONVERSATIONS_PERSONAL_DATA } from '../../conversations/personal.ts'
 import { PAYMENTS_PERSONAL_DATA } from '../../payments/personal.ts'
-import { personalRadioStreams } from '../../web-tools/radio/personal.ts'
-import { personalVideos } from '../../web-tools/video/personal.ts'
+import { personalRadioStreams } from '../../web-tools/radio/streams.ts'
+import { personalVideos } from '../../web-tools/video/videos.ts'
 
 /** What rooms keep of somebody, in the order in which it stands in the document. */
 export const PERSONAL_LISTS: readonly PersonalList[] = [

@@ -8,7 +8,7 @@ import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { readConfig } from '../../../core/config.ts'
 import { StartupError } from '../../../core/errors.ts'
 import { write } from '../../../db/write.ts'
-import { retentionJob } from './jobs.ts'
+import { retentionJob } from './retention.ts'
 
 const DAY_MS = 86_400_000
 const never = new AbortController().signal

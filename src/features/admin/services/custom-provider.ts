@@ -1,9 +1,8 @@
 import type { AiProvider, ListedProviderModel } from '../../../adapters/models/provider.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type CustomProvider, PROVIDER_ID, RESERVED_PROVIDER_IDS } from '../../../core/settings/custom-providers.ts'
-import type { KeptProvider, ServiceProviders } from '../../ai/gateway/service-providers.ts'
-import type { OpenProvider } from '../../ai/own-keys/own-keys.ts'
-import { tryKey, tryProvider } from '../../ai/own-keys/try-key.ts'
+import type { KeptProvider, ServiceProviders } from '../../ai/gateway/providers.ts'
+import { type OpenProvider, tryKey, tryProvider } from '../../ai/own-keys/own-keys.ts'
 import type { ProviderRequest, ProviderTest } from './schemas.ts'
 
 const TRIAL_MS = 10_000

@@ -17,10 +17,9 @@ import {
 } from '../../accounts/service-credentials/service-credentials.ts'
 import { users } from '../../accounts/users/tables.ts'
 import type { AccountRules } from '../../accounts/users/users.ts'
-import type { Catalogue } from '../../ai/gateway/catalogue/catalogue.ts'
-import { type ServiceProviders, toCredentialName, toCustomName } from '../../ai/gateway/service-providers.ts'
-import type { OpenProvider } from '../../ai/own-keys/own-keys.ts'
-import { tryKey, tryProvider } from '../../ai/own-keys/try-key.ts'
+import type { Catalogue } from '../../ai/catalogue/catalogue.ts'
+import { type ServiceProviders, toCredentialName, toCustomName } from '../../ai/gateway/providers.ts'
+import { type OpenProvider, tryKey, tryProvider } from '../../ai/own-keys/own-keys.ts'
 import type { Administrator } from '../accounts/change-account.ts'
 import { findOllama, requireCustomId, toProviderTest, tryCustomProvider } from './custom-provider.ts'
 import {

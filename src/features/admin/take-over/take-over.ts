@@ -26,8 +26,8 @@ import { forgetWebhookChannel } from '../../conversations/webhook-channel/settin
 import { switchOffSkills } from '../../payments/skills/install.ts'
 import { forgetSplitRules } from '../../payments/splits/create-split.ts'
 import { freezeWallets } from '../../payments/wallets/policy.ts'
-import { forgetGitCredentials } from '../../web-tools/browse/git-credentials.ts'
-import { abandonStreams } from '../../web-tools/radio/abandon.ts'
+import { forgetGitCredentials } from '../../web-tools/browse/git.ts'
+import { abandonStreams } from '../../web-tools/radio/streams.ts'
 
 export type TakeOverDeps = { clock: Clock; sealer: Sealer; enqueue: Enqueue }
 

@@ -5,13 +5,12 @@ import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import type { RunningSums } from '../usage/running-sums.ts'
+import type { RunningSums } from '../usage/quota.ts'
 import type { Breakers } from './breakers.ts'
 import { agentCaps, capAlerts } from './tables.ts'
 
-/** The share of a day's cap at which the owner is warned. */
+/** Share of the daily cap at which the owner is warned. */
 const NEAR_PERCENT = 80
-/** Owners want to know while they can still do something about it. */
 const LOOK_MS = 2000
 const NEAR = {
   kind: 'cap_near',

@@ -3,25 +3,22 @@ import { AppError } from '../../../core/errors.ts'
 import { formatMicroUsd, MAX_MICRO_USD } from '../../../core/money.ts'
 import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
+import { wholeList } from '../../../db/personal-data.ts'
 import { agents } from '../../agents/registry/tables.ts'
-import type { Budget } from '../usage/quota.ts'
-import type { RunningSums, Sums } from '../usage/running-sums.ts'
+import type { Budget, RunningSums, Sums } from '../usage/quota.ts'
 import type { Pause } from './schemas.ts'
 import { agentCaps, PAUSE_SCOPES, pauses } from './tables.ts'
 
 type PauseRow = typeof pauses.$inferSelect
-/** What is paused: one agent, all of an owner's, or all. */
+/** One agent, all agents of an owner, or all agents. */
 export type Paused = { scope: 'agent'; agentId: string } | { scope: 'owner'; ownerId: string } | { scope: 'platform' }
 type CapsRow = typeof agentCaps.$inferSelect
 
-/** What stands between an agent and the models it asks. */
+/** Caps and pauses that keep an agent from models. */
 export type Breakers = {
-  /**
-   * The agent's own limit of today; undefined where it has none.
-   * @throws AppError `limited` AGENT_PAUSED while the agent, its owner's or all agents are paused.
-   */
+  /** Returns the agent's daily budget, if it has one. @throws AppError `limited` AGENT_PAUSED while the agent is paused. */
   budgetOf(agentId: string): Budget | undefined
-  /** Returns the agents whose calls their own limit has refused since the last time. */
+  /** Returns the agents whose calls exceeded their cap since the last call. */
   takeRefused(): ReadonlySet<string>
 }
 
@@ -31,7 +28,7 @@ const WHO: Readonly<Record<PauseRow['scope'], string>> = {
   platform: 'All agents are paused by the operator',
 }
 
-/** Asked on every call of an agent, so what it finds is remembered until something is written. */
+/** Caches pause and caps until the next write, because every call of an agent checks them. */
 export function createBreakers({ db, agentSums }: { db: Db; agentSums: RunningSums }): Breakers {
   const find = memoize(db, (agentId) => ({ pause: findPause(db, agentId), caps: findCaps(db, agentId) }))
   let refused = new Set<string>()
@@ -55,7 +52,7 @@ export function createBreakers({ db, agentSums }: { db: Db; agentSums: RunningSu
   }
 }
 
-/** The widest of the pauses that hold for an agent. */
+/** Finds the widest pause that applies to an agent. */
 export function findPause(db: Db, agentId: string): PauseRow | null {
   const agent = db.select({ ownerId: agents.ownerId }).from(agents).where(eq(agents.id, agentId)).get()
   const scopes: Paused[] = [{ scope: 'agent', agentId }, { scope: 'platform' }]
@@ -69,7 +66,7 @@ export function findPause(db: Db, agentId: string): PauseRow | null {
   return rows.toSorted((one, other) => width(other) - width(one))[0] ?? null
 }
 
-/** The pause of exactly this, whatever else holds. */
+/** Finds the pause of exactly this scope. */
 export function findPauseOf(db: Db, what: Paused): PauseRow | null {
   return (
     db
@@ -123,3 +120,12 @@ function toBudget(
 function usd(microUsd: number): string {
   return formatMicroUsd(Math.min(microUsd, MAX_MICRO_USD), 2)
 }
+
+/** The pause of all agents of the account. */
+export const personalPauses = wholeList('pauses', [pauses], (db, userId) =>
+  db
+    .select({ reason: pauses.reason, createdAt: pauses.createdAt })
+    .from(pauses)
+    .where(eq(pauses.ownerId, userId))
+    .all(),
+)

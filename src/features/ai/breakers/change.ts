@@ -9,10 +9,10 @@ import type { ChangeCapsRequest } from './schemas.ts'
 import { agentCaps, pauses } from './tables.ts'
 
 export type ChangeDeps = { db: Db; clock: Clock }
-/** Who asks, and from where. */
+/** The user who makes a change, and the address. */
 export type Caller = { id: string; address: string | null }
 
-/** Sets what an agent may use in a day; holds from its next call on. */
+/** Sets the daily caps of an agent, effective from its next call. */
 export async function changeCaps(
   { db, clock }: ChangeDeps,
   caller: Caller,
@@ -28,7 +28,7 @@ export async function changeCaps(
   })
 }
 
-/** What is not named stays as it is; null takes a cap away. */
+/** Fields that are left out stay unchanged; null removes a cap. */
 function toCaps({ tokensPerDay, costUsdPerDay }: ChangeCapsRequest) {
   return {
     ...(tokensPerDay !== undefined && { tokensPerDay }),
@@ -38,7 +38,7 @@ function toCaps({ tokensPerDay, costUsdPerDay }: ChangeCapsRequest) {
   }
 }
 
-/** From now on no model answers; what is under way ends by itself. Pausing what is paused changes the reason. */
+/** Blocks new model calls; running ones finish. A second pause replaces the reason. */
 export async function pause({ db, clock }: ChangeDeps, caller: Caller, what: Paused, reason: string): Promise<void> {
   const now = clock.now()
   await write(db, (tx) => {

@@ -4,7 +4,7 @@ import { MAX_MICRO_USD, toMicroUsd } from '../../../core/money.ts'
 const badTokens = 'tokensPerDay must be a whole number of at least 1, or null'
 const badCost = 'costUsdPerDay must be a number of at least 0.01, or null'
 
-/** What an agent may use of models in a day (UTC); null takes a limit away, and what is left out stays. */
+/** The daily model usage (UTC) of an agent; null removes a limit, a field that is left out stays unchanged. */
 export const Caps = z.object({
   tokensPerDay: z.int(badTokens).min(1, badTokens).nullable(),
   costUsdPerDay: z
@@ -34,11 +34,11 @@ export const PauseAllRequest = z.object({
 })
 export type PauseAllRequest = z.infer<typeof PauseAllRequest>
 
-/** Who paused, why and since when (ISO 8601). Of several the widest is told. */
+/** Scope, reason and start (ISO 8601) of the widest pause. */
 export const Pause = z.object({ scope: z.enum(['agent', 'owner', 'platform']), reason: z.string(), since: z.string() })
 export type Pause = z.infer<typeof Pause>
 
-/** What holds an agent back, and what it has used today (UTC). */
+/** Caps and pause of an agent, and its usage today (UTC). */
 export const Breaker = z.object({
   agentId: z.string(),
   caps: Caps,
@@ -48,6 +48,6 @@ export const Breaker = z.object({
 })
 export type Breaker = z.infer<typeof Breaker>
 
-/** Whether all agents of an owner, or of the installation, are paused. */
+/** Pause of all agents of an owner or of the installation. */
 export const PauseState = z.object({ pause: Pause.nullable() })
 export type PauseState = z.infer<typeof PauseState>

@@ -3,10 +3,10 @@ import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 
-/** What stops: one agent, those of one owner, or all of this installation. */
+/** Scopes of a pause, from narrow to wide. */
 export const PAUSE_SCOPES = ['agent', 'owner', 'platform'] as const
 
-/** What an agent may use of models in a day (UTC); null is no limit, and an agent without a row has none. */
+/** Daily caps (UTC) of agents; null is no limit. */
 export const agentCaps = sqliteTable('agent_caps', {
   agentId: text()
     .primaryKey()
@@ -16,7 +16,7 @@ export const agentCaps = sqliteTable('agent_caps', {
   updatedAt: integer({ mode: 'timestamp_ms' }).notNull(),
 })
 
-/** Who asks no model until the row goes: an agent, those of an owner, or all. `id` names it, so that each has one. */
+/** Active pauses. `id` combines scope and subject, so that each has at most one. */
 export const pauses = sqliteTable(
   'pauses',
   {
@@ -34,7 +34,7 @@ export const pauses = sqliteTable(
   ],
 )
 
-/** Which shares of a day's cap an agent's owner was already told of, so that each is told once. */
+/** Cap alerts that were sent, so that each share is reported once a day. */
 export const capAlerts = sqliteTable(
   'cap_alerts',
   {

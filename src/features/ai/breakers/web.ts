@@ -7,7 +7,7 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent } from '../../agents/registry/agents.ts'
 import { toShownCost } from '../usage/costs.ts'
-import { countUnpricedCalls, type RunningSums } from '../usage/running-sums.ts'
+import { countUnpricedCalls, type RunningSums } from '../usage/quota.ts'
 import { findCaps, findPause, findPauseOf, type Paused, toPause } from './breakers.ts'
 import { type Caller, type ChangeDeps, changeCaps, pause, resume } from './change.ts'
 import { Breaker, ChangeCapsRequest, PauseAllRequest, PauseRequest, PauseState } from './schemas.ts'
@@ -19,7 +19,7 @@ const ofAgents: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 const breakerAnswers: Responses = { responses: { 200: Breaker }, errors: ['not_found'] }
 const pauseAnswers: Responses = { responses: { 200: PauseState } }
 
-/** What holds agents back from models: caps of a day, and pauses of one agent, of all of an owner's, or of all. */
+/** Daily caps, and pauses of one agent, of all agents of an owner, or of all agents. */
 export function breakersWeb(deps: BreakersWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn, admin } = deps.guards
@@ -139,7 +139,7 @@ function showBreaker({ db, clock, agentSums }: BreakersWebDeps, agentId: string)
   }
 }
 
-/** The cost comes from the sums that limit the agent, the number of calls that are missing from it from those of the day. */
+/** Returns the cost that counts against the cap, with the number of calls without a known cost. */
 function readCostToday({ db, clock, agentSums }: Pick<BreakersWebDeps, 'db' | 'clock' | 'agentSums'>, agentId: string) {
   const unpricedCalls = countUnpricedCalls(db, agentId, toDay(clock.now()))
   return toShownCost({ costMicroUsd: agentSums.used(agentId).costMicroUsd, unpricedCalls })

@@ -1,23 +1,22 @@
 import { ProviderError } from '../../../adapters/models/provider.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { toMicroUsd } from '../../../core/money.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
-import type { CatalogueModel } from '../gateway/catalogue/catalogue.ts'
-import { type CompleteDeps, type Completed, complete } from '../gateway/complete.ts'
-import type { Budget } from '../usage/quota.ts'
-import { DEMO_USER } from './budget.ts'
-import { DEMO_MODELS } from './models.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import { type CompleteDeps, type Completed, complete } from '../gateway/completions.ts'
+import type { Budget, RunningSums } from '../usage/quota.ts'
 import type { DemoChatRequest } from './schemas.ts'
 
 const DEMO_AGENT = 'demo-chat'
 const DEMO_ENDPOINT = '/api/demo/chat'
 const MAX_OUTPUT_TOKENS = 1024
 const INSTRUCTIONS = 'You are a helpful assistant in a public demonstration. Answer briefly.'
-/** A visitor who leaves does not end the call: what it would have cost could only be guessed then. */
+/** The call continues when the visitor leaves, because the usage of an aborted call is only an estimate. */
 const NEVER = new AbortController().signal
 
-/** `demoModel` is the id in the demo's list, which may be another name of the model that served. */
-export type DemoAnswer = Completed & { demoModel: string }
+/** `demoModel` is the id in the demo's list, which may be an alias of the served model. */
+type DemoAnswer = Completed & { demoModel: string }
 
 export type DemoDeps = CompleteDeps & { log: Log; demoBudget: Budget }
 
@@ -27,7 +26,7 @@ export function listDemoModels({ catalogue }: Pick<CompleteDeps, 'catalogue'>) {
 }
 
 /**
- * Answers a visitor of the demo (Interface 4.6) within the day's budget.
+ * Answers a visitor of the demo within the daily budget.
  * @throws AppError `unavailable` when no model of the demo is available or the day's budget is spent, `invalid` for a model
  * outside the demo, `not_found` for one that is not available, `internal` when the model does not answer.
  */
@@ -72,7 +71,33 @@ function unavailable(): AppError {
   return new AppError('unavailable', 'Demo unavailable — service not configured.')
 }
 
-/** Without a price the cost of a call could not count against the day's budget. */
+/** A model without a price cannot count against the daily budget. */
 function findPriced(offers: readonly CatalogueModel[]): CatalogueModel | null {
   return offers.find(({ price }) => price !== null) ?? null
 }
+
+/** User id of the demo's usage records. */
+const DEMO_USER = 'demo'
+
+/** Limits the daily cost (UTC) of all demo visitors together. */
+export function createDemoBudget(deps: { daySums: RunningSums; dailyBudgetUsd: number }): Budget {
+  return {
+    id: DEMO_USER,
+    used: () => deps.daySums.used(DEMO_USER),
+    maxTokens: Number.POSITIVE_INFINITY,
+    isOfMoney: true,
+    maxCostMicroUsd: toMicroUsd(deps.dailyBudgetUsd),
+    exceeded: () =>
+      new AppError('unavailable', 'The demo has used up its budget for today. Please come back tomorrow.'),
+  }
+}
+
+/** The models of the public demo in order of preference; the first available one is the default. */
+export const DEMO_MODELS = [
+  { id: 'xiaomi/mimo-v2-pro', name: 'MiMo-V2-Pro', provider: 'Xiaomi' },
+  { id: 'anthropic/claude-sonnet-4.5', name: 'Claude Sonnet 4.5', provider: 'Anthropic' },
+  { id: 'openai/gpt-4o', name: 'GPT-4o', provider: 'OpenAI' },
+  { id: 'google/gemini-2.5-flash', name: 'Gemini 2.5 Flash', provider: 'Google' },
+  { id: 'deepseek/deepseek-r1', name: 'DeepSeek R1', provider: 'DeepSeek' },
+  { id: 'minimax/minimax-chat', name: 'MiniMax M2.7', provider: 'MiniMax' },
+] as const

@@ -4,7 +4,7 @@ import { type TestOptions, testPlatform } from '../../../../tests/harness/platfo
 import { json } from '../../../../tests/harness/requests.ts'
 import { roundsOf } from '../../../../tests/harness/rounds.ts'
 import { until } from '../../../../tests/harness/until.ts'
-import { DEMO_MODELS } from './models.ts'
+import { DEMO_MODELS } from './chat.ts'
 
 const LEAVING = roundsOf('LEAVING_VISITORS', 40)
 

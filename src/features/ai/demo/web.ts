@@ -3,13 +3,13 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
-import { tellCompleted, toUsage } from '../gateway/answers.ts'
+import { setCompletedHeaders, toUsage } from '../gateway/answers.ts'
 import { chatWithDemo, type DemoDeps, listDemoModels } from './chat.ts'
 import { DemoChatRequest, DemoModels, DemoReply } from './schemas.ts'
 
 export type DemoWebDeps = DemoDeps & { requestsPerMinute: { demo: number } }
 
-/** The public demonstration (Interface 4.6). */
+/** The public demonstration. */
 export function demoWeb(deps: DemoWebDeps) {
   const app = new Hono<WebEnv>()
 
@@ -38,7 +38,7 @@ export function demoWeb(deps: DemoWebDeps) {
     async (c) => {
       const answer = await chatWithDemo(deps, c.req.valid('json'))
       const { id, demoModel, content } = answer
-      tellCompleted(c, answer)
+      setCompletedHeaders(c, answer)
       return c.json({
         id,
         model: demoModel,

@@ -3,9 +3,9 @@ import type { z } from 'zod'
 import type { Log } from '../../../core/log.ts'
 import type { Responses } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
-import { streamChunks, tellCompleted, toUsage } from './answers.ts'
-import { type CompleteDeps, type Completed, complete, completeStreaming } from './complete.ts'
-import type { Caller } from './requests/completion-request.ts'
+import { setCompletedHeaders, streamChunks, toUsage } from './answers.ts'
+import { type CompleteDeps, type Completed, complete, completeStreaming } from './completions.ts'
+import type { Caller } from './request-body.ts'
 import { AiReply, type ChatRequest } from './schemas.ts'
 
 export const chatAnswers: Responses = {
@@ -15,7 +15,7 @@ export const chatAnswers: Responses = {
 
 type ChatDeps = CompleteDeps & { log: Log; clock: { now(): Date } }
 
-/** `POST /api/ai/chat` (Interface 4.5), the same on both faces: whole, or as OpenAI's events. */
+/** Answers `POST /api/ai/chat` of both APIs, whole or as a stream of OpenAI events. */
 export async function answerChat<Env extends BaseEnv>(
   c: Context<Env>,
   deps: ChatDeps,
@@ -25,7 +25,7 @@ export async function answerChat<Env extends BaseEnv>(
   const asked = toAsked(caller, request, c.req.raw.signal)
   if (request.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
   const answer = await complete(deps, asked)
-  tellCompleted(c, answer)
+  setCompletedHeaders(c, answer)
   return c.json(toReply(answer, deps.clock.now()))
 }
 

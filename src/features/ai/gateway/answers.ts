@@ -6,25 +6,25 @@ import { type MicroUsd, toUsd } from '../../../core/money.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
 import { eventStream } from '../../../http/streams/sse.ts'
-import type { Completed, Served } from './complete.ts'
+import type { Completed, Served } from './completions.ts'
 import type { CallUsage } from './schemas.ts'
 
-/** Says in headers who served a call: the model, how many were asked, and the id under which the call is booked. */
-export function tellServed(c: Pick<Context, 'header'>, { model, attempts, generationId }: Served): void {
+/** Sets the headers that name the model and provider of a call, the number of attempts and the id of its usage record. */
+export function setServedHeaders(c: Pick<Context, 'header'>, { model, attempts, generationId }: Served): void {
   c.header('x-model', model.id)
   c.header('x-provider', model.provider.id)
   c.header('x-attempts', String(attempts))
   c.header('x-generation-id', generationId)
 }
 
-/** As `tellServed`, with the cost of the call in US dollars unless it is not known, and whether that is an estimate. */
-export function tellCompleted(c: Pick<Context, 'header'>, completed: Completed): void {
-  tellServed(c, completed)
+/** As `setServedHeaders`, with the cost in US dollars where it is known, and whether the usage is an estimate. */
+export function setCompletedHeaders(c: Pick<Context, 'header'>, completed: Completed): void {
+  setServedHeaders(c, completed)
   if (completed.costMicroUsd !== null) c.header('x-cost-usd', formatUsd(completed.costMicroUsd))
   if (completed.isEstimated) c.header('x-usage-estimated', 'true')
 }
 
-/** The usage of a call as our own answers tell it; one that no provider reported says so (decisions, 46). */
+/** Converts the usage of a call to OpenAI's fields; `estimated` marks usage that no provider reported. */
 export function toUsage({ usage, isEstimated }: Completed): CallUsage {
   return {
     prompt_tokens: usage.inputTokens,
@@ -34,16 +34,13 @@ export function toUsage({ usage, isEstimated }: Completed): CallUsage {
   }
 }
 
-/**
- * Answers with OpenAI's events, each naming the model. What fails after the
- * first event is an event as well.
- */
+/** Streams OpenAI events, each naming the model. An error after the first event is sent as an event. */
 export function streamChunks<Env extends BaseEnv>(
   c: Context<Env>,
   log: Log,
   served: Served & { chunks: AsyncIterable<CompletionChunk> },
 ) {
-  tellServed(c, served)
+  setServedHeaders(c, served)
   return eventStream(c, log, async (stream) => {
     try {
       for await (const chunk of served.chunks) await stream.write(withModel(chunk, served.model.id))

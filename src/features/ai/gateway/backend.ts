@@ -6,16 +6,16 @@ import { endpoint, type Responses, type RouteOptions } from '../../../http/endpo
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import { NO_PLAN, PLANS } from '../../accounts/plans/plans.ts'
-import type { UsageRecorder } from '../usage/recording/record.ts'
-import type { RunningSums } from '../usage/running-sums.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { RunningSums } from '../usage/quota.ts'
+import type { UsageRecorder } from '../usage/recorder.ts'
 import { DIRECT } from '../usage/tables.ts'
 import { answerChat, chatAnswers } from './ai-chat.ts'
 import { type CallerEnv, type CallerFinder, identifyCaller, limitCaller, requirePlannedCaller } from './callers.ts'
-import type { Catalogue } from './catalogue/catalogue.ts'
-import type { CompleteDeps } from './complete.ts'
+import type { CompleteDeps } from './completions.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getMyUsage } from './my-usage.ts'
-import { listForTask } from './routing/route.ts'
+import { listForTask } from './routing.ts'
 import { ChatRequest, CostEstimate, EstimateRequest, MyUsage, SelectedModel, SelectRequest } from './schemas.ts'
 
 export type AiBackendDeps = CompleteDeps &
@@ -54,7 +54,7 @@ export function aiBackend(deps: AiBackendDeps) {
     (c) => {
       const { taskType = 'general' } = c.req.valid('json')
       const { caller } = c.var
-      // Whoever has no plan is shown what the smallest one would be given.
+      // A caller without a plan sees the choice of the smallest one.
       const plan = caller.plan === NO_PLAN ? PLANS.solo : caller.plan
       const [model] = listForTask(deps, taskType, { ...caller, plan })
       if (!model) throw new AppError('not_found', 'No models available')
@@ -78,7 +78,7 @@ export function aiBackend(deps: AiBackendDeps) {
   return app
 }
 
-/** What costs, and what it has cost. */
+/** Chat, and the caller's own usage. */
 function chatAndUsageRoutes(deps: AiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const planned = requirePlannedCaller(deps.callers)
@@ -108,7 +108,7 @@ function chatAndUsageRoutes(deps: AiBackendDeps) {
   return app
 }
 
-/** @throws AppError `not_found` for a model that nobody has, or whose price nobody knows. */
+/** @throws AppError `not_found` for a model without a known price. */
 function estimateCost(catalogue: Catalogue, name: string, inputTokens: number, outputTokens: number) {
   const price = catalogue.findPrice(name)
   if (!price) throw new AppError('not_found', `The price of model ${name} is not known`)

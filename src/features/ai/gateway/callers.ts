@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Clock } from '../../../core/clock.ts'
@@ -5,21 +6,24 @@ import { AppError } from '../../../core/errors.ts'
 import { AGENT_TOKEN_PREFIX } from '../../../core/ids.ts'
 import { requireScope } from '../../../core/scopes.ts'
 import { isSameSecret, sha256 } from '../../../core/secrets.ts'
+import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
+import { parameter } from '../../../db/parameters.ts'
 import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
 import { type FindUserById, readBearer, requireKey } from '../../../http/internal-key.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { VerifyKey } from '../../accounts/keys/verify.ts'
 import { findPlan, NO_PLAN, PLANS, type Plan, planRequired } from '../../accounts/plans/plans.ts'
-import { type AccountRules, toSignedInUser } from '../../accounts/users/users.ts'
+import { users } from '../../accounts/users/tables.ts'
+import { type AccountRules, identityColumns, toSignedInUser } from '../../accounts/users/users.ts'
+import { agents } from '../../agents/registry/tables.ts'
 import type { Breakers } from '../breakers/breakers.ts'
 import type { OwnKeys } from '../own-keys/own-keys.ts'
 import { DIRECT } from '../usage/tables.ts'
-import { createAgentFinder } from './agent-finder.ts'
-import type { Caller } from './requests/completion-request.ts'
+import type { Caller } from './request-body.ts'
 
-export type CallerDeps = {
+type CallerDeps = {
   db: Db
   clock: Clock
   verifyKey: VerifyKey
@@ -28,22 +32,22 @@ export type CallerDeps = {
   breakers: Breakers
   findUser: FindUserById
   internalApiKey: string | undefined
-  /** An agent that calls is not idle. */
+  /** Marks an agent as active. */
   touchAgent(agentId: string): void
 }
-export type Headers = (name: string) => string | undefined
+type Headers = (name: string) => string | undefined
 
-/** The first three refuse a key without the scope `models`. Who has no plan, but own keys at providers, gets `NO_PLAN`. */
+/** Key lookups require the scope `models`. A caller with provider keys of their own but no plan gets `NO_PLAN`. */
 export type CallerFinder = {
-  /** The caller of `/api/ai/*`: plan first, then bearer (decisions, 3). */
+  /** Returns the caller of `/api/ai/*`. Checks the plan before the bearer, as the specification demands. */
   requirePlannedCaller(header: Headers): Caller
-  /** The caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
+  /** Returns the caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
   requireBearer(header: Headers): Caller
-  /** The same whatever the plan: nothing is spent behind it. */
+  /** Returns the caller without requiring a plan, for routes that cost nothing. */
   identify(header: Headers): Caller
-  /** The agent whose own token this is, whatever plan its owner has: what it does here costs nothing. */
+  /** Returns the id of the agent that owns the token, without requiring a plan. */
   requireAgentToken(header: Headers): string
-  /** Somebody signed in who asks a model themselves. @throws AppError `payment_required` with neither plan nor own keys. */
+  /** Returns the caller for a signed-in user. @throws AppError `payment_required` with neither a plan nor own provider keys. */
   callerOfUser(user: SignedInUser): Caller
 }
 
@@ -78,7 +82,7 @@ export function requireCaller(callers: CallerFinder) {
   )
 }
 
-/** Guard of what agents do for themselves: sets `c.var.agentId`. */
+/** Guard of routes that only agents call: sets `c.var.agentId`. */
 export function requireAgent(callers: CallerFinder) {
   return describeMiddleware(
     createMiddleware<AgentCallerEnv>(async (c, next) => {
@@ -91,7 +95,7 @@ export function requireAgent(callers: CallerFinder) {
   )
 }
 
-/** Guard of routes that ask who calls, but not for a plan: sets `c.var.caller`. */
+/** Guard of routes that need a caller but no plan: sets `c.var.caller`. */
 export function identifyCaller(callers: CallerFinder) {
   return describeMiddleware(
     createMiddleware<CallerEnv>(async (c, next) => {
@@ -111,8 +115,8 @@ function enter(c: Context<CallerEnv>, caller: Caller): void {
 }
 
 /**
- * Holds a caller to the platform's rate for one bearer, and to the key's own where that is lower: all agents of a machine
- * share an address. Stands behind the guard, so that strangers cannot fill the counters with made-up bearers.
+ * Limits the requests of one bearer to the platform's rate or, where lower, the key's own. Counts bearers instead of
+ * addresses because all agents of a machine share one. Runs after the guard, so made-up bearers create no counters.
  */
 export function limitCaller(findLimit: () => number) {
   const ofKey = (c: Context) => {
@@ -127,7 +131,7 @@ export function limitCaller(findLimit: () => number) {
   return limitRate(ofKey, 'Too many requests, please slow down.', whoAsks)
 }
 
-/** Finds out who calls a model and on what plan: from the database for keys and agents, from headers only behind the internal key. */
+/** Identifies callers and their plans: keys and agents by the database, headers only together with the internal key. */
 export function createCallerFinder(deps: CallerDeps): CallerFinder {
   const findAgent = createAgentFinder(deps)
 
@@ -137,7 +141,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     const { agentId } = agent
     deps.touchAgent(agentId)
     const aiProvider = toProviderId(agent.aiProvider)
-    // An agent without an owner is the operator's: nobody's plan limits it.
+    // An agent without an owner belongs to the operator and has no plan limit.
     if (!agent.user) return { userId: 'operator', agentId, planned: PLANS.network, key: null, aiProvider }
     if (agent.user.disabledAt) throw accountDisabled()
     const user = toSignedInUser(agent.user, deps.rules)
@@ -152,7 +156,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     const user = toSignedInUser(holder, deps.rules)
     return { userId: user.id, agentId: DIRECT, planned: planOfUser(deps.db, user), key: holder.key, aiProvider: null }
   }
-  /** Nobody has to pay us for what they pay somebody else for. Agents are held to their own limits. */
+  /** A caller with provider keys of their own needs no plan. Agents also get their own daily budget. */
   const requirePlanOrOwnKeys = (found: Found): Caller => {
     const { planned, ...caller } = found
     const budget = caller.agentId === DIRECT ? undefined : deps.breakers.budgetOf(caller.agentId)
@@ -162,7 +166,7 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     return { ...held, plan: NO_PLAN }
   }
 
-  /** Whom the internal key speaks for, where its headers say nothing of a plan. */
+  /** Finds the user that the internal key acts for when the headers name no plan. */
   const findKnown = (header: Headers): Found | null => {
     const user = header('x-user-plan') === undefined ? deps.findUser(header('x-user-id') ?? '') : null
     return user && toDirect(deps.db, user)
@@ -211,7 +215,7 @@ function accountDisabled(): AppError {
   return new AppError('forbidden', 'The account of this agent is disabled', { code: 'ACCOUNT_DISABLED' })
 }
 
-/** Somebody with a plan, or with the reason why there is none. */
+/** A caller with a plan, or with the error that explains why there is none. */
 type Found = Omit<Caller, 'plan'> & { planned: Plan | AppError }
 
 function findByHeaders(header: Headers, { db, rules }: Pick<CallerDeps, 'db' | 'rules'>): Found {
@@ -254,4 +258,32 @@ function requireServiceBearer(header: Headers, internalApiKey: string | undefine
 
 function bearerOf(header: Headers): string | null {
   return readBearer(header('authorization'))
+}
+
+/** A replaced token stays valid this long, so that requests of its agent can finish. */
+const RETIRING_MS = 5 * 60_000
+
+/** Finds an agent by the hash of its token. The previous token is accepted for a while after a rotation. */
+function createAgentFinder({ db, clock }: { db: Db; clock: Clock }) {
+  const findPresent = createHashFinder(db, agents.accessTokenHash)
+  const findRetiring = createHashFinder(db, agents.retiringTokenHash)
+  return (hash: string) => {
+    const present = findPresent(hash)
+    if (present) return present
+    const retiring = findRetiring(hash)
+    const since = retiring?.tokensChangedAt?.getTime() ?? 0
+    return retiring && clock.now().getTime() - since < RETIRING_MS ? retiring : null
+  }
+}
+
+/** Finds the agent whose `column` holds a hash, with its owner. */
+function createHashFinder(db: Db, column: typeof agents.accessTokenHash | typeof agents.retiringTokenHash) {
+  const { aiProvider, tokensChangedAt } = agents
+  const byHash = db
+    .select({ agentId: agents.id, aiProvider, tokensChangedAt, user: identityColumns })
+    .from(agents)
+    .leftJoin(users, eq(users.id, agents.ownerId))
+    .where(eq(column, parameter('hash')))
+    .prepare()
+  return memoize(db, (hash) => byHash.get({ hash }) ?? null)
 }

@@ -4,12 +4,12 @@ import { errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
-import type { CatalogueModel } from './catalogue/catalogue.ts'
-import type { Cooldowns } from './routing/cooldowns.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { Cooldowns } from './routing.ts'
 import { AiHealth, type AiModel, AiModelList, type ProviderHealth, ProviderModelList } from './schemas.ts'
 
 export type ModelListDeps = {
-  /** What the caller can choose from. */
+  /** Lists the models that the caller can choose from. */
   listModels: (c: Context) => CatalogueModel[] | Promise<CatalogueModel[]>
   cooldowns: Cooldowns
   clock: Clock
@@ -21,7 +21,7 @@ const healthAnswers: Responses = { responses: { 200: AiHealth } }
 const modelsAnswers: Responses = { responses: { 200: AiModelList } }
 const providerModelsAnswers: Responses = { responses: { 200: ProviderModelList } }
 
-/** What can be asked for now, and whether it answers (Interface 4.5): open to everybody, on both faces. */
+/** Public routes of both APIs: the available models and the health of their providers. */
 export function modelListRoutes(deps: ModelListDeps) {
   const app = new Hono<BaseEnv>()
   const timestamp = () => deps.clock.now().toISOString()
@@ -67,7 +67,7 @@ export function modelListRoutes(deps: ModelListDeps) {
 
 const LONG_CONTEXT_TOKENS = 200_000
 
-/** Interface 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
+/** A model as the API lists it. Costs are US dollars per million tokens; unknown facts are null. */
 function toAiModel(model: CatalogueModel, isAvailable: boolean): AiModel {
   const provider = model.provider.id
   return {

@@ -8,19 +8,18 @@ import type { Plan } from '../../accounts/plans/plans.ts'
 import { toCostUsd, toMissing, toShownCost } from '../usage/costs.ts'
 import { listDays } from '../usage/day-slices.ts'
 import { type KeyUsage, listKeyDays, readKeyUsage } from '../usage/key-usage.ts'
-import type { Spender } from '../usage/quota.ts'
-import type { RunningSums } from '../usage/running-sums.ts'
+import type { RunningSums, Spender } from '../usage/quota.ts'
 import { usageDays } from '../usage/tables.ts'
 import type { KeyReport, MyUsage } from './schemas.ts'
 
 export type MyUsageDeps = { db: Db; clock: Clock; userSums: RunningSums }
 
-/** Whose usage is asked for: a user's, or with `agentId` that of one agent of theirs. */
+/** The user whose usage is requested, or one agent of that user. */
 type Asker = Spender & { agentId: string | null }
 
 /**
- * What the caller has used this month (UTC) and what is left: of the plan, and of the key that asks. An agent is told what
- * it has used itself, beside the plan that all agents of its owner share. Models over all keys.
+ * Returns the usage of this month (UTC) and the remaining quota of the plan and of the caller's key. An agent also sees its
+ * own share of the plan.
  */
 export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: Asker): MyUsage {
   const now = deps.clock.now()
@@ -39,10 +38,7 @@ export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: As
   }
 }
 
-/**
- * What a key has used: this month (UTC) beside its limits, and on each of the last days.
- * @throws AppError `not_found` for a key that is not the user's.
- */
+/** Returns the usage of a key this month (UTC) and on each of the last days. @throws AppError `not_found` for another user's key. */
 export function getKeyReport(deps: { db: Db; clock: Clock }, userId: string, keyId: string, days: number): KeyReport {
   const key = toKeyLimits(getKey(deps.db, userId, keyId))
   const now = deps.clock.now()

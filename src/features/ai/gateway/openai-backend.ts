@@ -9,14 +9,14 @@ import { endpoint, type Responses, type RouteOptions } from '../../../http/endpo
 import { logFailure, statusOf, toAppError } from '../../../http/errors.ts'
 import { readBearer } from '../../../http/internal-key.ts'
 import { validate } from '../../../http/validate.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import { ToolEventRequest } from '../usage/schemas.ts'
 import { recordToolEvents } from '../usage/tool-events.ts'
-import { streamChunks, tellCompleted, toOpenAiError } from './answers.ts'
+import { setCompletedHeaders, streamChunks, toOpenAiError } from './answers.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
-import type { CatalogueModel } from './catalogue/catalogue.ts'
-import { type CompleteDeps, complete, completeStreaming, embed } from './complete.ts'
-import { requirePlainControlKeys } from './requests/control-keys.ts'
-import { findForCaller, listForCaller, type Wish } from './routing/route.ts'
+import { type CompleteDeps, complete, completeStreaming, embed } from './completions.ts'
+import { requirePlainControlKeys } from './request-body.ts'
+import { findForCaller, listForCaller, type Wish } from './routing.ts'
 import {
   type CompletionRequest as Asked,
   CompletionRequest,
@@ -28,7 +28,7 @@ import {
 const CHAT_ENDPOINT = '/v1/chat/completions'
 const EMBEDDINGS_ENDPOINT = '/v1/embeddings'
 
-/** Texts may come as the numbers of their tokens. */
+/** Clients may send texts as lists of token numbers. */
 const ofManyValues: RouteOptions = { worksOnFullDisk: true, maxBodyValues: 500_000 }
 const ofLargeBodies: RouteOptions = { maxBodyBytes: MAX_LARGE_BODY_BYTES, worksOnFullDisk: true }
 
@@ -37,7 +37,7 @@ export type OpenAiBackendDeps = CompleteDeps & {
   clock: Clock
   log: Log
   callers: CallerFinder
-  /** What the model of an agent is told beside the agent's own words, null for nothing. */
+  /** Returns a further system message for the agent's model, or null. */
   instruct: (agentId: string) => string | null
   requestsPerMinute: { backend: number }
 }
@@ -57,7 +57,7 @@ const modelAnswers: Responses = {
   errors: ['payment_required', 'not_found', 'limited'],
 }
 
-/** The OpenAI-compatible surface that agents and SDKs use (decisions, 28 and 36): errors have OpenAI's form as well. */
+/** The OpenAI-compatible routes for agents and SDKs. Errors have OpenAI's form as well. */
 export function openAiBackend(deps: OpenAiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const caller = requireCaller(deps.callers)
@@ -87,10 +87,10 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
         endpoint: CHAT_ENDPOINT,
         signal: c.req.raw.signal,
       }
-      // Settles only when a model has begun: until then an error is still a status. Later ones are events.
+      // Errors before the first chunk still set the status; later ones are sent as events.
       if (body.stream) return streamChunks(c, deps.log, await completeStreaming(deps, asked))
       const answer = await complete(deps, asked)
-      tellCompleted(c, answer)
+      setCompletedHeaders(c, answer)
       c.header('content-type', 'application/json')
       return c.body(answer.json)
     },
@@ -114,7 +114,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
         endpoint: EMBEDDINGS_ENDPOINT,
         signal: c.req.raw.signal,
       })
-      tellCompleted(c, answer)
+      setCompletedHeaders(c, answer)
       c.header('content-type', 'application/json')
       return c.body(answer.json)
     },
@@ -124,7 +124,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
   return app
 }
 
-/** What agents tell of their tools, and which models they may ask. */
+/** Reports of tool uses, and the models that the caller may request. */
 function bookkeepingRoutes(
   deps: OpenAiBackendDeps,
   caller: ReturnType<typeof requireCaller>,
@@ -183,7 +183,7 @@ function modelNotFound(name: string): AppError {
   return new AppError('not_found', message, { code: MODEL_NOT_FOUND, param: 'model' })
 }
 
-/** The request with one more instruction, behind those that it begins with. */
+/** Adds a system message after the leading ones. */
 function withInstruction(
   request: { body: Asked; json: string },
   content: string | null,
@@ -196,7 +196,7 @@ function withInstruction(
   return { body, json: JSON.stringify(body) }
 }
 
-/** Two names for the same: ours beside `model`, and the aggregator's list that may begin with it. */
+/** Merges `model`, our `fallbacks`, and the aggregator's `models`, which may repeat `model`. */
 function toWish({
   model,
   fallbacks = [],
@@ -217,7 +217,7 @@ function answerError(c: Context<CallerEnv>, error: Error, log: Log) {
   return c.json(toOpenAiError(shown), status)
 }
 
-/** Decisions, 35: a real agent runtime locks its provider out after one 402 or 403, so problems of plan and quota are 429 to it. */
+/** Agent runtimes disable a provider after one 402 or 403, so agents get 429 for problems of plan and quota. */
 function forAgent(error: AppError): AppError {
   const isPlanProblem = error.kind === 'payment_required' || error.kind === 'forbidden'
   return isPlanProblem ? new AppError('limited', error.message, error.extra) : error

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { KeyDays } from '../usage/schemas.ts'
 
-/** A model that can be asked now, as `GET /api/models` lists it. Prices are US dollars per token; null: not known. */
+/** A model of `GET /api/models`. Prices are US dollars per token, null when unknown. */
 export const ListedModel = z.object({
   id: z.string(),
   name: z.string(),
@@ -17,17 +17,17 @@ export type ModelList = z.infer<typeof ModelList>
 const ModelName = z.string('model must be text').min(1, 'model must be text').max(200, 'model is too long')
 const TaskType = z.string('taskType must be text').max(40, 'taskType is too long').optional()
 const badFallbacks = 'fallbacks must be a list of at most 3 models'
-/** Models to ask when the named one cannot answer; without them a named model is strict. */
+/** Models to try when the named one fails; without them only the named model is tried. */
 const Fallbacks = z
   .array(z.string(badFallbacks).min(1, badFallbacks).max(200, badFallbacks), badFallbacks)
   .max(3, badFallbacks)
   .optional()
 
-/** `POST /api/ai/models/select` (Interface 4.5). */
+/** `POST /api/ai/models/select`. */
 export const SelectRequest = z.object({ taskType: TaskType })
 export type SelectRequest = z.infer<typeof SelectRequest>
 
-/** Interface 4.5: numbers, or strings that are numbers. */
+/** The specification allows numbers as strings. */
 const Numeric = (name: string) =>
   z
     .union([z.number(), z.string().trim().min(1)], `${name} must be a number`)
@@ -36,7 +36,7 @@ const Numeric = (name: string) =>
 
 const ESTIMATE = 'Model, inputTokens, and outputTokens are required'
 const TokenCount = z.number(ESTIMATE).int('Token counts must be whole').min(0, 'Token counts must not be negative')
-/** `POST /api/ai/estimate-cost` (Interface 4.5). */
+/** `POST /api/ai/estimate-cost`. */
 export const EstimateRequest = z.object({
   model: z.string(ESTIMATE).min(1, ESTIMATE).max(200, 'model is too long'),
   inputTokens: TokenCount,
@@ -44,7 +44,7 @@ export const EstimateRequest = z.object({
 })
 export type EstimateRequest = z.infer<typeof EstimateRequest>
 
-/** `POST /api/ai/chat` (Interface 4.5). */
+/** `POST /api/ai/chat`. */
 export const ChatRequest = z
   .object({
     messages: z
@@ -71,7 +71,7 @@ export const ChatRequest = z
   .meta({ examples: [{ messages: [{ role: 'user', content: 'Say hello' }], taskType: 'general' }] })
 export type ChatRequest = z.infer<typeof ChatRequest>
 
-/** How much of something is used; `limit` and `remaining` are null without one. */
+/** Usage against a limit; `limit` and `remaining` are null without one. */
 const Meter = z.object({ used: z.number(), limit: z.number().nullable(), remaining: z.number().nullable() })
 
 /** `unpricedCalls` are missing from `costUsd`, which is null when no cost is known. */
@@ -84,8 +84,8 @@ const Used = z.object({
 })
 
 /**
- * `GET /api/me/usage`: the current month (UTC). `key` is null for a caller without a key of their own, `agent` for one that
- * is no agent; to an agent `byModel` tells of itself alone. `estimatedTokens` are those that no provider reported.
+ * `GET /api/me/usage`: the current month (UTC). `key` is null for callers without a key, `agent` for callers that are no agent.
+ * For an agent `byModel` covers only its own calls. `estimatedTokens` are those that no provider reported.
  */
 export const MyUsage = z.object({
   windowStart: z.string(),
@@ -108,7 +108,7 @@ export const MyUsage = z.object({
 })
 export type MyUsage = z.infer<typeof MyUsage>
 
-/** `GET /api/keys/:id/usage` `?days=30`: the current month (UTC) beside the limits of the key, and what it used on each day. */
+/** `GET /api/keys/:id/usage?days=30`: the current month (UTC) against the key's limits, and the usage of each day. */
 export const KeyReport = z.object({
   windowStart: z.string(),
   windowEnd: z.string(),
@@ -132,15 +132,15 @@ export const EmbeddingRequest = z
   .meta({ examples: [{ model: 'openai/text-embedding-3-small', input: ['Say hello'] }] })
 export type EmbeddingRequest = z.infer<typeof EmbeddingRequest>
 
-/** Long conversations pass here with every call: their other fields are the provider's business. */
+/** Checks only the role, because every call repeats the whole conversation; the provider checks the rest. */
 function hasRole(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'role' in message && typeof message.role === 'string'
 }
 
-/** What a limit counts with. Text that is a number is one to some providers, so it is not passed on. */
+/** Numbers that limits depend on. Numeric strings are rejected because some providers accept them. */
 const Count = (name: string) => z.number(`${name} must be a number`).nullish()
 
-/** `POST /v1/chat/completions`: the OpenAI form. Only what we use is checked, the rest goes to the provider untouched. */
+/** `POST /v1/chat/completions` in OpenAI's form. Unknown fields are forwarded to the provider unchanged. */
 export const CompletionRequest = z
   .looseObject({
     messages: z
@@ -158,7 +158,7 @@ export const CompletionRequest = z
   .meta({ examples: [{ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Say hello' }], stream: false }] })
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 
-/** Which providers answer, by their ids; one that does not makes all `degraded`. */
+/** Provider health by id; one failing provider makes the status `degraded`. */
 export const ProviderHealth = z.object({
   status: z.enum(['degraded', 'healthy']),
   providers: z.record(z.string(), z.boolean()),
@@ -167,7 +167,7 @@ export type ProviderHealth = z.infer<typeof ProviderHealth>
 /** `GET /api/ai/health`. */
 export const AiHealth = ProviderHealth.extend({ timestamp: z.string() })
 
-/** Interface 2, AI model. Costs are US dollars per million tokens; what nobody tells is null. */
+/** A model as the API lists it. Costs are US dollars per million tokens; unknown facts are null. */
 export const AiModel = z.object({
   id: z.string(),
   name: z.string(),
@@ -204,7 +204,7 @@ export const CostEstimate = z.object({
   timestamp: z.string(),
 })
 
-/** What a call used, in OpenAI's words; `estimated` when no provider reported it (decisions, 46). */
+/** Usage of a call in OpenAI's form; `estimated` when no provider reported it. */
 export const CallUsage = z.object({
   prompt_tokens: z.number(),
   completion_tokens: z.number(),

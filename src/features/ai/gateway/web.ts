@@ -7,15 +7,15 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import type { VerifyKey } from '../../accounts/keys/verify.ts'
 import { NO_PLAN, PLANS, planInForce } from '../../accounts/plans/plans.ts'
-import type { UsageRecorder } from '../usage/recording/record.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { UsageRecorder } from '../usage/recorder.ts'
 import { MonthQuery } from '../usage/schemas.ts'
 import { answerChat, chatAnswers } from './ai-chat.ts'
 import type { CallerFinder } from './callers.ts'
-import type { CatalogueModel } from './catalogue/catalogue.ts'
-import type { CompleteDeps } from './complete.ts'
+import type { CompleteDeps } from './completions.ts'
 import { type ModelListDeps, modelListRoutes } from './model-list-routes.ts'
 import { getKeyReport, getMyUsage, type MyUsageDeps } from './my-usage.ts'
-import { findDefaultFor, listForUser } from './routing/route.ts'
+import { findDefaultFor, listForUser } from './routing.ts'
 import { ChatRequest, KeyReport, type ListedModel, ModelList, MyUsage } from './schemas.ts'
 
 export type AiWebDeps = MyUsageDeps &
@@ -28,7 +28,7 @@ export type AiWebDeps = MyUsageDeps &
     requestsPerMinute: { ai: number }
   }
 
-/** What the dashboard shows of models: those that can be asked now, and what the signed-in user has used. */
+/** Models, chat and usage for signed-in users. */
 export function aiWeb(deps: AiWebDeps) {
   const app = new Hono<WebEnv>()
 
@@ -42,7 +42,7 @@ export function aiWeb(deps: AiWebDeps) {
   }
   app.route('/', modelListRoutes({ ...deps, listModels }))
 
-  // With a session only: a key is held to its own limits, on the backend.
+  // Session only: keys have limits of their own, which the backend API enforces.
   app.post(
     '/api/ai/chat',
     endpoint({

@@ -8,7 +8,7 @@ import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { write } from '../../../db/write.ts'
 import { usageMonths } from '../usage/tables.ts'
-import { tryKey } from './try-key.ts'
+import { tryKey } from './own-keys.ts'
 
 const OPENAI = '/v1/chat/completions'
 const HI = [{ role: 'user', content: 'Hi' }]

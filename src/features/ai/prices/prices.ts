@@ -6,7 +6,7 @@ import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import type { Catalogue } from '../gateway/catalogue/catalogue.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ModelPrice, ModelPriceList, PriceRequest } from './schemas.ts'
 import { type ModelPriceRow, modelPrices } from './tables.ts'
 
@@ -15,7 +15,7 @@ type Administrator = { id: string; address: string | null }
 
 const MAX_MODEL_CHARACTERS = 200
 
-/** Returns what finds the price that an administrator set for a model; null without one. */
+/** Creates the lookup of prices that administrators set. */
 export function createPriceFinder(db: Db): (model: string) => TokenPrice | null {
   const readAll = memoize(
     db,

@@ -10,7 +10,7 @@ import { users } from '../../accounts/users/tables.ts'
 import { type AccountRules, isAdmin } from '../../accounts/users/users.ts'
 import { usageAlerts, usageKeyMonths, usageMonths } from './tables.ts'
 
-/** Shares of a month's limit at which its owner is told: before the wall, not at it. */
+/** Shares of a monthly limit at which its owner is mailed. */
 const PERCENTS = [50, 80, 100] as const
 type Percent = (typeof PERCENTS)[number]
 
@@ -19,7 +19,7 @@ export type AlertDeps = { db: Db; clock: Clock; enqueue: Enqueue; rules: Account
 /** One limit and how much of it is used. `subject` is a user or a key. */
 type Meter = { subject: string; user: typeof users.$inferSelect; usedPercent: number; what: 'usage' | 'key-usage' }
 
-/** Mails whoever has used 50, 80 or 100 % of what a plan or a key allows this month; each share is told once. */
+/** Mails owners who have used 50, 80 or 100 % of a monthly limit of a plan or key, once for each share. */
 export async function sendUsageAlerts(deps: AlertDeps): Promise<void> {
   const month = toMonth(deps.clock.now())
   const meters = [...listPlanMeters(deps, month), ...listKeyMeters(deps, month)]
@@ -35,7 +35,7 @@ export async function sendUsageAlerts(deps: AlertDeps): Promise<void> {
   })
 }
 
-/** Of several shares reached since the last look only the highest is told. */
+/** Reports only the highest of several new shares. */
 function tellOnce(deps: AlertDeps, tx: Tx, meter: Meter, month: string): void {
   const createdAt = deps.clock.now()
   const news = PERCENTS.filter((percent) => percent <= meter.usedPercent).filter(

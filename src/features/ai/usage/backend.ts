@@ -11,7 +11,7 @@ import {
   type QueryDeps,
   summarizeUsage,
 } from './queries.ts'
-import type { UsageRecorder } from './recording/record.ts'
+import type { UsageRecorder } from './recorder.ts'
 import { DailyUsage, MonthQuery, ToolQuery, ToolUsage, UsageByModel, UsageOfAgent, WeekQuery } from './schemas.ts'
 
 export type UsageBackendDeps = QueryDeps & {
@@ -20,7 +20,7 @@ export type UsageBackendDeps = QueryDeps & {
   plannedEndpoints: boolean
 }
 
-/** Usage as services query it (Interface 4.10, planned): behind the internal key; for one user with `x-user-id`. */
+/** Usage for services with the internal key; `x-user-id` limits it to one user. */
 export function usageBackend(deps: UsageBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

@@ -11,7 +11,7 @@ import { DIRECT, usageDays, usageKeyDays } from './tables.ts'
 type Sums = { calls: number; tokens: number } & CostSum
 type DayRow = Sums & Omit<UsageByDay['rows'][number], 'costUsd'>
 
-/** What a user's agents and keys used of each model on each of the last days (UTC), today included, oldest first. */
+/** Lists the usage of a user's agents and keys by model and day (UTC) up to today, oldest first. */
 export async function listUsageByDay(
   { db, clock }: { db: Db; clock: Clock },
   userId: string,
@@ -51,7 +51,7 @@ function listAgentParts(db: Db, userId: string, isInSlice: SQL): DayRow[] {
     .all()
 }
 
-/** What no agent used, as what each key used of it and the rest: keys act for nobody but their owner. */
+/** Splits the usage without an agent into the shares of the keys and the remainder. */
 function divideByKey(rows: readonly DayRow[], ofKeys: readonly KeyPart[]): DayRow[] {
   const parts = Map.groupBy(ofKeys, ({ day, model }) => `${day}\n${model}`)
   return rows.flatMap((row) => {

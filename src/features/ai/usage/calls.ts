@@ -1,19 +1,20 @@
-import { and, desc, eq, inArray, lt, lte, or, type SQL } from 'drizzle-orm'
+import { stringify } from 'csv-stringify/sync'
+import { and, asc, desc, eq, gt, gte, inArray, lt, lte, or, type SQL } from 'drizzle-orm'
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { addDays, type Clock } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
+import { inPages } from '../../../db/pages/in-pages.ts'
+import type { PersonalList } from '../../../db/personal-data.ts'
 import { apiKeys } from '../../accounts/keys/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { CallList, CallQuery, ModelCall } from './schemas.ts'
-import { usageLogs } from './tables.ts'
+import { toolEvents, usageLogs } from './tables.ts'
 
-/** So many calls are looked through for one answer: with a rare condition there may be more further back. */
+/** Calls searched per request; a rare filter may have more matches on later pages. */
 const MAX_SEARCHED = 5000
 
-/**
- * The calls of a user that a query names, newest first, a page at a time. `nextBefore` is where to go on, also after a page
- * on which nothing was found; null at the end.
- */
+/** Lists a page of a user's calls, newest first. `nextBefore` continues the search, also after an empty page; null at the end. */
 export function listCalls(db: Db, userId: string, query: CallQuery): CallList {
   const { limit, before, generationId } = query
   const { id, createdAt } = usageLogs
@@ -37,7 +38,7 @@ export function listCalls(db: Db, userId: string, query: CallQuery): CallList {
   return { calls: rows.map((call) => toCall(call, names)), nextBefore }
 }
 
-/** In the order of the index, so that a page far back costs as much as the first. */
+/** Follows the index, so that a late page costs as much as the first. */
 function isOlder(db: Db, userId: string, before: number): SQL | undefined {
   const { id, createdAt } = usageLogs
   const known = db
@@ -63,7 +64,7 @@ function isWanted(columns: Columns, { agentId, model, keyId, status }: CallQuery
   )
 }
 
-/** The last of the calls that were looked through, null when there are no more of them. */
+/** Returns the id of the last searched call, or null at the end. */
 function findEnd(db: Db, isSearched: SQL | undefined): number | null {
   const { id, createdAt } = usageLogs
   const ends = db.select({ id }).from(usageLogs).where(isSearched).orderBy(desc(createdAt), desc(id)).limit(1)
@@ -73,7 +74,7 @@ function findEnd(db: Db, isSearched: SQL | undefined): number | null {
 type Row = typeof usageLogs.$inferSelect
 type Names = ReadonlyMap<string, string>
 
-/** Of the agents and keys of some calls, by their ids; what was deleted has none. */
+/** Reads the names of the calls' agents and keys by id. */
 function readNames(db: Db, calls: readonly Row[]): Names {
   const agentIds = [...new Set(calls.map(({ agentId }) => agentId))]
   const keyIds = [...new Set(calls.flatMap(({ keyId }) => keyId ?? []))]
@@ -104,4 +105,111 @@ function toCall(call: Row, names: Names): ModelCall {
     isOwnKey: call.isOwnKey,
     isEstimated: call.estimated,
   }
+}
+
+/** Rows that are read in one go. */
+const PAGE = 150
+
+type UsageRow = typeof usageLogs.$inferSelect
+
+/** Yields a user's calls of a period, oldest first. Pages follow the index, so each costs the same. */
+function* callsInPages(db: Db, userId: string, { from, until }: { from: Date; until: Date }) {
+  let last: Pick<UsageRow, 'createdAt' | 'id'> = { createdAt: from, id: 0 }
+  for (;;) {
+    const rows = readPage(db, userId, last, until)
+    const end = rows.at(-1)
+    if (!end) return
+    yield rows
+    if (rows.length < PAGE) return
+    last = end
+  }
+}
+
+function readPage(db: Db, userId: string, last: Pick<UsageRow, 'createdAt' | 'id'>, until: Date): UsageRow[] {
+  const { createdAt, id } = usageLogs
+  const isAfter = or(gt(createdAt, last.createdAt), and(eq(createdAt, last.createdAt), gt(id, last.id)))
+  return db
+    .select()
+    .from(usageLogs)
+    .where(and(eq(usageLogs.userId, userId), gte(createdAt, last.createdAt), lte(createdAt, until), isAfter))
+    .orderBy(asc(createdAt), asc(id))
+    .limit(PAGE)
+    .all()
+}
+
+const COLUMNS = [
+  'created_at',
+  'agent_id',
+  'model',
+  'provider',
+  'input_tokens',
+  'output_tokens',
+  'cost_usd',
+  'endpoint',
+  'latency_ms',
+  'success',
+  'error_message',
+  'generation_id',
+  'key_id',
+  'estimated',
+]
+
+/** Yields a user's calls of the last `days` days as CSV (RFC 4180), oldest first. Unknown costs are empty; formulas are escaped. */
+export function* exportUsageCsv(deps: { db: Db; clock: Clock }, userId: string, days: number): Generator<string, void> {
+  yield stringify([COLUMNS], CSV)
+  const until = deps.clock.now()
+  for (const rows of callsInPages(deps.db, userId, { from: addDays(until, -days), until })) {
+    yield stringify(rows.map(toLine), CSV)
+  }
+}
+
+const CSV = { escape_formulas: true, record_delimiter: '\r\n' } as const
+
+function toLine(row: UsageRow) {
+  return [
+    row.createdAt.toISOString(),
+    row.agentId,
+    row.model,
+    row.provider,
+    row.inputTokens,
+    row.outputTokens,
+    row.isUnpriced ? null : toUsd(row.costMicroUsd).toFixed(6),
+    row.endpoint,
+    row.latencyMs,
+    row.success ? 'true' : 'false',
+    row.errorMessage,
+    row.generationId,
+    row.keyId,
+    row.estimated ? 'true' : 'false',
+  ]
+}
+
+/** Calls of models. */
+export const personalUsage: PersonalList = {
+  name: 'usage',
+  tables: [usageLogs],
+  *pages(db, userId, until) {
+    const calls = callsInPages(db, userId, { from: new Date(0), until })
+    for (const rows of calls) {
+      yield rows.map(({ userId: _, isUnpriced, ...call }) => (isUnpriced ? { ...call, costMicroUsd: null } : call))
+    }
+  },
+}
+
+/** Tools that agents used. */
+export const personalToolEvents: PersonalList = {
+  name: 'toolEvents',
+  tables: [toolEvents],
+  pages: (db, userId) =>
+    inPages(db, {
+      table: toolEvents,
+      condition: eq(toolEvents.userId, userId),
+      read: (isOnPage) =>
+        db
+          .select()
+          .from(toolEvents)
+          .where(isOnPage)
+          .all()
+          .map(({ id: _, userId: __, ...event }) => event),
+    }),
 }

@@ -7,12 +7,11 @@ import type { Db } from '../../../db/open.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { toCostUsd, toMissing } from './costs.ts'
 import { inDaySlices } from './day-slices.ts'
-import { sampleDashboard } from './sample.ts'
 import type { CostDashboard, CostQuery } from './schemas.ts'
 import { usageDays } from './tables.ts'
 
 type Period = CostQuery['period']
-/** The estimated parts are what nobody reported (decisions, 46). */
+/** The estimated parts are those that no provider reported. */
 type Sums = {
   tokens: number
   costMicroUsd: number
@@ -27,8 +26,8 @@ type Pair = Sums & { agentId: string; name: string; model: string }
 type Read = { rows: number; pairs: Pair[]; days: Map<string, Sums> }
 
 /**
- * What a user's agents cost in a period, read from daily sums. Sample data stands in as ruling 30 says, and says so.
- * @throws AppError `internal` when the figures were read and cannot be put together.
+ * Returns the cost of a user's agents in a period. Without usage, or when it cannot be read, returns marked sample data.
+ * @throws AppError `internal` when the figures cannot be combined.
  */
 export async function getCostDashboard(
   deps: { db: Db; clock: Clock; log: Log },
@@ -50,7 +49,7 @@ export async function getCostDashboard(
   }
 }
 
-/** Null when the query failed: Interface 4.10 wants sample data then, and this line in the log, word for word. */
+/** @returns null when the query fails; the specification prescribes sample data and this exact log line. */
 async function tryReadSums(
   deps: { db: Db; clock: Clock; log: Log },
   userId: string,
@@ -203,7 +202,39 @@ function share(part: Sums, whole: Sums): Omit<CostDashboard['modelBreakdown'][nu
   return { percent: Math.round(ratio * 1000) / 10, cost: toCostUsd(part), ...toMissing(part) }
 }
 
-/** `Mar 17` (Interface 4.10). */
+/** `Mar 17` */
 function toDayLabel(day: string): string {
   return new Date(`${day}T00:00:00Z`).toLocaleDateString('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' })
+}
+
+const AGENTS = [
+  { name: 'Sample research agent', model: 'anthropic/claude-opus-4.6', tokens: 820_000, cost: 6.15, calls: 205 },
+  { name: 'Sample support agent', model: 'openai/gpt-4o-mini', tokens: 1_400_000, cost: 0.42, calls: 700 },
+]
+
+/** Sample figures that show what the page will look like, marked as mock data. */
+function sampleDashboard(period: CostQuery['period'], labels: string[], message: string): CostDashboard {
+  const totalCost = AGENTS.reduce((total, agent) => total + agent.cost, 0)
+  const totalTokens = AGENTS.reduce((total, agent) => total + agent.tokens, 0)
+  const totalCalls = AGENTS.reduce((total, agent) => total + agent.calls, 0)
+  return {
+    period,
+    summary: {
+      ...{ totalCost, totalTokens, totalCalls, avgCostPerCall: totalCost / totalCalls },
+      ...{ estimatedCost: 0, estimatedTokens: 0 },
+    },
+    agents: AGENTS.map((agent) => ({ ...agent, avgCostPerCall: agent.cost / agent.calls, estimatedTokens: 0 })),
+    daily: labels.map((date) => ({
+      date,
+      cost: totalCost / labels.length,
+      tokens: Math.round(totalTokens / labels.length),
+    })),
+    modelBreakdown: AGENTS.map(({ model, cost }) => ({
+      model,
+      cost,
+      percent: Math.round((cost / totalCost) * 1000) / 10,
+    })),
+    isMockData: true,
+    message,
+  }
 }

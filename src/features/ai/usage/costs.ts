@@ -5,12 +5,12 @@ export type CostSum = { costMicroUsd: MicroUsd; unpricedCalls: number }
 
 export const NO_COST: CostSum = { costMicroUsd: 0, unpricedCalls: 0 }
 
-/** Returns US dollars, or null when calls are missing from a sum that knows no cost: that is not the same as free. */
+/** Returns US dollars, or null when no cost is known, which is not the same as free. */
 export function toCostUsd({ costMicroUsd, unpricedCalls }: CostSum): number | null {
   return costMicroUsd === 0 && unpricedCalls > 0 ? null : toUsd(costMicroUsd)
 }
 
-/** Returns the number of calls that are missing from a cost, as a field of a response; nothing when none is. */
+/** Returns the number of unpriced calls as a response field, omitted when zero. */
 export function toMissing({ unpricedCalls }: Pick<CostSum, 'unpricedCalls'>): { unpricedCalls?: number } {
   return unpricedCalls > 0 ? { unpricedCalls } : {}
 }

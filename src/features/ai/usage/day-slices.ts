@@ -5,7 +5,7 @@ import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import type { Db } from '../../../db/open.ts'
 import { usageDays } from './tables.ts'
 
-/** Days whose sums are read in one go, at first: one account has a few of them a day, a busy platform thousands. */
+/** Days of the first slice: an account has a few rows a day, a busy platform thousands. */
 const FIRST_DAYS = 2
 const MAX_DAYS = 64
 const SHORT_MS = 1
@@ -15,10 +15,7 @@ const DAY_MS = 86_400_000
 /** `days` days up to `last` (UTC), which is one of them. */
 export type Span = { last: Date; days: number }
 
-/**
- * Hands a span to `read`, some days at a time and the newest first, each part with a turn of the event loop of its own:
- * however long a history is, nobody waits for it.
- */
+/** Reads a span in slices of days, newest first, one turn of the event loop each, so that long histories block nothing. */
 export async function inDaySlices(
   column: AnySQLiteColumn,
   { last, days }: Span,
@@ -42,7 +39,7 @@ export function listDays({ last, days }: Span): string[] {
   return Array.from({ length: days }, (_, index) => toDay(addDays(last, index + 1 - days)))
 }
 
-/** From the first day that has sums of what `condition` names up to `last`. */
+/** Returns the span from the first day with matching sums to `last`. */
 export function wholeSpan(db: Db, condition: SQL | undefined, last: Date): Span {
   const first = db
     .select({ day: min(usageDays.day) })

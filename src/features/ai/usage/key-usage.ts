@@ -7,7 +7,7 @@ import { usageKeyDays, usageKeyMonths } from './tables.ts'
 
 export type KeyUsage = { tokens: number; calls: number } & CostSum
 
-/** What a key has used in `month` (`YYYY-MM`, UTC). */
+/** Returns the usage of a key in `month` (`YYYY-MM`, UTC). */
 export function readKeyUsage(db: Db, keyId: string, month: string): KeyUsage {
   const { tokens, costMicroUsd, calls, unpricedCalls } = usageKeyMonths
   const row = db
@@ -18,7 +18,7 @@ export function readKeyUsage(db: Db, keyId: string, month: string): KeyUsage {
   return row ?? { tokens: 0, calls: 0, ...NO_COST }
 }
 
-/** What a key has used of each model on the given days (UTC), oldest first. */
+/** Lists the usage of a key by model and day (UTC), oldest first. */
 export function listKeyDays(db: Db, userId: string, keyId: string, days: readonly string[]): KeyDays {
   const { day, model, calls, tokens, costMicroUsd, unpricedCalls } = usageKeyDays
   const rows = db
@@ -39,7 +39,7 @@ export function listKeyDays(db: Db, userId: string, keyId: string, days: readonl
 
 export type KeyPart = KeyUsage & { day: string; model: string; keyId: string; keyName: string | null }
 
-/** What each key of a user has used of each model on some days; what was deleted has no name. */
+/** Lists the usage of a user's keys by model and day; deleted keys have no name. */
 export function listKeyParts(db: Db, userId: string, isInSlice: SQL): KeyPart[] {
   const { day, model, keyId, calls, tokens, costMicroUsd, unpricedCalls } = usageKeyDays
   return db
@@ -50,7 +50,7 @@ export function listKeyParts(db: Db, userId: string, isInSlice: SQL): KeyPart[] 
     .all()
 }
 
-/** A key that replaces another goes on where that one stands, so that rotating resets no limit. */
+/** Copies the monthly usage to a replacement key, so that rotation resets no limit. */
 export function copyKeyUsage(tx: Tx, from: string, to: string, month: string): void {
   const usage = readKeyUsage(tx, from, month)
   if (usage.calls > 0)

@@ -11,7 +11,7 @@ import { toolDays, usageDays } from './tables.ts'
 
 export type QueryDeps = { db: Db; clock: Clock }
 
-/** Calls that no agent made are booked under this word (Interface 4.10 shows them as null). */
+/** Agent id of calls that no agent made; the API shows it as null. */
 const DIRECT = 'direct'
 
 const inputTokens = sql<number>`sum(${usageDays.inputTokens})`
@@ -24,10 +24,7 @@ const unpricedCalls = sql<number>`sum(${usageDays.unpricedCalls})`
 const sums = { inputTokens, outputTokens, costMicroUsd, calls, unpricedCalls, estimatedTokens, estimatedCostMicroUsd }
 type Sums = { [Name in keyof typeof sums]: number }
 
-/**
- * One line for each day, agent, model and provider, newest first (Interface 4.10), as JSON texts: a year of a busy platform is
- * megabytes. Users see their own, the operator all.
- */
+/** Returns a JSON text for each day, agent, model and provider, newest first. Users see their own usage, the operator all. */
 export async function summarizeUsage(deps: QueryDeps, principal: Principal, days: number): Promise<string[]> {
   const { day, agentId, model, provider } = usageDays
   const lines: string[] = []
@@ -55,7 +52,7 @@ function toSummaryLine(row: Sums & { day: string; agentId: string; model: string
   }
 }
 
-/** What one agent used, by model and provider (Interface 4.10): nothing of one that is not the user's, or that never was. */
+/** Lists the usage of an agent by model and provider; empty for another user's agent. */
 export async function listUsageOfAgent(
   deps: QueryDeps,
   principal: Principal,
@@ -66,13 +63,13 @@ export async function listUsageOfAgent(
   return rows.map(({ calls: events, ...row }) => ({ ...row, events }))
 }
 
-/** What each model was used for, the most expensive first (Interface 4.10). */
+/** Lists the usage by model, the most expensive first. */
 export async function listUsageByModel(deps: QueryDeps, principal: Principal, days: number): Promise<UsageByModel> {
   const rows = await listByModel(deps, days, isSeenBy(principal))
   return rows.map(({ calls: turns, ...row }) => ({ ...row, turns }))
 }
 
-/** The sums of each day that has any, oldest first (Interface 4.10). */
+/** Lists the sums of each day with usage, oldest first. */
 export async function listDailyUsage(deps: QueryDeps, principal: Principal, days: number): Promise<DailyUsage> {
   const newestFirst: (Sums & { day: string })[] = []
   await eachSlice(deps, days, (isInSlice) => {
@@ -90,10 +87,7 @@ export async function listDailyUsage(deps: QueryDeps, principal: Principal, days
   })
 }
 
-/**
- * How often each tool was used, how often that went well and how long it took on average (Interface 4.10), over one agent or
- * all: nothing of an agent that is not the user's.
- */
+/** Lists calls, successes and average duration of each tool, of one agent or all; empty for another user's agent. */
 export async function listToolUsage(
   deps: QueryDeps,
   principal: Principal,
@@ -171,7 +165,7 @@ function total<Row>(rows: Row[], numberOf: (row: Row) => number): number {
   return rows.reduce((sum, row) => sum + numberOf(row), 0)
 }
 
-/** Returns the cost of each agent in `span`, of the sums that `condition` names. */
+/** Returns the cost of each agent in `span`, limited by `condition`. */
 export async function sumCostByAgent(db: Db, span: Span, condition: SQL | undefined): Promise<Map<string, CostSum>> {
   const spent = new Map<string, CostSum>()
   await inDaySlices(usageDays.day, span, (isInSlice) => {
@@ -194,7 +188,6 @@ function isSeenBy(principal: Principal): SQL | undefined {
   return principal.kind === 'user' ? eq(usageDays.userId, principal.user.id) : undefined
 }
 
-/** With the part of tokens and cost that no provider reported, and the number of calls whose cost is not known. */
 function toTokens(row: Sums) {
   const { inputTokens, outputTokens, unpricedCalls, estimatedTokens, estimatedCostMicroUsd } = row
   return {
@@ -208,7 +201,6 @@ function toTokens(row: Sums) {
   }
 }
 
-/** Interface 4.10: 500 when the query failed. */
 async function query(run: () => Promise<void>): Promise<void> {
   try {
     await run()

@@ -1,13 +1,14 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { type Clock, toDay, toMonth } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type MicroUsd, toUsd } from '../../../core/money.ts'
+import type { Db } from '../../../db/open.ts'
 import type { KeyLimits } from '../../accounts/keys/limits.ts'
 import type { Plan } from '../../accounts/plans/plans.ts'
-import type { RunningSums, Sums } from './running-sums.ts'
+import { readKeyUsage } from './key-usage.ts'
+import { usageDays, usageMonths } from './tables.ts'
 
-/**
- * A further limit on what calls may use: what is used of it so far, and what whoever would pass it is told. `isOfMoney`: a
- * model whose price nobody knows cannot be held to it.
- */
+/** A further limit on calls, its current usage and its error. `isOfMoney`: models without a known price cannot be used. */
 export type Budget = {
   id: string
   used(): Sums
@@ -18,17 +19,17 @@ export type Budget = {
 }
 
 export type Spender = { userId: string; plan: Plan; key: KeyLimits | null; budget?: Budget }
-/** What a call may use at most. */
+/** The most that a call may use. */
 export type Estimate = { tokens: number; costMicroUsd: MicroUsd }
 
 /**
- * What is set aside for a call under way. `release` gives it back once its real usage is recorded, or it failed.
- * `isTight`: what is left after it is so little that the call must not use more than was estimated.
+ * The part of a quota that a running call reserves. `release` returns it after the real usage is recorded.
+ * `isTight`: so little quota remains that the call must not exceed its estimate.
  */
-export type Reservation = { isTight: boolean; release(): void }
+type Reservation = { isTight: boolean; release(): void }
 export type Quota = { reserve(spender: Spender, estimate: Estimate): Reservation }
 
-/** With less than so many calls' worth left, every one is held to its estimate. */
+/** A quota with room for fewer calls than this is tight. */
 const TIGHT_CALLS = 64
 const UNLIMITED: Reservation = { isTight: false, release() {} }
 
@@ -36,8 +37,8 @@ const UNLIMITED: Reservation = { isTight: false, release() {} }
 type Account = { id: string; used: Sums; maxTokens: number; maxCostMicroUsd: number; exceeded(used: Sums): AppError }
 
 /**
- * The monthly limits of plans and keys (Interface 8). A call reserves what it may use before it is dispatched, so calls in
- * parallel cannot pass a limit together. Reservations live in memory: only one process serves a database.
+ * Enforces the monthly limits of plans and keys. Each call reserves its estimate first, so parallel calls cannot exceed a
+ * limit together. Reservations are kept in memory because only one process serves a database.
  */
 export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums }): Quota {
   const held = new Map<string, Sums>()
@@ -65,10 +66,7 @@ export function createQuota(deps: { userSums: RunningSums; keySums: RunningSums 
   }
 
   return {
-    /**
-     * @throws AppError `limited` QUOTA_EXCEEDED when used, reserved and asked-for tokens pass the plan's, KEY_QUOTA_EXCEEDED
-     * for the key's own tokens or budget.
-     */
+    /** @throws AppError `limited` QUOTA_EXCEEDED for the plan, KEY_QUOTA_EXCEEDED for the key, or the budget's own error. */
     reserve(spender, estimate) {
       const accounts = accountsOf(deps, spender)
       if (accounts.length === 0) return UNLIMITED
@@ -133,4 +131,106 @@ function keyQuotaExceeded(key: KeyLimits, used: Sums): AppError {
   const cost = key.budgetMicroUsd === null ? [] : [`$${toUsd(used.costMicroUsd)} of $${toUsd(key.budgetMicroUsd)}`]
   const message = `Monthly limit of this key exceeded. Used ${[...tokens, ...cost].join(', ')}. It resets at the start of next month.`
   return new AppError('limited', message, { code: 'KEY_QUOTA_EXCEEDED' })
+}
+
+export type Sums = { tokens: number; costMicroUsd: MicroUsd }
+
+/** Usage of each user, key or agent in the current month or day (UTC), kept in memory because every call checks it. */
+export type RunningSums = {
+  used(id: string): Sums
+  /** Adds usage that is about to be written. */
+  add(id: string, at: Date, sums: Sums): void
+}
+
+/** Periods kept in memory, so that a clock that jumps and returns finds its period again. */
+const PERIODS_KEPT = 3
+
+/** Tokens and cost of users in a month. */
+export function createUserSums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toMonth, (userId, month) => {
+    const isThis = and(eq(usageMonths.userId, userId), eq(usageMonths.month, month))
+    const { tokens, costMicroUsd } = usageMonths
+    return (
+      deps.db.select({ tokens, costMicroUsd }).from(usageMonths).where(isThis).get() ?? { tokens: 0, costMicroUsd: 0 }
+    )
+  })
+}
+
+/** Tokens and cost of keys in a month. */
+export function createKeySums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toMonth, (keyId, month) => {
+    const { tokens, costMicroUsd } = readKeyUsage(deps.db, keyId, month)
+    return { tokens, costMicroUsd }
+  })
+}
+
+/** Tokens and cost of users in a day. */
+export function createDaySums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toDay, (userId, day) =>
+    sumDay(deps.db, and(eq(usageDays.userId, userId), eq(usageDays.day, day))),
+  )
+}
+
+/** Tokens and cost of agents in a day, also with their owners' provider keys. */
+export function createAgentSums(deps: { db: Db; clock: Clock }): RunningSums {
+  return createRunningSums(deps.clock, toDay, (agentId, day) =>
+    sumDay(deps.db, and(eq(usageDays.agentId, agentId), eq(usageDays.day, day))),
+  )
+}
+
+/** Returns how many calls of an agent on a day have no known cost. */
+export function countUnpricedCalls(db: Db, agentId: string, day: string): number {
+  const unpriced = sql<number>`coalesce(sum(${usageDays.unpricedCalls}), 0)`
+  const isOfDay = and(eq(usageDays.agentId, agentId), eq(usageDays.day, day))
+  return db.select({ unpriced }).from(usageDays).where(isOfDay).get()?.unpriced ?? 0
+}
+
+function sumDay(db: Db, isCounted: SQL | undefined): Sums {
+  const { inputTokens, outputTokens, costMicroUsd } = usageDays
+  const row = db
+    .select({
+      tokens: sql<number>`coalesce(sum(${inputTokens} + ${outputTokens}), 0)`,
+      costMicroUsd: sql<number>`coalesce(sum(${costMicroUsd}), 0)`,
+    })
+    .from(usageDays)
+    .where(isCounted)
+    .get()
+  return row ?? { tokens: 0, costMicroUsd: 0 }
+}
+
+/**
+ * Reads a sum once with `read`, then counts in memory. This is exact because only one process serves a database and a sum is
+ * read before its first write. The clock chooses the period at every call.
+ */
+function createRunningSums(
+  clock: Clock,
+  toPeriod: (time: Date) => string,
+  read: (id: string, period: string) => Sums,
+): RunningSums {
+  const periods = new Map<string, Map<string, Sums>>()
+  const find = (id: string, time: Date): Sums => {
+    const period = toPeriod(time)
+    const sums = periods.get(period) ?? openPeriod(period)
+    const known = sums.get(id)
+    if (known) return known
+    const stored = read(id, period)
+    sums.set(id, stored)
+    return stored
+  }
+  const openPeriod = (period: string) => {
+    const [oldest] = periods.keys()
+    if (oldest !== undefined && periods.size >= PERIODS_KEPT) periods.delete(oldest)
+    const sums = new Map<string, Sums>()
+    periods.set(period, sums)
+    return sums
+  }
+
+  return {
+    used: (id) => find(id, clock.now()),
+    add(id, at, added) {
+      const known = find(id, at)
+      known.tokens += added.tokens
+      known.costMicroUsd += added.costMicroUsd
+    },
+  }
 }

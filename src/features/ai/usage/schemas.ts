@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `GET /api/dashboard/cost?period=` (Interface 4.10). */
+/** `GET /api/dashboard/cost?period=`. */
 export const CostQuery = z.object({
   period: z.enum(['7d', '30d', 'mtd'], 'period must be 7d, 30d or mtd').default('7d'),
 })
@@ -11,14 +11,14 @@ const badDays = `days must be a whole number from 1 to ${MAX_DAYS}`
 const Days = (usual: number) =>
   z.coerce.number(badDays).int(badDays).min(1, badDays).max(MAX_DAYS, badDays).default(usual)
 
-/** `?days=`, today included: a month unless it says otherwise, or a week (Interface 4.10). */
+/** `?days=`, today included: by default a month, or a week. */
 export const MonthQuery = z.object({ days: Days(30) })
 export const WeekQuery = z.object({ days: Days(7) })
 export const ToolQuery = WeekQuery.extend({ agentId: z.string().min(1).max(255).optional() })
 
 const badEvents = 'events must be a list of 1 to 100 tool events'
 const Word = (name: string) => z.string(`${name} must be text`).max(255, `${name} is too long`)
-/** `POST /v1/tool-events`: what an agent tells of the tools it used (Interface 2, Tool event). */
+/** `POST /v1/tool-events`: an agent's report of its tool uses. */
 export const ToolEventRequest = z.object({
   events: z
     .array(
@@ -36,10 +36,8 @@ export const ToolEventRequest = z.object({
 export type ToolEventRequest = z.infer<typeof ToolEventRequest>
 
 /**
- * Costs are US dollars, tokens are input plus output. A cost is null when it is not known; `unpricedCalls` counts the calls
- * that are missing from a sum because their models have no price. `ownKeyCost` is the part of `totalCost` that the user paid
- * to providers with keys of their own. The estimated parts are those that no provider reported: calls that
- * were left or cut off, and providers that do not count.
+ * Costs are US dollars, null when unknown; tokens are input plus output. `unpricedCalls` counts calls without a known price.
+ * `ownKeyCost` is the part of `totalCost` that the user's own provider keys paid. No provider reported the estimated parts.
  */
 export const CostDashboard = z.object({
   period: CostQuery.shape.period.unwrap(),
@@ -86,7 +84,7 @@ export const CostDashboard = z.object({
 })
 export type CostDashboard = z.infer<typeof CostDashboard>
 
-/** Tokens and US dollars of some calls; `unpriced_calls` are missing from `cost_usd`, which is null when no cost is known. */
+/** Tokens and US dollars; `unpriced_calls` are missing from `cost_usd`, which is null when no cost is known. */
 const TokenSums = z.object({
   input_tokens: z.number(),
   output_tokens: z.number(),
@@ -118,7 +116,7 @@ export const ToolUsage = z.array(
 )
 export type ToolUsage = z.infer<typeof ToolUsage>
 
-/** `GET /api/usage/by-day` `?days=30`: what was used on each day (UTC) by an agent or a key with a model; `agentId` is `direct` without one, `keyId` null. */
+/** `GET /api/usage/by-day?days=30`: usage by day (UTC), agent or key, and model. Without an agent `agentId` is `direct`. */
 export const UsageByDay = z.object({
   days: z.array(z.string()),
   rows: z.array(
@@ -138,7 +136,7 @@ export const UsageByDay = z.object({
 })
 export type UsageByDay = z.infer<typeof UsageByDay>
 
-/** What a key has used of each model on each day (UTC), oldest first. */
+/** Usage of a key by model and day (UTC), oldest first. */
 export const KeyDays = z.object({
   days: z.array(z.string()),
   rows: z.array(
@@ -157,7 +155,7 @@ export type KeyDays = z.infer<typeof KeyDays>
 const badLimit = 'limit must be a whole number from 1 to 100'
 const badBefore = 'before must be the id of a call'
 const Id = z.string().min(1).max(255).optional()
-/** `GET /api/usage/calls`: those of an agent, with a model, by a key, that succeeded or failed; older than the call `before`. `generationId` names one, as `x-generation-id` of its answer did. */
+/** `GET /api/usage/calls`: filters, and the call `before` which the page starts. `generationId` is the `x-generation-id` of an answer. */
 export const CallQuery = z.object({
   agentId: Id,
   model: Id,
@@ -169,7 +167,7 @@ export const CallQuery = z.object({
 })
 export type CallQuery = z.infer<typeof CallQuery>
 
-/** One call of a model. `costUsd` is null when the cost is not known. `isEstimated`: nobody reported what was used; `attempts` counts every provider that was asked. */
+/** One model call. `costUsd` is null when unknown. `isEstimated`: no provider reported the usage. `attempts` counts all providers tried. */
 export const ModelCall = z.object({
   id: z.number(),
   generationId: z.string().nullable(),
@@ -193,6 +191,6 @@ export const ModelCall = z.object({
 })
 export type ModelCall = z.infer<typeof ModelCall>
 
-/** Newest first; `nextBefore` is where to go on, null at the end. */
+/** Newest first; `nextBefore` is the `before` of the next page, null at the end. */
 export const CallList = z.object({ calls: z.array(ModelCall), nextBefore: z.number().nullable() })
 export type CallList = z.infer<typeof CallList>

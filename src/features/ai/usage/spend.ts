@@ -1,14 +1,14 @@
 import type { Clock } from '../../../core/clock.ts'
 import { newOrderedId } from '../../../core/ids.ts'
 import type { Estimate, Quota, Spender } from './quota.ts'
-import type { Timed, UsageEvent } from './recording/event.ts'
-import type { UsageRecorder } from './recording/record.ts'
-import type { UnderWayFile } from './recording/under-way.ts'
+import type { UsageRecorder } from './recorder.ts'
+import type { UnderWayFile } from './spool.ts'
+import type { Timed, UsageEvent } from './writer.ts'
 
-/** What is about to be spent: for whom, by which agent and route, and how much at most. */
+/** A call to account for: its payer, agent and route, and the most that it may use. */
 export type SpendingOrder = { spender: Spender; agentId: string; endpoint: string; estimate: Estimate }
 
-/** What was spent in the end, and on what. */
+/** The final usage and cost of a call. */
 export type Bill = Pick<
   UsageEvent,
   | 'model'
@@ -23,43 +23,37 @@ export type Bill = Pick<
 >
 
 /**
- * Money or tokens under way. The first `book`, `bookLater` or `cancel` ends it; what was set aside is held until then.
+ * The account of one running call. The first `record`, `recordLater` or `cancel` ends it and releases the reservation.
  * `isTight`: the call must not use more than was estimated.
  */
 export type Spending = {
   generationId: string
   isTight: boolean
-  book(bill: Bill): void
-  /** For a bill that has to be counted first, which holds up nobody. */
-  bookLater(bill: Promise<Bill>): void
-  /** Nothing was spent. */
+  record(bill: Bill): void
+  /** Records a bill whose tokens are still being counted. */
+  recordLater(bill: Promise<Bill>): void
+  /** Ends a call that cost nothing. */
   cancel(): void
 }
 
-/**
- * What a call is booked as that nothing else has ended: `count` when the program stops, `reserve`, which is all that was
- * set aside, when it was killed and the next one finds the call noted.
- */
+/** The bill of an unfinished call: `count` at a regular stop, `reserve` (the full reservation) after a crash. */
 export type LastBill = { count(): Promise<Bill>; reserve(): Bill }
 
 export type Spendings = {
-  /**
-   * Sets aside what a call may use: whatever costs money begins here.
-   * @throws AppError `limited` when a limit of the spender does not allow it.
-   */
+  /** Reserves the estimate of a call. Everything that costs money starts here. @throws AppError `limited` at a limit of the spender. */
   begin(order: SpendingOrder, last: LastBill): Spending
-  /** Notes on disk what is under way, for the case that the program is killed; a call that is noted once stays so. */
+  /** Writes the running calls to disk, so that a crash does not make them free. */
   noteUnderWay(): Promise<void>
-  /** Books whatever is still under way, and waits until everything is recorded. Nothing is to begin afterwards. */
+  /** Records all running calls and waits until they are written. No call may begin afterwards. */
   endAll(): Promise<void>
 }
 
-/** So many lines of calls that have ended may stay in the file. */
+/** Lines of finished calls that may stay in the file. */
 const MAX_ENDED_LINES = 1000
 
 type UnderWay = { end(): void; toLine(): Timed; isNoted: boolean }
 
-/** The one account of everything that costs money: set aside, spent, booked once. */
+/** Accounts for everything that costs money: reserves, then records exactly once. */
 export function createSpendings(deps: {
   quota: Quota
   usage: UsageRecorder
@@ -67,7 +61,7 @@ export function createSpendings(deps: {
   clock: Clock
 }): Spendings {
   const underWay = new Map<string, UnderWay>()
-  /** A noted call has cost nothing after all, or nobody knows what stands in the file. */
+  /** The file lists a cancelled call, or its content is unknown after a failed write. */
   let hasFalseLine = false
   let lines = 0
 
@@ -82,8 +76,8 @@ export function createSpendings(deps: {
         const { userId, key } = spender
         return { generationId, userId, agentId, keyId: key?.id ?? null, endpoint, latencyMs, ...bill }
       }
-      // In one turn, so that nobody sees the money free that is spent.
-      const record = (bill: Bill, latencyMs: number) => {
+      // Both in one turn of the event loop, so that no other call can reserve the spent amount.
+      const recordBill = (bill: Bill, latencyMs: number) => {
         reservation.release()
         deps.usage.record(toEvent(bill, latencyMs))
       }
@@ -91,13 +85,13 @@ export function createSpendings(deps: {
       const spending: Spending = {
         generationId,
         isTight: reservation.isTight,
-        book(bill) {
-          if (isFirstEnd()) record(bill, readLatency())
+        record(bill) {
+          if (isFirstEnd()) recordBill(bill, readLatency())
         },
-        bookLater(bill) {
+        recordLater(bill) {
           if (!isFirstEnd()) return
           const latencyMs = readLatency()
-          deps.usage.expect(bill.then((counted) => record(counted, latencyMs)))
+          deps.usage.expect(bill.then((counted) => recordBill(counted, latencyMs)))
         },
         cancel() {
           hasFalseLine ||= underWay.get(generationId)?.isNoted ?? false
@@ -105,7 +99,7 @@ export function createSpendings(deps: {
         },
       }
       underWay.set(generationId, {
-        end: () => spending.bookLater(last.count()),
+        end: () => spending.recordLater(last.count()),
         toLine: () => ({ ...toEvent(last.reserve(), readLatency()), at: deps.clock.now() }),
         isNoted: false,
       })

@@ -1,13 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** The agent of calls that no agent made. */
+/** Agent id of calls that no agent made. */
 export const DIRECT = 'direct'
 
-/**
- * One row per completion, failed ones included (Interface 2, Usage log). No foreign keys: the record outlives user and agent.
- * `generationId` is the caller's name for the call and keeps it from being written twice; null in rows of earlier versions.
- */
+/** One row per completion, failed ones included. No foreign keys: rows outlive user and agent. `generationId` prevents duplicates. */
 export const usageLogs = sqliteTable(
   'usage_logs',
   {
@@ -18,7 +15,7 @@ export const usageLogs = sqliteTable(
     inputTokens: integer().notNull().default(0),
     outputTokens: integer().notNull().default(0),
     costMicroUsd: integer().notNull().default(0),
-    /** The cost is not known: the model has no price and the provider reported none. `costMicroUsd` is 0 then. */
+    /** The cost is unknown, and `costMicroUsd` is 0. */
     isUnpriced: integer({ mode: 'boolean' }).notNull().default(false),
     endpoint: text(),
     latencyMs: integer(),
@@ -30,7 +27,7 @@ export const usageLogs = sqliteTable(
     keyId: text(),
     attempts: integer().notNull().default(1),
     isOwnKey: integer({ mode: 'boolean' }).notNull().default(false),
-    /** Nobody reported what was used (decisions, 46). */
+    /** No provider reported the usage. */
     estimated: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
@@ -39,7 +36,7 @@ export const usageLogs = sqliteTable(
   ],
 )
 
-/** Sums of a day (UTC): dashboards read these, so their cost does not grow with history. */
+/** Daily sums (UTC), so that dashboards need not read single calls. */
 export const usageDays = sqliteTable(
   'usage_days',
   {
@@ -52,11 +49,11 @@ export const usageDays = sqliteTable(
     outputTokens: integer().notNull(),
     costMicroUsd: integer().notNull(),
     calls: integer().notNull(),
-    /** Calls whose cost is not known and therefore missing from `costMicroUsd`. */
+    /** Calls without a known cost, missing from `costMicroUsd`. */
     unpricedCalls: integer().notNull().default(0),
-    /** Cost of calls that users paid to the provider themselves, a part of `costMicroUsd`. */
+    /** The part of `costMicroUsd` that users' own provider keys paid. */
     ownKeyCostMicroUsd: integer().notNull().default(0),
-    /** The part of tokens and cost that nobody reported. */
+    /** The part of tokens and cost that no provider reported. */
     estimatedTokens: integer().notNull().default(0),
     estimatedCostMicroUsd: integer().notNull().default(0),
   },
@@ -66,7 +63,7 @@ export const usageDays = sqliteTable(
   ],
 )
 
-/** For `onConflictDoUpdate` of a day: what was there and what comes, added. */
+/** For `onConflictDoUpdate` of a day: adds the new sums. */
 export const addedDaySums = {
   inputTokens: sql`${usageDays.inputTokens} + excluded.input_tokens`,
   outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
@@ -78,7 +75,7 @@ export const addedDaySums = {
   estimatedCostMicroUsd: sql`${usageDays.estimatedCostMicroUsd} + excluded.estimated_cost_micro_usd`,
 }
 
-/** Tokens and cost of a month (UTC), one row per user: what the quota is checked against. Calls by users' own keys are left out. */
+/** Monthly usage (UTC) that counts against a user's plan: calls with own provider keys are left out. */
 export const usageMonths = sqliteTable(
   'usage_months',
   {
@@ -90,7 +87,7 @@ export const usageMonths = sqliteTable(
   (table) => [primaryKey({ columns: [table.userId, table.month] })],
 )
 
-/** What a key has used in a month (UTC): what its own limits are checked against. */
+/** Monthly usage (UTC) that counts against a key's limits. */
 export const usageKeyMonths = sqliteTable(
   'usage_key_months',
   {
@@ -112,7 +109,7 @@ export const addedKeySums = {
   unpricedCalls: sql`${usageKeyMonths.unpricedCalls} + excluded.unpriced_calls`,
 }
 
-/** What a key has used of a model on a day (UTC): a part of what stands in `usage_days` under no agent. */
+/** Daily usage (UTC) of a key by model, a part of the `usage_days` without an agent. */
 export const usageKeyDays = sqliteTable(
   'usage_key_days',
   {
@@ -139,7 +136,7 @@ export const addedKeyDaySums = {
   unpricedCalls: sql`${usageKeyDays.unpricedCalls} + excluded.unpriced_calls`,
 }
 
-/** One use of a tool by an agent, as the agent tells it (Interface 2, Tool event). `userId` is the agent's owner. */
+/** One tool use, as reported by the agent. `userId` is the agent's owner. */
 export const toolEvents = sqliteTable(
   'tool_events',
   {
@@ -158,7 +155,7 @@ export const toolEvents = sqliteTable(
   ],
 )
 
-/** Uses of a tool on a day (UTC), which stay when the events themselves are forgotten. `agentId` is empty where none is known. */
+/** Daily tool uses (UTC), which outlive the single events. `agentId` is empty when unknown. */
 export const toolDays = sqliteTable(
   'tool_days',
   {
@@ -168,7 +165,7 @@ export const toolDays = sqliteTable(
     toolName: text().notNull(),
     calls: integer().notNull(),
     successes: integer().notNull(),
-    /** Of the calls that said how long they took. */
+    /** Calls with a known duration. */
     timedCalls: integer().notNull(),
     durationMs: integer().notNull(),
   },
@@ -186,7 +183,7 @@ export const addedToolSums = {
   durationMs: sql`${toolDays.durationMs} + excluded.duration_ms`,
 }
 
-/** Which shares of a month's limit somebody was already told of, so that each is told once. */
+/** Usage alerts that were sent, so that each share is reported once a month. */
 export const usageAlerts = sqliteTable(
   'usage_alerts',
   {

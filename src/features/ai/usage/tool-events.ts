@@ -13,7 +13,7 @@ function toColumns(event: ToolEventRequest['events'][number]) {
   }
 }
 
-/** Keeps what an agent says of the tools it used (Interface 2, Tool event), with the sums of the day. */
+/** Stores an agent's tool uses with their daily sums. */
 export async function recordToolEvents(
   deps: { db: Db; clock: Clock },
   by: { userId: string; agentId: string },

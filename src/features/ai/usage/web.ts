@@ -8,10 +8,9 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { type Exports, sendExport } from '../../../http/streams/exports.ts'
 import { validate } from '../../../http/validate.ts'
 import { listUsageByDay } from './by-day.ts'
-import { listCalls } from './calls.ts'
+import { exportUsageCsv, listCalls } from './calls.ts'
 import { getCostDashboard } from './cost-dashboard.ts'
-import { exportUsageCsv } from './export-csv.ts'
-import type { UsageRecorder } from './recording/record.ts'
+import type { UsageRecorder } from './recorder.ts'
 import { CallList, CallQuery, CostDashboard, CostQuery, MonthQuery, UsageByDay } from './schemas.ts'
 
 export type UsageWebDeps = {
@@ -23,7 +22,7 @@ export type UsageWebDeps = {
   usage: Pick<UsageRecorder, 'flush'>
 }
 
-/** What the signed-in user's agents cost (Interface 4.10). */
+/** Cost, usage and calls of the signed-in user. */
 export function usageWeb(deps: UsageWebDeps) {
   const app = new Hono<WebEnv>()
   app.get(
@@ -32,7 +31,6 @@ export function usageWeb(deps: UsageWebDeps) {
     deps.guards.signedIn,
     validate('query', CostQuery),
     async (c) => {
-      // What was just used must be on the page.
       await deps.usage.flush()
       return c.json(await getCostDashboard(deps, c.var.user.id, c.req.valid('query').period))
     },

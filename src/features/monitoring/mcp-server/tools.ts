@@ -8,7 +8,7 @@ import { listAgents } from '../../agents/registry/agents.ts'
 import { listDailyUsage, type QueryDeps } from '../../ai/usage/queries.ts'
 import { talk } from '../../conversations/agent-messages/agent-api.ts'
 import type { ChatDeps } from '../../conversations/chat/send.ts'
-import { openWorkspace, type WorkspaceDeps } from '../../web-tools/browse/open-workspace.ts'
+import { openWorkspace, type WorkspaceDeps } from '../../web-tools/browse/workspace.ts'
 
 const MAX_TREE_DEPTH = 6
 

@@ -2,6 +2,7 @@ import { and, eq, isNull, lt } from 'drizzle-orm'
 import type { PdfReader } from '../../../adapters/documents/pdf.ts'
 import type { WorkspaceFiles } from '../../../adapters/workspaces/workspace.ts'
 import { addDays, type Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { requireQuota } from '../../../core/require-quota.ts'
 import { countRows } from '../../../db/count-rows.ts'
@@ -12,9 +13,7 @@ import type { AgentRow } from '../../agents/registry/tables.ts'
 import { type WorkspaceQuotaDeps, withinWorkspaceQuota } from '../../agents/storage/quota.ts'
 import { MAX_EXCERPT_CHARACTERS } from '../../conversations/chat/attachments.ts'
 import { type AttachmentRow, chatAttachments } from '../../conversations/chat/tables.ts'
-import type { OneAtATime } from '../browse/one-at-a-time.ts'
-import { openWorkspace, type Workspace, type WorkspaceDeps } from '../browse/open-workspace.ts'
-import { type FileKind, toFileKind, toText } from './kinds.ts'
+import { type OneAtATime, openWorkspace, type Workspace, type WorkspaceDeps } from '../browse/workspace.ts'
 
 export type AttachDeps = WorkspaceDeps & {
   clock: Clock
@@ -53,7 +52,7 @@ export async function attachFile(
 }
 
 /** A file in the workspace of an agent; `textPath` is the file with what can be read in it, null for an image. */
-export type KeptFile = Pick<AttachmentRow, 'id' | 'kind' | 'mediaType' | 'name' | 'sizeBytes' | 'path' | 'textPath'>
+type KeptFile = Pick<AttachmentRow, 'id' | 'kind' | 'mediaType' | 'name' | 'sizeBytes' | 'path' | 'textPath'>
 
 /**
  * Puts a file into the workspace of an agent, the text of a PDF beside it.
@@ -117,4 +116,48 @@ function toFileName(name: string): string {
     .replace(/[^\p{L}\p{N}._-]+/gu, '-')
     .replace(/^[.-]+/, '')
   return [...plain].slice(-60).join('') || 'file'
+}
+
+/** What a file is, by what stands in it: a name or a header may say anything. */
+type FileKind = Pick<AttachmentRow, 'kind' | 'mediaType'>
+
+const MEGABYTE = 1024 * 1024
+/** Models take no larger pictures, and the agent no larger texts. */
+const MAX_BYTES: Readonly<Record<FileKind['kind'], number>> = { image: 4 * MEGABYTE, text: MEGABYTE, pdf: 8 * MEGABYTE }
+
+/** How files begin, in hexadecimal digits. */
+const SIGNATURES: readonly (FileKind & { pattern: RegExp })[] = [
+  { kind: 'image', mediaType: 'image/png', pattern: /^89504e470d0a1a0a/ },
+  { kind: 'image', mediaType: 'image/jpeg', pattern: /^ffd8ff/ },
+  { kind: 'image', mediaType: 'image/gif', pattern: /^474946383[79]61/ },
+  { kind: 'image', mediaType: 'image/webp', pattern: /^52494646.{8}57454250/ },
+  { kind: 'pdf', mediaType: 'application/pdf', pattern: /^255044462d/ },
+]
+const HEAD_BYTES = 16
+
+/** @throws AppError `invalid` for an empty file and one of another kind, `too_large`. */
+function toFileKind(bytes: Uint8Array): FileKind {
+  if (bytes.length === 0) throw new AppError('invalid', 'The file is empty')
+  const head = Buffer.from(bytes.subarray(0, HEAD_BYTES)).toString('hex')
+  const { kind, mediaType } = SIGNATURES.find(({ pattern }) => pattern.test(head)) ?? requireText(bytes)
+  const maxBytes = MAX_BYTES[kind]
+  if (bytes.length > maxBytes) {
+    throw new AppError('too_large', `A file of type ${mediaType} has at most ${maxBytes / MEGABYTE} MB`)
+  }
+  return { kind, mediaType }
+}
+
+function requireText(bytes: Uint8Array): FileKind {
+  if (toText(bytes)?.includes('\0') === false) return { kind: 'text', mediaType: 'text/plain' }
+  throw new AppError('invalid', 'Only PNG, JPEG, GIF and WebP images, PDF and text (UTF-8) can be attached')
+}
+
+/** Null for what is no UTF-8. */
+function toText(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    // That it is no text is the answer.
+    return null
+  }
 }

@@ -5,7 +5,6 @@ import { receiveBytes } from '../../../http/bodies/body.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate } from '../../../http/validate.ts'
-import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './desk.ts'
 import {
   ChangedPath,
   FileContent,
@@ -21,6 +20,7 @@ import {
   WriteRequest,
   WrittenFile,
 } from './schemas.ts'
+import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './workspace.ts'
 
 /** What a change of files may be refused for. */
 const CHANGING = [...READING, 'conflict', 'storage_full'] as const

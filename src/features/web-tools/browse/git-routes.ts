@@ -3,9 +3,7 @@ import { toParts } from '../../../adapters/files/open.ts'
 import { endpoint, type Responses } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
-import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './desk.ts'
-import { deleteGitCredentials, setGitCredentials } from './git-credentials.ts'
-import { toRelativeTime } from './relative-time.ts'
+import { deleteGitCredentials, setGitCredentials, startVersionHistory, syncWorkspace, toRelativeTime } from './git.ts'
 import {
   CredentialsRequest,
   DiffQuery,
@@ -21,7 +19,7 @@ import {
   SyncRequest,
   WorkspaceQuery,
 } from './schemas.ts'
-import { startVersionHistory, syncWorkspace } from './sync.ts'
+import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './workspace.ts'
 
 const statusAnswers: Responses = { responses: { 200: GitStatus }, errors: [...READING] }
 const diffAnswers: Responses = { responses: { 200: GitDiff }, errors: [...READING, 'internal'] }

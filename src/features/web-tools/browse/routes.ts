@@ -2,9 +2,9 @@ import { Hono } from 'hono'
 import { AppError } from '../../../core/errors.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { toAppError } from '../../../http/errors.ts'
-import type { BrowseDeps, BrowseGuard } from './desk.ts'
 import { fileRoutes } from './file-routes.ts'
 import { credentialRoutes, gitRoutes } from './git-routes.ts'
+import type { BrowseDeps, BrowseGuard } from './workspace.ts'
 
 /** Who is let in; behind both it is known on whose behalf. `credentialsGuard` is that of routes that take passwords. */
 export type BrowseGuards = { guard: BrowseGuard; credentialsGuard: BrowseGuard }

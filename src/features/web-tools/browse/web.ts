@@ -4,8 +4,8 @@ import { AppError } from '../../../core/errors.ts'
 import { describeMiddleware } from '../../../http/endpoint.ts'
 import type { BackendEnv, SignedInUser } from '../../../http/env.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
-import type { BrowseDeps } from './desk.ts'
 import { browseRoutes } from './routes.ts'
+import type { BrowseDeps } from './workspace.ts'
 
 /** Files as the owner of an agent reaches them; what belongs to no agent is for admins, whom a key does not make one. */
 export function browseWeb(deps: BrowseDeps & { guards: Pick<Guards, 'findUser' | 'findSession'> }) {

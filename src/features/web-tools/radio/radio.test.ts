@@ -10,9 +10,8 @@ import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { until } from '../../../../tests/harness/until.ts'
 import { write } from '../../../db/write.ts'
 import { wallets } from '../../accounts/sign-in/tables.ts'
-import { abandonStreams } from './abandon.ts'
-import { applyStreamEvent } from './events.ts'
 import { LiveDj, OwnStream } from './schemas.ts'
+import { abandonStreams, applyStreamEvent } from './streams.ts'
 import { radioStreams } from './tables.ts'
 
 const WALLET = `0x${'Ab'.repeat(20)}`

@@ -4,10 +4,8 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { createStream, type RadioDeps } from './create.ts'
-import { deleteStream } from './delete.ts'
-import { createLiveList, listOwnStreams } from './list.ts'
 import { CreatedStream, CreateStreamRequest, DeletedStream, LiveDjList, OwnStreamList } from './schemas.ts'
+import { createLiveList, createStream, deleteStream, listOwnStreams, type RadioDeps } from './streams.ts'
 
 export type RadioWebDeps = RadioDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 

@@ -6,9 +6,8 @@ import { endpoint } from '../../../http/endpoint.ts'
 import type { BaseEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import { validate } from '../../../http/validate.ts'
-import { PageError, type ReadUrlDeps } from './read-url.ts'
+import { extract, PageError, type ReadUrlDeps, summarize } from './pages.ts'
 import { Extract, ExtractRequest, SummarizeRequest, Summary } from './schemas.ts'
-import { extract, summarize } from './summarize.ts'
 
 /** Each holds a page of some megabytes and a connection to a stranger. */
 const MAX_AT_ONCE = 16

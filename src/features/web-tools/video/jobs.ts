@@ -2,15 +2,25 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { and, eq, inArray } from 'drizzle-orm'
 import { z } from 'zod'
+import {
+  type VideoPricing,
+  type VideoProgress,
+  type VideoPrompt,
+  type VideoProvider,
+  VideoRefusal,
+} from '../../../adapters/media/video.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { AppError } from '../../../core/errors.ts'
+import { AppError, errorMessage } from '../../../core/errors.ts'
+import { type MicroUsd, toMicroUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
-import { VIDEO_JOB } from './generate.ts'
-import { type PlaceOrderDeps, placeOrder } from './order.ts'
+import { PLANS } from '../../accounts/plans/plans.ts'
+import type { Bill, Spendings } from '../../ai/usage/spend.ts'
+import { DIRECT } from '../../ai/usage/tables.ts'
 import { type VideoRow, videos } from './tables.ts'
+import { VIDEO_JOB } from './videos.ts'
 
 /** Between two looks at a video that is being made. */
 const STEP_MS = 2000
@@ -20,7 +30,7 @@ const HOUR_MS = 3_600_000
 
 const VideoJob = z.object({ id: z.string() })
 
-export type VideoDeps = PlaceOrderDeps & { db: Db; clock: Clock; enqueue: Enqueue; videosFolder: string }
+type VideoDeps = PlaceOrderDeps & { db: Db; clock: Clock; enqueue: Enqueue; videosFolder: string }
 
 /** Takes videos on, one step a job, so that one that takes long holds nothing up. */
 export function videoJob(deps: VideoDeps): JobKind {
@@ -101,4 +111,60 @@ async function deleteOrphans({ db, videosFolder }: Pick<VideoDeps, 'db' | 'video
     const row = db.select({ id: videos.id }).from(videos).where(eq(videos.id, id)).get()
     if (!row) await rm(join(videosFolder, name), { force: true })
   }
+}
+
+type PlaceOrderDeps = { video: VideoProvider; spendings: Spendings }
+
+const ENDPOINT = '/api/generate-video'
+const STOPPED = 'The program stopped before the order was answered'
+
+/**
+ * Has the provider make a video, and books what that costs: the length it tells, else the usual one, marked as estimated.
+ * @throws AppError of the provider; then the order is booked as well, unless it was refused.
+ */
+async function placeOrder(
+  { video, spendings }: PlaceOrderDeps,
+  userId: string,
+  prompt: VideoPrompt,
+  signal: AbortSignal,
+): Promise<VideoProgress> {
+  const toBill = (seconds: number | null, message: string | null): Bill => ({
+    ...{ model: video.pricing.model, provider: 'video', attempts: 1, isOwnKey: false, inputTokens: 0, outputTokens: 0 },
+    costMicroUsd: videoCost(video.pricing, seconds),
+    isEstimated: seconds === null,
+    errorMessage: message,
+  })
+  const spending = spendings.begin(
+    {
+      // A video takes no tokens; that there is a plan was asked when it was ordered.
+      spender: { userId, plan: PLANS.network, key: null },
+      agentId: DIRECT,
+      endpoint: ENDPOINT,
+      estimate: { tokens: 0, costMicroUsd: videoCost(video.pricing, null) },
+    },
+    { count: async () => toBill(null, STOPPED), reserve: () => toBill(null, STOPPED) },
+  )
+  try {
+    const progress = await video.create(prompt, signal)
+    spending.record(toBill(progress.seconds, null))
+    return progress
+  } catch (error) {
+    const isRefused = error instanceof VideoRefusal
+    const bill = toBill(null, errorMessage(error))
+    spending.record(isRefused ? { ...bill, costMicroUsd: 0, isEstimated: false } : bill)
+    throw error
+  }
+}
+
+/** What a second of video costs in US dollars, as published on 2026-08-21. */
+const USD_PER_SECOND: Readonly<Record<string, number>> = { 'sora-2': 0.1, 'sora-2-pro': 0.3 }
+/** As long as a video is when nobody says how long. */
+const USUAL_SECONDS = 4
+
+/**
+ * What a video costs; an unknown price counts as nothing, as it does for other models. `seconds` is null when the provider
+ * has not said: the cost is an estimate then.
+ */
+function videoCost({ model, usdPerSecond }: VideoPricing, seconds: number | null): MicroUsd {
+  return toMicroUsd((usdPerSecond ?? USD_PER_SECOND[model] ?? 0) * (seconds ?? USUAL_SECONDS))
 }

@@ -5,10 +5,10 @@ import type { WebEnv } from '../../../http/env.ts'
 import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
-import { type GenerateDeps, getVideo, listVideos, orderVideo, waitForVideo } from './generate.ts'
 import { videoFile } from './jobs.ts'
 import { FinishedVideo, GenerateVideoRequest, type OwnVideo, OwnVideoList, PendingVideo } from './schemas.ts'
 import type { VideoRow } from './tables.ts'
+import { type GenerateDeps, getVideo, listVideos, orderVideo, waitForVideo } from './videos.ts'
 
 const WAIT_MS = 60_000
 

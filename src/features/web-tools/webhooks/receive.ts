@@ -14,9 +14,8 @@ import {
   readMail,
   receiveMail,
 } from '../../conversations/inbox/receive.ts'
-import { applyStreamEvent } from '../radio/events.ts'
-import { keepMailFiles, type MailFilesDeps } from './mail-files.ts'
-import { type BodyDeps, readBody } from './read-body.ts'
+import { applyStreamEvent } from '../radio/streams.ts'
+import { type BodyDeps, keepMailFiles, type MailFilesDeps, readBody } from './mail-content.ts'
 import { MailEvent, VideoEvent } from './schemas.ts'
 import { webhookEvents } from './tables.ts'
 

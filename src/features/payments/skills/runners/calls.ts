@@ -5,7 +5,7 @@ import type { Db } from '../../../../db/open.ts'
 import type { Once, SignedInUser } from '../../../../http/env.ts'
 import type { Enqueue } from '../../../../jobs/queue.ts'
 import { planInForce } from '../../../accounts/plans/plans.ts'
-import { type CompleteDeps, complete } from '../../../ai/gateway/complete.ts'
+import { type CompleteDeps, complete } from '../../../ai/gateway/completions.ts'
 import { DIRECT } from '../../../ai/usage/tables.ts'
 import type { TokenChains } from '../../wallets/balance.ts'
 

@@ -1,0 +1,47 @@
+import { lt } from 'drizzle-orm'
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { addDays, type Clock } from '../../../core/clock.ts'
+import type { RetentionDays } from '../../../core/config.ts'
+import { deleteInBatches } from '../../../db/in-batches.ts'
+import type { Connection, Db } from '../../../db/open.ts'
+import { giveBackSpace } from '../../../db/space.ts'
+import type { RepeatingJob } from '../../../jobs/runner.ts'
+import { auditLog } from '../../accounts/audit/tables.ts'
+import { securityEvents } from '../../accounts/security-events/tables.ts'
+import { toolEvents, usageLogs } from '../../ai/usage/tables.ts'
+import { messages } from '../../conversations/chat/tables.ts'
+import { inboxMessages } from '../../conversations/inbox/tables.ts'
+
+type ForgetDeps = { db: Db; clock: Clock; retentionDays: RetentionDays }
+
+/** What is forgotten, and the time that counts; sums of days and months stay (decisions, 50). An index leads to each time. */
+const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQLiteColumn }>> = {
+  usage: { table: usageLogs, time: usageLogs.createdAt },
+  toolEvents: { table: toolEvents, time: toolEvents.createdAt },
+  messages: { table: messages, time: messages.createdAt },
+  audit: { table: auditLog, time: auditLog.createdAt },
+  securityEvents: { table: securityEvents, time: securityEvents.receivedAt },
+  inbox: { table: inboxMessages, time: inboxMessages.receivedAt },
+}
+
+/** Deletes the rows that are older than the operator wants them kept. @throws what `signal` aborts with, between two steps. */
+async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: AbortSignal): Promise<void> {
+  for (const [kind, { table, time }] of Object.entries(KEPT) as [keyof RetentionDays, (typeof KEPT)['usage']][]) {
+    if (retentionDays[kind] === 0) continue
+    await deleteInBatches(db, table, lt(time, addDays(clock.now(), -retentionDays[kind])), signal)
+  }
+}
+
+const HOUR_MS = 3_600_000
+
+/** Deletes what is older than its retention, and gives the space of what was deleted back to the disk; both in small steps. */
+export function retentionJob(deps: ForgetDeps & { connection: Connection }): RepeatingJob {
+  return {
+    name: 'retention',
+    everyMs: HOUR_MS,
+    async run(signal) {
+      await forgetOldRows(deps, signal)
+      await giveBackSpace(deps.connection, signal)
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../adapters/models/provider.ts'
+import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
+import type { TokenCount } from '../../../adapters/models/token-parser.ts'
+import { errorMessage } from '../../../core/errors.ts'
+import { type MicroUsd, tokenCost, toMicroUsd } from '../../../core/money.ts'
+import { PLANS } from '../../accounts/plans/plans.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { Bill, Spendings } from '../usage/spend.ts'
+import type { Caller, CompletionRequest, RequestSize } from './request-body.ts'
+
+export type AttemptDeps = { spendings: Spendings; tokens: TokenCounter }
+/** One request to one model; `number` counts the attempts of a call from 1. */
+export type AttemptOrder = {
+  request: CompletionRequest
+  size: RequestSize
+  target: CatalogueModel
+  number: number
+}
+
+/** Usage and cost of a complete answer. The cost may be unknown. `isEstimated`: the provider reported no usage. */
+export type Billed = { usage: TokenUsage; costMicroUsd: MicroUsd | null; isEstimated: boolean }
+
+/** A request to a provider, from its reservation to its usage record. Exactly one of the last five functions ends it. */
+export type Attempt = {
+  generationId: string
+  isTight: boolean
+  /** Adds a chunk of a streamed answer. */
+  hear(chunk: CompletionChunk): void
+  /** Records a complete answer. */
+  succeed(answer: { usage: TokenUsage | null; said: string }): Promise<Billed>
+  /** Records a streamed answer that was read to its end. */
+  finish(): void
+  /** Records the possible cost of a failure. @returns false when it cost nothing; then the attempt is still open. */
+  fail(error: unknown): boolean
+  /** Records a failure without cost. */
+  giveUp(error: unknown): void
+  cancel(): void
+}
+
+const NOTHING: TokenUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, costUsd: null }
+
+const STOPPED = 'The program stopped before the answer was complete'
+
+/** @throws AppError `limited` when a limit of the caller does not allow it. */
+export function beginAttempt(deps: AttemptDeps, { request, size, target, number }: AttemptOrder): Attempt {
+  const { caller, endpoint } = request
+  let reported: TokenUsage | null = null
+  let said = ''
+
+  const toBill = (used: TokenUsage, isEstimated: boolean, message: string | null): Bill => ({
+    model: target.id,
+    provider: target.provider.id,
+    attempts: number,
+    isOwnKey: target.paidBy !== null,
+    inputTokens: used.inputTokens,
+    outputTokens: used.outputTokens,
+    costMicroUsd: costOf(target, used),
+    isEstimated,
+    errorMessage: message,
+  })
+  const countAll = () => deps.tokens.count({ request: request.json, said })
+  const countUsage = async (): Promise<TokenUsage> => {
+    const { input, output } = await countAll()
+    return { ...NOTHING, inputTokens: input, outputTokens: output }
+  }
+  const toCutBill = async (message: string): Promise<Bill> => {
+    if (reported !== null && said === '') return toBill(reported, false, message)
+    const { used, isEstimated } = toCutUsage(reported, said, await countAll(), size)
+    return toBill(used, isEstimated, message)
+  }
+
+  const spending = deps.spendings.begin(
+    {
+      spender: toSpender(caller, target),
+      agentId: caller.agentId,
+      endpoint,
+      estimate: {
+        tokens: size.inputTokens + size.outputTokens,
+        costMicroUsd: target.price ? tokenCost(size, target.price) : 0,
+      },
+    },
+    {
+      count: () => toCutBill(STOPPED),
+      reserve: () =>
+        toBill({ ...NOTHING, inputTokens: size.inputTokens, outputTokens: size.outputTokens }, true, STOPPED),
+    },
+  )
+
+  return {
+    generationId: spending.generationId,
+    isTight: spending.isTight,
+    hear(chunk) {
+      reported = chunk.usage ?? reported
+      said += chunk.said
+    },
+    async succeed(answer) {
+      said = answer.said
+      const used = answer.usage ?? (await countUsage())
+      const bill = toBill(used, answer.usage === null, null)
+      spending.record(bill)
+      return { usage: used, costMicroUsd: bill.costMicroUsd, isEstimated: bill.isEstimated }
+    },
+    finish() {
+      if (reported !== null) spending.record(toBill(reported, false, null))
+      else spending.recordLater(countUsage().then((used) => toBill(used, true, null)))
+    },
+    fail(error) {
+      if (error instanceof ProviderError) reported ??= error.usage
+      const isRefusal = error instanceof ProviderError && !error.isSpent
+      if (isRefusal && reported === null && said === '') return false
+      spending.recordLater(toCutBill(errorMessage(error)))
+      return true
+    },
+    giveUp: (error) => spending.record(toBill(NOTHING, false, errorMessage(error))),
+    cancel: spending.cancel,
+  }
+}
+
+/**
+ * Estimates the usage of a call that was cut off: the reported usage, else the tokens received, else the reserved tokens. An
+ * early report may cover less than was received afterwards.
+ */
+function toCutUsage(reported: TokenUsage | null, said: string, counted: TokenCount, size: RequestSize) {
+  const outputTokens = said === '' ? size.outputTokens : counted.output
+  if (reported === null) return { used: { ...NOTHING, inputTokens: counted.input, outputTokens }, isEstimated: true }
+  if (reported.outputTokens >= outputTokens) return { used: reported, isEstimated: false }
+  return { used: { ...reported, outputTokens, costUsd: null }, isEstimated: true }
+}
+
+/** Calls with a user's own provider key count against the key's limits but not against the plan. */
+function toSpender(caller: Caller, { paidBy }: CatalogueModel): Caller {
+  return paidBy === null ? caller : { ...caller, plan: PLANS.network }
+}
+
+/** Prefers the administrator's price, then the cost that the provider reports, then the list price; else null. */
+function costOf({ price, isPriceSet }: CatalogueModel, usage: TokenUsage): MicroUsd | null {
+  if (usage.costUsd !== null && !isPriceSet) return toMicroUsd(usage.costUsd)
+  if (price) return tokenCost(usage, price)
+  return usage.inputTokens + usage.outputTokens === 0 ? 0 : null
+}

@@ -1,0 +1,149 @@
+import type { CompletionBody } from '../../../adapters/models/provider.ts'
+import { EMBEDDED_TOKENS } from '../../../adapters/models/token-text.ts'
+import { AppError } from '../../../core/errors.ts'
+import { listTopLevelKeys } from '../../../core/json/json-keys.ts'
+import type { KeyLimits } from '../../accounts/keys/limits.ts'
+import type { Plan } from '../../accounts/plans/plans.ts'
+import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { Budget } from '../usage/quota.ts'
+import type { Wish } from './routing.ts'
+
+/** The payer of a call and its limits: plan, key and budget. `agentId` is `direct` for calls that no agent makes. */
+export type Caller = {
+  userId: string
+  agentId: string
+  plan: Plan
+  key: KeyLimits | null
+  /** The preferred provider with the platform's keys, or null. */
+  aiProvider: string | null
+  budget?: Budget
+}
+
+/** A completion to route. `json` is the body as received; it is forwarded unchanged where nothing has to be replaced. */
+export type CompletionRequest = {
+  caller: Caller
+  wish: Wish
+  body: Readonly<Record<string, unknown>>
+  json: string
+  endpoint: string
+  signal: AbortSignal
+}
+
+/** The most tokens that a call may use. `isBounded`: the caller limited the length of the answer. */
+export type RequestSize = { inputTokens: number; outputTokens: number; isBounded: boolean }
+
+/** Output tokens to reserve when the caller sets no limit. */
+const DEFAULT_MAX_TOKENS = 4096
+/** A lower bound for every script: too much is released afterwards, too little would exceed a limit. */
+const BYTES_PER_TOKEN = 3
+const EMBEDDED_DATA = /data:[\w/+.-]+;base64,[A-Za-z0-9+/=]+/g
+
+type Body = Readonly<Record<string, unknown>>
+
+export function sizeOfCompletion(body: Body, json: string): RequestSize {
+  const asked = maxTokens(body)
+  return {
+    inputTokens: boundInput(json),
+    outputTokens: (asked ?? DEFAULT_MAX_TOKENS) * answersAsked(body),
+    isBounded: asked !== null,
+  }
+}
+
+/** Embeddings have no output tokens. */
+export function sizeOfEmbedding(json: string): RequestSize {
+  return { inputTokens: boundInput(json), outputTokens: 0, isBounded: true }
+}
+
+function boundInput(json: string): number {
+  if (!json.includes(';base64,')) return Math.ceil(Buffer.byteLength(json) / BYTES_PER_TOKEN)
+  let embedded = 0
+  const text = json.replace(EMBEDDED_DATA, () => {
+    embedded += 1
+    return ''
+  })
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN) + embedded * EMBEDDED_TOKENS
+}
+
+/** Returns the larger of both limits, because providers differ in the name they use; null without one. */
+function maxTokens(body: Body): number | null {
+  const asked = [body.max_completion_tokens, body.max_tokens].filter((value) => typeof value === 'number')
+  if (asked.length === 0 || Math.max(...asked) <= 0) return null
+  return Math.max(...asked)
+}
+
+function answersAsked({ n }: Body): number {
+  return typeof n === 'number' ? Math.max(1, n) : 1
+}
+
+/** A request as it is sent to a provider. */
+export type Wire = { body: CompletionBody; json: string }
+
+/** Fields that are not forwarded: the provider could choose models outside the plan. */
+const ROUTING_FIELDS = ['fallbacks', 'models', 'route', 'taskType']
+
+/** Returns the caller's own text unless the model's name or `changes` differ. */
+export function toWire(
+  model: CatalogueModel,
+  { body, json }: Pick<CompletionRequest, 'body' | 'json'>,
+  changes: Record<string, unknown>,
+): Wire {
+  const hasRouting = ROUTING_FIELDS.some((field) => body[field] !== undefined)
+  const isSame = body.model === model.upstreamId && Object.keys(changes).length === 0 && !hasRouting
+  if (isSame) return { body: { ...body, model: model.upstreamId }, json }
+  const own = hasRouting
+    ? Object.fromEntries(Object.entries(body).filter(([field]) => !ROUTING_FIELDS.includes(field)))
+    : body
+  const changed = { ...own, ...changes, model: model.upstreamId }
+  return { body: changed, json: JSON.stringify(changed) }
+}
+
+/** Limits the answer to the reserved length when the quota is nearly used up. */
+export function toBound(model: CatalogueModel, size: RequestSize, isTight: boolean): Record<string, unknown> {
+  if (size.isBounded || !isTight) return {}
+  return { [model.provider.id === 'openai' ? 'max_completion_tokens' : 'max_tokens']: DEFAULT_MAX_TOKENS }
+}
+
+/** Requests the usage of a streamed answer, which providers omit by default. */
+export function toUsageWish({ stream, stream_options: options }: CompletionRequest['body']): Record<string, unknown> {
+  const isAsked = typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage
+  return stream === true && isAsked === true ? {} : { stream: true, stream_options: { include_usage: true } }
+}
+
+/** Fields that decide routing and cost. */
+const CONTROL_KEYS = new Set([
+  'fallbacks',
+  'input',
+  'max_completion_tokens',
+  'max_tokens',
+  'messages',
+  'model',
+  'models',
+  'n',
+  'route',
+  'stream',
+  'stream_options',
+  'taskType',
+])
+const FOLDED_KEYS = new Set([...CONTROL_KEYS].map(fold))
+
+/**
+ * Rejects duplicate and misspelt control keys. The body is forwarded as text, and parsers differ in which duplicate counts and
+ * in whether `Model` means `model`, so a provider could see other limits than we do.
+ * @throws AppError `invalid`
+ */
+export function requirePlainControlKeys(json: string): void {
+  const seen = new Set<string>()
+  for (const key of listTopLevelKeys(json)) {
+    if (CONTROL_KEYS.has(key)) {
+      if (seen.has(key)) throw new AppError('invalid', `${key} stands twice in the body`)
+      seen.add(key)
+    } else if (FOLDED_KEYS.has(fold(key))) {
+      throw new AppError('invalid', `${key} is not a field: names are written as the API writes them`)
+    }
+  }
+}
+
+/** Upper case first, because some parsers equate the long s and the Kelvin sign with `s` and `k`. */
+function fold(key: string): string {
+  return key.toUpperCase().toLowerCase()
+}

@@ -1,0 +1,175 @@
+import { open, readFile, rename, rm } from 'node:fs/promises'
+import { z } from 'zod'
+import { errorMessage } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import type { Timed, UsageWriter } from './writer.ts'
+
+/** Usage that could not be written: kept in a file beside the database until it can. */
+export type UsageSpool = {
+  /** Never throws: events that cannot be written to disk are kept in memory. */
+  add(events: Timed[]): Promise<void>
+  /** Writes the spooled events, each once. @throws the error of the database. */
+  drain(): Promise<void>
+  /**
+   * Writes the events that the previous run spooled, and its calls that a crash cut off. Must be called before anything is
+   * recorded or counted. @throws as `drain`
+   */
+  recover(): Promise<void>
+}
+
+/** Events per transaction while draining. */
+const BATCH = 500
+/** Protects the memory; further events are lost and logged. */
+const MAX_HELD = 100_000
+
+const SpooledEvent = z.object({
+  generationId: z.string(),
+  keyId: z.string().nullable(),
+  provider: z.string(),
+  attempts: z.number(),
+  isOwnKey: z.boolean(),
+  isEstimated: z.boolean().default(false),
+  userId: z.string(),
+  agentId: z.string(),
+  model: z.string(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  costMicroUsd: z.number().nullable(),
+  endpoint: z.string(),
+  latencyMs: z.number(),
+  errorMessage: z.string().nullable(),
+  at: z.coerce.date(),
+})
+
+/** Keeps events in `file`, one JSON text a line. While it is drained, new events go to a fresh file. */
+export function createUsageSpool(deps: {
+  file: string
+  underWayFile: string
+  writer: UsageWriter
+  log: Log
+}): UsageSpool {
+  const draining = `${deps.file}.draining`
+  const held: Timed[] = []
+
+  const append = async (events: Timed[]) => {
+    const file = await open(deps.file, 'a', 0o600)
+    try {
+      await file.appendFile(events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+  const hold = (events: Timed[]) => {
+    const free = Math.max(0, MAX_HELD - held.length)
+    held.push(...events.slice(0, free))
+    if (events.length > free) deps.log.error(`[UsageLogger] Lost ${events.length - free} usage logs: no room is left`)
+  }
+  const drainFile = async (file: string) => {
+    const events = parseLines(await readIfThere(file), deps.log)
+    for (let at = 0; at < events.length; at += BATCH) await deps.writer.saveMissing(events.slice(at, at + BATCH))
+    await rm(file, { force: true })
+  }
+
+  const add = async (events: Timed[]) => {
+    try {
+      await append(events)
+    } catch (error) {
+      deps.log.error(`[UsageLogger] Failed to spool usage: ${errorMessage(error)}`)
+      hold(events)
+    }
+  }
+  const drain = async () => {
+    // An interrupted drain left this file.
+    await drainFile(draining)
+    await rename(deps.file, draining).catch(ignoreMissing)
+    await drainFile(draining)
+    while (held.length > 0) {
+      await deps.writer.saveMissing(held.slice(0, BATCH))
+      held.splice(0, BATCH)
+    }
+  }
+
+  return {
+    add,
+    drain,
+    async recover() {
+      const cutShort = parseLines(await readIfThere(deps.underWayFile), deps.log)
+      if (cutShort.length > 0) {
+        deps.log.warn(`[UsageLogger] Booking ${cutShort.length} calls that the last run did not end`)
+        await add(cutShort)
+      }
+      await rm(deps.underWayFile, { force: true })
+      await drain()
+    },
+  }
+}
+
+/** Skips and logs lines that a crash cut off. */
+function parseLines(text: string, log: Log): Timed[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => {
+      try {
+        return [SpooledEvent.parse(JSON.parse(line))]
+      } catch (error) {
+        log.error(`[UsageLogger] Cannot read a spooled usage log: ${errorMessage(error)}`)
+        return []
+      }
+    })
+}
+
+async function readIfThere(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error) => {
+    ignoreMissing(error)
+    return ''
+  })
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+}
+
+/** A file with the running calls, in the format of the spool. Calls found there at the next start were cut off by a crash. */
+export type UnderWayFile = {
+  add(events: Timed[]): Promise<void>
+  /** Replaces all calls; deletes the file when there are none. */
+  replace(events: Timed[]): Promise<void>
+}
+
+/** Lines per write: ten thousand at once would block the event loop. */
+const SLICE = 500
+
+export function createUnderWayFile(file: string): UnderWayFile {
+  let isThere = true
+  return {
+    async add(events) {
+      if (events.length === 0) return
+      isThere = true
+      await append(file, events)
+    },
+    async replace(events) {
+      if (events.length === 0 && !isThere) return
+      isThere = events.length > 0
+      if (events.length === 0) return rm(file, { force: true })
+      const next = `${file}.next`
+      await rm(next, { force: true })
+      await append(next, events)
+      await rename(next, file)
+    },
+  }
+}
+
+/** Survives a crash of the process but not of the machine, which would take an fsync per call. */
+async function append(file: string, events: Timed[]): Promise<void> {
+  const handle = await open(file, 'a', 0o600)
+  try {
+    for (let at = 0; at < events.length; at += SLICE) {
+      const lines = events.slice(at, at + SLICE).map((event) => `${JSON.stringify(event)}\n`)
+      await handle.appendFile(lines.join(''))
+    }
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,151 @@
+import { and, eq } from 'drizzle-orm'
+import { DEFAULT_BRANCH, type GitAuthor } from '../../../adapters/git/git.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/errors.ts'
+import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
+import type { Db, Tx } from '../../../db/open.ts'
+import { write } from '../../../db/write.ts'
+import type { Principal } from '../../../http/env.ts'
+import { users } from '../../accounts/users/tables.ts'
+import type { CredentialsRequest } from './schemas.ts'
+import { gitCredentials } from './tables.ts'
+import type { Workspace } from './workspace.ts'
+
+/** Keeps a password for the remotes of one origin; it is never shown again. */
+export async function setGitCredentials(
+  deps: { db: Db; clock: Clock; sealer: Sealer },
+  { agent }: Workspace,
+  { origin, username, password }: CredentialsRequest,
+): Promise<void> {
+  const workspace = agent?.id ?? ''
+  const row = {
+    workspace,
+    origin,
+    agentId: agent?.id ?? null,
+    username,
+    sealedPassword: deps.sealer.seal(password, purposeOf(workspace, origin)),
+    updatedAt: deps.clock.now(),
+  }
+  const target = [gitCredentials.workspace, gitCredentials.origin]
+  await write(deps.db, (tx) => tx.insert(gitCredentials).values(row).onConflictDoUpdate({ target, set: row }).run())
+}
+
+/** @throws AppError `not_found` when there are none for this origin. */
+export async function deleteGitCredentials(db: Db, workspace: Workspace, origin: string): Promise<void> {
+  const gone = await write(db, (tx) => tx.delete(gitCredentials).where(isFor(workspace, origin)).returning().all())
+  if (gone.length === 0) throw new AppError('not_found', 'No credentials for this origin')
+}
+
+/** All of a workspace, in the open: for the push that follows. */
+function listGitCredentials(deps: { db: Db; sealer: Sealer }, { agent }: Workspace) {
+  const isOfWorkspace = eq(gitCredentials.workspace, agent?.id ?? '')
+  const rows = deps.db.select().from(gitCredentials).where(isOfWorkspace).all()
+  return rows.map(({ workspace, origin, username, sealedPassword }) => ({
+    origin,
+    username,
+    password: deps.sealer.unseal(sealedPassword, purposeOf(workspace, origin)),
+  }))
+}
+
+function isFor({ agent }: Workspace, origin: string) {
+  return and(eq(gitCredentials.workspace, agent?.id ?? ''), eq(gitCredentials.origin, origin))
+}
+
+function purposeOf(workspace: string, origin: string): SealPurpose {
+  return `git_credentials:${workspace}:${origin}`
+}
+
+/** Forgets with what an agent's workspace pushes, in the caller's closure. */
+export function forgetGitCredentials(tx: Tx, agentId: string): void {
+  tx.delete(gitCredentials).where(eq(gitCredentials.agentId, agentId)).run()
+}
+
+const DEFAULT_MESSAGE = 'sync changes'
+const FIRST_MESSAGE = 'Start version history'
+/** Whoever commits with the internal key to a workspace that nobody owns. */
+const OPERATOR = { name: 'Stead', email: 'stead@localhost' }
+
+type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; allowPrivate: boolean }
+/** Interface 4.12, without `ok`. `message` tells what happened. */
+type Synced = { committed: boolean; pushed: boolean; hash: string; message: string }
+
+/**
+ * Stages all, commits, pushes. A commit that cannot be pushed stays and says why.
+ * @throws AppError `internal` without a repository, or when staging or committing fails.
+ */
+export async function syncWorkspace(
+  deps: SyncDeps,
+  workspace: Workspace,
+  principal: Principal,
+  message = DEFAULT_MESSAGE,
+): Promise<Synced> {
+  const author = toAuthor(deps, workspace, principal)
+  const hash = await workspace.use((files) => files.commit(message, author))
+  if (hash === null) return { committed: false, pushed: false, hash: '', message: 'Nothing to commit' }
+  const credentials = listGitCredentials(deps, workspace)
+  const options = { allowPrivate: deps.allowPrivate, credentials }
+  const failure = await workspace.use((files) => files.push(options))
+  return {
+    committed: true,
+    pushed: failure === null,
+    hash,
+    message: failure === null ? 'Committed and pushed' : `Committed, not pushed: ${failure}`,
+  }
+}
+
+/**
+ * Creates a repository in the workspace and commits its files.
+ * @throws AppError `conflict` when the workspace has a repository already, `internal` when creating or committing fails.
+ */
+export async function startVersionHistory(
+  deps: Pick<SyncDeps, 'db' | 'clock'>,
+  workspace: Workspace,
+  principal: Principal,
+): Promise<{ branch: string; hash: string }> {
+  const author = toAuthor(deps, workspace, principal)
+  const hash = await workspace.use((files) => files.init(FIRST_MESSAGE, author))
+  return { branch: DEFAULT_BRANCH, hash: hash ?? '' }
+}
+
+/** The caller, or whoever owns the agent. */
+function toAuthor(
+  { db, clock }: Pick<SyncDeps, 'db' | 'clock'>,
+  { agent }: Workspace,
+  principal: Principal,
+): GitAuthor {
+  const { name, email } = principal.kind === 'user' ? principal.user : (findOwner(db, agent?.ownerId) ?? OPERATOR)
+  return {
+    name: toIdentText(name ?? '') || OPERATOR.name,
+    email: toIdentText(email),
+    timeSeconds: Math.floor(clock.now().getTime() / 1000),
+  }
+}
+
+function findOwner(db: Db, ownerId: string | null | undefined) {
+  return ownerId
+    ? db.select({ name: users.name, email: users.email }).from(users).where(eq(users.id, ownerId)).get()
+    : null
+}
+
+/** Without what ends a name or a line in a commit. */
+function toIdentText(text: string): string {
+  return text.replace(/[<>\p{Cc}]/gu, ' ').trim()
+}
+
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['week', 7 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+const formatter = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
+
+/** `3 days ago`, in the largest unit of which there is a whole one. */
+export function toRelativeTime(time: Date, now: Date): string {
+  const seconds = Math.round((time.getTime() - now.getTime()) / 1000)
+  const [unit, size] = UNITS.find(([, unitSeconds]) => Math.abs(seconds) >= unitSeconds) ?? (['second', 1] as const)
+  return formatter.format(Math.trunc(seconds / size), unit)
+}
