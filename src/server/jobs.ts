@@ -15,7 +15,7 @@ import { deployJob, removeJob } from '../features/agents/deployments/run.ts'
 import { installationsJob } from '../features/agents/installations/service.ts'
 import { followLogsJob, forgetLogsJob } from '../features/agents/logs/ingest.ts'
 import { idempotencyJob } from '../features/agents/provisioning/provision.ts'
-import { followDownsJob, reconcileJob, watchJob } from '../features/agents/reconciliation/reconcile.ts'
+import { outagesJob, reconcileJob, watchJob } from '../features/agents/reconciliation/reconcile.ts'
 import { sleepJob } from '../features/agents/sleep/sleep.ts'
 import { emptyTrashJob, trashJob } from '../features/agents/snapshots/trash.ts'
 import { watchDiskJob } from '../features/agents/storage/disk.ts'
@@ -89,7 +89,7 @@ export function repeatingJobs(platform: Platform): RepeatingJob[] {
   const { accounts, agents, ai, payments, conversations, webTools, monitoring, admin } = platform
   return [
     reconcileJob(agents),
-    followDownsJob(agents),
+    outagesJob(agents),
     trashJob(agents),
     followLogsJob(agents),
     forgetLogsJob(agents),

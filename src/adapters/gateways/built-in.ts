@@ -15,7 +15,7 @@ const BuiltInChannel = z.object({
   ),
   pairings: listOf(z.object({ code: z.string(), id: z.string(), name: z.string(), expiresAt: z.string() })),
 })
-/** A messenger that an agent listens to; times are ISO 8601. `pairings` are strangers who wait for its owner. */
+/** A messenger of an agent; times are ISO 8601. `pairings` are people who wait for approval. */
 export type BuiltInChannel = z.infer<typeof BuiltInChannel>
 
 const AgentSession = z.object({
@@ -24,7 +24,7 @@ const AgentSession = z.object({
   createdAt: z.string(),
   lastActivity: z.string(),
 })
-/** A conversation as the built-in agent keeps it; times are ISO 8601. */
+/** A session of the built-in agent; times are ISO 8601. */
 export type AgentSession = z.infer<typeof AgentSession>
 const Sessions = z.object({ sessions: listOf(AgentSession) })
 
@@ -32,7 +32,7 @@ const Channels = z.union([z.object({ channels: listOf(BuiltInChannel) }), Proble
 const Decided = z.union([z.object({ id: z.string(), name: z.string() }), Problem])
 const Removed = z.union([z.object({ ok: z.literal(true) }), Problem])
 
-/** None of an agent of an earlier version, which has no such path. */
+/** Returns no channels for an older agent without this path. */
 export async function readChannels(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<BuiltInChannel[]> {
   const found = await ask(Channels, { endpoint, path: '/channels', timeoutMs }, [200, 404])
   return 'channels' in found ? found.channels : []
@@ -55,7 +55,7 @@ export async function decidePairing(
   throwProblem(await ask(Decided, call, [200, 404]))
 }
 
-/** @throws AppError `not_found`, `conflict` for somebody whom the agent's settings name. */
+/** @throws AppError `not_found`, `conflict` for a person named in the agent's settings. */
 export async function removePerson(
   ask: Ask,
   endpoint: AgentEndpoint,
@@ -71,22 +71,22 @@ function throwProblem(answer: object | z.infer<typeof Problem>): void {
   if (problem) throw new AppError(problem.type === 'conflict' ? 'conflict' : 'not_found', problem.message)
 }
 
-/** The agent may have to fetch the server first, and then gives a call a minute. */
+/** The agent may have to download the server first, and then allows a minute per call. */
 const TIMEOUT_MS = 130_000
 
 const Listed = z.union([z.object({ tools: listOf(McpTool) }), Problem])
 const Said = z.union([McpResult, Problem])
 
-/** A use of a tool of a server that the agent starts. */
+/** A tool call on a server that the agent starts. */
 export type McpUse = { server: string; tool: string; arguments: Record<string, unknown> }
 
-/** What a server that the agent starts says that it has. @throws AppError `not_found`, `upstream_failed`. */
+/** Lists the tools of a server that the agent starts. @throws AppError `not_found`, `upstream_failed`. */
 export async function listBuiltInMcpTools(ask: Ask, endpoint: AgentEndpoint, server: string): Promise<McpTool[]> {
   const call = { endpoint, path: `${toPath(server)}/tools`, timeoutMs: TIMEOUT_MS }
   return requireAnswer(await ask(Listed, call, STATUSES)).tools
 }
 
-/** @throws AppError as `listMcpTools`. */
+/** @throws AppError as `listBuiltInMcpTools`. */
 export async function callBuiltInMcpTool(ask: Ask, endpoint: AgentEndpoint, use: McpUse): Promise<McpResult> {
   const { server, ...body } = use
   const headers = { 'content-type': 'application/json' }

@@ -28,76 +28,78 @@ import { type AgentTurnEvent, streamReply } from './stream.ts'
 type Timeouts = { probeMs: number; changeMs: number; chatIdleMs: number; chatTotalMs: number }
 const TIMEOUTS: Timeouts = { probeMs: 5000, changeMs: 30_000, chatIdleMs: 120_000, chatTotalMs: 660_000 }
 
-/** With a `turnId` the built-in agent runs the turn once, however often it is asked, and goes on when the connection breaks. */
+/** With a `turnId` the built-in agent runs the turn only once and continues when the connection breaks. */
 export type AgentChatRequest = {
   sessionKey: string
   message: string
   turnId?: string
-  /** What holds for this turn alone, beside what the agent is told anyway. */
+  /** Extra instructions for this turn. */
   instructions?: string
-  /** What was said before in a conversation of which the agent knows nothing yet. */
+  /** Earlier messages of a conversation that the agent does not know. */
   history?: readonly { role: 'user' | 'assistant'; content: string; images?: readonly string[] }[]
-  /** Pictures in the workspace of the agent that belong to the message; the built-in one shows them to its model. */
+  /** Images in the agent's workspace that belong to the message; only the built-in agent shows them to its model. */
   images?: readonly string[]
 }
-/** `timestamp` as the agent wrote it, null when it did not. */
+/** `timestamp` is in the agent's own format, null when missing. */
 type AgentMessage = { role: string; content: string; timestamp: string | number | null }
 type AgentHealth = { version: string | null; model: string | null; uptimeMs: number | null }
 type AgentReadiness = { ready: boolean; failing: string[]; uptimeMs: number | null }
 
 /**
- * Speaks to any agent over its port: the built-in one and OpenClaw. What goes wrong is an AppError: `unavailable` when
- * nobody listens, `upstream_timeout`, `limited` with the agent's own message, `upstream_failed` for the rest.
+ * Speaks to an agent, built-in or OpenClaw. Failures are AppErrors: `unavailable` when nothing listens,
+ * `upstream_timeout`,
+ * `limited` with the agent's message, `upstream_failed` for the rest.
  */
 export type AgentGateway = {
-  /** False for everything but a live agent's answer: OpenClaw answers unknown paths with a page and 200. */
+  /** Returns whether a live agent answers; OpenClaw answers unknown paths with a page and 200. */
   isLive(endpoint: AgentEndpoint): Promise<boolean>
-  /** @throws AppError when there is no such answer: an agent that says it is not ready is no error. */
+  /** Returns the readiness, also when not ready. @throws AppError without an answer. */
   readiness(endpoint: AgentEndpoint): Promise<AgentReadiness>
-  /** The version of the runtime, null when it does not say. */
+  /** Returns the runtime's version; null when unknown. */
   version(endpoint: AgentEndpoint): Promise<string | null>
-  /** What the agent says of itself; null for what it does not say. */
+  /** Returns the agent's own report; null for missing fields. */
   health(endpoint: AgentEndpoint): Promise<AgentHealth>
-  /** The whole reply. Aborts with the signal's reason. */
+  /** Returns the whole reply. Aborts with the signal's reason. */
   chat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): Promise<string>
-  /** The reply as it is written. Ends only after the agent said that it is complete; a break is `upstream_failed`. */
+  /** Yields the reply as it is written, until the agent reports its end; a broken stream is `upstream_failed`. */
   streamChat(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<string>
-  /** As `streamChat`, with what else the agent tells of the turn. */
+  /** Streams like `streamChat`, including the other events of the turn. */
   streamTurn(endpoint: AgentEndpoint, request: AgentChatRequest, signal: AbortSignal): AsyncIterable<AgentTurnEvent>
   /**
-   * The reply to a turn that was asked for before, from its beginning, as `streamTurn` gives it.
-   * @throws AppError `not_found` TURN_NOT_FOUND when the agent has never heard of it, `conflict` TURN_INTERRUPTED when the
-   * agent cannot tell, TURN_STOPPED.
+   * Streams an earlier turn from its beginning, like `streamTurn`.
+   * @throws AppError `not_found` TURN_NOT_FOUND when the agent does not know it, `conflict` TURN_INTERRUPTED when its
+   * outcome is
+   * unknown, TURN_STOPPED.
    */
   joinTurn(endpoint: AgentEndpoint, turnId: string, signal: AbortSignal): AsyncIterable<AgentTurnEvent>
-  /** Ends a turn that goes on without a connection; what was said stays in the agent's session. */
+  /** Stops a turn that runs without a connection; its text stays in the agent's session. */
   stopTurn(endpoint: AgentEndpoint, turnId: string): Promise<void>
-  /** Every conversation that the agent keeps, the newest first; none of OpenClaw's. */
+  /** Lists the agent's sessions, newest first; empty for OpenClaw. */
   sessions(endpoint: AgentEndpoint): Promise<AgentSession[]>
-  /** The last messages of a session, oldest first; none for a session the agent does not know. */
+  /** Returns the last messages of a session, oldest first; empty for an unknown session. */
   history(endpoint: AgentEndpoint, sessionKey: string, limit: number): Promise<AgentMessage[]>
-  /** Ends one session, which the built-in agent forgets; nothing happens where it is not known. */
+  /** Deletes a session of the built-in agent, if known. */
   forgetSession(endpoint: AgentEndpoint, sessionKey: string): Promise<void>
-  /** Ends every session and empties memory. */
+  /** Ends every session and clears memory. */
   resetMemory(endpoint: AgentEndpoint): Promise<void>
-  /** What an agent has written down in files of its own; nothing of the built-in one, whose memory is the platform's. */
+  /** Returns the agent's memory files; empty for the built-in agent, whose memory is on the platform. */
   readNotes(endpoint: AgentEndpoint): Promise<AgentNote[]>
-  /** Replaces one of these files; an empty text takes it away. */
+  /** Replaces a memory file; an empty text deletes it. */
   writeNote(endpoint: AgentEndpoint, note: Pick<AgentNote, 'path' | 'text'>): Promise<void>
-  /** The messengers by which it can be spoken to; none of OpenClaw, which has its own. */
+  /** Lists the agent's messengers; empty for OpenClaw, which manages its own. */
   channels(endpoint: AgentEndpoint): Promise<BuiltInChannel[]>
-  /** Lets a stranger with this code write to the agent, or not. @throws AppError `not_found`. */
+  /** Approves or denies the person with this code. @throws AppError `not_found`. */
   decidePairing(endpoint: AgentEndpoint, decision: { channel: string; code: string; approve: boolean }): Promise<void>
-  /** @throws AppError `not_found`, `conflict` for somebody whom its settings name. */
+  /** @throws AppError `not_found`, `conflict` for a person named in its settings. */
   removePerson(endpoint: AgentEndpoint, person: { channel: string; personId: string }): Promise<void>
-  /** What the owner wants of the built-in agent in every session, null without any. @throws AppError `conflict` for OpenClaw. */
+  /** Returns the owner's instructions for every session, null without any. @throws AppError `conflict` for OpenClaw. */
   readInstructions(endpoint: AgentEndpoint): Promise<string | null>
-  /** Replaces them; an empty text is none. @throws as `readInstructions`. */
+  /** Replaces the instructions; an empty text deletes them. @throws as `readInstructions`. */
   writeInstructions(endpoint: AgentEndpoint, text: string): Promise<void>
-  /** What an MCP server has that the built-in agent starts itself. @throws AppError `not_found`. */
+  /** Lists the tools of an MCP server that the built-in agent starts. @throws AppError `not_found`. */
   listMcpTools(endpoint: AgentEndpoint, server: string): Promise<McpTool[]>
   callMcpTool(endpoint: AgentEndpoint, use: McpUse): Promise<McpResult>
-  /** Sends away whoever the agent knows besides the holder of its token. */
+  /** Ends all pairings; only the holder of the token keeps access. */
   endPairings(endpoint: AgentEndpoint): Promise<void>
 }
 
@@ -148,7 +150,7 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
       try {
         yield* streamReply(deps.fetch, replyTimeouts, { endpoint, path: `/turns/${turnId}` }, signal)
       } catch (error) {
-        // A built-in agent of an earlier version keeps no turns.
+        // An older built-in agent does not keep turns.
         throw error instanceof AppError && error.message === NO_SUCH_PATH ? unknowable() : error
       }
     },
@@ -206,13 +208,13 @@ export function createAgentGateway(deps: { fetch: typeof fetch }, timeouts = TIM
     readInstructions: (endpoint) => readInstructions(ask, endpoint, timeouts.probeMs),
     writeInstructions: (endpoint, text) => writeInstructions(ask, endpoint, text, timeouts.changeMs),
     async endPairings(endpoint) {
-      // Nobody was let in to our own agent by its tokens; its channels have their own.
+      // The built-in agent has no pairings by its gateway token.
       if (endpoint.kind === 'openclaw') await endOpenClawPairings(ask, endpoint, timeouts.changeMs)
     },
   }
 }
 
-/** Does an agent of this kind keep what `key` names in a file of its own? */
+/** Returns whether `key` names a memory file of this kind of agent. */
 export function isNote(kind: AgentKind, key: string): boolean {
   return kind === 'openclaw' && isOpenClawNote(key)
 }
@@ -234,14 +236,14 @@ function requireBuiltIn({ kind }: AgentEndpoint): void {
   throw new AppError('conflict', 'This agent keeps its instructions in files of its own', { code: 'OTHER_RUNTIME' })
 }
 
-/** What a built-in agent says of a path that it does not know. */
+/** The built-in agent's error for an unknown path. */
 const NO_SUCH_PATH = 'Not found'
 
 function unknowable(): AppError {
   return new AppError('conflict', 'The agent cannot tell what became of the turn', { code: 'TURN_INTERRUPTED' })
 }
 
-/** What each program calls the agent itself, whichever model that uses. */
+/** The model name that selects the agent itself. */
 const MODELS: Record<AgentKind, string> = { stead: 'default', openclaw: 'openclaw' }
 
 function toChatCall(endpoint: AgentEndpoint, request: AgentChatRequest): AgentCall {
@@ -279,12 +281,12 @@ async function readHistory(ask: Ask, call: AgentCall & { timeoutMs: number }): P
 
 type WireMessage = NonNullable<AgentChatRequest['history']>[number]
 
-/** Only the built-in agent knows `images`: others read what they want in their workspace. */
+/** Removes `images` for OpenClaw, which reads its workspace itself. */
 function toWireMessage(kind: AgentKind, { role, content, images = [] }: WireMessage): WireMessage {
   return kind === 'stead' && images.length > 0 ? { role, content, images } : { role, content }
 }
 
-/** Speaks to no agent: every call that would is AppError `unavailable` with `reason`, and none is live. */
+/** Creates a gateway without agents: every call is AppError `unavailable` with `reason`, and none is live. */
 export function createNoGateway(reason: string): AgentGateway {
   const refuse = async (): Promise<never> => {
     throw new AppError('unavailable', reason)

@@ -7,10 +7,16 @@ import { TooMuch } from '../egress/body.ts'
 import type { AgentKind } from '../runtimes/contract/runtime.ts'
 
 export const MAX_JSON_BYTES = 1024 * 1024
-/** What Bun, Node and the system say when nobody is there. */
-const NOBODY_THERE = new Set(['ConnectionRefused', 'ECONNREFUSED', 'FailedToOpenSocket', 'ENOTFOUND', 'EHOSTUNREACH'])
+/** Error codes of Bun, Node and the system for a closed port or an unreachable host. */
+const UNREACHABLE_CODES = new Set([
+  'ConnectionRefused',
+  'ECONNREFUSED',
+  'FailedToOpenSocket',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+])
 
-/** One request to an agent, which carries its gateway token. */
+/** A request to an agent, authenticated by its gateway token. */
 export type AgentCall = {
   endpoint: AgentEndpoint
   path: string
@@ -19,10 +25,7 @@ export type AgentCall = {
   body?: string
 }
 
-/**
- * The connection to an agent could not be made, or broke. `wasReached` tells whether the agent may know of the call; what it
- * was asked for may then go on.
- */
+/** A connection that failed or broke. `wasReached`: the agent may have received the call and may continue with it. */
 export class BrokenConnection extends AppError {
   readonly wasReached: boolean
   constructor(message: string, wasReached: boolean, cause?: unknown) {
@@ -31,13 +34,13 @@ export class BrokenConnection extends AppError {
   }
 }
 
-/** A turn that was asked for before had failed: asked for again by its id it fails so for ever. */
+/** A recorded failure of a turn: requesting the turn again fails the same way. */
 export class KeptFailure extends AppError {}
 
-/** What agents say of a turn that is asked for by its id, as codes of their errors. */
+/** Error codes of turns that are requested by id. */
 const TURN_CODES: ReadonlySet<unknown> = new Set(['TURN_NOT_FOUND', 'TURN_INTERRUPTED', 'TURN_STOPPED'])
 
-/** How agents say that something went wrong, with or without a type. */
+/** An agent's error, with or without a type. */
 export const Problem = z.object({
   error: z.union([
     z.string().transform((message) => ({ message, type: undefined, code: undefined })),
@@ -46,14 +49,14 @@ export const Problem = z.object({
 })
 type Problem = z.infer<typeof Problem>['error']
 
-/** Asks an agent for one JSON answer of a known shape, with a status among `statuses`. */
+/** Requests a JSON response of a known schema with a status in `statuses`. */
 export type Ask = <Schema extends z.ZodType>(
   schema: Schema,
   call: AgentCall & { timeoutMs: number },
   statuses?: number[],
 ) => Promise<z.infer<Schema>>
 
-/** @throws AppError from the calls it makes, as `AgentGateway` says. */
+/** @throws AppError from its calls, as in `AgentGateway`. */
 export function createAsk(plainFetch: typeof fetch): Ask {
   return async (schema, call, statuses = [200]) => {
     const bounded = createBounds(call.timeoutMs, call.timeoutMs)
@@ -70,7 +73,7 @@ export function createAsk(plainFetch: typeof fetch): Ask {
   }
 }
 
-/** Never follows a redirect: an agent must not choose whom the platform talks to. */
+/** // Redirects are not followed: an agent must not choose the platform's targets. */
 export function sendToAgent(plainFetch: typeof fetch, call: AgentCall, signal: AbortSignal): Promise<Response> {
   return plainFetch(`${call.endpoint.baseUrl}${call.path}`, {
     method: call.method ?? 'GET',
@@ -87,7 +90,7 @@ function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string): z.
   throw new AppError('upstream_failed', 'The agent answered something unexpected', {}, { cause: parsed.error })
 }
 
-/** Undefined, which no schema here accepts, for what is not JSON, or more of it than an agent has to say. */
+/** Returns undefined, which no schema here accepts, for invalid or too large JSON. */
 export function parseJson(text: string): unknown {
   try {
     return parseBoundedJson(text)
@@ -105,13 +108,13 @@ export function toStatusError(status: number, text: string): AppError {
   )
 }
 
-/** Inside a stream only the type tells a limit or a timeout from other failures. */
+/** Converts an agent's error. Inside a stream only the type distinguishes limits and timeouts. */
 export function toProblemError({ message, type, code }: Problem, status: number): AppError {
   if (code === 'TURN_FAILED') {
     const { kind } = toProblemError({ message, type, code: undefined }, status)
     return new KeptFailure(kind, message)
   }
-  // The turn is kept, and goes on when the agent is back.
+  // The agent keeps the turn and continues it after a restart.
   if (code === 'AGENT_STOPPING') return new BrokenConnection(message, true)
   if (TURN_CODES.has(code)) return new AppError(code === 'TURN_NOT_FOUND' ? 'not_found' : 'conflict', message, { code })
   if (status === 429 || type === 'rate_limit_error') return new AppError('limited', message)
@@ -120,18 +123,18 @@ export function toProblemError({ message, type, code }: Problem, status: number)
   return new AppError(status === 503 || type === 'unavailable' ? 'unavailable' : 'upstream_failed', message)
 }
 
-/** The caller's own abort comes out as it is; a timeout and a broken connection get their names. */
+/** Names timeouts and broken connections; the caller's own abort passes unchanged. */
 export function toGatewayError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof AppError) return error
   if (error instanceof TooMuch)
     return new AppError('upstream_failed', 'The agent’s answer is too long', {}, { cause: error })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (NOBODY_THERE.has(code)) return new BrokenConnection('The agent is not reachable', false, error)
+  if (UNREACHABLE_CODES.has(code)) return new BrokenConnection('The agent is not reachable', false, error)
   return new BrokenConnection('The connection to the agent broke', true, error)
 }
 
-/** Aborts after `totalMs`, after `idleMs` without `restart`, and with `outer`. */
+/** Creates a signal that aborts after `totalMs`, after `idleMs` without `restart`, and with `outer`. */
 export function createBounds(idleMs: number, totalMs: number, outer?: AbortSignal) {
   const controller = new AbortController()
   const expire = () => controller.abort(new AppError('upstream_timeout', 'The agent did not answer in time'))
@@ -156,7 +159,8 @@ export function createBounds(idleMs: number, totalMs: number, outer?: AbortSigna
 }
 
 /**
- * Where an agent listens, without a trailing slash, the token that owns it, and which program it is. `agentId` names the
- * agent for whoever has to wake it first; those who look at what runs leave it out.
+ * Address of an agent without a trailing slash, its token, and its program. `agentId` names an agent that may have to
+ * be woken
+ * first; it is left out for one that is known to run.
  */
 export type AgentEndpoint = { baseUrl: string; gatewayToken: string; kind: AgentKind; agentId?: string }

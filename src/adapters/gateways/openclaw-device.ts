@@ -4,14 +4,14 @@ import { AppError } from '../../core/errors.ts'
 import { listOf } from '../../core/text/list-of.ts'
 import type { AgentEndpoint, Ask } from './http.ts'
 
-/** PKCS #8 of an Ed25519 key up to its 32 bytes (RFC 8410, 7). */
+/** PKCS #8 prefix of an Ed25519 key (RFC 8410, section 7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 const PublicJwk = z.object({ x: z.string() })
 
-/** The platform as one agent's gateway knows it: who it says it is, and the key with which it proves that. */
+/** The platform's identity towards one agent's gateway. */
 type OpenClawDevice = { id: string; publicKey: string; privateKey: KeyObject }
 
-/** What a gateway asks to be signed, so that nothing that was seen before can be sent again. */
+/** The gateway's challenge, which prevents replays. */
 export const OpenClawChallenge = z.object({ nonce: z.string(), ts: z.number() })
 export type OpenClawChallenge = z.infer<typeof OpenClawChallenge>
 
@@ -20,8 +20,9 @@ const ROLE = 'operator'
 const SCOPES = ['operator.read', 'operator.write', 'operator.admin']
 
 /**
- * The device of an agent, derived from its gateway token: whoever holds that owns the gateway anyway, and nothing has to
- * be stored. A rotated token makes another device, which is paired anew.
+ * Derives the device of an agent from its gateway token, whose holder has full access anyway, so that nothing has to
+ * be stored.
+ * A rotated token yields another device, which has to be paired again.
  */
 export function toOpenClawDevice(gatewayToken: string): OpenClawDevice {
   const seed = Buffer.from(hkdfSync('sha256', gatewayToken, 'stead', 'openclaw device', 32))
@@ -31,7 +32,7 @@ export function toOpenClawDevice(gatewayToken: string): OpenClawDevice {
   return { id, publicKey: x, privateKey }
 }
 
-/** The parameters of `connect` in protocol 4. */
+/** Returns the `connect` parameters of protocol 4. */
 export function toConnectParams(device: OpenClawDevice, token: string, challenge: OpenClawChallenge) {
   const { nonce, ts } = challenge
   return {
@@ -58,7 +59,7 @@ function signChallenge({ id, privateKey }: OpenClawDevice, token: string, { nonc
   return sign(null, Buffer.from(signed), privateKey).toString('base64url')
 }
 
-/** For all of them together, however many an agent names. */
+/** Limit for all devices together, however many the agent lists. */
 const MAX_MS = 10 * 60_000
 
 const Pairings = z.object({
@@ -66,7 +67,7 @@ const Pairings = z.object({
   paired: listOf(z.object({ deviceId: z.string() })),
 })
 
-/** Lets a device in that has asked. @throws AppError of the gateway. */
+/** Approves a device that requested pairing. @throws AppError as the gateway. */
 export async function approveOpenClawDevice(
   ask: Ask,
   endpoint: AgentEndpoint,
@@ -82,8 +83,9 @@ export async function approveOpenClawDevice(
 }
 
 /**
- * Sends every device away that an OpenClaw gateway knows or is asked to know: each has a token of its own, which outlives
- * the gateway token that let it in. The platform pairs anew when it needs to.
+ * Removes every paired and pending device of an OpenClaw gateway, because their tokens outlive the gateway token. The
+ * platform
+ * pairs again when needed.
  */
 export async function endOpenClawPairings(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<void> {
   const endsAt = performance.now() + MAX_MS

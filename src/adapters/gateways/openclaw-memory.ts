@@ -8,12 +8,12 @@ const PAGE_SIZE = 200
 const AGENT = 'main'
 const MAIN_SESSION = 'agent:main:main'
 const NO_WORKSPACE = 'workspace directory not found'
-/** What the agent learnt: about the world, about its people, and in its sleep. Who it is (`SOUL.md`) stays. */
+/** Files with the agent's knowledge. Its identity (`SOUL.md`) is not part of it. */
 const LEARNT = ['MEMORY.md', 'USER.md', 'DREAMS.md']
 const DIARY_FOLDER = 'memory'
-/** What can be written before the agent has had a conversation. */
+/** Files that can be written before the first conversation. */
 const WRITABLE = ['MEMORY.md', 'USER.md']
-/** Of a long diary the newest days are read. */
+/** Only the newest days of a long diary are read. */
 const MAX_NOTES = 100
 
 const Sessions = z.object({ sessions: listOf(z.object({ key: z.string(), isMain: z.boolean().optional() })) })
@@ -29,15 +29,15 @@ const File = z.object({
 })
 const Done = z.unknown()
 
-/** A file in which an agent has written something down. */
+/** A memory file of an agent. */
 export type AgentNote = { path: string; text: string; updatedAt: Date }
 
-/** Is this the path of a file in which OpenClaw keeps notes? */
+/** Returns whether OpenClaw keeps memory in this file. */
 export function isOpenClawNote(path: string): boolean {
   return LEARNT.includes(path) || path.startsWith(`${DIARY_FOLDER}/`)
 }
 
-/** What an OpenClaw agent has written down about the world and its people, the newest last; empty files are left out. */
+/** Returns an OpenClaw agent's memory files, oldest first, without empty ones. */
 export async function readOpenClawNotes(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<AgentNote[]> {
   using socket = await openOpenClawSocket(ask, endpoint, timeoutMs)
   const entries = (await listLearnt(socket)).sort((a, b) => a.updatedAtMs - b.updatedAtMs).slice(-MAX_NOTES)
@@ -50,8 +50,9 @@ export async function readOpenClawNotes(ask: Ask, endpoint: AgentEndpoint, timeo
 }
 
 /**
- * Replaces one of its notes; an empty text takes it away. @throws AppError `upstream_failed` when the agent refuses, as it
- * does for a day of its diary that does not exist.
+ * Replaces a memory file; an empty text clears it. @throws AppError `upstream_failed` when the agent refuses, as for
+ * a missing
+ * day of the diary.
  */
 export async function writeOpenClawNote(
   ask: Ask,
@@ -69,8 +70,9 @@ export async function writeOpenClawNote(
 }
 
 /**
- * Ends every session of an OpenClaw agent and empties what it has written down about them. Its configuration, its skills
- * and the files it works on stay. The gateway notices within seconds that its search index is out of date.
+ * Ends every session of an OpenClaw agent and empties its memory files. Configuration, skills and working files stay.
+ * The
+ * gateway updates its search index within seconds.
  */
 export async function resetOpenClawMemory(ask: Ask, endpoint: AgentEndpoint, timeoutMs: number): Promise<void> {
   using socket = await openOpenClawSocket(ask, endpoint, timeoutMs)
@@ -92,7 +94,7 @@ async function deleteSessions(socket: OpenClawSocket, archived: boolean): Promis
   }
 }
 
-/** Nothing before its first conversation: only that makes its workspace. */
+/** Lists memory files; none before the first conversation, which creates the workspace. */
 async function listLearnt(socket: OpenClawSocket): Promise<Entry[]> {
   const entries = await listFolder(socket, '').catch((error) => {
     if (error instanceof AppError && error.message === NO_WORKSPACE) return []
@@ -122,7 +124,10 @@ async function listFolder(socket: OpenClawSocket, path: string): Promise<Entry[]
   }
 }
 
-/** The protocol can overwrite files but not delete them. @throws AppError `conflict` when the agent writes to it meanwhile. */
+/**
+ * Overwrites a file, because the protocol cannot delete. @throws AppError `conflict` when the agent changes it
+ * meanwhile.
+ */
 async function writeFile(
   socket: OpenClawSocket,
   { path, text }: { path: string; text: string },

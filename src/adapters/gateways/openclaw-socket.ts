@@ -3,14 +3,14 @@ import { AppError } from '../../core/errors.ts'
 import { type AgentEndpoint, type Ask, parseJson } from './http.ts'
 import { approveOpenClawDevice, OpenClawChallenge, toConnectParams, toOpenClawDevice } from './openclaw-device.ts'
 
-/** Of one conversation: it ends, whatever the agent says. Its memory is listed in pages, and its notes one by one. */
+/** Limits of one connection, whatever the agent sends. Memory is listed in pages and its files are read one by one. */
 const MAX_CALLS = 10_000
 const MAX_CHARACTERS = 64 * 1024 * 1024
 const MAX_FRAME_CHARACTERS = 4 * 1024 * 1024
 const MAX_MS = 10 * 60_000
-/** What cannot be read and is longer was an answer: nobody is to wait for another. */
+/** A longer invalid frame was probably a response, which nothing should wait for any more. */
 const MAX_UNREAD_CHARACTERS = 50_000
-/** What a busy gateway tells everybody meanwhile. */
+/** Events that a busy gateway broadcasts. */
 const MAX_UNASKED_FRAMES = 5000
 
 const Refusal = z.object({
@@ -26,15 +26,16 @@ const Frame = z.union([
   z.object({ type: z.literal('res'), id: z.string(), ok: z.literal(false), error: Refusal }),
 ])
 
-/** Calls of OpenClaw's WebSocket protocol 4, as an operator who may do everything. */
+/** A client of OpenClaw's WebSocket protocol 4 with the operator role. */
 export type OpenClawSocket = Disposable & {
-  /** @throws AppError `upstream_failed` with the gateway's words, `upstream_timeout`, `unavailable`. */
+  /** @throws AppError `upstream_failed` with the gateway's message, `upstream_timeout`, `unavailable`. */
   call<Schema extends z.ZodType>(schema: Schema, method: string, params: object): Promise<z.infer<Schema>>
 }
 
 /**
- * Connects to an OpenClaw gateway and, the first time, pairs with it: the gateway token alone opens nothing through a
- * published port, so the platform asks as a device and approves that itself over HTTP.
+ * Connects to an OpenClaw gateway and pairs with it the first time. Through a published port the gateway token alone
+ * grants
+ * nothing, so the platform connects as a device and approves it over HTTP.
  */
 export async function openOpenClawSocket(
   ask: Ask,
@@ -51,7 +52,7 @@ export async function openOpenClawSocket(
   throw refused(second)
 }
 
-/** The open socket, or why the gateway does not let us in. */
+/** Returns the open socket, or the gateway's refusal. */
 async function connect(endpoint: AgentEndpoint, timeoutMs: number): Promise<OpenClawSocket | Refusal> {
   const link = openLink(`${endpoint.baseUrl.replace(/^http/, 'ws')}/`, timeoutMs)
   try {
@@ -81,7 +82,7 @@ async function connect(endpoint: AgentEndpoint, timeoutMs: number): Promise<Open
 
 type Answer = { ok: true; payload: unknown } | { ok: false; error: Refusal }
 
-/** Frames over one WebSocket: the first event of the gateway, and requests with their answers. */
+/** Opens a WebSocket: the gateway's first event, then requests with their responses. */
 function openLink(url: string, timeoutMs: number) {
   const socket = new WebSocket(url)
   const challenge = Promise.withResolvers<unknown>()
@@ -108,7 +109,7 @@ function openLink(url: string, timeoutMs: number) {
     }, timeoutMs)
     return work.finally(() => clearTimeout(timer))
   }
-  // Nobody may be waiting for it any more when the socket closes.
+  // The socket may close when nothing awaits the challenge any more.
   challenge.promise.catch(() => undefined)
   socket.onclose = () => fail(new AppError('unavailable', 'The agent closed the connection'))
   socket.onerror = () => fail(new AppError('unavailable', 'The agent is not reachable'))
@@ -125,7 +126,7 @@ function openLink(url: string, timeoutMs: number) {
     }
     if (frame?.type === 'event' && frame.event === 'connect.challenge') challenge.resolve(frame.payload)
     if (!frame && text.length > MAX_UNREAD_CHARACTERS) return breakOff(tooMuch())
-    // Frames of later versions, and events that nobody asked for.
+    // Frames of newer versions, and unrequested events.
     if (++unasked > MAX_UNASKED_FRAMES) breakOff(tooMuch())
   }
   return {

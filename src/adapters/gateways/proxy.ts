@@ -4,22 +4,26 @@ import { AppError } from '../../core/errors.ts'
 import { requestIdHeader } from '../../core/request-id.ts'
 
 /**
- * How long to wait for a connection, for the whole body of a request, and for the first byte of an answer: a turn of an
- * agent may take ten minutes.
+ * Limits for connecting, for the request body, and for the first byte of a response: an agent's turn may take ten
+ * minutes.
  */
 export type ProxyTimeouts = { connectMs: number; bodyMs: number; answerMs: number }
 const TIMEOUTS: ProxyTimeouts = { connectMs: 5000, bodyMs: 30_000, answerMs: 660_000 }
-/** `onWhole` and `onOver` are told once each, of the request; `onOver` always. `onAnswered` is told when an answer has ended. */
+/**
+ * `onWhole` is called when the request body is complete, `onOver` when it is released, in any case; `onAnswered` when
+ * the
+ * response has ended.
+ */
 type BodyEvents = { onWhole: () => void; onOver: () => void; onAnswered?: () => void }
-/** What is read ahead of a slow caller. */
+/** Bytes buffered for a slow caller. */
 const BUFFERED_BYTES = 64 * 1024
 const WITHOUT_BODY = new Set([204, 205, 304])
 
 /**
- * Passes a request on to the agent at `baseUrl` and its answer back, both ways as they come and no faster than they are
- * taken. The caller's abort ends it; `body` is told when all of their body has come, and when no more of it is held here.
- * Not by `fetch`: all of this process share its 256 connections, and open streams of agents must not use them up.
- * @throws AppError `upstream_failed`, `upstream_timeout`, `too_slow` for a body that takes its time.
+ * Forwards a request to the agent at `baseUrl` and streams the response back with backpressure; the caller's abort
+ * ends it.
+ * Uses node:http, because all fetches of a process share 256 connections, which agents' streams could exhaust.
+ * @throws AppError `upstream_failed`, `upstream_timeout`, `too_slow` for a slow body.
  */
 export async function forward(
   request: Request,
@@ -59,7 +63,7 @@ function send(
     method: request.method,
     headers: Object.fromEntries(toAgentHeaders(request.headers, client)),
     signal,
-    // A kept connection may be closed by the agent just as it is used again.
+    // The agent may close a kept connection just as it is reused.
     agent: false,
   })
   const expire = () => outgoing.destroy(new AppError('upstream_timeout', 'The agent did not answer in time'))
@@ -76,7 +80,7 @@ function send(
   })
 }
 
-/** An agent may answer before it has read everything, and the caller may go away: neither is an error of its own. */
+/** Sends the body. An early response and a leaving caller are no errors. */
 function sendBody(request: Request, outgoing: ClientRequest, maxMs: number, { onWhole, onOver }: BodyEvents): void {
   if (!request.body) {
     outgoing.end()
@@ -96,7 +100,7 @@ function sendBody(request: Request, outgoing: ClientRequest, maxMs: number, { on
   body.pipe(outgoing)
 }
 
-/** Not `Readable.toWeb`, which calls it an error when the caller leaves. An agent that hangs up breaks the answer off. */
+/** Converts a response to a stream. `Readable.toWeb` would treat a leaving caller as an error. */
 function toStream(answer: IncomingMessage, signal: AbortSignal): ReadableStream<Uint8Array> {
   let isOver = false
   return new ReadableStream<Uint8Array>(
@@ -141,7 +145,7 @@ function toProxyError(cause: Error | null): AppError {
   return new AppError('upstream_failed', 'The agent is not reachable', {}, cause ? { cause } : {})
 }
 
-/** What concerns one connection only (RFC 9110, 7.6.1), and `expect`, which the server has answered already. */
+/** // Hop-by-hop headers (RFC 9110, section 7.6.1), and `expect`, which the server has handled. */
 const HOP_BY_HOP = [
   'connection',
   'expect',
@@ -155,19 +159,21 @@ const HOP_BY_HOP = [
   'upgrade',
 ]
 const FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip)$/
-/** The dashboard's cookies, also with the prefix they have over https. */
+/** The dashboard's cookies, also with their prefixes over HTTPS. */
 const OWN_COOKIE = /^(?:__Host-|__Secure-)?service-/
 
-/** More than agents' servers take in a head, and far more than anybody needs. */
+/** Beyond the header limits of agents' servers. */
 const MAX_COOKIE_CHARACTERS = 12 * 1024
 
-/** Who calls, as the listener knows them. `proto` is how they reached us or the proxy before us. */
+/** The caller; `proto` is the scheme with which they reached us or the proxy in front of us. */
 export type ProxyClient = { address: string | null; proto: 'http' | 'https' }
 
 /**
- * A request's headers as the agent gets them: none of the dashboard's cookies, and no claim about who calls but ours. With
- * null there is none at all: OpenClaw answers 403 to a proxy that says for whom it asks, unless it was told of that proxy,
- * and then 403 to whatever the platform asks for itself.
+ * Converts request headers for the agent: without the dashboard's cookies, and with our own forwarding headers.
+ * Without `client`
+ * there are none: OpenClaw answers 403 to forwarding headers of an untrusted proxy, and would reject the platform's
+ * own
+ * requests once it trusted it.
  */
 export function toAgentHeaders(given: Headers, client: ProxyClient | null): Headers {
   const headers = withoutHopByHop(given)
@@ -184,16 +190,18 @@ export function toAgentHeaders(given: Headers, client: ProxyClient | null): Head
 }
 
 /**
- * Has some page filled the browser with cookies, its own or another agent's? Agents never see such ones, because no server
- * would take the request; whoever answers it clears them.
+ * Returns whether a page has filled the browser with cookies. Agents' servers would reject such requests, so the
+ * cookies are
+ * left out and the response clears them.
  */
 export function hasTooManyCookies(given: Headers): boolean {
   return (given.get('cookie')?.length ?? 0) > MAX_COOKIE_CHARACTERS
 }
 
 /**
- * An agent's headers as the caller gets them: its cookies are for its own host alone, and it clears nobody's site data,
- * which for cookies would reach the dashboard's.
+ * Converts response headers for the caller: cookies are limited to the agent's host, and `clear-site-data`, which
+ * would reach
+ * the dashboard's cookies, is removed.
  */
 function toClientHeaders(given: Headers): Headers {
   const headers = withoutHopByHop(given)
@@ -210,7 +218,7 @@ function withoutHopByHop(given: Headers): Headers {
   return headers
 }
 
-/** `Headers` throws on names that no header can have. */
+/** // `Headers` throws on invalid names. */
 function isToken(name: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
 }

@@ -19,41 +19,42 @@ import {
 } from './http.ts'
 
 const MAX_STREAM_BYTES = 16 * 1024 * 1024
-/** No model says as much in one reply. What is kept of it is searched by its words, which takes time for each of them. */
+/** Longer than any model's reply; a stored reply is indexed word by word. */
 const MAX_REPLY_CHARACTERS = 400_000
-/** An agent may say all of a long reply at once. */
+/** An agent may send a long reply in one event. */
 const MAX_EVENT_CHARACTERS = 2 * 1024 * 1024
 
-/** The built-in agent cuts what it tells of a tool earlier. */
-const MAX_TOLD_CHARACTERS = 5000
+/** The built-in agent truncates earlier. */
+const MAX_REPORTED_CHARACTERS = 5000
 const MAX_NAME_CHARACTERS = 200
-/** Uses of tools in one reply; an agent that tells of more is not heard on them. */
+/** Tool calls recorded per reply; further ones are dropped. */
 const MAX_TOOL_CALLS = 500
 const MAX_DURATION_MS = 24 * 60 * 60_000
 const MAX_TOKENS = 1_000_000_000
 
-function toldText(maxCharacters: number) {
+function limitedText(maxCharacters: number) {
   return z.string().transform((text) => text.slice(0, maxCharacters))
 }
 
-/** `idleMs` is for any byte, so an agent that says it is alive may think for longer. */
+/** `idleMs` counts from any byte, so an agent may think longer while it sends keep-alives. */
 type StreamTimeouts = { idleMs: number; totalMs: number }
 
-/** One use of a tool by an agent; what went in and came out is JSON or text, cut where it is long. */
+/** A tool call of an agent; arguments and result are JSON or text, truncated. */
 const AgentToolCall = z.object({
-  name: toldText(MAX_NAME_CHARACTERS),
-  arguments: toldText(MAX_TOLD_CHARACTERS),
-  result: toldText(MAX_TOLD_CHARACTERS),
+  name: limitedText(MAX_NAME_CHARACTERS),
+  arguments: limitedText(MAX_REPORTED_CHARACTERS),
+  result: limitedText(MAX_REPORTED_CHARACTERS),
   success: z.boolean(),
   durationMs: z.number().min(0).max(MAX_DURATION_MS).transform(Math.round),
 })
 export type AgentToolCall = z.infer<typeof AgentToolCall>
 
 /**
- * What an agent does in a turn. Those of the built-in agent tell of tools, and name each call of a model as it is booked;
- * `usage` is what all calls took together, as the agent counts it; `early_end` says that a limit has ended the turn.
- * `restart` says that the agent took the turn up again after a crash, for the `restarts`-th time: what follows replaces all
- * text and all uses of tools before it.
+ * An event of a turn. Only the built-in agent reports tool calls and, with `generation`, each billed model call.
+ * `usage` is the
+ * agent's own total; `early_end` says that a limit ended the turn; `restart` is the `restarts`-th resumption after a
+ * crash,
+ * whose events replace all earlier text and tool calls.
  */
 export type AgentTurnEvent =
   | { type: 'text'; text: string }
@@ -72,13 +73,13 @@ const Step = z.discriminatedUnion('type', [
 const Tokens = z.number().int().min(0).max(MAX_TOKENS)
 const Usage = z.object({ prompt_tokens: Tokens, completion_tokens: Tokens })
 const Chunk = z.object({
-  model: toldText(MAX_NAME_CHARACTERS).nullish(),
+  model: limitedText(MAX_NAME_CHARACTERS).nullish(),
   choices: listOf(z.object({ delta: z.object({ content: z.string().nullish() }).nullish() })),
   usage: Usage.nullish().catch(undefined),
   stead: Step.optional().catch(undefined),
 })
 
-/** A streamed reply in OpenAI's form, as it comes. @throws AppError when it breaks off, or says that it failed. */
+/** Streams a reply in OpenAI's format. @throws AppError when it breaks or reports a failure. */
 export async function* streamReply(
   plainFetch: typeof fetch,
   timeouts: StreamTimeouts,
@@ -97,7 +98,7 @@ export async function* streamReply(
   } catch (error) {
     throw toGatewayError(error, bounded.signal)
   } finally {
-    // Also when the reader of the deltas leaves early: the agent must not go on for nobody.
+    // Also when the reader stops early, so that the agent does not continue unread.
     bounded.abort()
   }
 }
@@ -107,17 +108,17 @@ async function* readReply(response: Response, onBytes: () => void): AsyncGenerat
   const limits = { maxBytes: MAX_STREAM_BYTES, maxEventCharacters: MAX_EVENT_CHARACTERS, onBytes }
   for await (const event of readEvents(response.body, limits)) {
     if (event.data === '[DONE]') return
-    for (const told of toAgentEvents(event)) {
-      if (told.type === 'tool' && ++toolCalls > MAX_TOOL_CALLS) continue
-      if (told.type === 'text') characters += told.text.length
+    for (const reported of toAgentEvents(event)) {
+      if (reported.type === 'tool' && ++toolCalls > MAX_TOOL_CALLS) continue
+      if (reported.type === 'text') characters += reported.text.length
       if (characters > MAX_REPLY_CHARACTERS) throw new AppError('upstream_failed', 'The agent’s reply is too long')
-      yield told
+      yield reported
     }
   }
   throw new BrokenConnection('The agent’s reply was cut off', true)
 }
 
-/** @throws AppError for an error event, whichever of its two forms it has. */
+/** @throws AppError for an error event in either format. */
 function toAgentEvents(event: EventSourceMessage): AgentTurnEvent[] {
   const data = parseJson(event.data)
   const problem = Problem.safeParse(data)

@@ -2,13 +2,13 @@ import { AppError } from '../../core/errors.ts'
 import { type ProxyClient, toAgentHeaders } from './proxy.ts'
 
 const CONNECT_MS = 10_000
-/** More than the 25 MiB that OpenClaw takes in one message. */
+/** Above OpenClaw's limit of 25 MiB per message. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-/** What one side may send before the other takes it; then both are closed. */
+/** Bytes buffered for a slow side; beyond them both are closed. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024
-/** What one side may say in one turn of the event loop, in which nobody else has theirs; then both are closed. */
+/** Messages of one side in one turn of the event loop, which they would block; beyond them both are closed. */
 const MAX_MESSAGES_A_TURN = 5000
-/** What a WebSocket ends with when nobody said why; neither may be sent (RFC 6455, 7.4.1). */
+/** Close codes without a close frame, which must not be sent (RFC 6455, section 7.4.1). */
 const NO_CODE = 1005
 const BROKEN = 1006
 const TOO_SLOW = 1013
@@ -16,20 +16,20 @@ const TOO_SLOW = 1013
 type Message = string | Buffer
 type ClientSocket = Bun.ServerWebSocket<Tunnel>
 
-/** A WebSocket to an agent, and what it said until the caller's own is open. */
+/** A WebSocket to an agent, and its messages until the caller's socket is open. */
 export type Tunnel = {
   agent: WebSocket
   early: Message[]
   earlyBytes: number
   ended: Ended | null
-  /** For each message of a side: has it said too much in this turn? */
+  /** Called for each message of a side; returns whether it exceeds the rate limit. */
   isAgentFlooding: () => boolean
   isClientFlooding: () => boolean
 }
 type Ended = { code: number; reason: string }
 
 /**
- * Opens a WebSocket to the agent at `baseUrl` as the caller asks for it, with their subprotocols.
+ * Opens a WebSocket to the agent at `baseUrl` with the caller's subprotocols.
  * @throws AppError `upstream_failed` when the agent refuses, `upstream_timeout`.
  */
 export async function openTunnel(request: Request, baseUrl: string, client: ProxyClient | null): Promise<Tunnel> {
@@ -53,12 +53,12 @@ export async function openTunnel(request: Request, baseUrl: string, client: Prox
   return tunnel
 }
 
-/** The subprotocol that the agent chose, to be told to the caller. */
+/** Returns the agent's chosen subprotocol as a response header. */
 export function toUpgradeHeaders({ agent }: Tunnel): Record<string, string> {
   return agent.protocol ? { 'sec-websocket-protocol': agent.protocol } : {}
 }
 
-/** Pipes the caller's WebSocket and the agent's into one another. `open` holds those that are under way. */
+/** Connects the caller's WebSocket with the agent's. `open` holds the open ones. */
 export function createTunnelHandlers(open: Set<ClientSocket>): Bun.WebSocketHandler<Tunnel> {
   return {
     maxPayloadLength: MAX_MESSAGE_BYTES,
@@ -81,7 +81,7 @@ export function createTunnelHandlers(open: Set<ClientSocket>): Bun.WebSocketHand
   }
 }
 
-/** For tunnels whose caller left before their WebSocket was open. */
+/** Closes a tunnel whose caller left before their WebSocket was open. */
 export function closeTunnel({ agent }: Tunnel): void {
   agent.terminate()
 }
@@ -112,7 +112,7 @@ function keepEarly(tunnel: Tunnel, message: Message): void {
   if (tunnel.earlyBytes > MAX_UNSENT_BYTES) tunnel.agent.close(TOO_SLOW)
 }
 
-/** Ends one side as the other has ended: with its code and reason, or just as abruptly. */
+/** Closes one side like the other: with its code and reason, or abruptly. */
 function end(socket: ClientSocket | WebSocket, { code, reason }: Ended): void {
   if (code === BROKEN) socket.terminate()
   else if (code === NO_CODE) socket.close()
@@ -140,7 +140,7 @@ async function whenOpen(agent: WebSocket, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Those of the handshake itself are the client's own. */
+/** Removes handshake headers, which the WebSocket client sets itself. */
 function toHandshakeHeaders(given: Headers, client: ProxyClient | null): Record<string, string> {
   const headers = toAgentHeaders(given, client)
   for (const name of [...headers.keys()]) if (name.startsWith('sec-websocket-')) headers.delete(name)

@@ -41,23 +41,23 @@ type AgentsSettings = Pick<
   | 'watchdog'
 >
 
-/** What agents run in and are reached by, and what higher wings forget when one is reset. */
+/** Dependencies from outside the domain. */
 type AgentsNeeds = {
   runtimes: Runtimes
   gateway: AgentGateway
-  /** A copy speaks to no agent and provisions none. */
+  /** A standby instance speaks to no agent and provisions none. */
   standsBack: boolean
   webPort: number
-  /** Leads to the backend from wherever the agents of a runtime are. */
+  /** Returns the URL of the backend for the agents of a runtime. */
   urlForAgents: (runtime: Runtime) => Promise<string>
   clearMemory: (tx: Tx, agentId: string) => void
-  /** Keeps the books of what was paid for clones. */
+  /** Records clone payments in the ledger. */
   bookClonePayment: BookClonePayment
-  /** Makes the wallet of an agent, once. @returns its address. */
+  /** Returns the address of an agent's wallet, which it creates at the first call. */
   openAgentWallet: OpenAgentWallet
 }
 
-/** Opens what the rooms of agents share. */
+/** Opens the parts that features of agents share. */
 export function openAgents(
   base: Base,
   settings: AgentsSettings,

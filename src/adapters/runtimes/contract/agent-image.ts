@@ -1,16 +1,17 @@
 import { AppError } from '../../../core/errors.ts'
 import type { AgentKind, AgentSpec } from './runtime.ts'
 
-/** An image as the engine has it: `id` is its content, `reference` how it was asked for. `version` is by its label. */
+/** An image in the engine: `id` is its content hash, `version` comes from its label. */
 export type AgentImage = { reference: string; id: string; kind: AgentKind; version: string | null }
 
-/** What an agent is told: `environment` is plain, each of `files` stands in `SECRETS_DIR` and only the agent reads it. */
+/** Inputs of an agent: plain environment variables, and secret files in `SECRETS_DIR` that only the agent reads. */
 export type AgentInputs = { environment: Record<string, string>; files: Record<string, string> }
 
 /**
- * What differs between the programs that agents can be, as far as containers are concerned. `stateDir` is all that outlives
- * a container; `user` is numeric, `uid:gid`; `port` is where the gateway listens inside; `tmpfs` are folders in memory by
- * their mount options, and everything else is read-only; `entrypoint` starts it instead of the image's own, null keeps that.
+ * Properties of an agent's program in a container. `stateDir` is the only persistent folder; `user` is numeric,
+ * `uid:gid`;
+ * `port` is the gateway's port inside; `tmpfs` maps writable folders to mount options, everything else is read-only;
+ * `entrypoint` null keeps the image's own.
  */
 export type AgentDriver = {
   kind: AgentKind
@@ -19,21 +20,21 @@ export type AgentDriver = {
   port: number
   entrypoint: readonly string[] | null
   tmpfs: Readonly<Record<string, string>>
-  /** A file of this name in `stateDir` makes the program mend its state when it starts; null when it has nothing to mend. */
+  /** A file in `stateDir` that makes the program repair its state at the next start; null when it has no repair. */
   repairFile: string | null
   toInputs(spec: AgentSpec, image: AgentImage): AgentInputs
 }
 
-/** The working tree of every agent, below what it stores. */
+/** The working tree of an agent, within its state. */
 export const WORKSPACE_FOLDER = 'workspace'
 
-/** Where every agent finds its secrets, whatever runs it. */
+/** The folder of secrets in every container. */
 export const SECRETS_DIR = '/run/secrets'
 
 const KIND_LABELS = ['stead.runtime', 'agent-platform.runtime']
 const VERSION_LABELS = ['stead.runtimeVersion', 'agent-platform.runtimeVersion']
 
-/** Which program an image holds, by its labels. @throws AppError `invalid` when they name none that we know. */
+/** Reads program and version from an image's labels. @throws AppError `invalid` for an image that is no agent. */
 export function readImageLabels(labels: Readonly<Record<string, string>>): Pick<AgentImage, 'kind' | 'version'> {
   const find = (names: string[]) => names.map((name) => labels[name]).find((value) => value !== undefined)
   const kind = find(KIND_LABELS)
@@ -43,7 +44,7 @@ export function readImageLabels(labels: Readonly<Record<string, string>>): Pick<
   return { kind, version: find(VERSION_LABELS) ?? null }
 }
 
-/** Each secret as a file, and the variable that names it. */
+/** Maps each secret to a file and the variable with its path. */
 export function toSecretFiles(secrets: AgentSpec['secrets']): AgentInputs {
   const names = Object.keys(secrets)
   return {
@@ -52,7 +53,7 @@ export function toSecretFiles(secrets: AgentSpec['secrets']): AgentInputs {
   }
 }
 
-/** The built-in agent, as `stead agent-image` packs it. */
+/** The built-in agent, as packed by `stead agent-image`. */
 export const steadDriver: AgentDriver = {
   kind: 'stead',
   stateDir: '/data',

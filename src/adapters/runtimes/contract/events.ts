@@ -1,10 +1,10 @@
-/** More events than this wait for nobody: the listener has gone astray, and the oldest are dropped. */
+/** A listener with more waiting events is too slow; the oldest are dropped. */
 const MAX_WAITING = 1000
 
-/** Hands every event to all who listen at that time. */
+/** Delivers every event to all current listeners. */
 export type EventBroadcast<T> = {
   publish(event: T): void
-  /** The events from now on, until `signal` aborts or the broadcast ends. */
+  /** Yields the events from now on, until `signal` aborts or the broadcast ends. */
   listen(signal: AbortSignal): AsyncIterable<T>
   end(): void
 }

@@ -4,28 +4,29 @@ import { ImageReference } from '../../../core/text/image-reference.ts'
 import type { ByteLink } from '../../files/channel.ts'
 import type { FolderRoot } from '../../files/open.ts'
 
-/** What every runtime accepts as an agent's id: also a folder name, a container name and a DNS label. */
+/** An agent's id in every runtime: a folder name, a container name and a DNS label. */
 const AgentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'must be lower-case letters, digits and hyphens')
 
 const VariableName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be an upper-case variable name')
-// The operating system ends a variable at the first NUL, so the rest would be lost without a word.
+// A variable ends at the first NUL.
 const VariableValue = z.string().refine((value) => !value.includes('\0'), 'must not contain NUL')
 
-// What a runtime itself tells an agent.
+// Variables that the runtime itself sets.
 const RESERVED = new Set(['PATH', 'HOME', 'TMPDIR', 'LANG', 'PORT', 'HOST', 'NODE_ENV', 'AGENT_DIR', 'AGENT_CONFINED'])
 
-/** Which program an agent is: ours, or the OpenClaw gateway. A container's image says it by its label. */
+/** The program of an agent, as its image's label says. */
 export const AGENT_KINDS = ['stead', 'openclaw'] as const
 export type AgentKind = (typeof AGENT_KINDS)[number]
 
-/** The ways to run agents. */
+/** Names of the runtimes. */
 export const RUNTIMES = ['process', 'docker', 'swarm'] as const
 export type RuntimeName = (typeof RUNTIMES)[number]
 
 /**
- * What an agent is deployed from; two equal specs mean one deployment. `image` is null where agents are processes. `port`
- * is on 127.0.0.1 of the host (of its node in a swarm), `environment` holds plain settings, each of `secrets` becomes a
- * file that only the agent reads and finds by `<NAME>_FILE`.
+ * The input of a deployment; equal specs are the same deployment. `image` is null for process agents. `port` is on
+ * 127.0.0.1 of
+ * the host (of its node in a swarm). Each of `secrets` becomes a file that only the agent reads, with its path in
+ * `<NAME>_FILE`.
  */
 export const AgentSpec = z.object({
   id: AgentId,
@@ -45,16 +46,17 @@ export const AgentSpec = z.object({
 export type AgentSpec = z.infer<typeof AgentSpec>
 
 /**
- * `running`: it has a live process, healthy or not. `restarting`: it died and comes back by itself. `stopped`: someone
- * stopped it. `exited`: it ended with 78 (bad configuration) and waits for a `deploy`, `start` or `restart`.
+ * `running`: has a live process, healthy or not. `restarting`: died and is restarted by the runtime. `stopped`: was
+ * stopped.
+ * `exited`: ended with 78 (bad configuration) and waits for a `deploy`, `start` or `restart`.
  */
 export type AgentState = 'running' | 'restarting' | 'stopped' | 'exited'
 
 /**
- * One agent as the runtime knows it. `host` and `port` are where the platform reaches it. `startedAt` is null without a
- * live process; `exitCode` is that of the last end, null while running or when nobody saw it; `isOutOfMemory` says that
- * its memory limit ended it; `restarts` counts the unasked ones since it was last deployed or started. `image` and
- * `version` (by the image's label) are null where agents are processes.
+ * An agent as seen by the runtime. `host` and `port` are its address for the platform. `startedAt` is null without a
+ * live
+ * process; `exitCode` is that of the last end, null while running or when unknown; `restarts` counts restarts by the
+ * runtime since the last deployment or start. `image` and `version` are null for process agents.
  */
 export type Inspection = {
   id: string
@@ -70,13 +72,13 @@ export type Inspection = {
   restarts: number
 }
 
-/** A line an agent wrote. `cursor` names its place: following after it misses no line and repeats none. */
+/** A line of output. Following after its `cursor` misses no line and repeats none. */
 export type RuntimeLogLine = { cursor: string; at: Date; stream: 'stdout' | 'stderr'; text: string }
 
-/** Something happened to an agent that nobody asked for here: look at it. `died` counts as a crash unless it was asked for. */
+/** An event of an agent that this platform did not cause; `died` counts as a crash. */
 export type RuntimeEvent = { id: string; type: 'started' | 'died' | 'removed' | 'changed'; at: Date }
 
-/** One step of fetching an image; bytes are null until the engine knows them. */
+/** Progress of a pull; bytes are null until the engine knows them. */
 export type PullProgress = {
   status: string
   layer: string | null
@@ -85,8 +87,9 @@ export type PullProgress = {
 }
 
 /**
- * What a running agent uses. `cpuPercent` is of one core, since the previous call or the start. Null is what a runtime
- * cannot measure; it is never guessed.
+ * Resource use of a running agent. `cpuPercent` is of one core, since the previous call or the start. Null means that
+ * the
+ * runtime cannot measure it.
  */
 export type RuntimeStats = {
   cpuPercent: number
@@ -100,94 +103,103 @@ export type RuntimeStats = {
   diskWriteBytes: number | null
 }
 
-/** A program at the other end that serves an agent's working tree (`workspace-server.ts`); `close` ends it. */
+/** A connection to a program that serves an agent's working tree (`workspace-server.ts`). */
 export type FilesLink = ByteLink & { close(): Promise<void> }
 
-/** How this process gets at an agent's working tree: it opens the folder itself, or asks somebody who serves it. */
+/** Access to an agent's working tree: a folder to open, or a server to connect to. */
 export type AgentFiles = { root: FolderRoot } | { connect(): Promise<FilesLink> }
 
 /**
- * Runs agents. Calls for one agent happen one after another, in the order they were made. Besides the kinds named here
- * every call may throw AppError `internal` ({code: 'ENGINE_UNAVAILABLE'} when the engine does not answer, within 5 s and
- * with nothing known of the outcome) and `unavailable` (the runtime is closed).
+ * Runs agents. Calls for one agent execute in order. Besides the errors named here every call may throw AppError
+ * `internal`
+ * {code: 'ENGINE_UNAVAILABLE'} when the engine does not respond within 5 s, with an unknown outcome, and
+ * `unavailable` after
+ * `close`.
  */
 export type Runtime = {
   readonly name: RuntimeName
   /**
-   * Makes the agent run as `spec` says: nothing happens when it does already, another spec replaces it. Resolves when the
-   * agent has been started, which is before it is healthy.
+   * Deploys the agent. Does nothing when it runs with this spec; another spec replaces it. Resolves when the agent
+   * has started,
+   * which is before it is healthy.
    * @throws AppError `invalid` spec, `conflict` {code: 'PORT_TAKEN'}.
    */
   deploy(spec: AgentSpec): Promise<void>
-  /** As `deploy`, except that an agent which is being restarted with this very spec is left to that. */
+  /** Deploys like `deploy`, but leaves an agent alone that is being restarted with this spec. */
   renew(spec: AgentSpec): Promise<void>
   /**
-   * Fine when it runs. With `repair` the agent's program mends its own state first, where it can.
+   * Starts the agent unless it runs. With `repair` its program repairs its own state first, if it can.
    * @throws AppError `not_found`, `conflict` {code: 'PORT_TAKEN'}.
    */
   start(id: string, options?: { repair?: boolean }): Promise<void>
-  /** Ends it, by force after 30 s, and keeps its data. Fine when it is stopped. @throws AppError `not_found`. */
+  /** Stops the agent unless it is stopped, by force after 30 s, and keeps its data. @throws AppError `not_found`. */
   stop(id: string): Promise<void>
-  /** Ends it by force at once; it stays down until it is started. Fine when it is stopped. @throws AppError `not_found`. */
+  /** Stops the agent by force at once; it stays down until started. @throws AppError `not_found`. */
   kill(id: string): Promise<void>
-  /** Stop and start. @throws AppError `not_found`, `conflict` {code: 'PORT_TAKEN'}. */
+  /** Stops and starts the agent. @throws AppError `not_found`, `conflict` {code: 'PORT_TAKEN'}. */
   restart(id: string): Promise<void>
-  /** Ends the agent and deletes all it has stored. Fine when there is none. */
+  /** Stops the agent and deletes its data, if it exists. */
   remove(id: string): Promise<void>
-  /** Null when there is no such agent; never null because the engine did not answer. */
+  /** Returns null for an unknown agent, never for an engine that does not respond. */
   inspect(id: string): Promise<Inspection | null>
   /** @throws AppError `not_found`, `conflict` {code: 'NOT_RUNNING'}. */
   stats(id: string): Promise<RuntimeStats>
-  /** The last `tail` lines (at most `MAX_LOG_LINES`) of what it wrote, oldest first. @throws AppError `not_found`. */
+  /** Returns the last `tail` lines of output (at most `MAX_LOG_LINES`), oldest first. @throws AppError `not_found`. */
   logs(id: string, options: { tail: number }): Promise<string[]>
-  /** Its lines after `after` (from the oldest kept when null), then those to come, until it is removed or `signal` aborts. */
+  /**
+   * Yields the lines after `after` (from the oldest when null) and new ones, until the agent is removed or `signal`
+   * aborts.
+   */
   followLogs(id: string, options: { after: string | null; signal: AbortSignal }): AsyncIterable<RuntimeLogLine>
-  /** What happens to agents, until `signal` aborts. Survives an engine that goes away: a gap is told by `changed` for each agent. */
+  /** Yields events until `signal` aborts. After an engine failure it yields `changed` for each agent. */
   watch(signal: AbortSignal): AsyncIterable<RuntimeEvent>
-  /** Every agent of this installation, by id. */
+  /** Lists the agents of this installation, by id. */
   list(): Promise<Inspection[]>
   /**
-   * Writes all that a stopped agent has stored to `file`, a gzipped tar, mode 0600.
+   * Writes the state of a stopped agent to `file`, a gzipped tar of mode 0600.
    * @throws AppError `not_found`, `conflict` {code: 'RUNNING'}.
    */
   snapshot(id: string, file: string): Promise<void>
-  /** Puts back what `snapshot` wrote, and nothing else remains. @throws AppError `not_found`, `conflict` {code: 'RUNNING'}. */
+  /** Replaces the state by a snapshot. @throws AppError `not_found`, `conflict` {code: 'RUNNING'}. */
   restore(id: string, file: string): Promise<void>
   /**
-   * Where the files of an agent are, whether it runs or not. Left out where agents are processes, whose folders are known,
-   * and where nobody can get at them.
-   * @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} or {code: 'ON_ANOTHER_NODE'} when this runtime cannot, and why.
+   * Returns access to an agent's files, whether it runs or not. Missing for process agents, whose folders are known.
+   * @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} or {code: 'ON_ANOTHER_NODE'}.
    */
   openFiles?(id: string): Promise<AgentFiles>
   /**
-   * Bytes of what each agent has stored, by its id, as far as this machine knows. Takes long: not for a request. Left out
-   * where agents are processes, whose folders are known.
+   * Returns the bytes of each agent's state on this machine, by id. Too slow for a request. Missing for process
+   * agents, whose
+   * folders are known.
    */
   measureStored?(): Promise<ReadonlyMap<string, number>>
-  /** The image of this name that is here, or null; never one where agents are processes. @throws AppError `invalid` when it is no agent. */
+  /**
+   * Returns the local image, or null; always null for process agents. @throws AppError `invalid` when it is no agent.
+   */
   findImage(image: string): Promise<{ kind: AgentKind; version: string | null } | null>
   /**
-   * Makes sure that `image` is here, and fetches it when it is not, one after another and with an end to size and time.
-   * Nothing to do where agents are processes.
-   * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'} when nobody has it, `invalid` when it is no agent or too large,
-   * `unavailable` when it does not come in time.
+   * Pulls `image` unless it is local; one pull at a time, limited in size and time. Does nothing for process agents.
+   * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'}, `invalid` when it is no agent or too large, `unavailable`
+   * when it
+   * takes too long.
    */
   pull(image: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>
-  /** The address of this machine at which agents find the platform. */
+  /** Returns the address of this machine for agents. */
   platformHost(): Promise<string>
-  /** Can agents be deployed now? Never throws. */
+  /** Returns whether agents can be deployed now. Never throws. */
   isAvailable(): Promise<boolean>
   /**
-   * Stops looking after the agents and leaves them running. With `stopAgents` they end too, but stay wanted: the next
-   * runtime starts them again. Every later call throws; closing twice is fine.
+   * Ends supervision and leaves the agents running. With `stopAgents` they are stopped, and the next runtime starts
+   * them again.
+   * Later calls throw; closing twice is allowed.
    */
   close(options?: { stopAgents?: boolean }): Promise<void>
 }
 
-/** More lines than this are never read for one `logs` call. */
+/** Maximum lines of one `logs` call. */
 export const MAX_LOG_LINES = 10_000
 
-/** Exit code with which an agent says that its configuration is bad (`EX_CONFIG`): starting it again cannot help. */
+/** Exit code of an agent with a bad configuration (`EX_CONFIG`); a restart cannot help. */
 export const BAD_CONFIGURATION_EXIT = 78
 
 /** @throws AppError `invalid` naming the first bad field. */
@@ -198,27 +210,27 @@ export function requireSpec(spec: AgentSpec): AgentSpec {
   throw new AppError('invalid', `Agent spec: ${issue?.path.join('.')} ${issue?.message}`)
 }
 
-/** The error of a host port that something else holds. */
+/** Creates the error for an occupied host port. */
 export function portTaken(port: number): AppError {
   return new AppError('conflict', `Port ${port} is already in use`, { code: 'PORT_TAKEN' })
 }
 
-/** The error of an id no agent has. */
+/** Creates the error for an unknown agent. */
 export function agentNotFound(): AppError {
   return new AppError('not_found', 'Agent not found')
 }
 
-/** The error of asking for what only a stopped agent allows. */
+/** Creates the error for calls that need a stopped agent. */
 export function agentRunning(): AppError {
   return new AppError('conflict', 'Agent is running', { code: 'RUNNING' })
 }
 
-/** The error of an image that is neither here nor to be had. */
+/** Creates the error for an image that is neither local nor in its registry. */
 export function imageNotFound(image: string): AppError {
   return new AppError('not_found', `Image ${image} was not found`, { code: 'IMAGE_NOT_FOUND' })
 }
 
-/** The error of an engine that does not answer. Interface 4.9: what depends on containers is then a 500. */
+/** Creates the error for calls after `close`. */
 export function runtimeClosed(): AppError {
   return new AppError('unavailable', 'The agent runtime is closed')
 }
@@ -227,12 +239,12 @@ export function engineUnavailable(cause?: unknown): AppError {
   return new AppError('internal', 'The container engine does not answer', { code: 'ENGINE_UNAVAILABLE' }, { cause })
 }
 
-/** Is nothing known, because the engine did not answer? Then no status may change. */
+/** Returns whether the engine did not respond, so that no status may change. */
 export function isEngineUnavailable(error: unknown): boolean {
   return error instanceof AppError && error.extra.code === 'ENGINE_UNAVAILABLE'
 }
 
-/** The error of asking a stopped agent for what only a running one has. */
+/** Creates the error for calls that need a running agent. */
 export function agentNotRunning(): AppError {
   return new AppError('conflict', 'Agent is not running', { code: 'NOT_RUNNING' })
 }

@@ -2,30 +2,30 @@ import { AppError, type ErrorKind } from '../../../core/errors.ts'
 import { createBroadcast } from './events.ts'
 import { agentNotFound, type Runtime, type RuntimeEvent, type RuntimeName } from './runtime.ts'
 
-/** An event of one of several runtimes, and of which. */
+/** An event and the runtime that reported it. */
 export type AgentRuntimeEvent = RuntimeEvent & { runtime: RuntimeName }
 
-/** What runs one agent: each is named by its row. */
+/** Returns the runtime named by an agent's row. */
 type RuntimeOf = (agent: { runtime: RuntimeName | null }) => Runtime
 
-/** Several runtimes at once: an agent keeps to the one that it was made with (decisions, 41). */
+/** All runtimes; an agent stays with the one of its first deployment. */
 export type Runtimes = {
-  /** For an agent that was never deployed (`runtime` is null) this is a runtime that knows no agent. */
+  /** For an agent that was never deployed (`runtime` is null) returns a runtime without agents. */
   runtimeOf: RuntimeOf
-  /** What an agent gets that is deployed for the first time now. */
+  /** Returns the runtime for a first deployment. */
   choose(): Promise<RuntimeName>
-  /** Returns why an agent that is deployed for the first time cannot run now, with the command that helps; null when it can. */
+  /** Returns why a first deployment cannot run now, with the command that helps; null when it can. */
   whyNotNew(): Promise<string | null>
-  /** Those that have been asked for so far. */
+  /** Lists the runtimes that were opened so far. */
   listOpen(): Runtime[]
-  /** What happens to agents of all of them, those that are opened later included, until `signal` aborts. */
+  /** Yields the events of all runtimes, also of those opened later, until `signal` aborts. */
   watch(signal: AbortSignal): AsyncIterable<AgentRuntimeEvent>
-  /** As `Runtime.close`, for all. */
+  /** Closes all runtimes like `Runtime.close`. */
   close(options?: { stopAgents?: boolean }): Promise<void>
 }
 
 type RuntimesDeps = {
-  /** Makes each of them, once, when it is first asked for. */
+  /** Opens each runtime at its first use. */
   openers: Readonly<Record<RuntimeName, () => Runtime>>
   choose: () => Promise<RuntimeName>
   whyNotNew: () => Promise<string | null>
@@ -40,7 +40,7 @@ export function createRuntimes(deps: RuntimesDeps): Runtimes {
     if (closing.signal.aborted) throw new AppError('unavailable', 'The agent runtimes are closed')
     const runtime = deps.openers[name]()
     opened.set(name, runtime)
-    // It ends when the runtime is closed, which is the only way it can.
+    // Ends when the runtime is closed, and cannot fail otherwise.
     void passOn(runtime, events.publish, closing.signal)
     return runtime
   }
@@ -71,7 +71,7 @@ const refuse = async (): Promise<never> => {
   throw agentNotFound()
 }
 
-/** Where an agent runs that was never deployed: nowhere. To end it is fine, to ask anything of it is `not_found`. */
+/** The runtime of agents that were never deployed: stopping is a no-op, other calls are `not_found`. */
 const NOTHING_DEPLOYED: Runtime = {
   name: 'process',
   deploy: refuse,
@@ -96,7 +96,7 @@ const NOTHING_DEPLOYED: Runtime = {
   close: async () => {},
 }
 
-/** No agent may be touched: whatever is asked of one is AppError `unavailable` with `reason`. */
+/** Creates runtimes for a standby instance: every call is AppError `unavailable` with `reason`. */
 export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes {
   return {
     runtimeOf: ({ runtime }) => createNoRuntime(runtime ?? choice, reason, 'unavailable'),
@@ -108,7 +108,7 @@ export function createNoRuntimes(choice: RuntimeName, reason: string): Runtimes 
   }
 }
 
-/** Every agent runs in `runtime`, whatever its row says: for tests and tools that have only one. */
+/** Runs every agent in `runtime`, whatever its row says: for tests and tools with a single runtime. */
 export function onlyRuntime(runtime: Runtime): Runtimes {
   return {
     runtimeOf: () => runtime,
@@ -122,7 +122,7 @@ export function onlyRuntime(runtime: Runtime): Runtimes {
   }
 }
 
-/** Stands for a runtime that cannot be used here: every call that needs it fails with `reason`, the rest of Stead works. */
+/** Creates a runtime that cannot be used here: calls that need it fail with `reason`. */
 export function createNoRuntime(name: Runtime['name'], reason: string, kind: ErrorKind = 'internal'): Runtime {
   const refuse = async (): Promise<never> => {
     throw new AppError(kind, reason)

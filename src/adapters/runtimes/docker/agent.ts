@@ -41,15 +41,16 @@ export type DockerAgentDeps = StepDeps & {
   digestKey: string
   drivers: Readonly<Record<AgentKind, AgentDriver>>
   network: DockerNetwork
-  /** How many cores the engine's machine has. */
+  /** Returns the number of cores of the engine's machine. */
   countCpus: () => Promise<number>
 }
 
 type Wanted = { spec: AgentSpec; image: AgentImage; digest: string }
 
 /**
- * Its container, or null. While another takes its place it is the one that has run last: a successor that never started
- * does not count.
+ * Returns the agent's container, or null. During a replacement it is the container that ran last, never a successor
+ * that has
+ * not started.
  */
 export async function findContainer(deps: StepDeps, id: string): Promise<Container | null> {
   const { current, previous } = await findPlaces(deps, id)
@@ -57,8 +58,9 @@ export async function findContainer(deps: StepDeps, id: string): Promise<Contain
 }
 
 /**
- * Makes the agent run as `spec` says. A successor is made beside a container that is no longer what is wanted, which
- * ends before the other starts and comes back when that fails. A crash at any step is mended by the next call.
+ * Deploys `spec`. A successor is created next to an outdated container, which is stopped before the successor starts
+ * and
+ * started again when that fails. The next call completes one that a crash interrupted.
  * @throws AppError as `Runtime.deploy`, `not_found` {code: 'IMAGE_NOT_FOUND'}.
  */
 export async function deployInDocker(deps: DockerAgentDeps, spec: AgentSpec): Promise<void> {
@@ -69,7 +71,7 @@ export async function deployInDocker(deps: DockerAgentDeps, spec: AgentSpec): Pr
   const isSame = current?.Config.Labels[LABELS.digest] === digest
   if (current && isSame && isRunning(current)) return setRestartPolicy(deps, current, WANTED)
   const image = await findImage(deps.engine, reference)
-  // The name may have got another image since, which is taken when that interrupts nobody.
+  // The reference may name another image by now, which a stopped agent gets.
   if (current && isSame && (image === null || image.id === current.Image)) return launchWithSecrets(deps, current, spec)
   if (image === null) throw imageNotFound(reference)
   await replace(deps, current, { spec, image, digest })
@@ -83,12 +85,12 @@ export async function startInDocker(deps: DockerAgentDeps, id: string, options: 
   await launch(deps, container)
 }
 
-/** Ends it, by force after `graceSeconds`. @throws AppError `not_found`. */
+/** Stops the agent, by force after `graceSeconds`. @throws AppError `not_found`. */
 export async function stopInDocker(deps: StepDeps, id: string, graceSeconds: number): Promise<void> {
   await end(deps, await getContainer(deps, id), graceSeconds)
 }
 
-/** Ends it and leaves it wanted: the next deployment starts it again. Fine when there is none. */
+/** Stops the agent but keeps it wanted, so that the next deployment starts it. Does nothing without a container. */
 export async function haltInDocker(deps: StepDeps, id: string, graceSeconds: number): Promise<void> {
   const container = await findContainer(deps, id)
   if (container && isRunning(container)) await halt(deps, container, graceSeconds)
@@ -100,7 +102,7 @@ export async function restartInDocker(deps: StepDeps, id: string): Promise<void>
   await launch(deps, await getContainer(deps, id))
 }
 
-/** Ends it and deletes all that it has stored; with the last agent the network goes as well. */
+/** Removes the agent with its data, and the network after the last agent. */
 export async function removeFromDocker(deps: DockerAgentDeps, id: string): Promise<void> {
   const { current, previous, next } = await findPlaces(deps, id)
   for (const container of [next, previous, current]) if (container) await removeContainer(deps, container.Id)
@@ -115,7 +117,7 @@ export async function snapshotInDocker(deps: DockerAgentDeps, id: string, file: 
 }
 
 /**
- * Makes a twin of its container on an empty volume, which takes its place once everything is in it.
+ * Restores into an empty volume of a twin container, which then replaces the old one.
  * @throws AppError as `Runtime.restore`.
  */
 export async function restoreInDocker(deps: DockerAgentDeps, id: string, file: string): Promise<void> {
@@ -136,7 +138,7 @@ export async function restoreInDocker(deps: DockerAgentDeps, id: string, file: s
   await removeVolumes(deps, id, await getContainer(deps, id))
 }
 
-/** Which program it runs, as its image said when it was made. */
+/** Returns the program that it runs, according to its label. */
 export function driverOf(deps: Pick<DockerAgentDeps, 'drivers'>, container: Container): AgentDriver {
   return deps.drivers[container.Config.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead']
 }
@@ -186,7 +188,7 @@ async function createNext(deps: DockerAgentDeps, current: Container | null, { sp
   return create(deps, order)
 }
 
-/** Its secrets are put in again: a crash may have come between its making and theirs. */
+/** Writes the secrets again, because a crash may have prevented that after the container was created. */
 async function launchWithSecrets(deps: DockerAgentDeps, container: Container, spec: AgentSpec): Promise<void> {
   const driver = driverOf(deps, container)
   const { Labels } = container.Config
@@ -200,14 +202,14 @@ async function launchWithSecrets(deps: DockerAgentDeps, container: Container, sp
   await launch(deps, container)
 }
 
-/** Both are down: the engine cannot rename what is about to end. */
+/** Renames both containers while they are stopped: the engine cannot rename a container that is stopping. */
 async function takePlace(deps: StepDeps, id: string, current: Container | null, next: string): Promise<void> {
   const names = toNames(deps.instance, id)
   if (current) await rename(deps, current.Id, names.previous)
   await rename(deps, next, names.current)
 }
 
-/** Ends what a crash left half done: afterwards there is one container of the agent, under its own name, or none. */
+/** Completes an interrupted replacement. @returns the agent's single container, or null. */
 async function settle(deps: StepDeps, id: string): Promise<Container | null> {
   const { current, previous, next } = await findPlaces(deps, id)
   if (next) await removeContainer(deps, next.Id)
@@ -221,7 +223,7 @@ async function settle(deps: StepDeps, id: string): Promise<Container | null> {
   return previous
 }
 
-/** All that there is of an agent. What takes a place while this looks is not missed under both names. */
+/** Finds all containers of an agent; one that is renamed meanwhile is still found. */
 async function findPlaces(deps: StepDeps, id: string) {
   const names = toNames(deps.instance, id)
   const first = await findByName(deps, id, names.current)
@@ -249,12 +251,12 @@ async function getStopped(deps: StepDeps, id: string): Promise<Container> {
   return container
 }
 
-/** What an agent has stored whose container somebody has taken away. */
+/** Finds the state volume of an agent whose container was removed by other means. */
 async function findState(deps: StepDeps, id: string): Promise<string | undefined> {
   return (await listVolumes(deps, id)).find(({ holdsSecrets }) => !holdsSecrets)?.name
 }
 
-/** All of an agent but those of `container`. */
+/** Removes the agent's volumes except those of `container`. */
 async function removeVolumes(deps: StepDeps, id: string, container: Container | null): Promise<void> {
   const kept = new Set(container?.Mounts.map(({ Name }) => Name))
   await endFilesContainers(deps, id)

@@ -31,18 +31,19 @@ import {
 } from './agent.ts'
 import { createDockerNetwork } from './network.ts'
 import { type Container, giveUp, type StepDeps, toInspection, volumeAt } from './steps.ts'
-import { AskedFor, watchDocker } from './watch.ts'
+import { ExpectedEvents, watchDocker } from './watch.ts'
 
 const AT_ONCE = 8
 
 /**
- * Agents as containers of one engine, which keeps them running without the platform. The engine may come and go: calls
- * fail within 5 s while it is away. Containers that do not have this installation's labels are never touched.
+ * Creates the runtime of containers in one engine, which restarts them without the platform. While the engine is
+ * away, calls
+ * fail within 5 s. Containers without this installation's labels are never touched.
  */
 export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
   const { engine, instance, log, filesImages = [BUILT_IN_IMAGE] } = deps
   const shell = new EngineShell(deps)
-  const asked = new AskedFor()
+  const asked = new ExpectedEvents()
 
   const parts: DockerAgentDeps = {
     engine,
@@ -84,7 +85,7 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
     name: 'docker',
     ...shell.common,
     deploy,
-    // The engine says `running` of a container that it restarts, and one with this spec is not touched.
+    // The engine reports a container as running while it restarts it, and an equal spec changes nothing.
     renew: deploy,
     start: (id, options) => shell.change(id, () => startInDocker(parts, id, { repair: options?.repair ?? false })),
     stop: (id) => shell.change(id, () => stopInDocker(parts, id, STOP_SECONDS)),
@@ -116,14 +117,14 @@ export function createDockerRuntime(deps: EngineRuntimeDeps): Runtime {
   }
 }
 
-/** The ids of the agents whose containers the engine names. */
+/** Lists the ids of agents with a container. */
 async function listNamed({ engine, instance }: EngineRuntimeDeps): Promise<Set<string>> {
   const filters = { label: [`${LABELS.instance}=${instance}`, LABELS.agent] }
   const found = await engine.ask((docker, abortSignal) => docker.listContainers({ all: true, filters, abortSignal }))
   return new Set(found.flatMap(({ Labels }) => Labels[LABELS.agent] ?? []))
 }
 
-/** How many processors the engine has, asked once; a failed answer is not kept. */
+/** Caches the number of processors; a failed query is not cached. */
 function createCpuCount(engine: Engine): () => Promise<number> {
   let cpus: Promise<number> | null = null
   return () => {
@@ -135,14 +136,14 @@ function createCpuCount(engine: Engine): () => Promise<number> {
   }
 }
 
-/** What restarts for ever, because it cannot use what it was configured with, is stopped. */
+/** Stops an agent that restarts for ever with a bad configuration. */
 async function giveUpMisconfigured(parts: DockerAgentDeps, id: string): Promise<void> {
   const container = await findContainer(parts, id)
   const { Restarting, ExitCode } = container?.State ?? {}
   if (container && Restarting && ExitCode === BAD_CONFIGURATION_EXIT) await giveUp(parts, container)
 }
 
-/** The files of an agent, by a helper of one of `filesImages`. @throws AppError when the agent has no volume. */
+/** Opens the files of an agent through a helper container. @throws AppError without a volume. */
 async function openFiles(parts: DockerAgentDeps, id: string, filesImages: readonly string[]) {
   const container = await findContainer(parts, id)
   const driver = container && driverOf(parts, container)
@@ -152,7 +153,7 @@ async function openFiles(parts: DockerAgentDeps, id: string, filesImages: readon
   return openVolumeFiles({ engine, instance, filesImages }, { agentId: id, name, driver })
 }
 
-/** What a container uses that is not between two starts. */
+/** Measures a container that is not restarting. */
 async function readStats(shell: EngineShell, id: string, container: ContainerInspectInfo): Promise<RuntimeStats> {
   if (!container.State.Running || container.State.Restarting) throw agentNotRunning()
   return shell.measure(id, container)
@@ -168,23 +169,24 @@ async function inspectAll(ids: readonly string[], inspect: (id: string) => Promi
 }
 
 /**
- * Writes all that an agent has stored to `file`, a gzipped tar of mode 0600, whether it runs or not, and changes nothing in
- * the engine. What it writes meanwhile may be in it or not.
- * @throws AppError `not_found` when it has no container, `internal` {code: 'ENGINE_UNAVAILABLE'}.
+ * Writes the state of an agent to `file`, a gzipped tar of mode 0600, whether it runs or not, without changing
+ * anything. Files
+ * that it writes meanwhile may be missing.
+ * @throws AppError `not_found` without a container, `internal` {code: 'ENGINE_UNAVAILABLE'}.
  */
 export async function readStoredInDocker(
   { engine, instance }: { engine: Engine; instance: string },
   id: string,
   file: string,
 ): Promise<void> {
-  const container = await findContainer({ engine, instance, asked: new AskedFor() }, id)
+  const container = await findContainer({ engine, instance, asked: new ExpectedEvents() }, id)
   if (!container) throw agentNotFound()
   await readState(engine, container.Id, driverOf({ drivers: agentDrivers }, container).stateDir, file)
 }
 
 const LOOK_AGAIN_MS = 500
 
-/** The last `tail` lines that this container wrote, oldest first. */
+/** Returns the last `tail` lines of a container, oldest first. */
 async function readLastLines(deps: StepDeps, container: Container, tail: number): Promise<string[]> {
   const bytes = await deps.engine.change((docker, abortSignal) =>
     docker
@@ -195,8 +197,9 @@ async function readLastLines(deps: StepDeps, container: Container, tail: number)
 }
 
 /**
- * The lines of an agent after `after` and those to come, from one container to the next, until `find` says that there is
- * none any more or `signal` aborts. While the engine does not answer it waits.
+ * Yields the lines after `after` and new ones, across containers, until `find` returns none or `signal` aborts. Waits
+ * while the
+ * engine does not respond.
  */
 async function* followLines(
   deps: StepDeps,
@@ -218,7 +221,7 @@ async function* followLines(
         finished = run
       }
     } catch (error) {
-      // A container that is gone by now has a successor, or none: the next look will tell.
+      // A removed container has a successor or none; the next check decides.
       if (!signal.aborted && !isEngineUnavailable(error) && !hasStatus(error, 404, 409)) throw error
     }
     await pause(LOOK_AGAIN_MS, signal)

@@ -2,26 +2,28 @@ import { TaskQueue } from '../../../core/concurrency/keyed-queue.ts'
 import { AppError } from '../../../core/errors.ts'
 import { type Engine, hasStatus, LABELS, orNull } from '../engine/engine.ts'
 
-/** The network of this installation's agents: they reach the world and the platform's gateway, and not each other. */
+/**
+ * The network of this installation's agents: they reach the internet and the platform's gateway, but not each other.
+ */
 export type DockerNetwork = {
   name: string
-  /** Makes it when it is not there. @returns the address that this machine has in it. */
+  /** Creates the network if needed. @returns the address of this machine in it. */
   openNetwork(): Promise<string>
-  /** Does `work` on a network that is there and stays there meanwhile. */
+  /** Runs `work` while the network exists. */
   withOpen<T>(work: () => Promise<T>): Promise<T>
-  /** Takes it away once no container of this installation is left, running or not; the next `open` makes it again. */
+  /** Removes the network when no container of this installation is left; the next `openNetwork` creates it again. */
   removeUnused(): Promise<void>
 }
 
-/** @throws AppError from `open`: `conflict` when another network has the name. */
+/** @throws AppError from `openNetwork`: `conflict` when another network has the name. */
 export function createDockerNetwork(engine: Engine, instance: string): DockerNetwork {
   const name = `stead-${instance}`
   const label = `${LABELS.instance}=${instance}`
-  // The engine makes two of one name when it is asked twice at once.
+  // Two concurrent requests would create two networks of one name.
   const queue = new TaskQueue()
   let users = 0
 
-  /** What it had last: the platform listens at its address, and a firewall may know it. */
+  /** The last address range: the platform listens in it, and a firewall may allow it. */
   let range: { Subnet: string; Gateway: string } | null = null
 
   const find = () => engine.ask((docker) => orNull(docker.getNetwork(name).inspect()))
@@ -42,7 +44,7 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
     try {
       await create(range)
     } catch (error) {
-      // Somebody else has the addresses by now.
+      // Another network occupies the range by now.
       if (range === null || !hasStatus(error, 403)) throw error
       await create(null)
     }
@@ -86,7 +88,7 @@ export function createDockerNetwork(engine: Engine, instance: string): DockerNet
         await engine
           .change((docker, abortSignal) => docker.getNetwork(network.Id).remove({ abortSignal }))
           .catch((error: unknown) => {
-            // It has gone, or somebody has put a container of their own into it.
+            // It is gone, or a foreign container uses it.
             if (!hasStatus(error, 403, 404, 409)) throw error
           })
       }),

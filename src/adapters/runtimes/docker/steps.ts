@@ -3,30 +3,30 @@ import { AppError } from '../../../core/errors.ts'
 import { type AgentState, BAD_CONFIGURATION_EXIT, type Inspection } from '../contract/runtime.ts'
 import { GIVEN_UP, toNames, UNWANTED, WANTED } from '../engine/container.ts'
 import { type Engine, hasStatus, LABELS, orNull, toEngineError } from '../engine/engine.ts'
-import type { AskedFor } from './watch.ts'
+import type { ExpectedEvents } from './watch.ts'
 
-/** A container as the engine describes it. */
+/** A container as inspected by the engine. */
 export type Container = Docker.ContainerInspectInfo
 
-/** `instance` is this installation's, in names and labels; `asked` learns of every end and start before it happens. */
-export type StepDeps = { engine: Engine; instance: string; asked: AskedFor }
+/** `instance` is this installation's id in names and labels; `asked` records every stop and start before it happens. */
+export type StepDeps = { engine: Engine; instance: string; asked: ExpectedEvents }
 
 const UPDATE_TRIES = 20
 const UPDATE_PAUSE_MS = 100
 
 type RestartPolicy = typeof WANTED | typeof UNWANTED | typeof GIVEN_UP
 
-/** A started container has had a process at some time, even if it ended at once. */
+/** Returns whether the container ever had a process. */
 export function wasStarted(container: Container): boolean {
   return !container.State.StartedAt.startsWith('0001-')
 }
 
-/** Has it a process that serves, or is it about to get one? Bad configuration does not heal by trying again. */
+/** Returns whether the container runs or will be restarted usefully; a bad configuration does not count. */
 export function isRunning({ State }: Container): boolean {
   return State.Running && !(State.Restarting && State.ExitCode === BAD_CONFIGURATION_EXIT)
 }
 
-/** Null for what is not there, and for what has the name but not our labels. */
+/** Returns null when missing, or when its labels are not ours. */
 export async function findByName(deps: StepDeps, agentId: string, name: string): Promise<Container | null> {
   const found = await deps.engine.ask((docker, abortSignal) =>
     orNull(docker.getContainer(name).inspect({ abortSignal })),
@@ -35,7 +35,7 @@ export async function findByName(deps: StepDeps, agentId: string, name: string):
   return labels[LABELS.instance] === deps.instance && labels[LABELS.agent] === agentId ? found : null
 }
 
-/** @returns its id. @throws AppError `conflict` {code: 'NAME_TAKEN'} when a container that is not ours has the name. */
+/** @returns its id. @throws AppError `conflict` {code: 'NAME_TAKEN'} when a foreign container has the name. */
 export async function create(deps: StepDeps, order: Docker.ContainerCreateOptions): Promise<string> {
   try {
     const container = await deps.engine.change((docker, abortSignal) =>
@@ -49,13 +49,13 @@ export async function create(deps: StepDeps, order: Docker.ContainerCreateOption
   }
 }
 
-/** Ends it, by force after `graceSeconds`. Its restart policy keeps it down from before that on, whatever happens here. */
+/** Stops the container, by force after `graceSeconds`. Its restart policy is changed first, so that it stays down. */
 export async function end(deps: StepDeps, container: Container, graceSeconds: number): Promise<void> {
   await setRestartPolicy(deps, container, UNWANTED)
   await halt(deps, container, graceSeconds)
 }
 
-/** Ends it and leaves it wanted: its engine does not start it again, the next deployment does. */
+/** Stops the container but keeps its restart policy: the next deployment starts it. */
 export async function halt(deps: StepDeps, container: Container, graceSeconds: number): Promise<void> {
   if (container.State.Running) deps.asked.end(container.Id)
   await deps.engine.change((docker, abortSignal) =>
@@ -63,9 +63,12 @@ export async function halt(deps: StepDeps, container: Container, graceSeconds: n
   )
 }
 
-/** Starts it and wants it from then on. @throws AppError `conflict` {code: 'PORT_TAKEN'}, and it stays down. */
+/**
+ * Starts the container and sets its restart policy. @throws AppError `conflict` {code: 'PORT_TAKEN'}; it stays down
+ * then.
+ */
 export async function launch(deps: StepDeps, container: Container): Promise<void> {
-  // One that its engine keeps starting has to be ended before it can be started.
+  // A container that is restarting must be stopped before it can be started.
   if (container.State.Running) await end(deps, container, 0)
   await setRestartPolicy(deps, container, WANTED)
   deps.asked.start(container.Id)
@@ -81,14 +84,15 @@ export async function launch(deps: StepDeps, container: Container): Promise<void
 }
 
 /**
- * Lets a container that its engine keeps starting end by itself for good. It is not ended from here: by then it may have
- * been started again, and the exit code of that end would hide the one that says why.
+ * Lets a restarting container end for good by itself. Stopping it could hit its next run, whose exit code would hide
+ * the one
+ * that matters.
  */
 export async function giveUp(deps: StepDeps, container: Container): Promise<void> {
   await setRestartPolicy(deps, container, GIVEN_UP)
 }
 
-/** What the policy says outlives the platform: an agent that somebody stopped is told from one that broke. */
+/** Sets the restart policy, which also records for later whether an agent was stopped on purpose. */
 export async function setRestartPolicy(deps: StepDeps, container: Container, policy: RestartPolicy): Promise<void> {
   for (let triesLeft = UPDATE_TRIES; ; triesLeft--) {
     try {
@@ -96,14 +100,14 @@ export async function setRestartPolicy(deps: StepDeps, container: Container, pol
         docker.getContainer(container.Id).update({ RestartPolicy: policy, abortSignal }),
       )
     } catch (error) {
-      // A process that has just ended is told in the words of whatever part of the engine noticed: a fault that lasts is thrown.
+      // The engine answers 500 with varying messages while a process ends; only a lasting failure is thrown.
       if (triesLeft === 0 || !hasStatus(error, 500)) throw error
       await Bun.sleep(UPDATE_PAUSE_MS)
     }
   }
 }
 
-/** Ends it by force and deletes it with its secrets. Its state is in a volume with a name, which stays. */
+/** Removes the container by force, with its secrets. The named volume with its state stays. */
 export async function removeContainer(deps: StepDeps, id: string): Promise<void> {
   deps.asked.removal(id)
   await deps.engine.change((docker, abortSignal) =>
@@ -115,10 +119,10 @@ export async function rename(deps: StepDeps, id: string, name: string): Promise<
   await deps.engine.ask((docker, abortSignal) => docker.getContainer(id).rename({ name, abortSignal }))
 }
 
-/** A volume with an agent's labels, for what it stores or for its secrets. */
+/** A volume with an agent's labels, for its state or its secrets. */
 type AgentVolume = { name: string; holdsSecrets: boolean }
 
-/** Those of an agent, whether a container has them or not. */
+/** Lists the volumes of an agent, mounted or not. */
 export async function listVolumes(
   deps: Pick<StepDeps, 'engine' | 'instance'>,
   agentId: string,
@@ -135,12 +139,14 @@ export async function removeVolume(deps: StepDeps, name: string): Promise<void> 
   await deps.engine.change((docker, abortSignal) => orNull(docker.getVolume(name).remove({ abortSignal })))
 }
 
-/** The volume behind `folder` of a container. */
+/** Returns the volume that is mounted at `folder`. */
 export function volumeAt(container: Container, folder: string): string | undefined {
   return container.Mounts.find((mount) => mount.Destination === folder)?.Name
 }
 
-/** The same container once more, with `folder` on another volume. Its image is named by content, so it is the same. */
+/**
+ * Copies a container's settings with another volume at `folder`. Its image is named by content, so it stays the same.
+ */
 export function toTwin(container: Container, agentId: string, folder: string, volume: string, instance: string) {
   const { Config, HostConfig } = container
   const Mounts = (HostConfig.Mounts ?? []).map((mount) =>
@@ -150,7 +156,7 @@ export function toTwin(container: Container, agentId: string, folder: string, vo
   return { ...rest, name: toNames(instance, agentId).next, HostConfig: { ...HostConfig, Mounts } }
 }
 
-/** 304: it is already as it should be. */
+/** Ignores 304, which means that nothing had to change. */
 async function unlessDone(call: Promise<unknown>): Promise<void> {
   try {
     await call
@@ -159,10 +165,10 @@ async function unlessDone(call: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Where agents are published: never further than this machine. */
+/** Agents are published on this machine only. */
 const AGENT_HOST = '127.0.0.1'
 
-/** What its container says of an agent. `endedOutOfMemory` is what the engine reported when it ended. */
+/** Converts a container's state. `endedOutOfMemory` is the engine's report of its last end. */
 export function toInspection(container: Container, endedOutOfMemory: boolean): Inspection {
   const { State, RestartCount } = container
   const labels = container.Config.Labels
@@ -182,7 +188,7 @@ export function toInspection(container: Container, endedOutOfMemory: boolean): I
   }
 }
 
-/** One that ended badly and is still wanted, with nobody to start it again, has been stopped by someone else than us. */
+/** // A wanted container that failed and is not restarted was stopped by other means. */
 function toState(container: Container): AgentState {
   const { Running, Restarting, ExitCode } = container.State
   if (isRunning(container)) return Restarting ? 'restarting' : 'running'

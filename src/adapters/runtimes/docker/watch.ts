@@ -6,18 +6,19 @@ import { BAD_CONFIGURATION_EXIT, type RuntimeEvent } from '../contract/runtime.t
 import { type Engine, LABELS } from '../engine/engine.ts'
 import { type EngineEvent, followEvents } from '../engine/events.ts'
 
-/** Containers are made anew, so that those which went long ago are told of no more. */
+/** Container ids are never reused, so old removals can be dropped. */
 const MAX_REMOVALS = 1000
-/** How long after a connection broke something may be told that was asked for before; a stop takes ten seconds itself. */
+/** Time after a broken connection in which expected events may still arrive; a stop takes ten seconds itself. */
 const RETELL_MS = 30_000
-/** Agents that are looked at together after a gap. */
+/** Agents checked concurrently after a gap. */
 const AT_ONCE = 8
 
 /**
- * What this platform is about to do to containers, told before it does. The engine reports that too, and nobody should
- * take it for a crash. Its events come in order, so the start of a container settles what was expected before.
+ * Records stops, starts and removals before the platform performs them, so that the engine's events are not taken for
+ * crashes.
+ * Events arrive in order, so a container's start clears its expected end.
  */
-export class AskedFor {
+export class ExpectedEvents {
   readonly #ends = new Set<string>()
   readonly #starts = new Set<string>()
   readonly #removals = new Set<string>()
@@ -36,7 +37,10 @@ export class AskedFor {
     if (oldest !== undefined && this.#removals.size > MAX_REMOVALS) this.#removals.delete(oldest)
   }
 
-  /** Was this end, start or removal asked for? An end and a start are so once; a removal may be told before its end is. */
+  /**
+   * Returns whether an event was expected. Ends and starts are expected once; a removal may be reported before its
+   * end.
+   */
   settle(action: string, containerId: string): boolean {
     if (action === 'die') return this.#ends.delete(containerId) || this.#removals.has(containerId)
     if (action === 'destroy') return this.#removals.has(containerId)
@@ -45,7 +49,7 @@ export class AskedFor {
     return this.#starts.delete(containerId)
   }
 
-  /** Returns what forgets that which is expected by now and has not been told of until then. */
+  /** Returns a function that forgets what is expected now and still unreported then. */
   expectedByNow(): () => void {
     const expected = [this.#ends, this.#starts, this.#removals].map((set) => ({ set, ids: [...set] }))
     return () => {
@@ -57,22 +61,22 @@ export class AskedFor {
 export type DockerWatchDeps = {
   engine: Engine
   instance: string
-  asked: AskedFor
+  asked: ExpectedEvents
   log: Log
-  /** Every agent known so far, gone ones included. */
+  /** Lists every agent known so far, including removed ones. */
   listKnown: () => Promise<string[]>
-  /** Ends an agent that its engine keeps starting in vain. */
+  /** Stops an agent that restarts in vain. */
   giveUp: (agentId: string) => Promise<void>
 }
 
 export type DockerWatch = {
   listen(signal: AbortSignal): AsyncIterable<RuntimeEvent>
-  /** Did the memory limit end this container the last time it ended? */
+  /** Returns whether the memory limit ended the container's last run. */
   endedOutOfMemory(containerId: string): boolean
   close(): void
 }
 
-/** What the engine's messages mean to who looks after agents; whatever else they say is left out. */
+/** Maps the engine's actions to events; others are ignored. */
 const MEANINGS: Readonly<Record<string, RuntimeEvent['type']>> = {
   start: 'started',
   die: 'died',
@@ -81,7 +85,7 @@ const MEANINGS: Readonly<Record<string, RuntimeEvent['type']>> = {
   unpause: 'changed',
 }
 
-/** Listens to the engine from now on, however often it goes away. */
+/** Follows the engine's events across reconnects. */
 export function watchDocker(deps: DockerWatchDeps): DockerWatch {
   const { asked, log } = deps
   const broadcast = createBroadcast<RuntimeEvent>()
@@ -91,7 +95,7 @@ export function watchDocker(deps: DockerWatchDeps): DockerWatch {
 
   const warn = (error: unknown) => log.warn({ error: errorMessage(error) }, 'cannot look after agents')
   const noteGap = async () => {
-    // The engine tells again what happened meanwhile, unless it was started anew.
+    // The engine repeats missed events, unless it was restarted.
     setTimeout(asked.expectedByNow(), RETELL_MS).unref()
     const wasFirst = isFirst
     isFirst = false
@@ -115,7 +119,7 @@ export function watchDocker(deps: DockerWatchDeps): DockerWatch {
     const { engine, instance } = deps
     for await (const event of followEvents(engine, { instance, type: 'container', signal: closing.signal })) {
       const work = (event === 'connected' ? noteGap() : note(event)).catch(warn)
-      // The looks after a gap are as slow as the engine, and what it tells meanwhile must not become old behind them.
+      // Do not wait for the checks after a gap, or new events would be delayed.
       if (event !== 'connected') await work
     }
   }

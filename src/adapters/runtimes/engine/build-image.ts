@@ -13,18 +13,19 @@ import { type Engine, hasStatus, orNull, toEngineError } from './engine.ts'
 import { readLines } from './events.ts'
 
 const DIGEST_LABEL = 'stead.contentDigest'
-/** Names the packs of an image, so that the image of the next version gets them too. */
+/** Label with the packs of an image, which the next version's image gets too. */
 const PACKS_LABEL = 'stead.packs'
 const NO_PACKS = 'none'
 
-/** What an image is made of: nothing is made where the engine has one of this `digest` under the name. */
+/** Contents of an image; an image with the same `digest` is not built again. */
 export type ImageSource = { digest: string; packs: Packs; collect: () => Promise<ImageFile[]> }
 
 /**
- * Makes the image `reference` of the built-in agent in an engine, without any registry. What had the name before goes,
- * unless containers still are made from it.
- * @returns its size in bytes, null when it was there.
- * @throws AppError of `toAppError` when the engine refuses, `internal` {code: 'ENGINE_UNAVAILABLE'} when it is not there.
+ * Builds the built-in agent's image `reference` in an engine, without a registry. The previous image is removed
+ * unless a
+ * container uses it.
+ * @returns its size in bytes, null when it existed.
+ * @throws AppError as `toEngineError` when the engine refuses, `internal` {code: 'ENGINE_UNAVAILABLE'}.
  */
 export async function makeAgentImage(engine: Engine, reference: string, source: ImageSource): Promise<number | null> {
   const inspect = () => engine.ask((docker) => orNull(docker.getImage(reference).inspect()))
@@ -37,7 +38,7 @@ export async function makeAgentImage(engine: Engine, reference: string, source: 
   return made.Size
 }
 
-/** Returns the packs of an image that `makeAgentImage` has made, null when the engine has no image of this name. */
+/** Returns the packs of a built image, null for an unknown image. */
 export async function findPacks(engine: Engine, reference: string): Promise<Packs | null> {
   const image = await engine.ask((docker) => orNull(docker.getImage(reference).inspect()))
   if (!image) return null
@@ -45,7 +46,7 @@ export async function findPacks(engine: Engine, reference: string): Promise<Pack
   return { shell: named.includes('shell'), python: named.includes('python') }
 }
 
-/** The names of the packs, as options of `agent-image` and in the label. */
+/** Returns the names of the packs, for options and the label. */
 export function listPacks(packs: Packs): ('shell' | 'python')[] {
   return (['shell', 'python'] as const).filter((name) => packs[name])
 }
@@ -80,13 +81,16 @@ function fill(archive: Pack, files: ImageFile[]): void {
   archive.finalize()
 }
 
-/** `/a/b/c` has `/a` and `/a/b`. */
+/** Returns the folders above a path: `/a/b/c` has `/a` and `/a/b`. */
 function parentsOf(path: string): string[] {
   const parent = dirname(path)
   return parent === '/' ? [] : [...parentsOf(parent), parent]
 }
 
-/** As lines of a Dockerfile. `docker build` would copy the whole image for each of them on some storage drivers. */
+/**
+ * Returns Dockerfile instructions for the import. Some storage drivers would copy the whole image for each step of
+ * `docker build`.
+ */
 function toChanges({ digest, packs }: ImageSource): string[] {
   return [
     `ENTRYPOINT ["${EXECUTABLE}", "agent"]`,
@@ -95,13 +99,13 @@ function toChanges({ digest, packs }: ImageSource): string[] {
     `VOLUME ${steadDriver.stateDir}`,
     `EXPOSE ${steadDriver.port}`,
     `ENV HOST=0.0.0.0 PORT=${steadDriver.port} AGENT_DIR=${steadDriver.stateDir} HOME=${steadDriver.stateDir}`,
-    // For whoever runs it without a platform, which would look itself.
+    // For use without a platform, which would check the health itself.
     `HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=5 CMD ["${EXECUTABLE}", "agent", "--check"]`,
     `LABEL stead.runtime=stead stead.runtimeVersion=${VERSION} ${DIGEST_LABEL}=${digest} ${PACKS_LABEL}=${listPacks(packs).join(',') || NO_PACKS}`,
   ]
 }
 
-/** The image that had the name before, unless containers still are made from it. */
+/** Removes the previous image, unless a container uses it. */
 async function removeUnused(engine: Engine, id: string): Promise<void> {
   try {
     await engine.change((docker) => docker.getImage(id).remove())
@@ -110,20 +114,21 @@ async function removeUnused(engine: Engine, id: string): Promise<void> {
   }
 }
 
-/** Where the program stands in the image. */
+/** Path of the program in the image. */
 export const EXECUTABLE = '/usr/local/bin/stead'
 const [uid = 0, gid = 0] = steadDriver.user.split(':').map(Number)
 
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 const BUSYBOXES = ['/bin/busybox', '/usr/bin/busybox']
 
-/** What of this machine is packed for agents that may run commands. */
+/** Optional programs packed for agents that may run commands. */
 export type Packs = { shell: boolean; python: boolean }
 
 /**
- * All that `executable` needs to run as an agent: itself, the libraries of this machine that it is linked against,
- * certificates, and the names of two users. `shell` adds this machine's static busybox, `python` its Python.
- * @throws AppError `invalid` for what is no executable of Linux, and for what is to be packed and is not there.
+ * Collects the files of an image: `executable`, its shared libraries, certificates and two users. `shell` adds this
+ * machine's
+ * static busybox, `python` its Python.
+ * @throws AppError `invalid` for an executable that is not for Linux, or a missing program.
  */
 export async function collectImageFiles(executable: string, { shell, python }: Packs): Promise<ImageFile[]> {
   const libraries = await listLibraries(executable)
@@ -144,7 +149,7 @@ export async function collectImageFiles(executable: string, { shell, python }: P
   return [...new Map(files.map((file) => [file.name, file])).values()]
 }
 
-/** Changes with what is packed: other packs, or other versions of them. */
+/** Returns a hash that changes with the packed programs. */
 export async function digestPacks({ shell, python }: Packs): Promise<string> {
   const programs = [...(shell ? BUSYBOXES : []), ...(python ? [PYTHON] : [])]
   const hash = createHash('sha256')
@@ -152,13 +157,13 @@ export async function digestPacks({ shell, python }: Packs): Promise<string> {
   return hash.digest('hex')
 }
 
-/** A shell, and what it calls: all of them are one program. */
+/** Collects busybox and its command links. */
 async function collectShell(): Promise<ImageFile[]> {
   const path = BUSYBOXES.find(existsSync)
   if (path === undefined)
     throw new AppError('invalid', '--shell packs a static busybox (busybox-static), and there is none here')
   const content = await readFile(path)
-  // Linked against libraries that the image does not have, it would not start.
+  // A dynamically linked busybox would lack its libraries in the image.
   if (content.includes('/ld-linux') || content.includes('/ld-musl'))
     throw new AppError('invalid', `${path} is not static`)
   const names = (await runCommand(path, '--list')).split('\n').filter((name) => name !== '' && name !== 'busybox')
@@ -166,15 +171,15 @@ async function collectShell(): Promise<ImageFile[]> {
   return [{ name: '/bin/busybox', content, mode: 0o755 }, ...links]
 }
 
-/** That of the distribution: what it is linked against is where every loader looks. */
+/** The distribution's Python, whose libraries are on the loader's standard path. */
 export const PYTHON = '/usr/bin/python3'
-/** Of the standard library: what needs a screen, tests, what installs, and what is other packages'. */
+/** Parts of the standard library to leave out: GUI, tests, installers and third-party packages. */
 const LEFT_OUT =
   /^(__pycache__|test|tests|idlelib|tkinter|turtledemo|ensurepip|lib2to3|config-.*|(site|dist)-packages)$/
 
 /**
- * This machine's Python with its standard library, and nothing of what else was installed for it.
- * @throws AppError `invalid` where there is none.
+ * Collects this machine's Python with its standard library, without installed packages.
+ * @throws AppError `invalid` when it is missing.
  */
 export async function collectPython(): Promise<ImageFile[]> {
   if (!existsSync(PYTHON)) throw new AppError('invalid', `--python packs ${PYTHON}, and there is none here`)
@@ -205,19 +210,20 @@ async function listModules(folder: string): Promise<string[]> {
   return found.flat()
 }
 
-/** Loaded by name at run time by older C libraries, so that no list of needed libraries has them. */
+/** Loaded by name at run time by older C libraries, so the loader does not list them. */
 const RESOLVERS = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2']
-/** The loader that an executable of Linux names near its beginning; that of musl is its C library as well. */
+/** The loader named near the beginning of a Linux executable; musl's loader is also its C library. */
 const LOADER = /\/[\w./-]*\/ld-(?:linux|musl)[\w.-]+/
 const HEAD_BYTES = 4096
 
-/** One entry of the image, under its path in there. */
+/** An entry of the image, by its path. */
 export type ImageFile = { name: string; mode?: number } & ({ content: string | Buffer } | { linkname: string })
 
 /**
- * The libraries of this machine that `executable` and what it loads by itself are linked against, by the paths under which
- * they are looked for; the loader tells them, on machines without `ldd` as well.
- * @throws AppError `invalid` for what is no executable of Linux.
+ * Lists the libraries that `executable` and `loaded` need, by the paths where they are searched. Asks the loader
+ * itself, because
+ * some machines have no `ldd`.
+ * @throws AppError `invalid` for an executable that is not for Linux.
  */
 export async function listLibraries(executable: string, loaded: readonly string[] = []): Promise<string[]> {
   const loader = await readLoader(executable)
@@ -228,7 +234,7 @@ export async function listLibraries(executable: string, loaded: readonly string[
   return [...new Set([loader, ...needed, ...resolvers])]
 }
 
-/** Reads one line of the loader's list: `libc.so.6 => /lib/libc.so.6 (0x7f…)`, or without the name where both are the same. */
+/** Parses a line of the loader's list: `libc.so.6 => /lib/libc.so.6 (0x7f…)`, or only the path. */
 function readLibrary(line: string): string[] {
   const found = line.trim().split(' => ').at(-1) ?? ''
   const end = found.indexOf(' (0x')
@@ -248,12 +254,12 @@ async function readLoader(executable: string): Promise<string> {
   }
 }
 
-/** A file of this machine under its own path, behind whatever links. */
+/** Reads a file under its own path, following links. */
 export async function toFile(path: string): Promise<ImageFile> {
   return { name: path, content: await readFile(await realpath(path)), mode: path.includes('.so') ? 0o755 : 0o644 }
 }
 
-/** What a program writes. @throws Error when it fails. */
+/** Returns a command's output. @throws Error when it fails. */
 export async function runCommand(...command: string[]): Promise<string> {
   const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
   const output = await child.stdout.text()

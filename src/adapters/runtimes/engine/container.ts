@@ -14,18 +14,19 @@ import { type Engine, LABELS } from './engine.ts'
 const SECOND_NS = 1_000_000_000
 const LOCALHOST = '127.0.0.1'
 
-/** Just over what the agent takes to end its turns (decisions, 37). */
+/** Slightly more than the agent needs to finish its turns. */
 export const STOP_SECONDS = 30
 
-/** Its host lets a wanted agent come back, and leaves one alone that was told to stop: also without the platform. */
+/** Restart policies: a wanted agent is restarted by its engine, a stopped one is not. */
 export const WANTED = { Name: 'unless-stopped' } as const
 export const UNWANTED = { Name: 'no' } as const
-/** Wanted, but not started again by its host: one start again was too many. */
+/** Wanted, but restarted at most once: the agent cannot run. */
 export const GIVEN_UP = { Name: 'on-failure', MaximumRetryCount: 1 } as const
 
 /**
- * What every agent's container is held to, whatever it is made from; nothing that a user says is ever merged into it.
- * A `nproc` limit would count the processes of all agents together, since they share a user: `PidsLimit` does not.
+ * Restrictions of every agent's container, which no user setting changes. All agents share one user, so an `nproc`
+ * limit would
+ * count them together; `PidsLimit` counts each.
  */
 export const PROFILE = {
   Privileged: false,
@@ -51,9 +52,9 @@ export const PROFILE = {
 } satisfies Docker.HostConfig
 
 /**
- * Interface 4.9: every 30 s, 5 s for an answer, 20 s to begin with, unhealthy after 5. The engine is told not to look itself: it
- * starts a process in the container each time, which takes many times what an idle agent does. The platform asks
- * `/healthz` over the agent's port instead, by its watchdog and for everybody who wants to know.
+ * Disables the engine's own health check, which starts a process in the container each time and costs far more than
+ * an idle
+ * agent. The platform asks `/healthz` over the agent's port instead.
  */
 export const NO_HEALTHCHECK = {
   Test: ['NONE'],
@@ -63,7 +64,9 @@ export const NO_HEALTHCHECK = {
   Retries: 5,
 } satisfies Docker.HealthConfig
 
-/** What a container is made from. `network` and `volume` are this installation's, `maxCpus` are those that the host has. */
+/**
+ * Inputs of a container. `network` and `volume` belong to this installation, `maxCpus` is the host's number of cores.
+ */
 type ContainerPlan = {
   name: string
   instance: string
@@ -77,7 +80,10 @@ type ContainerPlan = {
   maxCpus: number
 }
 
-/** The engine's order for one agent. Its secrets are no part of it: whoever may look at containers would see them. */
+/**
+ * Builds the container settings of an agent, without secrets, which would be visible to everyone who may inspect
+ * containers.
+ */
 export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions {
   const { spec, driver } = plan
   const port = `${driver.port}/tcp`
@@ -103,7 +109,7 @@ export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions 
       RestartPolicy: WANTED,
       Mounts: [
         { Type: 'volume', Source: plan.volume, Target: driver.stateDir, VolumeOptions: toVolumeOptions(plan) },
-        // Without a name it belongs to this container alone, and goes with it; by its labels it is found when it did not.
+        // An anonymous volume is removed with its container; its labels help to find one that was not.
         {
           Type: 'volume',
           Source: '',
@@ -116,8 +122,7 @@ export function toContainer(plan: ContainerPlan): Docker.ContainerCreateOptions 
 }
 
 /**
- * Says whether a container is still what is wanted, without telling what: `key` is this installation's, because a plain
- * digest of a short secret can be guessed.
+ * Returns a hash that identifies a deployment. It is keyed, because a plain hash of a short secret could be guessed.
  */
 export function toDigest(key: string, spec: AgentSpec): string {
   const parts = {
@@ -130,14 +135,14 @@ export function toDigest(key: string, spec: AgentSpec): string {
   return createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex')
 }
 
-/** A container's name, that of its successor until it takes the place, and that of its predecessor from then on. */
+/** Returns the names of the current container, of its successor, and of its predecessor during a replacement. */
 export function toNames(instance: string, agentId: string): { current: string; next: string; previous: string } {
-  // No agent's id has a dot.
+  // Agents' ids contain no dot.
   const current = `stead-${instance}-${agentId}`
   return { current, next: `${current}.next`, previous: `${current}.previous` }
 }
 
-/** What tells whose agent it is that runs there, and what it was made of. */
+/** Returns the labels that identify an agent and its deployment. */
 export function toLabels({
   instance,
   spec,
@@ -155,7 +160,7 @@ export function toLabels({
   }
 }
 
-/** Volumes are found by their labels when their container is gone. */
+/** Labels a volume, so that it is found without its container. */
 function toVolumeOptions(
   { instance, spec }: ContainerPlan,
   labels: Record<string, string> = {},
@@ -170,7 +175,7 @@ function sorted(record: Record<string, string>): [string, string][] {
 
 const MAX_SECRETS_BYTES = 1024 * 1024
 
-/** Puts each secret into the container's own folder of secrets, for its user alone to read. It need not run. */
+/** Writes the secrets into the container's own folder, readable by its user only. Works on a stopped container. */
 export async function putSecrets(
   engine: Engine,
   containerId: string,
@@ -183,7 +188,7 @@ export async function putSecrets(
   )
 }
 
-/** Gives a twin the same secrets. @throws Error when there are more than a megabyte: an image may let its agent write there. */
+/** Copies the secrets to a twin. @throws Error above a megabyte: an image may let its agent write there. */
 export async function copySecrets(engine: Pick<Engine, 'change'>, from: string, to: string): Promise<void> {
   await engine.change(async (docker, abortSignal) => {
     const archive = await docker.getContainer(from).getArchive({ path: `${SECRETS_DIR}/.`, abortSignal })
@@ -193,7 +198,7 @@ export async function copySecrets(engine: Pick<Engine, 'change'>, from: string, 
   })
 }
 
-/** Makes the agent's program mend its state when it starts next, where it can. */
+/** Makes the agent repair its state at its next start, if it can. */
 export async function requestRepair(engine: Engine, containerId: string, driver: AgentDriver): Promise<void> {
   if (driver.repairFile === null) return
   const archive = await toTar(driver, { [driver.repairFile]: '' }, 0o600)
@@ -202,7 +207,7 @@ export async function requestRepair(engine: Engine, containerId: string, driver:
   )
 }
 
-/** Writes what a stopped container has in `stateDir` to `file`: a gzipped tar of mode 0600 that is whole or not there. */
+/** Writes the content of `stateDir` of a stopped container to `file`, a gzipped tar of mode 0600, atomically. */
 export async function readState(engine: Engine, containerId: string, stateDir: string, file: string): Promise<void> {
   const part = `${file}.part`
   await rm(part, { force: true })

@@ -4,14 +4,14 @@ import { AppError } from '../../../core/errors.ts'
 import { agentNotFound, engineUnavailable, imageNotFound, portTaken } from '../contract/runtime.ts'
 
 const PING_CACHE_MS = 5000
-/** Interface 4.9 gives a route 5 s; a query leaves it time to answer. */
+/** Limits of a ping, a query and a change. A query must leave its route time to respond within 5 s. */
 const PATIENCE = { pingMs: 1000, queryMs: 4000, changeMs: 180_000 }
 const HEARTBEAT_MS = 2000
 
-/** Something to be done with the engine. `signal` ends the calls that take it when the time is over. */
+/** A call to the engine; `signal` aborts it at its time limit. */
 export type EngineWork<T> = (docker: Docker, signal: AbortSignal) => Promise<T>
 
-/** The labels of everything that an installation has in an engine. Without the first two nothing is ever touched. */
+/** Labels of all objects of an installation in an engine. Objects without the first two are never touched. */
 export const LABELS = {
   instance: 'stead.instance',
   agent: 'stead.agent',
@@ -20,34 +20,35 @@ export const LABELS = {
   image: 'stead.image',
   port: 'stead.port',
   digest: 'stead.digest',
-  /** Of a volume that holds an agent's secrets, and nothing that it has stored. */
+  /** Marks a volume with secrets instead of state. */
   secrets: 'stead.secrets',
-  /** Of a container that serves the files of the agent that it names, and is not that agent. */
+  /** Marks a helper container that serves the files of an agent. */
   files: 'stead.files',
 } as const
 
 /**
- * A container engine that speaks Docker's API. What it answers with an error status is thrown as dockerode has it: see
- * `toAppError` and `hasStatus`. What it does not answer at all is AppError `internal` {code: 'ENGINE_UNAVAILABLE'}.
+ * A container engine with Docker's API. Error responses are thrown as dockerode's errors, see `toEngineError` and
+ * `hasStatus`; no
+ * response is AppError `internal` {code: 'ENGINE_UNAVAILABLE'}.
  */
 export type Engine = {
-  /** For calls that only look: all of `work` has 4 s. */
+  /** Runs read-only calls, which together have 4 s. */
   ask<T>(work: EngineWork<T>): Promise<T>
-  /** For calls that change something: they may take minutes, but only while the engine answers. */
+  /** Runs changes, which may take minutes while the engine responds to pings. */
   change<T>(work: EngineWork<T>): Promise<T>
-  /** For streams: `signal` is the caller's, and nothing but the caller ends them. */
+  /** Opens a stream, which only the caller's `signal` ends. */
   stream<T>(work: EngineWork<T>, signal: AbortSignal): Promise<T>
-  /** Is it reached by a socket of this machine? */
+  /** True when the engine is reached by a local socket. */
   readonly isLocal: boolean
-  /** Images are fetched one after another. */
+  /** Serializes pulls. */
   readonly pulls: TaskQueue
-  /** Within a second; kept for `maxAgeMs`. Never throws. */
+  /** Returns within a second whether the engine responds; cached for `maxAgeMs`. Never throws. */
   isAnswering(maxAgeMs?: number): Promise<boolean>
 }
 
 /**
- * `dockerHost` as the Docker CLI reads `DOCKER_HOST`. Nothing is sent before the first call. `patience` is how long the
- * engine may take, other than said above.
+ * Creates a client for `dockerHost`, in the format of `DOCKER_HOST`. Connects at the first call. `patience` overrides
+ * the limits.
  */
 export function createEngine(dockerHost: string, patience: Partial<typeof PATIENCE> = {}): Engine {
   const { pingMs, queryMs, changeMs } = { ...PATIENCE, ...patience }
@@ -82,7 +83,10 @@ export function createEngine(dockerHost: string, patience: Partial<typeof PATIEN
   }
 }
 
-/** Loads dockerode at the first call: that takes a sixth of the time of a start, and many a house has no engine. */
+/**
+ * Loads dockerode at the first call, because that takes a sixth of the start-up time and many installations have no
+ * engine.
+ */
 function toConnector(connection: Docker.DockerOptions, pingMs: number) {
   let opened: Promise<{ docker: Docker; pinging: Docker }> | undefined
   const openEngine = async () => {
@@ -95,19 +99,22 @@ function toConnector(connection: Docker.DockerOptions, pingMs: number) {
   }
 }
 
-/** Is the engine there? The answer is kept for 5 s: health checks come often, and a hanging engine must not hold them up. */
+/**
+ * Creates a check whether the engine responds, cached for 5 s, so that health checks do not wait for a hanging
+ * engine.
+ */
 export function createDockerPing(dockerHost: string): () => Promise<boolean> {
   const engine = createEngine(dockerHost)
   return () => engine.isAnswering(PING_CACHE_MS)
 }
 
-/** Did the engine answer with one of these statuses? */
+/** Returns whether the engine responded with one of these statuses. */
 export function hasStatus(error: unknown, ...statuses: number[]): boolean {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
   return typeof status === 'number' && statuses.includes(status)
 }
 
-/** What the engine's refusal means for an agent that wants `port` and `image`. The engine's own words are the cause. */
+/** Converts an engine's error for an agent that wants `port` and `image`; the original error is the cause. */
 export function toEngineError(error: unknown, wanted: { port?: number; image?: string } = {}): AppError {
   if (error instanceof AppError) return error
   const text = error instanceof Error ? error.message : String(error)
@@ -117,7 +124,7 @@ export function toEngineError(error: unknown, wanted: { port?: number; image?: s
   return new AppError('internal', 'The container engine refused', {}, { cause: error })
 }
 
-/** Null for what the engine does not know. */
+/** Returns null for 404. */
 export async function orNull<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call
@@ -127,7 +134,7 @@ export async function orNull<T>(call: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Ends `work` after `timeoutMs`, also where it does not listen to its signal. */
+/** Ends `work` after `timeoutMs`, even if it ignores its signal. */
 async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const timeout = new AbortController()
   const { promise: late, reject } = Promise.withResolvers<never>()
@@ -142,7 +149,7 @@ async function within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promi
   }
 }
 
-/** Gives up on a long call when the engine stops answering short ones: twice in a row, because one can be bad luck. */
+/** Aborts a long call when the engine misses two pings in a row. */
 async function untilSilent<T>(ping: () => Promise<boolean>, work: Promise<T>, signal: AbortSignal): Promise<T> {
   let isOver = false
   const { promise: silent, reject } = Promise.withResolvers<never>()
@@ -161,7 +168,7 @@ async function untilSilent<T>(ping: () => Promise<boolean>, work: Promise<T>, si
   }
 }
 
-/** What the socket says, or its end, and no answer. */
+/** Throws an error response as it is, and a socket error as `engineUnavailable`. */
 function rethrow(error: unknown): never {
   const isAnswer = !(error instanceof Error) || 'statusCode' in error
   const isOfSocket = !isAnswer && ('code' in error || error.name === 'AbortError')

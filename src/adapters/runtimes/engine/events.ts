@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { type Engine, LABELS } from './engine.ts'
 
-/** One message of the engine's event stream, as far as it matters here. `attributes` hold the labels. */
+/** A message of the engine's event stream; `attributes` hold the labels. */
 export type EngineEvent = {
   type: string
   action: string
   actorId: string
   attributes: Readonly<Record<string, string>>
   at: Date
-  /** `at` in nanoseconds, by the engine's own clock. */
+  /** `at` in nanoseconds, by the engine's clock. */
   atNano: number
 }
 
@@ -25,9 +25,11 @@ const HEARTBEAT_MS = 5000
 const NANO_PER_SECOND = 1_000_000_000
 
 /**
- * The events of this installation's objects of `type` until `signal` aborts, over any number of connections: `connected`
- * begins each. What happened since the last event of the one before is told again by the engine as far as it remembers: a
- * few hundred events, and none after it was started anew. A connection whose engine does not answer is given up.
+ * Yields the events of this installation's objects of `type` until `signal` aborts, across reconnects, each of which
+ * yields
+ * `connected` first. The engine repeats missed events from its memory of a few hundred, which a restart clears. A
+ * connection
+ * whose engine does not respond is closed.
  */
 export async function* followEvents(
   engine: Engine,
@@ -56,7 +58,7 @@ export async function* followEvents(
         yield event
       }
     } catch {
-      // Whatever ended it: the next connection begins with `connected`, and the consumer then looks for itself.
+      // The next connection yields `connected`, and the consumer checks all agents then.
     } finally {
       clearInterval(heartbeat)
       options.signal.removeEventListener('abort', end)
@@ -72,7 +74,7 @@ function endWhenSilent(engine: Engine, connection: AbortController): Timer {
   }, HEARTBEAT_MS).unref()
 }
 
-/** Text lines of a stream, without their ends. */
+/** Yields the lines of a stream. */
 export async function* readLines(stream: NodeJS.ReadableStream): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

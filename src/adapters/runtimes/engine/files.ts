@@ -10,10 +10,10 @@ import { PROFILE } from './container.ts'
 import { type Engine, hasStatus, LABELS, orNull, toEngineError } from './engine.ts'
 import { findImage } from './images.ts'
 
-/** `filesImages` are those that may serve files, best first: the first that is here and of this program's version does. */
+/** `filesImages` may serve files, best first; the first local one of this version is used. */
 export type EngineFilesDeps = { engine: Engine; instance: string; filesImages: readonly string[] }
 
-/** The volume with all that an agent has stored. */
+/** The volume with an agent's state. */
 export type StateVolume = { agentId: string; name: string; driver: AgentDriver }
 
 const SERVED_AT = '/data'
@@ -22,8 +22,9 @@ const MEGABYTE = 1024 ** 2
 const LIMITS = { Memory: 1024 * MEGABYTE, MemorySwap: 1024 * MEGABYTE, NanoCpus: 1_000_000_000, PidsLimit: 256 }
 
 /**
- * Root opens the volume's folder itself, where it sees it. Everybody else cannot, and asks a container that has the volume
- * and nothing else: no network, no rights, and nothing in it that a link could lead to.
+ * Opens a volume's files. Root opens the folder itself where it is visible; otherwise a helper container with nothing
+ * but the
+ * volume serves it: no network, no privileges, and no other files that a link could reach.
  * @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} when the engine has no such volume.
  */
 export async function openVolumeFiles(deps: EngineFilesDeps, volume: StateVolume): Promise<AgentFiles> {
@@ -35,7 +36,7 @@ export async function openVolumeFiles(deps: EngineFilesDeps, volume: StateVolume
     : { connect: () => connectTo(deps, volume) }
 }
 
-/** Ends whoever serves files of an agent: they hold its volume. */
+/** Removes helper containers of an agent, which hold its volume. */
 export async function endFilesContainers(
   { engine, instance }: Pick<EngineFilesDeps, 'engine' | 'instance'>,
   agentId: string,
@@ -45,7 +46,7 @@ export async function endFilesContainers(
   for (const { Id } of found) await removeContainer(engine, Id)
 }
 
-/** Does the engine keep a volume in a folder, and is that seen from here as well? */
+/** Returns whether the engine keeps a volume in a folder that is visible here. */
 function isFolderHere({ Driver, Options, Mountpoint }: Docker.VolumeInspectInfo): boolean {
   const isFolder = Driver === 'local' && Object.keys(Options ?? {}).length === 0
   return isFolder && (statSync(Mountpoint, { throwIfNoEntry: false })?.isDirectory() ?? false)
@@ -71,7 +72,7 @@ async function connectTo(deps: EngineFilesDeps, volume: StateVolume): Promise<Fi
   }
 }
 
-/** The content of the image that knows what to do with files, or null. */
+/** Returns the id of the image that can serve files, or null. */
 export async function findFilesImage({
   engine,
   filesImages,
@@ -91,7 +92,7 @@ async function requireFilesImage(deps: EngineFilesDeps): Promise<string> {
   throw new AppError('unavailable', text, { code: 'NOT_CONFIGURED' })
 }
 
-/** Its input is the platform's: when that goes, for whatever reason, the container ends and takes itself away. */
+/** Builds the helper container, which ends and removes itself when the platform closes its input. */
 function toOrder({ instance }: EngineFilesDeps, volume: StateVolume, image: string): Docker.ContainerCreateOptions {
   return {
     name: `stead-${instance}-${volume.agentId}.files-${randomText(8).toLowerCase()}`,
@@ -114,7 +115,7 @@ function toOrder({ instance }: EngineFilesDeps, volume: StateVolume, image: stri
       AutoRemove: true,
       NetworkMode: 'none',
       RestartPolicy: { Name: 'no' },
-      // What is said here are files of somebody.
+      // Its output contains users' files.
       LogConfig: { Type: 'none', Config: {} },
       Tmpfs: { '/tmp': 'rw,nosuid,nodev,noexec,size=64m,mode=1777' },
       Mounts: [
@@ -149,7 +150,7 @@ function toLink(docker: Docker, stream: NodeJS.ReadWriteStream, remove: () => Pr
   }
 }
 
-/** Settles too when nobody will read any more: what follows then fails by itself. */
+/** Resolves also when the stream is closed; later writes fail by themselves. */
 function drained(stream: NodeJS.ReadWriteStream): Promise<void> {
   return new Promise((resolve) => {
     for (const event of ['drain', 'close', 'error']) stream.once(event, () => resolve())
@@ -162,7 +163,7 @@ async function removeContainer(engine: Engine, id: string): Promise<void> {
       orNull(docker.getContainer(id).remove({ force: true, v: true, abortSignal })),
     )
   } catch (error) {
-    // It is taking itself away.
+    // It is already removing itself.
     if (!hasStatus(error, 409)) throw error
   }
 }
@@ -172,7 +173,7 @@ function ignoreInvalid(error: unknown): null {
   throw error
 }
 
-/** The error of an agent that has nothing stored where the engine keeps it. */
+/** Creates the error for an agent without a state volume. */
 export function noFiles(): AppError {
   return new AppError('unavailable', 'The agent has no files yet: start it', { code: 'NOT_CONFIGURED' })
 }

@@ -16,26 +16,28 @@ const Progress = z.object({
 const MISSING =
   /not found|manifest unknown|does not exist|denied|unauthorized|no such host|connection refused|timeout|dial tcp/i
 
-/** How much a fetch may take: all layers as they are sent, all of the time, and the time without any progress. */
+/** Limits of a pull: bytes of all layers, total time, and time without progress. */
 export type PullLimits = { maxBytes: number; maxMs: number; maxSilenceMs: number }
 const PULL_LIMITS: PullLimits = { maxBytes: 4 * 1024 ** 3, maxMs: 900_000, maxSilenceMs: 60_000 }
 
-/** Null when the engine does not have it. @throws AppError `invalid` when it is no agent. */
+/** Returns null when the engine does not have it. @throws AppError `invalid` when it is no agent. */
 export async function findImage(engine: Engine, reference: string): Promise<AgentImage | null> {
   const found = await engine.ask((docker) => orNull(docker.getImage(reference).inspect()))
   return found && { reference, id: found.Id, ...readImageLabels(found.Config.Labels ?? {}) }
 }
 
-/** Does the engine have an image of this name? */
+/** Returns whether the engine has an image of this name. */
 export async function hasImage(engine: Engine, reference: string): Promise<boolean> {
   return engine.ask(async (docker) => (await orNull(docker.getImage(reference).inspect())) !== null)
 }
 
 /**
- * Fetches `reference` from its registry when it is not here, after all other fetches of this engine. One that turns out to
- * be no agent is not kept.
- * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'} when the registry does not have it or cannot be reached, `invalid`
- * when it is no agent or too large, `unavailable` when it takes too long, the signal's reason when that aborts.
+ * Pulls `reference` from its registry unless it is local, after earlier pulls of this engine. An image that is no
+ * agent is
+ * removed again.
+ * @throws AppError `not_found` {code: 'IMAGE_NOT_FOUND'} when the registry lacks it or cannot be reached, `invalid`
+ * when it is
+ * no agent or too large, `unavailable` when it takes too long, the signal's reason when that aborts.
  */
 export async function pullImage(
   engine: Engine,
@@ -74,7 +76,7 @@ async function fetchImage(engine: Engine, reference: string, { onProgress, signa
   }
 }
 
-/** Aborts when a fetch takes more than it may; `note` is told of every step. */
+/** Creates a signal that aborts at the limits; `note` records progress. */
 function openBounds(reference: string, { maxBytes, maxMs, maxSilenceMs }: PullLimits) {
   const over = new AbortController()
   const layers = new Map<string, number>()
@@ -87,7 +89,7 @@ function openBounds(reference: string, { maxBytes, maxMs, maxSilenceMs }: PullLi
       clearTimeout(silence)
       silence = setTimeout(tooSlow, maxSilenceMs)
       if (layer === null) return
-      // A registry need not say how much will come.
+      // A registry need not announce sizes.
       layers.set(layer, Math.max(currentBytes ?? 0, totalBytes ?? 0, layers.get(layer) ?? 0))
       const bytes = [...layers.values()].reduce((sum, size) => sum + size, 0)
       if (bytes > maxBytes) over.abort(new AppError('invalid', `Image ${reference} is too large`))
@@ -99,7 +101,7 @@ function openBounds(reference: string, { maxBytes, maxMs, maxSilenceMs }: PullLi
   }
 }
 
-/** Fetched in vain, it would fill the disk. */
+/** Removes a pulled image that is no agent, because it would only fill the disk. */
 async function requireAgent(engine: Engine, reference: string): Promise<void> {
   try {
     if (!(await findImage(engine, reference))) throw imageNotFound(reference)
@@ -109,7 +111,7 @@ async function requireAgent(engine: Engine, reference: string): Promise<void> {
   }
 }
 
-/** A container that somebody has made from it since keeps it. */
+/** // A container that uses the image keeps it. */
 async function removeImage(engine: Engine, reference: string): Promise<void> {
   await engine
     .change((docker, abortSignal) => docker.getImage(reference).remove({ abortSignal }))
@@ -118,12 +120,12 @@ async function removeImage(engine: Engine, reference: string): Promise<void> {
     })
 }
 
-/** Without a tag the engine would fetch every one there is. */
+/** Adds a tag, without which the engine would pull all of them. */
 function withTag(reference: string): string {
   return hasVersion(reference) ? reference : `${reference}:latest`
 }
 
-/** @throws Error with what the engine says went wrong. */
+/** @throws Error with the engine's message. */
 function readProgress(line: string): PullProgress {
   const { status, id, progressDetail, error } = Progress.parse(JSON.parse(line))
   if (error !== undefined) throw new Error(error)
@@ -135,7 +137,7 @@ function readProgress(line: string): PullProgress {
   }
 }
 
-/** A registry that cannot be reached and one that does not have it are the same to who asked: there is no such image. */
+/** Returns whether the registry lacks the image or cannot be reached, which callers need not distinguish. */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && !(error instanceof AppError) && MISSING.test(error.message)
 }

@@ -2,17 +2,14 @@ import type { RuntimeLogLine } from '../contract/runtime.ts'
 
 const HEADER_BYTES = 8
 const STDERR = 2
-/** A longer line is cut in several: an agent decides what it writes, and the platform keeps a line in memory. */
+/** Longer lines are split, because the platform buffers a line and agents control its length. */
 const MAX_LINE_LENGTH = 64 * 1024
 const TIMESTAMP = /^(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) /
 
 type Frame = { stream: 'stdout' | 'stderr'; text: string }
 type StampedLine = Frame & { stamp: string }
 
-/**
- * Lines of a log stream that was asked for with `timestamps`, oldest first. `skip` is the cursor of the last line that is
- * already known: the stream may begin before it.
- */
+/** Yields the lines of a log stream with `timestamps`, oldest first, without those up to the cursor `skip`. */
 export async function* readLogLines(
   stream: AsyncIterable<unknown>,
   skip: string | null,
@@ -26,7 +23,10 @@ export async function* readLogLines(
   }
 }
 
-/** Only a frame with an end of line ends a line: longer ones come in several, each with a timestamp of its own. */
+/**
+ * Joins frames to lines: only a frame with a newline ends a line, and each frame of a long line has its own
+ * timestamp.
+ */
 async function* joinLines(stream: AsyncIterable<unknown>): AsyncGenerator<StampedLine> {
   const begun = new Map<Frame['stream'], StampedLine>()
   for await (const { stream: output, text } of readFrames(stream)) {
@@ -42,7 +42,7 @@ async function* joinLines(stream: AsyncIterable<unknown>): AsyncGenerator<Stampe
   yield* begun.values()
 }
 
-/** The time from which the engine has to send for what comes after `cursor`, as its API takes it; 0 is the beginning. */
+/** Returns the `since` parameter for the lines after `cursor`; 0 is the beginning. */
 export function sinceOf(cursor: string | null): string {
   if (cursor === null) return '0'
   const { stamp } = parseCursor(cursor)
@@ -57,7 +57,7 @@ function parseCursor(cursor: string): Place {
   return { stamp, number: Number(number) }
 }
 
-/** Timestamps are in UTC, of the engine's own clock, with the zeros at the end left out or not. */
+/** Compares timestamps, which are in UTC and may omit trailing zeros. */
 function isAfter(place: Place, known: Place): boolean {
   const [a, b] = [sinceOf(place.stamp), sinceOf(known.stamp)]
   if (a !== b) return a.length === b.length ? a > b : a.length > b.length
@@ -65,8 +65,9 @@ function isAfter(place: Place, known: Place): boolean {
 }
 
 /**
- * What the engine puts around the two outputs: kind, three zeros, length, then that many bytes. docker-modem reads this
- * too, but copies all that it holds for every frame and cannot be slowed down: a flood would be felt by everybody.
+ * Parses the engine's frames: stream, three zeros, length, payload. docker-modem's parser copies its whole buffer for
+ * each frame
+ * and has no backpressure, so that a flood would slow everything down.
  */
 async function* readFrames(stream: AsyncIterable<unknown>): AsyncGenerator<Frame> {
   let held: Buffer = Buffer.alloc(0)

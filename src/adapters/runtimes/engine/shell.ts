@@ -18,35 +18,32 @@ import { openClawDriver } from '../openclaw/driver.ts'
 import { type Engine, LABELS, toEngineError } from './engine.ts'
 import { findImage, pullImage } from './images.ts'
 
-/** `instance` names this installation in its engine, which others may share; `digestKey` is a secret of its own. */
+/** `instance` identifies this installation in a shared engine; `digestKey` is its own secret. */
 export type EngineRuntimeDeps = {
   engine: Engine
   instance: string
   digestKey: string
   clock: Clock
   log: Log
-  /** Images that may serve the files of agents, best first; the built-in one unless it is given. */
+  /** Images that may serve agents' files, best first; by default the built-in one. */
   filesImages?: readonly string[]
 }
 
-/** The image that `stead agent-image` makes. */
+/** The image that `stead agent-image` builds. */
 export const BUILT_IN_IMAGE = `stead-agent:${VERSION}`
 
-/** So long an answer of the engine shows that it is there. */
+/** Time for which a response proves that the engine is available. */
 const TRUST_MS = 500
 
-/** Of a container that is to be measured. */
+/** A container to measure. */
 type Measured = { Id: string; State: { StartedAt: string }; HostConfig: { Memory?: number | undefined } }
 
-/** The part of a runtime that is the same whatever its engine makes of an agent. */
+/** The engine-independent part of a runtime. */
 type CommonPart = Pick<Runtime, 'measureStored' | 'findImage' | 'pull'>
 
-/**
- * What the runtimes of an engine do alike: they ask it only while it answers, change an agent one step after another,
- * remember which agents there are, and measure containers.
- */
+/** Common parts of the engines' runtimes: availability checks, a queue per agent, known agents, and measurements. */
 export class EngineShell {
-  /** Agents that were seen: an engine that forgets to name one, for whatever reason, does not make it vanish. */
+  /** Agents that were seen, so that an incomplete listing does not make one vanish. */
   readonly known = new Set<string>()
   readonly common: CommonPart
   readonly #deps: EngineRuntimeDeps
@@ -71,12 +68,12 @@ export class EngineShell {
     return this.#isClosed
   }
 
-  /** @throws AppError `unavailable` once the runtime is closed. */
+  /** @throws AppError `unavailable` after `close`. */
   requireOpen(): void {
     if (this.#isClosed) throw runtimeClosed()
   }
 
-  /** @throws AppError `unavailable` while the engine is away, else of the work. */
+  /** Runs a read-only call. @throws AppError `unavailable` while the engine is away, else as `work`. */
   async look<T>(work: () => Promise<T>): Promise<T> {
     await this.#requireEngine()
     return work().catch((error: unknown) => {
@@ -84,14 +81,14 @@ export class EngineShell {
     })
   }
 
-  /** As `look`, for what changes the agent `id`: one change after another. */
+  /** Runs a change of the agent `id`, one after another. */
   async change<T>(id: string, work: () => Promise<T>): Promise<T> {
-    // Whoever waits in a queue behind a hanging engine would wait longer than a route may take.
+    // Checked before queueing, because waiting behind a hanging engine would exceed a route's time.
     await this.#requireEngine()
     return this.#changes.run(id, () => this.look(work))
   }
 
-  /** Deploys a checked `spec`; from then on the agent is known. */
+  /** Deploys a validated `spec` and remembers the agent. */
   async deploy(spec: Parameters<Runtime['deploy']>[0], work: (checked: typeof spec) => Promise<void>): Promise<void> {
     const checked = requireSpec(spec)
     await this.change(checked.id, async () => {
@@ -100,7 +97,7 @@ export class EngineShell {
     })
   }
 
-  /** What the container of the agent `id` uses. @throws AppError `conflict` when nothing runs in it. */
+  /** Measures the agent's container. @throws AppError `conflict` when it has no process. */
   async measure(id: string, { Id, State, HostConfig }: Measured): Promise<RuntimeStats> {
     const { engine, clock } = this.#deps
     const startedAt = new Date(State.StartedAt)
@@ -118,7 +115,7 @@ export class EngineShell {
     return found.stats
   }
 
-  /** Nothing of the agent `id` is there any more, or of any agent. */
+  /** Forgets the agent `id`, or all agents. */
   forget(id?: string): void {
     if (id === undefined) {
       this.known.clear()
@@ -129,7 +126,7 @@ export class EngineShell {
     }
   }
 
-  /** Takes no work from now on, and waits for what is under way. */
+  /** Rejects new work and waits for pending work. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#changes.settle()
@@ -141,7 +138,7 @@ export class EngineShell {
   }
 }
 
-/** Every program that an agent's image can hold. */
+/** Drivers of all programs an image can hold. */
 export const agentDrivers: Readonly<Record<AgentKind, AgentDriver>> = { stead: steadDriver, openclaw: openClawDriver }
 
 const Volume = z.object({
@@ -150,10 +147,7 @@ const Volume = z.object({
 })
 const Usage = z.object({ Volumes: z.array(Volume).nullish() })
 
-/**
- * Bytes of what each agent of an installation has stored in volumes of this engine, by its id. The engine counts every
- * file: that can take a while.
- */
+/** Returns the bytes in volumes of each agent of an installation, by id. Slow: the engine counts every file. */
 async function measureVolumes(engine: Engine, instance: string): Promise<ReadonlyMap<string, number>> {
   const answer: unknown = await engine.change((docker, abortSignal) => readUsage(docker, abortSignal))
   const bytes = new Map<string, number>()
@@ -165,7 +159,7 @@ async function measureVolumes(engine: Engine, instance: string): Promise<Readonl
   return bytes
 }
 
-/** dockerode's own call counts images and containers as well, which takes longer. */
+/** // dockerode's call would also measure images and containers. */
 function readUsage(docker: Docker, abortSignal: AbortSignal): Promise<unknown> {
   const statusCodes = { 200: true, 500: 'server error' }
   const options = { path: '/system/df?type=volume', method: 'GET', abortSignal, statusCodes }
@@ -178,7 +172,7 @@ const Count = z.number().nonnegative().catch(0)
 const Totals = z.record(z.string(), z.object({ rx_bytes: Count, tx_bytes: Count })).nullish()
 const BlockIo = z.array(z.object({ op: z.string(), value: z.number() })).nullish()
 
-/** One sample of the engine's counters; it leaves out what it does not count. */
+/** A sample of the engine's counters; missing ones are not counted. */
 const Sample = z.object({
   cpu_stats: z.object({ cpu_usage: z.object({ total_usage: z.number() }) }),
   memory_stats: z.object({
@@ -190,10 +184,10 @@ const Sample = z.object({
   blkio_stats: z.object({ io_service_bytes_recursive: BlockIo }).optional(),
 })
 
-/** Processor time that a container had used at some time. */
+/** CPU time used by a container until a time. */
 type CpuSample = { usedMs: number; atMs: number }
 
-/** What a container uses: `before` is the previous sample of it, or its start. Null when it has no process to count. */
+/** Converts a sample to statistics since `before`; null without a process. */
 function toStats(
   raw: unknown,
   facts: { before: CpuSample; now: Date; startedAt: Date; memoryLimitBytes: number },
@@ -203,7 +197,7 @@ function toStats(
   const atMs = facts.now.getTime()
   const usedMs = cpu_stats.cpu_usage.total_usage / 1_000_000
   const elapsedMs = atMs - facts.before.atMs
-  // The page cache is given back when it is needed: version 2 and version 1 of control groups name it differently.
+  // The page cache is reclaimable; cgroup versions 1 and 2 name it differently.
   const cache = memory_stats.stats?.inactive_file ?? memory_stats.stats?.total_inactive_file ?? 0
   const io = blkio_stats?.io_service_bytes_recursive
   return {

@@ -2,15 +2,15 @@ import { type AgentDriver, toSecretFiles } from '../contract/agent-image.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
 import start from './start.sh' with { type: 'text' }
 
-/** The port of every agent inside its own container. */
+/** The gateway's port inside every container. */
 const OPENCLAW_PORT = 18_789
 const STATE_DIR = '/home/node/.openclaw'
 const MEGABYTE = 1024 ** 2
 const AMPLE_BYTES = 3 * 1024 ** 3
-/** From this version on it needs twice the memory of its predecessors. */
+/** From this version on OpenClaw needs twice the memory. */
 const HUNGRY_SINCE = [2026, 9, 6]
 
-/** OpenClaw as an agent: an image with the label `agent-platform.runtime=openclaw`, as `scripts/openclaw-image.sh` makes one. */
+/** OpenClaw as an agent: an image labelled `agent-platform.runtime=openclaw`, built by `scripts/openclaw-image.sh`. */
 export const openClawDriver: AgentDriver = {
   kind: 'openclaw',
   stateDir: STATE_DIR,
@@ -34,8 +34,8 @@ export const openClawDriver: AgentDriver = {
 }
 
 /**
- * Makes a hungry version fit a small container: 846 MiB instead of 1003 after two turns, for two thirds more processor
- * time at the start. Nothing where that is not needed.
+ * Fits new versions into small containers: 846 MiB instead of 1,003 after two turns, for two thirds more CPU time at
+ * the start.
  */
 function toNodeFlags({ limits }: AgentSpec, version: string | null): string {
   if (limits.memoryBytes >= AMPLE_BYTES || !isHungry(version)) return ''
@@ -43,7 +43,7 @@ function toNodeFlags({ limits }: AgentSpec, version: string | null): string {
   return `--optimize-for-size --max-semi-space-size=4 --max-old-space-size=${heapMegabytes}`
 }
 
-/** A version that cannot be read is taken for a new one. */
+/** Treats an unreadable version as new. */
 function isHungry(version: string | null): boolean {
   const parts = (version ?? '').split('.').map((part) => Number.parseInt(part, 10))
   for (const [index, since] of HUNGRY_SINCE.entries()) {
@@ -53,19 +53,20 @@ function isHungry(version: string | null): boolean {
   return true
 }
 
-/** The provider under which OpenClaw knows this platform's `/v1`. */
+/** OpenClaw's name for this platform's `/v1`. */
 const PROVIDER = 'platform'
 const CONTEXT_WINDOW_TOKENS = 128_000
 const MAX_OUTPUT_TOKENS = 8192
 const MODEL_TIMEOUT_SECONDS = 120
 
 /**
- * Everybody comes from the platform's address, and the usual lockout after ten wrong tokens would let any stranger keep the
- * platform out of the agent for five minutes. Nobody guesses 256 random bits.
+ * All clients share the platform's address, so the default lockout after ten failed logins would let a stranger lock
+ * the
+ * platform out for five minutes. Tokens have 256 random bits, which cannot be guessed.
  */
 const LOGIN_LIMIT = { maxAttempts: 1_000_000, windowMs: 60_000, lockoutMs: 1000 }
 
-/** A secret of the spec, the variable that OpenClaw reads it from, which its configuration only names. */
+/** Maps a secret to the environment variable that the configuration refers to. */
 const OPENCLAW_SECRETS: Readonly<Record<string, string>> = {
   GATEWAY_TOKEN: 'OPENCLAW_GATEWAY_TOKEN',
   PLATFORM_TOKEN: 'STEAD_PLATFORM_TOKEN',
@@ -76,8 +77,9 @@ const OPENCLAW_SECRETS: Readonly<Record<string, string>> = {
 type Settings = { [name: string]: unknown }
 
 /**
- * What the platform decides about an agent's `openclaw.json`, as a JSON merge patch (RFC 7396) for the one that it has:
- * null takes out what is no longer wanted, everything unnamed stays the agent's own. Secrets stand in it as `${NAME}`.
+ * Builds the platform's part of `openclaw.json` as a JSON merge patch (RFC 7396): null removes a value, and values
+ * that are not
+ * named stay the agent's own. Secrets are written as `${NAME}`.
  */
 function toOpenClawConfig(spec: AgentSpec): Settings {
   const { AGENT_MODEL: model = '', AGENT_PLAN: plan, AGENT_ORIGIN: origin } = spec.environment
@@ -89,11 +91,11 @@ function toOpenClawConfig(spec: AgentSpec): Settings {
     plugins: {
       entries: {
         'admin-http-rpc': { enabled: true },
-        // Nightly model calls that nobody asked for.
+        // Disables nightly model calls.
         'memory-core': { config: { dreaming: { enabled: false } } },
       },
     },
-    // What a reset of memory empties must be all there is: transcripts are not indexed, and deleted ones do not stay.
+    // Keep all memory in files that a reset clears: no transcript index and no archives.
     memory: { search: { provider: 'none', sources: ['memory'], rememberAcrossConversations: false } },
     session: { maintenance: { resetArchiveRetention: '1h' } },
     models: { mode: 'merge', providers: { [PROVIDER]: toProvider(spec, model) } },
@@ -106,7 +108,7 @@ function toOpenClawConfig(spec: AgentSpec): Settings {
   }
 }
 
-/** Its pages may be opened at the agent's own address alone. */
+/** Limits the gateway's pages to the agent's own origin. */
 function toGateway(origin: string | undefined): Settings {
   return {
     mode: 'local',
@@ -140,7 +142,7 @@ function toModel(id: string): Settings {
   }
 }
 
-/** Strangers in groups are never answered; in private only the owners, or whoever an owner pairs. */
+/** Builds the channels: groups are ignored unless allowed, and direct messages come from owners or people they pair. */
 function toChannels(spec: AgentSpec): Record<string, Settings | null> {
   const { OWNER_IDS = '', TELEGRAM_USER_ID = '' } = spec.environment
   const policy = (ownerIds: string[]) => ({
@@ -177,7 +179,7 @@ function toIds(text: string): string[] {
     .filter(Boolean)
 }
 
-/** OpenClaw puts the variable's value in its place when it reads the file, and keeps the name when it writes it. */
+/** Returns a reference that OpenClaw resolves when it reads the file and keeps when it writes it. */
 function named(secret: string): string {
   return `\${${OPENCLAW_SECRETS[secret]}}`
 }

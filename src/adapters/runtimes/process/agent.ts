@@ -27,8 +27,9 @@ import { endProcesses, findUnrecorded, isAlive, killLeftovers, type ProcessIdent
 import { StatsMeter } from './table.ts'
 
 /**
- * What one agent needs of the runtime; `isPortWanted` says whether another agent has or wants to have the port,
- * `mayStart` whether it may be started when nobody asks, `publish` hears what happens to it unasked.
+ * `isPortWanted` returns whether another agent uses or claims the port, `mayStart` whether it may be started without
+ * a request;
+ * `publish` receives unrequested events.
  */
 export type ProcessAgentDeps = Omit<LifeDeps, 'onEnd'> & {
   log: Log
@@ -38,8 +39,9 @@ export type ProcessAgentDeps = Omit<LifeDeps, 'onEnd'> & {
 }
 
 /**
- * One agent: what is wanted of it, its process, and the queue that lets one change happen at a time. Without a record
- * (never deployed, removed, or unreadable) every call but `deploy` and `remove` throws `not_found`.
+ * One process agent: its desired state, its process, and a queue of changes. Without a record (never deployed,
+ * removed or
+ * unreadable) every call but `deploy` and `remove` throws `not_found`.
  */
 export class ProcessAgent {
   readonly #deps: ProcessAgentDeps
@@ -60,23 +62,23 @@ export class ProcessAgent {
     this.#calls = new CallQueue({ id: folder.id, log: deps.log, afterEach: () => this.#keepRunning() })
   }
 
-  /** The port it has, or is about to have. */
+  /** The agent's port, or the one it claims. */
   get wantedPort(): number | null {
     return this.#life.wantedPort
   }
 
-  /** Nothing is known of it and nothing is under way: it can be forgotten. */
+  /** True when the agent is unknown and has no pending call, so that it can be dropped. */
   get isIdleAndUnknown(): boolean {
     return this.#life.record === null && this.#calls.isIdle
   }
 
-  /** The process to look at when nobody else tells of its end. */
+  /** The process of an earlier platform, whose end nothing reports. */
   get adopted(): ProcessIdentity | null {
     const current = this.#life.process
     return current && !current.child && !current.hasEnded ? current.identity : null
   }
 
-  /** Finds the process an earlier platform recorded; what then differs from what is wanted is put right in the queue. */
+  /** Finds the process that an earlier platform recorded; the queue then corrects deviations from the desired state. */
   async recover(): Promise<void> {
     const record = await findRecord(this.#folder)
     if (!record) return
@@ -91,7 +93,7 @@ export class ProcessAgent {
     }
   }
 
-  /** A process that was started in another folder, of which this one is a copy or the new place, is started anew in this one. */
+  /** Restarts a process that was started in another folder, of which this one is a copy or the new location. */
   async #bringHome(): Promise<void> {
     const current = this.#life.process
     if (!current || !this.#shouldRun()) return
@@ -110,7 +112,7 @@ export class ProcessAgent {
     await this.#life.write({ process: identity })
   }
 
-  /** Returns whether the agent was last deployed with this spec, running or not. */
+  /** Returns whether the agent was last deployed with this spec. */
   async hasSpec({ secrets, ...plain }: AgentSpec): Promise<boolean> {
     return Bun.deepEquals(this.#life.record?.spec, plain, true) && (await hasSecrets(this.#folder, secrets))
   }
@@ -145,7 +147,7 @@ export class ProcessAgent {
 
   async #stop(graceMs: number): Promise<void> {
     this.#life.requireRecord()
-    // Written first: a crash from here on must not bring it back.
+    // Written first, so that a crash does not bring it back.
     await this.#life.write({ desired: 'stopped' })
     await this.#end(graceMs)
     this.#life.leavePort()
@@ -210,18 +212,18 @@ export class ProcessAgent {
     return followLog(this.#log, { after, signal, isOver, clock, pollMs: timing.pollMs })
   }
 
-  /** Keeps the log of a living agent within its bound. */
+  /** Truncates the log of a live agent to its limit. */
   async trimLog(): Promise<void> {
     if (this.#life.isLive) await this.#log.cut(this.#deps.timing.maxLogBytes)
   }
 
-  /** To be called when an adopted process is no longer there. */
+  /** Must be called when an adopted process has ended. */
   noteGone(identity: ProcessIdentity): void {
     const current = this.#life.process
     if (current?.identity === identity) this.#life.noteEnd(current, null)
   }
 
-  /** Ends supervision at once and waits for what is under way. With `stopAgents` the agent ends, but stays wanted. */
+  /** Ends supervision and waits for pending calls. With `stopAgents` the agent is stopped but stays wanted. */
   close(stopAgents: boolean): Promise<void> {
     this.#restarts.stop()
     return this.#calls.close(async () => {
@@ -235,7 +237,7 @@ export class ProcessAgent {
     return this.#life.isWanted && this.#deps.mayStart(this.#life.requireRecord().spec.id)
   }
 
-  /** A start somebody asked for: when it fails they are told, and nothing happens behind their back afterwards. */
+  /** Starts the agent on request; a failed start is reported and not retried. */
   async #launchAsked(): Promise<void> {
     this.#restarts.reset()
     try {
@@ -249,7 +251,7 @@ export class ProcessAgent {
     }
   }
 
-  /** Afterwards the agent has no process, and none is about to start. */
+  /** Ends the process and any scheduled restart. */
   async #end(graceMs = this.#deps.timing.stopMs): Promise<void> {
     this.#restarts.stop()
     await this.#life.end(graceMs)
@@ -274,7 +276,7 @@ export class ProcessAgent {
     this.#deps.publish({ id: this.#folder.id, type, at: this.#deps.clock.now() })
   }
 
-  /** Whatever a call ended with, an agent that should run and has no process is started again. */
+  /** Restarts an agent that should run but has no process, after every call. */
   #keepRunning(): void {
     if (this.#calls.isClosed || this.#life.process || !this.#shouldRun()) return
     this.#restarts.schedule(() => {

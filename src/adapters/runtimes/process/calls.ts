@@ -4,10 +4,10 @@ import type { Log } from '../../../core/log.ts'
 import { runtimeClosed } from '../contract/runtime.ts'
 import type { ProcessTiming } from './life.ts'
 
-/** `afterEach` is called whatever a call ended with. */
+/** `afterEach` is called after every call, also a failed one. */
 type CallQueueDeps = { id: string; log: Log; afterEach: () => void }
 
-/** What is asked of one agent, one thing at a time in the order it came. */
+/** Serializes the calls of one agent. */
 export class CallQueue {
   readonly #deps: CallQueueDeps
   readonly #queue = new TaskQueue()
@@ -25,7 +25,7 @@ export class CallQueue {
     return this.#isClosed
   }
 
-  /** @throws AppError `unavailable` once it is closed, and what `task` throws, as an AppError. */
+  /** @throws AppError `unavailable` after `close`, and as `task`. */
   enqueue<T>(task: () => Promise<T>): Promise<T> {
     return this.#run(() => {
       if (this.#isClosed) throw runtimeClosed()
@@ -33,7 +33,7 @@ export class CallQueue {
     })
   }
 
-  /** Work nobody waits for: what goes wrong is logged, and the queue goes on. Left out once it is closed. */
+  /** Queues work without a caller: failures are logged. Skipped after `close`. */
   supervise(task: () => Promise<void>): void {
     this.#run(async () => {
       if (!this.#isClosed) await task()
@@ -43,7 +43,7 @@ export class CallQueue {
     })
   }
 
-  /** Takes nothing from now on, and ends with `task`, after what is under way. */
+  /** Rejects later calls and runs `task` after the pending ones. */
   close(task: () => Promise<void>): Promise<void> {
     this.#isClosed = true
     return this.#run(task)
@@ -54,7 +54,7 @@ export class CallQueue {
   }
 }
 
-/** When an agent that has ended is started again: the more often in a row, the later. */
+/** Schedules restarts with increasing delays. */
 export class RestartTimer {
   readonly #timing: Pick<ProcessTiming, 'backoffMs'>
   #failures = 0
@@ -64,12 +64,12 @@ export class RestartTimer {
     this.#timing = timing
   }
 
-  /** The next start is the first of a new row. */
+  /** Resets the delay. */
   reset(): void {
     this.#failures = 0
   }
 
-  /** Nothing happens when a start is due already. */
+  /** Schedules a start unless one is scheduled. */
   schedule(start: () => void): void {
     if (this.#timer) return
     const delayMs = this.#timing.backoffMs(this.#failures)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { AgentSpec } from '../contract/runtime.ts'
 
-/** Where the things of one agent lie; `dir` itself and all folders in it are of mode 0700. */
+/** Paths of one agent's files; all folders have mode 0700. */
 export type AgentFolder = ReturnType<typeof agentFolder>
 
 export function agentFolder(root: string, id: string) {
@@ -26,12 +26,13 @@ export function agentFolder(root: string, id: string) {
 }
 
 /**
- * `runtime.json`: what is wanted of an agent and what is known of it. `process` is null from before a start until its pid
- * is known, so a crash in between is seen as a start whose process has yet to be found.
+ * `runtime.json`: the desired state of an agent and its last known state. `process` is null from before a start until
+ * the pid is
+ * known, so that a crash in between is recognized.
  */
 export const AgentRecord = z.object({
   desired: z.enum(['running', 'stopped']),
-  // Records of before images were known have none.
+  // Older records have no image.
   spec: AgentSpec.omit({ secrets: true }).extend({ image: AgentSpec.shape.image.default(null) }),
   process: z.object({ pid: z.number().int().positive(), startTime: z.string() }).nullable(),
   startedAt: z.iso.datetime().nullable(),
@@ -40,18 +41,18 @@ export const AgentRecord = z.object({
 })
 export type AgentRecord = z.infer<typeof AgentRecord>
 
-/** Null when there is no record. @throws Error when there is one that cannot be read or understood. */
+/** Returns null without a record. @throws Error for an invalid one. */
 export async function findRecord(folder: AgentFolder): Promise<AgentRecord | null> {
   const text = await readIfExists(folder.record)
   return text === null ? null : AgentRecord.parse(JSON.parse(text))
 }
 
-/** Durable when it resolves; a crash leaves the record before or this one, never half of one. */
+/** Replaces the record atomically and durably. */
 export async function writeRecord(folder: AgentFolder, record: AgentRecord): Promise<void> {
   await writeFileAtomically(folder.record, JSON.stringify(record, null, 2))
 }
 
-/** The agent's folders, with an empty one for what is temporary. Not while it has a process. */
+/** Creates the agent's folders and empties the temporary one. The agent must have no process. */
 export async function createFolder(folder: AgentFolder): Promise<void> {
   await rm(folder.temporary, { recursive: true, force: true })
   for (const dir of [folder.dir, folder.secrets, folder.state, folder.temporary]) {
@@ -59,7 +60,7 @@ export async function createFolder(folder: AgentFolder): Promise<void> {
   }
 }
 
-/** Renamed first, so that a crash never leaves an agent with half of its files. Fine when there is none. */
+/** Removes the folder, if it exists. It is renamed first, so that a crash never leaves half of it. */
 export async function removeFolder(folder: AgentFolder): Promise<void> {
   const doomed = join(folder.root, `${REMOVED_PREFIX}${folder.id}`)
   await rm(doomed, { recursive: true, force: true })
@@ -72,10 +73,10 @@ export async function removeFolder(folder: AgentFolder): Promise<void> {
   await rm(doomed, { recursive: true, force: true })
 }
 
-// Not a letter or digit first, so no agent's id can be it.
+// Starts with a character that no agent's id has.
 const REMOVED_PREFIX = '.removed-'
 
-/** The ids of all folders below `root`, after deleting what an interrupted `removeFolder` left. */
+/** Lists the agents' folders below `root`, after finishing interrupted removals. */
 export async function listFolders(root: string): Promise<string[]> {
   await mkdir(root, { recursive: true, mode: 0o700 })
   const entries = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory())
@@ -84,7 +85,7 @@ export async function listFolders(root: string): Promise<string[]> {
   return entries.map((entry) => entry.name).filter((name) => AgentSpec.shape.id.safeParse(name).success)
 }
 
-/** The agent's secrets are `secrets` and no others afterwards. */
+/** Replaces the agent's secrets. */
 export async function writeSecrets(folder: AgentFolder, secrets: Record<string, string>): Promise<void> {
   for (const name of await readdir(folder.secrets)) {
     if (!Object.hasOwn(secrets, name)) await unlink(join(folder.secrets, name))
@@ -99,7 +100,7 @@ export async function hasSecrets(folder: AgentFolder, secrets: Record<string, st
   return names.every((name, index) => values[index] === secrets[name])
 }
 
-/** The names of the agent's secrets. */
+/** Lists the names of the agent's secrets. */
 export async function listSecrets(folder: AgentFolder): Promise<string[]> {
   try {
     return (await readdir(folder.secrets)).filter((name) => !name.endsWith('.new'))
@@ -109,7 +110,7 @@ export async function listSecrets(folder: AgentFolder): Promise<string[]> {
   }
 }
 
-/** Durable when it resolves; a crash leaves the file before or this one, never half of one. */
+/** Replaces a file atomically and durably. */
 export async function writeFileAtomically(path: string, text: string): Promise<void> {
   const file = await open(`${path}.new`, 'w', 0o600)
   try {
@@ -130,12 +131,12 @@ export async function readIfExists(path: string): Promise<string | null> {
   }
 }
 
-/** The system's name for what went wrong (`ENOENT`), empty when the error has none. */
+/** Returns the system's error code (`ENOENT`), empty without one. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Are these two names of one folder? */
+/** Returns whether both paths lead to the same folder. */
 export function isSameFolder(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other)

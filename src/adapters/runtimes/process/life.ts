@@ -22,8 +22,9 @@ import {
 import type { ProcessTable } from './table.ts'
 
 /**
- * `backoffMs` tells how long the n-th start in a row (from 0) waits; `steadyMs` of uptime begin a new row; `pollMs` is how
- * often adopted processes and logs are looked at; `stopMs` is how long an agent may take to end before it is killed.
+ * `backoffMs` returns the delay of the n-th consecutive restart (from 0); after `steadyMs` of uptime the count starts
+ * again.
+ * `pollMs` is the interval of checks of adopted processes and logs; `stopMs` is the time before a kill.
  */
 export type ProcessTiming = {
   backoffMs: (failures: number) => number
@@ -34,8 +35,8 @@ export type ProcessTiming = {
 }
 
 /**
- * `isPortWanted` says whether another agent has or wants to have the port; `onEnd` hears that the process has ended by itself,
- * however it did.
+ * `isPortWanted` returns whether another agent uses or claims the port; `onEnd` is called when the process ended by
+ * itself.
  */
 export type LifeDeps = {
   spawn: SpawnSettings
@@ -46,12 +47,12 @@ export type LifeDeps = {
   onEnd: (ended: AgentProcess) => void
 }
 
-/** Where agents of this runtime listen. */
+/** The address on which process agents listen. */
 const LOCAL_HOST = '127.0.0.1'
 
 type Child = ReturnType<typeof spawnAgent>
 
-/** A process of the agent; `child` is null for one that an earlier platform started, whose exit code nobody learns. */
+/** A process of the agent; `child` is null for one of an earlier platform, whose exit code is unknown. */
 export type AgentProcess = {
   identity: ProcessIdentity
   child: Child | null
@@ -59,7 +60,7 @@ export type AgentProcess = {
   exitCode: number | null
 }
 
-/** What is recorded of one agent, and its process: starts and ends it. Whoever calls sees to it that it is one at a time. */
+/** The record of one agent, and its process. Calls must be serialized by the caller. */
 export class AgentLife {
   readonly #deps: LifeDeps
   readonly #folder: AgentFolder
@@ -82,7 +83,7 @@ export class AgentLife {
     return this.#process
   }
 
-  /** The port it has, or is about to have. */
+  /** The agent's port, or the one it claims. */
   get wantedPort(): number | null {
     return this.#wantedPort
   }
@@ -91,12 +92,12 @@ export class AgentLife {
     return this.#process !== null && !this.#process.hasEnded
   }
 
-  /** Should it run, and does it? */
+  /** True when it should run and does. */
   get isRunning(): boolean {
     return this.#record?.desired === 'running' && this.isLive
   }
 
-  /** Should it run, as far as its record and its last exit tell? */
+  /** True when it should run, given its record and its last exit code. */
   get isWanted(): boolean {
     return this.#record?.desired === 'running' && !this.#hasBadConfiguration(this.#record)
   }
@@ -113,35 +114,35 @@ export class AgentLife {
     if (state !== 'stopped' && state !== 'exited') throw agentRunning()
   }
 
-  /** Takes over what an earlier platform recorded. */
+  /** Loads the record of an earlier platform. */
   load(record: AgentRecord): void {
     this.#record = record
     if (record.desired === 'running') this.#wantedPort = record.spec.port
   }
 
-  /** Takes over a process that an earlier platform started. */
+  /** Adopts a process of an earlier platform. */
   adopt(identity: ProcessIdentity): void {
     this.#process = { identity, child: null, hasEnded: false, exitCode: null }
   }
 
-  /** What the next `launch` starts. */
+  /** Sets the spec of the next `launch`. */
   prepare(spec: Omit<AgentSpec, 'secrets'>): void {
     this.#record = { desired: 'running', spec, process: null, startedAt: null, exitCode: null, restarts: 0 }
   }
 
-  /** Durable when it resolves. @throws AppError `not_found`. */
+  /** Writes the record durably. @throws AppError `not_found`. */
   async write(change: Partial<AgentRecord>): Promise<void> {
     this.#record = { ...this.requireRecord(), ...change }
     await writeRecord(this.#folder, this.#record)
   }
 
-  /** Nothing is known of it any more. */
+  /** Drops the record. */
   forget(): void {
     this.#record = null
   }
 
   /**
-   * Claimed before the first wait, so that of two agents wanting the same port at once one is refused.
+   * Claims a port before the first await, so that of two concurrent claims one fails.
    * @throws AppError `conflict` {code: 'PORT_TAKEN'}.
    */
   async takePort(port: number): Promise<void> {
@@ -174,11 +175,11 @@ export class AgentLife {
     const launched: AgentProcess = { identity, child, hasEnded: false, exitCode: null }
     this.#process = launched
     void child.exited.then((exitCode) => this.noteEnd(launched, exitCode))
-    // The count is seen together with the process that it counts: whoever compares would take it for another end before.
+    // Written together with the process, or the count would look like another crash of the previous one.
     await this.write({ ...(identity.startTime && { process: identity }), ...(restarts !== undefined && { restarts }) })
   }
 
-  /** Afterwards the agent has no process, whatever it had. */
+  /** Ends every process of the agent. */
   async end(graceMs = this.#deps.timing.stopMs): Promise<void> {
     const ended = this.#process
     await endProcesses(this.#deps.table, this.#folder, ended?.identity ?? null, graceMs)
@@ -189,14 +190,14 @@ export class AgentLife {
     await this.write({ process: null, startedAt: null, exitCode })
   }
 
-  /** To be called as well when an adopted process is no longer there. */
+  /** Also to be called when an adopted process has ended. */
   noteEnd(ended: AgentProcess, exitCode: number | null): void {
     ended.hasEnded = true
     ended.exitCode = exitCode
     this.#deps.onEnd(ended)
   }
 
-  /** Puts away a process that has ended by itself. */
+  /** Cleans up after a process that ended by itself. */
   async clear(record: AgentRecord, ended: AgentProcess): Promise<void> {
     this.#process = null
     this.#record = { ...record, process: null, startedAt: null, exitCode: ended.exitCode }
@@ -205,7 +206,7 @@ export class AgentLife {
     await this.write({})
   }
 
-  /** Null without a record. */
+  /** Returns null without a record. */
   inspect(): Inspection | null {
     const record = this.#record
     if (!record) return null
@@ -219,7 +220,7 @@ export class AgentLife {
       version: null,
       startedAt: this.isLive && record.startedAt ? new Date(record.startedAt) : null,
       exitCode: this.isLive ? null : this.#lastExitCode(record),
-      // Nothing tells of it here: the kernel ends a process by the signal that anybody may send.
+      // Unknown: the kernel's out-of-memory kill looks like any other signal.
       isOutOfMemory: false,
       restarts: record.restarts,
     }
@@ -239,13 +240,13 @@ export class AgentLife {
     return this.#lastExitCode(record) === BAD_CONFIGURATION_EXIT
   }
 
-  /** Without a start time when it has ended already: its exit comes next. */
+  /** Returns the identity of a child; without a start time when it has ended already. */
   async #identify(child: Child): Promise<ProcessIdentity> {
     try {
       const [row] = await this.#deps.table.find([child.pid])
       return { pid: child.pid, startTime: row?.startTime ?? '' }
     } catch (error) {
-      // Nobody would ever stop a process that nobody knows.
+      // An unidentified process could never be stopped.
       child.kill('SIGKILL')
       await child.exited
       throw error

@@ -8,18 +8,19 @@ import { randomText } from '../../../core/ids.ts'
 import type { RuntimeLogLine } from '../contract/runtime.ts'
 import { type AgentFolder, errorCode, readIfExists, writeFileAtomically } from './files.ts'
 
-/** Reading from the end stops here, so one call never holds more than this of a log. */
+/** Maximum bytes read from the end of a log. */
 const MAX_READ_BYTES = 4 * 1024 * 1024
-/** What one step of following reads. */
+/** Bytes read per step when following. */
 const CHUNK_BYTES = 32 * 1024
-/** A line without an end is told in parts of this length. */
+/** A longer line is split. */
 const MAX_LINE_BYTES = 16 * 1024
 const NEWLINE = 10
 
 /**
- * Where the two files stand in all that the agent ever wrote: the older one begins at byte `olderStart`, the newer one
- * where the older one ends. `id` is another one after the agent was removed. While the newer file is being emptied,
- * `cutBytes` is its size before and `startBefore` where it began.
+ * Positions of the two files in the agent's whole output: the older file begins at byte `olderStart`, the newer one
+ * after it.
+ * `id` changes when the agent is removed. While the newer file is being truncated, `cutBytes` is its former size and
+ * `startBefore` its former position.
  */
 const LogRecord = z.object({
   id: z.string(),
@@ -29,12 +30,13 @@ const LogRecord = z.object({
 type LogRecord = z.infer<typeof LogRecord>
 type LogPlace = { id: string; olderStart: number; start: number }
 
-/** A line and the cursor to read on after it. */
+/** A line and the cursor after it. */
 type PlacedLine = { text: string; cursor: string }
 
 /**
- * What an agent writes: `agent.log`, and `agent.log.1` with what came before. Both of its streams share them, so that
- * their lines stay in order. One thing is done at a time: nobody reads while a file is cut.
+ * An agent's output: `agent.log`, and `agent.log.1` with what came before. Both streams share the files, which keeps
+ * their order.
+ * Operations are serialized, so that no file is read while it is truncated.
  */
 export class ProcessLog {
   readonly #folder: AgentFolder
@@ -45,21 +47,22 @@ export class ProcessLog {
     this.#folder = folder
   }
 
-  /** For an agent without a process: ends its last line, and moves a log of more than `maxBytes`. */
+  /** Terminates the last line, and rotates a log larger than `maxBytes`. The agent must have no process. */
   prepare(maxBytes: number): Promise<void> {
     return this.#queue.run(async () => {
       const { log, olderLog } = this.#folder
       await this.#endLastLine()
       const sizeBytes = await sizeOf(log)
       if (sizeBytes <= maxBytes) return
-      // A living agent would go on writing into the moved file.
+      // A live agent would keep writing to the moved file.
       await this.#moveStart(sizeBytes, sizeBytes, () => rename(log, olderLog))
     })
   }
 
   /**
-   * The same for a living agent, whose handle stays on the file: its end is copied and the file emptied. Only what it
-   * writes between two calls of the system is lost.
+   * Rotates the log of a live agent, which keeps its file handle: copies the end and truncates the file. Only output
+   * between two
+   * system calls is lost.
    */
   cut(maxBytes: number): Promise<void> {
     return this.#queue.run(async () => {
@@ -76,12 +79,12 @@ export class ProcessLog {
     })
   }
 
-  /** Ends the last line of an agent that died in the middle of it. */
+  /** Terminates the last line of an agent that died within it. */
   endLine(): Promise<void> {
     return this.#queue.run(() => this.#endLastLine())
   }
 
-  /** The last `tail` lines over both files, oldest first. */
+  /** Returns the last `tail` lines of both files, oldest first. */
   readLast(tail: number): Promise<string[]> {
     return this.#queue.run(async () => {
       if (tail <= 0) return []
@@ -94,8 +97,8 @@ export class ProcessLog {
   }
 
   /**
-   * Some lines after `cursor`; from the oldest kept when it is null or of a removed agent. None when nothing new is there.
-   * `id` names the log, `skippedBytes` is what was overwritten before it could be read, `startCursor` where it ends.
+   * Reads some lines after `cursor`, from the oldest when it is null or of a removed agent. `id` identifies the log,
+   * `skippedBytes` counts overwritten output, and `startCursor` is where that ends.
    */
   readAfter(
     cursor: string | null,
@@ -112,7 +115,7 @@ export class ProcessLog {
     })
   }
 
-  /** To be called when the agent's folder was removed. */
+  /** Must be called when the agent's folder was removed. */
   forget(): Promise<void> {
     return this.#queue.run(async () => {
       this.#place = null
@@ -127,7 +130,7 @@ export class ProcessLog {
     if (last !== NEWLINE) await appendFile(log, '\n')
   }
 
-  /** From byte `offset` of all that was written, over both files. */
+  /** Reads from byte `offset` of the whole output, across both files. */
   async #readAt(place: LogPlace, offset: number): Promise<Uint8Array> {
     const { log, olderLog } = this.#folder
     if (offset >= place.start) return readRange(log, offset - place.start, CHUNK_BYTES)
@@ -136,7 +139,9 @@ export class ProcessLog {
     return Buffer.concat([older, await readRange(log, 0, CHUNK_BYTES)])
   }
 
-  /** The newer file's `cutBytes` become the past once `move` is done, and the older one holds their last `keptBytes`. */
+  /**
+   * Records that `cutBytes` of the newer file move to the older one, which keeps the last `keptBytes`, around `move`.
+   */
   async #moveStart(cutBytes: number, keptBytes: number, move: () => Promise<void>): Promise<void> {
     const { id, start } = await this.#getPlace()
     const olderStart = start + cutBytes - keptBytes
@@ -151,7 +156,7 @@ export class ProcessLog {
     const text = await readIfExists(logPlace)
     const record = text === null ? { id: randomText(8), olderStart: 0, cut: null } : LogRecord.parse(JSON.parse(text))
     if (record.cut && (await sizeOf(log)) >= record.cut.cutBytes) {
-      // A crash came before the file was emptied; what lies in the older one may stand in it as well.
+      // A crash before the truncation: the older file may repeat the newer one.
       await rm(olderLog, { force: true })
       record.olderStart = record.cut.startBefore
     }
@@ -166,10 +171,10 @@ export class ProcessLog {
   }
 }
 
-/** More rounds than this only a flood needs, which loses some of itself then. */
+/** Only a flood needs more rounds, and loses some lines then. */
 const COPY_ROUNDS = 20
 
-/** Empties `log`, of which `older` has the first `copiedBytes`, once it has the rest too. */
+/** Truncates `log` after copying what was written since the first `copiedBytes` to `older`. */
 async function emptyAfterCopy(log: string, older: string, copiedBytes: number): Promise<void> {
   let copied = copiedBytes
   for (let round = 0; round < COPY_ROUNDS && statSync(log).size > copied; round += 1) {
@@ -184,13 +189,13 @@ function toCursor(id: string, offset: number): string {
   return `${id}.${offset}`
 }
 
-/** Null for a cursor of another log. */
+/** Returns null for a cursor of another log. */
 function offsetIn(cursor: string, id: string): number | null {
   const [cursorId, offset] = cursor.split('.')
   return cursorId === id && offset !== undefined && /^\d{1,15}$/.test(offset) ? Number(offset) : null
 }
 
-/** The whole lines of `bytes`, which begin at `start`, and the part of one that is too long to wait for its end. */
+/** Splits `bytes`, which begin at `start`, into lines, and splits lines that are too long. */
 function toPlacedLines(bytes: Uint8Array, start: number, id: string): PlacedLine[] {
   const decoder = new TextDecoder()
   const lines: PlacedLine[] = []
@@ -217,7 +222,7 @@ function toPlacedLines(bytes: Uint8Array, start: number, id: string): PlacedLine
   return lines
 }
 
-/** The place at or before `at` where a character of UTF-8 begins. */
+/** Returns the start of the UTF-8 character at or before `at`. */
 function characterStart(bytes: Uint8Array, at: number): number {
   let start = at
   while (start > at - 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1
@@ -230,14 +235,14 @@ function toLines(bytes: Uint8Array): string[] {
   return lines
 }
 
-/** The last `maxBytes` of the first `sizeBytes` of a file, beginning with a whole line; empty when there is no file. */
+/** Reads the last `maxBytes` of the first `sizeBytes` of a file, from a whole line; empty without a file. */
 async function readEnd(path: string, maxBytes: number, sizeBytes: number): Promise<Uint8Array> {
   const start = Math.max(0, sizeBytes - maxBytes)
   const bytes = await readRange(path, start, sizeBytes - start)
   return start === 0 ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1)
 }
 
-/** At most `length` bytes from `start`; empty beyond the end and when there is no file. */
+/** Reads at most `length` bytes from `start`; empty beyond the end and without a file. */
 async function readRange(path: string, start: number, length: number): Promise<Uint8Array> {
   if (length === 0 || (await sizeOf(path)) <= start) return new Uint8Array()
   const file = await open(path, 'r')
@@ -259,7 +264,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** `isOver` says that the agent was removed or the runtime closed. */
+/** `isOver` returns whether the agent was removed or the runtime closed. */
 type FollowOptions = {
   after: string | null
   signal: AbortSignal
@@ -269,8 +274,9 @@ type FollowOptions = {
 }
 
 /**
- * The lines after a cursor and those to come. They have no time of their own: `at` is when they were read. Both streams
- * share a file and are told as `stdout`; what was overwritten before it could be read is told in bytes.
+ * Yields the lines after a cursor and new ones. Lines carry no time, so `at` is when they were read; both streams
+ * share a file
+ * and are reported as `stdout`. Overwritten output is reported in bytes.
  */
 export async function* followLog(log: ProcessLog, options: FollowOptions): AsyncGenerator<RuntimeLogLine, void> {
   const { signal, isOver, clock, pollMs } = options
@@ -278,7 +284,7 @@ export async function* followLog(log: ProcessLog, options: FollowOptions): Async
   let logId: string | null = null
   while (!signal.aborted) {
     const found = await read(log, cursor, isOver)
-    // Another log is that of another agent, which has the name of the one that was removed.
+    // Another log id means a new agent of the same name.
     if (!found || (logId !== null && found.id !== logId)) return
     logId = found.id
     const at = clock.now()
@@ -294,12 +300,12 @@ export async function* followLog(log: ProcessLog, options: FollowOptions): Async
   }
 }
 
-/** Null when there is nothing to follow any more. */
+/** Returns null when there is nothing left to follow. */
 async function read(log: ProcessLog, cursor: string | null, isOver: () => boolean) {
   try {
     return isOver() ? null : await withAppErrors(() => log.readAfter(cursor))
   } catch (error) {
-    // The agent's folder went while it was being read.
+    // The folder was removed during the read.
     if (isOver()) return null
     throw error
   }

@@ -4,9 +4,11 @@ import { sha256 } from '../../../core/secrets.ts'
 import { errorCode } from './files.ts'
 
 /**
- * Where a folder is. `machine` is a hash of the machine's id and `boot` is its present run, each null where there is none
- * to read. `path` is without links, `inode` is the folder's number on its disk. In a container `volume` is where the folder
- * lies on the disk of the host, because there every installation may have the same path.
+ * Location of a data folder. `machine` is a hash of the machine id and `boot` of the current boot id, null when
+ * unreadable. `path`
+ * has no links; `inode` is the folder's inode number. In a container `volume` is the folder's path on the host's
+ * disk, because
+ * every installation may have the same `path` there.
  */
 export type InstanceLocation = {
   machine: string | null
@@ -16,7 +18,7 @@ export type InstanceLocation = {
   inode: string
 }
 
-/** The files that tell; `containerMarks` are those that stand in containers only. For tests they may be others. */
+/** Files to read; `containerMarks` exist only in containers. Tests override them. */
 export type PlaceFiles = { machineIds: string[]; bootId: string; mounts: string; containerMarks: string[] }
 
 const FILES: PlaceFiles = {
@@ -27,7 +29,7 @@ const FILES: PlaceFiles = {
 }
 const ASK_MS = 2000
 
-/** @throws Error when there is no such folder. */
+/** @throws Error when the folder does not exist. */
 export function readInstanceLocation(folder: string, files = FILES): InstanceLocation {
   const path = realpathSync(folder)
   const machineId = files.machineIds.map(readWord).find((id) => id !== null && id !== 'uninitialized')
@@ -41,7 +43,7 @@ export function readInstanceLocation(folder: string, files = FILES): InstanceLoc
   }
 }
 
-/** What stands at the path of another installation; `unknown` when this user may not look. */
+/** Reads the instance at a path; `unknown` when this user may not read it. */
 export function findInstance(path: string): { id: string | null } | 'unknown' {
   try {
     lstatSync(path)
@@ -52,8 +54,7 @@ export function findInstance(path: string): { id: string | null } | 'unknown' {
 }
 
 /**
- * The place of `path` on the disk that is mounted there, as `/proc/self/mountinfo` (proc(5)) tells; null when it is on the
- * disk that everything else is on.
+ * Returns the source of the mount that contains `path`, from `/proc/self/mountinfo` (proc(5)); null on the root disk.
  */
 export function findVolume(path: string, mounts: string): string | null {
   const isAbove = (point: string) => point !== '/' && (path === point || path.startsWith(`${point}/`))
@@ -65,12 +66,12 @@ export function findVolume(path: string, mounts: string): string | null {
   return nearest ? join(nearest.root, path.slice(nearest.point.length)) : null
 }
 
-/** Blanks and their like are written in octal. */
+/** Decodes the octal escapes of blanks. */
 function decodeOctal(field: string): string {
   return field.replace(/\\(\d{3})/g, (_whole, code: string) => String.fromCharCode(Number.parseInt(code, 8)))
 }
 
-/** Null for a file that is not there, or empty. */
+/** Returns null for a missing or empty file. */
 function readWord(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim() || null
@@ -86,12 +87,12 @@ function readMacId(): string | null {
   return parseMacId(asked.stdout.toString())
 }
 
-/** The id of a Mac in what `ioreg` says of it. */
+/** Parses the id of a Mac in the output of `ioreg`. */
 export function parseMacId(text: string): string | null {
   return /"IOPlatformUUID" = "([^"]+)"/.exec(text)?.[1] ?? null
 }
 
-/** The id itself is confidential (machine-id(5)): only its hash is kept, and for this program alone. */
+/** // The machine id is confidential (machine-id(5)), so only an application-specific hash is stored. */
 function hash(id: string | null): string | null {
   return id === null ? null : sha256(`stead ${id}`)
 }

@@ -20,9 +20,10 @@ import type { ProcessTiming } from './life.ts'
 import { createProcessTable, type ProcessTable } from './table.ts'
 
 /**
- * `dir` is this runtime's alone, `command` has absolute paths (agents have working directories of their own), `path` and
- * `lang` are the `PATH` and `LANG` that agents get. `mayStart` says which agents are started again that are found dead and
- * should run: all, unless it is given. `table` and `timing` are for tests.
+ * `dir` belongs to this runtime alone; `command` has absolute paths, because agents have their own working
+ * directories; `path` and
+ * `lang` become `PATH` and `LANG`. `mayStart` limits which dead agents are restarted; default all. Tests set `table`
+ * and `timing`.
  */
 export type ProcessRuntimeDeps = {
   dir: string
@@ -36,7 +37,7 @@ export type ProcessRuntimeDeps = {
   timing?: Partial<ProcessTiming>
 }
 
-/** Agents whose folders are read together when the platform starts. */
+/** Agents recovered concurrently at start-up. */
 const RECOVERED_AT_ONCE = 32
 const TIMING: ProcessTiming = {
   backoffMs: (failures) => Math.min(1000 * 2 ** failures, 30_000),
@@ -47,12 +48,12 @@ const TIMING: ProcessTiming = {
 }
 
 /**
- * Agents as child processes which outlive the platform. Resolves when those of an earlier platform are found again; the
- * dead ones that are wanted are then being started.
- *
- * It separates agents from each other and from the platform by folder and environment only: they run as the platform's
- * user. Memory, CPU and process limits are reported, not enforced, because that takes privileges (cgroups) here; the
- * network is not counted.
+ * Creates the runtime of agents as child processes, which outlive the platform. Resolves when those of an earlier
+ * platform are
+ * found; wanted but dead ones are starting then.
+ * Agents are separated by folder and environment only: they run as the platform's user. Memory, CPU and process
+ * limits are
+ * reported but not enforced, which would need privileges for cgroups; network use is not counted.
  */
 export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Runtime> {
   const { log } = deps
@@ -89,7 +90,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
       const agent = agents.get(checked.id) ?? createAgent(checked.id)
       if (!(await agent.hasSpec(checked))) await agent.deploy(checked)
     },
-    // Our own agent keeps nothing that it would have to repair.
+    // The built-in agent has no state to repair.
     start: async (id) => getAgent(id).start(),
     stop: async (id) => getAgent(id).stop(),
     kill: async (id) => getAgent(id).kill(),
@@ -124,7 +125,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
     },
     isAvailable: async () => !isClosed && canStart({ ...deps, dir }),
     async close(options) {
-      // Once closed the agents may be another runtime's, so a second call must not touch them.
+      // After closing, the agents may belong to another runtime.
       if (isClosed) return
       isClosed = true
       stopWatching()
@@ -136,7 +137,7 @@ export async function createProcessRuntime(deps: ProcessRuntimeDeps): Promise<Ru
 
 type AgentsDeps = ProcessRuntimeDeps & Pick<ProcessAgentDeps, 'table' | 'timing' | 'publish'>
 
-/** The agents that are known, none at first, and what makes one known. */
+/** Creates the map of known agents and the function that adds one. */
 function openAgents({ command, path, lang, dir, mayStart = () => true, ...deps }: AgentsDeps) {
   const agents = new Map<string, ProcessAgent>()
   const isPortWanted = (port: number, id: string) =>
@@ -155,7 +156,7 @@ function inspectAll(agents: Map<string, ProcessAgent>): Inspection[] {
   return inspections.filter((found) => found !== null).sort((a, b) => a.id.localeCompare(b.id))
 }
 
-/** Is there a program to start, and a folder that it can be started in? */
+/** Returns whether the program exists and the folder is writable. */
 async function canStart({ command, path, dir }: ProcessRuntimeDeps): Promise<boolean> {
   if (Bun.which(command[0], { PATH: path }) === null) return false
   return access(dir, constants.W_OK | constants.X_OK).then(
@@ -164,7 +165,9 @@ async function canStart({ command, path, dir }: ProcessRuntimeDeps): Promise<boo
   )
 }
 
-/** One agent that cannot be read must not keep the others down: it counts as not deployed, and a deployment mends it. */
+/**
+ * Recovers agents. An unreadable one must not block the others: it counts as not deployed until its next deployment.
+ */
 async function recoverAll(ids: string[], createAgent: (id: string) => ProcessAgent, log: Log): Promise<void> {
   await inLanes(ids, RECOVERED_AT_ONCE, async (id) => {
     try {
@@ -175,7 +178,7 @@ async function recoverAll(ids: string[], createAgent: (id: string) => ProcessAge
   })
 }
 
-/** Looks for adopted processes that ended, whose exits nobody reports, and for logs that grew. Never twice at a time. */
+/** Polls adopted processes, whose exits nothing reports, and the sizes of logs. */
 function watch(agents: Map<string, ProcessAgent>, table: ProcessTable, pollMs: number, log: Log): () => void {
   let isStopped = false
   let timer: Timer

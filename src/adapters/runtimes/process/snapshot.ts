@@ -7,15 +7,16 @@ import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream'
 import { AppError } from '../../../core/errors.ts'
 import { type AgentFolder, errorCode } from './files.ts'
 
-/** A folder that is replaced as a whole, and where the new one is made and the old one put aside meanwhile. */
+/** A folder that is replaced as a whole, with the paths of the new and the old content meanwhile. */
 type StateFolder = Pick<AgentFolder, 'state' | 'restoring' | 'replaced'>
 
 type HeaderOf = Pick<Header, 'name'> & Partial<Header>
 type Entry = Extract extends AsyncIterable<infer Source> ? Source : never
 
 /**
- * Writes the state folder to `file`, a gzipped tar of mode 0600 that is whole or not there. Links that lead out of the
- * folder, sockets and pipes are not what an agent has stored, and are left out.
+ * Writes the state folder to `file`, a gzipped tar of mode 0600, atomically. Links out of the folder, sockets and
+ * pipes are left
+ * out.
  */
 export async function writeSnapshot(folder: Pick<AgentFolder, 'state'>, file: string): Promise<void> {
   const part = `${file}.part`
@@ -33,9 +34,8 @@ export async function writeSnapshot(folder: Pick<AgentFolder, 'state'>, file: st
 }
 
 /**
- * Replaces the state folder by what `writeSnapshot` wrote. A crash leaves the folder before or this one; `settleRestore`
- * puts right what it interrupted.
- * @throws AppError `invalid` for an archive with anything that lies or leads outside, and nothing has changed then.
+ * Replaces the state folder by a snapshot. A crash leaves the old or the new folder; `settleRestore` cleans up.
+ * @throws AppError `invalid` for an archive with paths or links outside, before any change.
  */
 export async function restoreStateFolder(folder: StateFolder, file: string): Promise<void> {
   await settleRestore(folder)
@@ -51,7 +51,7 @@ export async function restoreStateFolder(folder: StateFolder, file: string): Pro
   await rm(folder.replaced, { recursive: true, force: true })
 }
 
-/** After a crash: takes the old state back when the new one had not taken its place. */
+/** Cleans up after a crash: restores the old state unless the new one is in place. */
 export async function settleRestore(folder: StateFolder): Promise<void> {
   if (!(await exists(folder.state))) await moveIfThere(folder.replaced, folder.state)
   await rm(folder.replaced, { recursive: true, force: true })
@@ -77,7 +77,7 @@ async function addFolder(archive: Pack, root: string, inside: string): Promise<v
       await addFolder(archive, root, name)
     } else if (entry.isSymbolicLink()) {
       const target = resolve(dirname(path), await readlink(path))
-      // Relative, so that it leads to the same file when the folder stands at another place.
+      // Relative, so that the link works when the folder is moved.
       const linkname = relative(dirname(path), target) || '.'
       if (isInside(root, target)) await addEntry(archive, { name, type: 'symlink', linkname })
     } else if (entry.isFile()) {
@@ -93,7 +93,7 @@ function addEntry(archive: Pack, headers: HeaderOf): Promise<void> {
 async function addFile(archive: Pack, name: string, path: string): Promise<void> {
   const { size, ...headers } = await describe(path)
   if (size === 0) return addEntry(archive, { ...headers, name, size })
-  // First, because it throws once the archive has failed: a file that is being opened then would be nobody's.
+  // Created first: it throws when the archive has failed, and a stream opened before would leak.
   const sink = archive.entry({ ...headers, name, size })
   await pipeline(createReadStream(path, { end: size - 1 }), sink)
 }
@@ -103,7 +103,7 @@ async function describe(path: string) {
   return { mode: mode & 0o777, mtime, size }
 }
 
-/** `finalRoot` is where the folder will stand: absolute links are of that place. */
+/** Unpacks to `root`; absolute links are resolved against `finalRoot`, where the folder will be moved. */
 async function unpack(file: string, root: string, finalRoot: string): Promise<void> {
   const archive = extract()
   const reading = pipeline(createReadStream(file), createGunzip(), archive)
@@ -127,14 +127,11 @@ async function unpack(file: string, root: string, finalRoot: string): Promise<vo
       ? error
       : new AppError('invalid', 'The snapshot cannot be read', {}, { cause: error })
   }
-  // Last, so that nothing was written through one.
+  // Links last, so that no file is written through one.
   for (const { path, target } of links) await makeLink(root, path, target)
 }
 
-/**
- * @throws AppError `invalid` where the folder of the link is reached by another one: it would stand, and lead, elsewhere than
- * its path says.
- */
+/** @throws AppError `invalid` for a link below another link, which would end up at another path. */
 async function makeLink(root: string, path: string, target: string): Promise<void> {
   const parent = dirname(path)
   await makeFolder(parent)
@@ -161,14 +158,14 @@ async function flush(path: string): Promise<void> {
   await file.sync().finally(() => file.close())
 }
 
-/** @returns the name. @throws AppError `invalid` for one that lies outside of `root`, or is `root` itself. */
+/** @returns the name. @throws AppError `invalid` for a path outside of `root`, or `root` itself. */
 function requireInside(root: string, name: string): string {
   const path = resolve(root, name)
   if (!isAbsolute(name) && !name.includes('\0') && path !== root && isInside(root, path)) return name
   throw new AppError('invalid', `The snapshot holds a path that lies outside: ${name}`)
 }
 
-/** @returns where the link leads, without steps back behind a folder, which could be another link. */
+/** @returns the target, without `..` after a folder, which could be another link. */
 function requireLink(root: string, name: string, target: string): string {
   const from = dirname(join(root, name))
   const to = resolve(from, target)

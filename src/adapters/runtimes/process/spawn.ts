@@ -6,15 +6,16 @@ import type { AgentSpec } from '../contract/runtime.ts'
 import { type AgentFolder, errorCode } from './files.ts'
 import type { ProcessRow, ProcessTable } from './table.ts'
 
-/** A pid alone may be somebody else's tomorrow; both together never are. */
+/** A process. Pids are reused, but not together with the same start time. */
 export type ProcessIdentity = { pid: number; startTime: string }
 
-/** What starts an agent: `command` with absolute paths, and the only two variables it shares with the platform. */
+/** `command` has absolute paths; `path` and `lang` are the only variables shared with the platform. */
 export type SpawnSettings = { command: readonly string[]; path: string; lang: string }
 
 /**
- * Starts an agent as the leader of a session of its own: signals to the platform's terminal do not reach it and the
- * platform's end does not end it. It writes straight into its log and holds nothing else of the platform's.
+ * Starts an agent as a session leader, so that signals of the platform's terminal and the platform's exit do not
+ * reach it. It
+ * writes directly to its log and inherits no other handle.
  */
 export function spawnAgent(
   settings: SpawnSettings,
@@ -55,23 +56,24 @@ function agentEnvironment(
     HOST: '127.0.0.1',
     PORT: String(spec.port),
     AGENT_DIR: folder.state,
-    // An agent waits for models nearly all its life: without the JIT it stays under 50 MB, and a chat takes 10 ms more.
+    // Agents mostly wait for models: without the JIT they stay below 50 MB, and a chat takes 10 ms longer.
     BUN_JSC_useJIT: '0',
   }
 }
 
-/** Is that very process alive? Another one with its pid is not it. */
+/** Returns whether this process is alive, not another one with its pid. */
 export async function isAlive(table: ProcessTable, identity: ProcessIdentity): Promise<boolean> {
   const [row] = await table.find([identity.pid])
   return row?.startTime === identity.startTime
 }
 
 /**
- * The process that a crash kept from being recorded: the leader of a group whose environment names this folder. Of
- * several the oldest, because only an agent itself can have started the others. Takes up to 5 s when one is in doubt.
+ * Finds the process that a crash kept from being recorded: a group leader whose environment names this folder. Of
+ * several the
+ * oldest, because only an agent can have started the others. Takes up to 5 s when in doubt.
  */
 export async function findUnrecorded(table: ProcessTable, folder: AgentFolder): Promise<ProcessIdentity | null> {
-  // A process just born still has the platform's environment, but the agent's log already.
+  // A new process has the agent's log open while it still has the platform's environment.
   await waitUntil(async () => {
     const [writers, marked] = await Promise.all([table.listWriters(folder.log), table.listMarked(folder.state)])
     return writers.every((writer) => marked.some((row) => row.pid === writer.pid))
@@ -84,7 +86,7 @@ export async function findUnrecorded(table: ProcessTable, folder: AgentFolder): 
 const BIRTH_WAIT_MS = 5000
 
 /**
- * Asks the agent's process group to end, kills it after `graceMs` (at once for 0), and kills what it left behind.
+ * Sends SIGTERM to the agent's process group, SIGKILL after `graceMs` (at once for 0), and kills what is left.
  * @throws AppError `internal` when a process survives SIGKILL (it hangs in the kernel).
  */
 export async function endProcesses(
@@ -104,12 +106,12 @@ export async function endProcesses(
   await killLeftovers(table, folder, identity)
 }
 
-/** How long the kernel may take to end a process that was killed. */
+/** Time for the kernel to end a killed process. */
 const KILL_WAIT_MS = 5000
 
 /**
- * Kills everything of an agent that has no leading process: the rest of its group, and whatever else has its folder in
- * the environment.
+ * Kills every process of an agent without a leader: the rest of its group, and processes with its folder in their
+ * environment.
  * @throws AppError `internal` when a process survives.
  */
 export async function killLeftovers(
@@ -124,7 +126,7 @@ export async function killLeftovers(
       signal(pid, 'SIGKILL')
       killed.set(pid, startTime)
     }
-    // One that ends loses its environment, by which it was found, before it gives its port back.
+    // An ending process loses its environment, by which it was found, before it releases its port.
     const living = await table.find([...killed.keys()])
     return rows.length === 0 && living.every(({ pid, startTime }) => killed.get(pid) !== startTime)
   }
@@ -140,8 +142,9 @@ async function listLeftovers(table: ProcessTable, folder: AgentFolder, identity:
   return [...marked, ...(identity && isLeaderless(group, identity) ? group : [])]
 }
 
-// While a group lives its number is not given away, so one without a leader is still the agent's; one with another
-// leader is somebody else's.
+// A group's number is not reused while the group lives, so a group without a leader is still the agent's. A group
+// with
+// another leader is foreign.
 function isLeaderless(group: ProcessRow[], identity: ProcessIdentity): boolean {
   return group.every((row) => row.pid !== identity.pid || row.startTime === identity.startTime)
 }
@@ -165,7 +168,7 @@ async function waitUntil(isDone: () => Promise<boolean>, timeoutMs: number): Pro
 
 const WAIT_STEP_MS = 20
 
-/** Can something listen on this port of 127.0.0.1 now? */
+/** Returns whether this port of 127.0.0.1 is free. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -6,31 +6,35 @@ import { type AgentRecord, errorCode } from './files.ts'
 import type { ProcessIdentity } from './spawn.ts'
 
 /**
- * One living process. `startTime` tells it from any other that ever has the same pid; only equality means anything.
- * `groupId` equals `pid` for the leader of a process group.
+ * A live process. `startTime` distinguishes processes with the same pid and is only compared for equality. `groupId`
+ * equals `pid`
+ * for a group leader.
  */
 export type ProcessRow = { pid: number; groupId: number; startTime: string; cpuMs: number; residentBytes: number }
 
-/** The machine's processes. Ended ones are never listed, not even while their parent has not collected them. */
+/** The processes of this machine, without zombies. */
 export type ProcessTable = {
   find(pids: readonly number[]): Promise<ProcessRow[]>
   listGroup(groupId: number): Promise<ProcessRow[]>
-  /** Those whose environment has `AGENT_DIR=<agentDir>`: everything an agent started, unless it cleared its environment. */
+  /**
+   * Lists processes whose environment has `AGENT_DIR=<agentDir>`: all that an agent started, unless it cleared its
+   * environment.
+   */
   listMarked(agentDir: string): Promise<ProcessRow[]>
-  /** The `AGENT_DIR` that a process was started with; null when it has none, or it is not ours to read. */
+  /** Returns the `AGENT_DIR` of a process; null without one, or when it is not readable. */
   markOf(pid: number): Promise<string | null>
-  /** Those that have `path` open for writing. Slow. Nothing where there is no `/proc`. */
+  /** Lists processes that have `path` open for writing. Slow; empty without `/proc`. */
   listWriters(path: string): Promise<ProcessRow[]>
 }
 
 const MARK = 'AGENT_DIR='
 
-/** Reads `/proc` where there is one (Linux), else asks `ps` (macOS, BSD). */
+/** Uses `/proc` on Linux, else `ps` (macOS, BSD). */
 export function createProcessTable(): ProcessTable {
   return existsSync('/proc/self/stat') ? procTable() : psTable()
 }
 
-/** The table from `/proc`. Start times are clock ticks since boot, so they carry the id of the boot. */
+/** Creates the table from `/proc`. Start times are clock ticks since boot, so they include the boot id. */
 function procTable(): ProcessTable {
   const reading = readIfThere('/proc/sys/kernel/random/boot_id')
   const find = async (pids: readonly number[]) => {
@@ -83,12 +87,13 @@ async function readProc(pid: number, bootId: string): Promise<ProcessRow | null>
   }
 }
 
-/** `USER_HZ` is 100 on every architecture whose interface Bun runs on. */
+/** `USER_HZ`, which is 100 on every architecture that Bun supports. */
 const MS_PER_TICK = 10
 
 /**
- * The fields of proc(5) after the name, which is in parentheses and may itself contain some. A process whose first thread
- * has ended holds its files and its port until the others have.
+ * Parses the fields of proc(5) after the name, which is in parentheses and may contain some. A process whose main
+ * thread has ended
+ * keeps its files and ports until the other threads end.
  */
 function parseStat(stat: string) {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -96,7 +101,7 @@ function parseStat(stat: string) {
   const ticks = (index: number) => Number(fields[index] ?? 0)
   const threads = ticks(17)
   if (!state || state === 'X' || (state === 'Z' && threads <= 1)) return null
-  // utime, stime and those of children already waited for: without them the sum would fall when a child ends.
+  // utime, stime, cutime and cstime: without the last two the sum would fall when a child ends.
   return {
     groupId: Number(groupId),
     cpuTicks: ticks(11) + ticks(12) + ticks(13) + ticks(14),
@@ -109,8 +114,9 @@ function readIfThere(path: string): Promise<string> {
 }
 
 /**
- * `otherwise` when the process has ended or is another user's. Anything else must throw: a process that cannot be read for
- * want of file handles would otherwise be taken for dead, and started a second time.
+ * Returns `otherwise` when the process has ended or belongs to another user. Other errors are thrown: a process that
+ * cannot be
+ * read for lack of file handles must not count as dead and be started twice.
  */
 async function ifThere<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
   try {
@@ -121,7 +127,7 @@ async function ifThere<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
   }
 }
 
-/** The table from `ps`. Start times have seconds only; the environment shows for processes of the same user. */
+/** Creates the table from `ps`. Start times have a resolution of seconds; only own processes show their environment. */
 export function psTable(): ProcessTable {
   const find = async (pids: readonly number[]) =>
     pids.length === 0 ? [] : parseRows(await runPs(['-o', ROW_FORMAT, '-p', pids.join(',')]))
@@ -137,7 +143,7 @@ export function psTable(): ProcessTable {
       return find(marked.map((line) => Number.parseInt(line, 10)))
     },
     async markOf(pid) {
-      // What follows is the next variable, or nothing.
+      // The value ends at the next variable.
       const line = await runPs(['eww', '-o', 'command=', '-p', String(pid)])
       return / AGENT_DIR=(.*?)(?= [A-Za-z_][A-Za-z0-9_]*=|$)/m.exec(line)?.[1] ?? null
     },
@@ -156,7 +162,7 @@ async function runPs(options: string[]): Promise<string> {
     timeout: PS_TIMEOUT_MS,
   })
   const [text, code] = await Promise.all([ps.stdout.text(), ps.exited])
-  // `ps` answers 1 when none of the pids exists.
+  // `ps` exits with 1 when no pid exists.
   if (code !== 0 && code !== 1) throw new Error(`ps ended with ${code}`)
   return text
 }
@@ -179,14 +185,14 @@ function parseRows(text: string): ProcessRow[] {
   })
 }
 
-/** `[days-][hours:]minutes:seconds`, with a fraction on macOS. */
+/** Parses `[days-][hours:]minutes:seconds`, with a fraction on macOS. */
 function parseCpuTime(text: string): number {
   const [clock = '', days = '0'] = text.split('-').reverse()
   const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
   return (Number(days) * 86_400 + seconds) * 1000
 }
 
-/** Measures a process with all that it has started; processor time is counted since the last look. */
+/** Measures a process group; CPU time is counted since the last measurement. */
 export class StatsMeter {
   readonly #table: ProcessTable
   #sample: { identity: ProcessIdentity; cpuMs: number; atMs: number } | null = null
@@ -195,7 +201,7 @@ export class StatsMeter {
     this.#table = table
   }
 
-  /** Null when nothing of the process is there any more. */
+  /** Returns null when no process is left. */
   async measure(identity: ProcessIdentity, record: AgentRecord, now: () => Date): Promise<RuntimeStats | null> {
     const rows = await withAppErrors(() => this.#table.listGroup(identity.pid))
     if (rows.length === 0) return null

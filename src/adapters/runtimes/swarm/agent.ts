@@ -64,16 +64,19 @@ export async function startInSwarm(deps: SwarmRuntimeParts, id: string, options:
   await launch(deps, id, service)
 }
 
-/** Ends it, by force after 30 s. @throws AppError `not_found`. */
+/** Stops the agent, by force after 30 s. @throws AppError `not_found`. */
 export async function stopInSwarm(deps: SwarmRuntimeParts, id: string, wanted: Wanted = 'stopped'): Promise<void> {
   const found = await getAgentService(deps, id)
-  // Scaled down first: what then ends must not come back.
+  // Scale down first, so that the ended task is not restarted.
   await changeService(deps, found.service, (spec) => scale(spec, wanted, 0))
   await endHere(deps, found, (container) => container.stop({ t: STOP_SECONDS }))
   await waitUntil(deps, id, () => hasEndedEverywhere(deps, id))
 }
 
-/** Ends it by force at once where the engine is the agent's own; elsewhere as `stopAgent`. @throws AppError `not_found`. */
+/**
+ * Stops the agent by force at once on the engine's own node, elsewhere like `stopInSwarm`. @throws AppError
+ * `not_found`.
+ */
 export async function killInSwarm(deps: SwarmRuntimeParts, id: string): Promise<void> {
   const found = await getAgentService(deps, id)
   await changeService(deps, found.service, (spec) => scale(spec, 'stopped', 0))
@@ -87,10 +90,10 @@ export async function restartInSwarm(deps: SwarmRuntimeParts, id: string): Promi
   await launch(deps, id, service)
 }
 
-/** The volume of an agent that is gone, on a machine that only its own engine can tidy up. */
+/** A volume of a removed agent on another node, which only that node's engine can remove. */
 export type LeftVolume = { node: string; volume: string; isEmpty: boolean }
 
-/** Ends it and deletes all that it has stored: of a volume on another machine what is in it, which is all that can be done. */
+/** Removes the agent with its data. A volume on another node is emptied, because it cannot be removed from here. */
 export async function removeFromSwarm(deps: SwarmRuntimeParts, id: string): Promise<LeftVolume | null> {
   const found = await findAgentService(deps, id)
   if (found) {
@@ -108,12 +111,12 @@ export async function removeFromSwarm(deps: SwarmRuntimeParts, id: string): Prom
   return { node, volume: getVolume(deps, found.service), isEmpty }
 }
 
-/** @throws AppError as `Runtime.snapshot`, `unavailable` when its files are on another machine. */
+/** @throws AppError as `Runtime.snapshot`, `unavailable` when its files are on another node. */
 export async function snapshotInSwarm(deps: SwarmRuntimeParts, id: string, file: string): Promise<void> {
   await readVolume(deps, (await getStopped(deps, id)).service, file)
 }
 
-/** @throws AppError as `Runtime.restore`, `unavailable` when its files are on another machine. */
+/** @throws AppError as `Runtime.restore`, `unavailable` when its files are on another node. */
 export async function restoreInSwarm(deps: SwarmRuntimeParts, id: string, file: string): Promise<void> {
   const { service } = await getStopped(deps, id)
   const old = getVolume(deps, service)
@@ -123,7 +126,7 @@ export async function restoreInSwarm(deps: SwarmRuntimeParts, id: string, file: 
   await removeVolumes(deps, id, volume)
 }
 
-/** Leaves an agent down that ended with `exitCode` for a reason that another start does not mend. */
+/** Leaves an agent down that ended with `exitCode` and that a restart cannot help. */
 export async function giveUpInSwarm(deps: SwarmRuntimeParts, service: SwarmService, exitCode: number): Promise<void> {
   await changeService(deps, service, (spec) => {
     const down = scale(spec, 'exited', 0)
@@ -161,7 +164,7 @@ async function toOrder(deps: SwarmRuntimeParts, current: SwarmService | null, or
 }
 
 async function create(deps: SwarmRuntimeParts, order: ServiceSpec, spec: AgentSpec): Promise<void> {
-  // Somebody may have removed its service, whose process keeps the port until it has ended.
+  // A removed service's process keeps the port until it has ended.
   await waitUntil(deps, spec.id, () => isGone(deps, spec.id))
   await makeNetwork(deps, spec.id)
   try {
@@ -173,12 +176,12 @@ async function create(deps: SwarmRuntimeParts, order: ServiceSpec, spec: AgentSp
   }
 }
 
-/** The types of dockerode know fewer fields than Docker takes. */
+/** // dockerode's types lack fields that Docker accepts. */
 function toCreateOptions(order: ServiceSpec) {
   return order as Docker.CreateServiceOptions
 }
 
-/** When the new one cannot be started, the old one comes back as it was. */
+/** Replaces the service; when the new one cannot start, restores the old one. */
 async function replace(
   deps: SwarmRuntimeParts,
   current: SwarmService,
@@ -196,9 +199,9 @@ async function replace(
   }
 }
 
-/** Starts it anew, whether it runs or not. When that fails it stays down. */
+/** Restarts the agent, running or not. When that fails it stays down. */
 async function launch(deps: SwarmRuntimeParts, id: string, service: SwarmService): Promise<void> {
-  // While its last process is ending the swarm keeps the port, and looks for a free one more slowly than we do.
+  // The swarm reserves the port until the last process has ended, and retries more slowly than this loop.
   if (wantedOf(service) !== 'running') await waitUntil(deps, id, () => isGone(deps, id))
   await changeService(deps, service, (spec) => {
     const { [EXIT_LABEL]: _, ...Labels } = spec.Labels

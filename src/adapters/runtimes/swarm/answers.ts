@@ -16,7 +16,7 @@ const SwarmTask = z.object({
     ContainerStatus: z.object({ ContainerID: z.string().default(''), ExitCode: z.number().default(0) }).optional(),
   }),
 })
-/** One attempt of the swarm to run an agent. A task never starts twice: each restart is a new one. */
+/** One attempt of the swarm to run an agent; each restart is a new task. */
 export type SwarmTask = z.infer<typeof SwarmTask>
 
 const SwarmNode = z.object({
@@ -26,7 +26,7 @@ const SwarmNode = z.object({
   Status: z.object({ State: z.string(), Addr: z.string().default('') }),
   ManagerStatus: z.object({ Addr: z.string().default('') }).optional(),
 })
-/** A machine of the swarm. */
+/** A node of the swarm. */
 export type SwarmNode = z.infer<typeof SwarmNode>
 
 const ServiceSpec = z.looseObject({
@@ -49,18 +49,18 @@ const ServiceSpec = z.looseObject({
   }),
   Mode: z.looseObject({ Replicated: z.looseObject({ Replicas: z.number().default(0) }) }),
 })
-/** What a service is told to be, with all that is sent back unread when it is changed. */
+/** A service's spec, with unknown fields kept for updates. */
 export type ServiceSpec = z.infer<typeof ServiceSpec>
 
 export const SwarmService = z.object({ ID: z.string(), Version: z.object({ Index: z.number() }), Spec: ServiceSpec })
-/** An agent, as the swarm keeps it. */
+/** The service of an agent. */
 export type SwarmService = z.infer<typeof SwarmService>
 
 export const Cluster = z.object({ ID: z.string() })
-/** The swarm's part of what an engine says of itself. */
+/** The swarm part of the engine's info. */
 export const Membership = z.object({ NodeID: z.string(), NodeAddr: z.string(), ControlAvailable: z.boolean() })
 
-/** The engine's answers, oldest task first. @throws ZodError when they are not what Docker's API promises. */
+/** Parses the engine's tasks, oldest first. @throws ZodError when they do not match Docker's API. */
 export const Tasks = z.array(SwarmTask).transform((tasks) => tasks.sort((a, b) => +a.CreatedAt - +b.CreatedAt))
 export const Nodes = z.array(SwarmNode)
 
@@ -69,27 +69,27 @@ const ENDED = ['complete', 'shutdown', 'failed', 'rejected', 'orphaned', 'remove
 const UNWANTED = ['shutdown', 'remove']
 const NO_ADDRESS = ['', '0.0.0.0', '::']
 
-/** The task whose process is there, as far as its machine has told. */
+/** Returns the task with a live process, as far as its node has reported. */
 export function findLive(tasks: readonly SwarmTask[]): SwarmTask | null {
   return tasks.findLast((task) => !hasTaskEnded(task) && wasTaskStarted(task)) ?? null
 }
 
-/** It was started and has not ended yet, as far as its machine has told, whatever is wanted of it. */
+/** Returns whether the task's process was started and has not been reported ended. */
 export function wasTaskStarted(task: SwarmTask): boolean {
   return LIVE.includes(task.Status.State)
 }
 
-/** It is over, or its machine is lost and the swarm has given it up. */
+/** Returns whether the task is over, or given up with its node. */
 export function hasTaskEnded(task: SwarmTask): boolean {
   return ENDED.includes(task.Status.State) || UNWANTED.includes(task.DesiredState)
 }
 
-/** Its process may still be there: it is not over, whatever is wanted. */
+/** Returns whether the task's process may still exist. */
 export function mayTaskRun(task: SwarmTask): boolean {
   return task.NodeID !== '' && !ENDED.includes(task.Status.State)
 }
 
-/** Its process ran and ended; null when it was never started, or lost with its machine. */
+/** Returns the exit code of the task's process; null when it never started or was lost with its node. */
 export function findExitCode(task: SwarmTask): number | null {
   const { State, Err, ContainerStatus } = task.Status
   if (State === 'complete') return 0
@@ -97,14 +97,14 @@ export function findExitCode(task: SwarmTask): number | null {
   return ran && ContainerStatus ? ContainerStatus.ExitCode : null
 }
 
-/** Can it run agents now? */
+/** Returns whether the node can run agents now. */
 export function isUsable(node: SwarmNode): boolean {
   return node.Status.State === 'ready' && node.Spec.Availability === 'active'
 }
 
-/** Where a machine is reached, or null when the swarm does not say. */
+/** Returns the address of a node, null when unknown. */
 export function findNodeAddress(node: SwarmNode): string | null {
-  // A manager may know itself by a wildcard only.
+  // A manager may know itself only by a wildcard address.
   const candidates = [node.Status.Addr, node.ManagerStatus?.Addr.replace(/:\d+$/, '') ?? '']
   return candidates.find((address) => !NO_ADDRESS.includes(address)) ?? null
 }

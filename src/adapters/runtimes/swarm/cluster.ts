@@ -20,8 +20,9 @@ import {
 } from './answers.ts'
 
 /**
- * How long things may take: `pollMs` is between two looks at the swarm, `nodeGraceMs` how long a machine may be away,
- * `anewMs` how long another swarm is seen in place of the one before until it is believed.
+ * `pollMs` is the polling interval, `nodeGraceMs` how long a node may be away, `anewMs` how long another swarm must
+ * be seen before
+ * it is accepted.
  */
 export type SwarmTiming = {
   pollMs: number
@@ -31,7 +32,7 @@ export type SwarmTiming = {
   anewMs: number
 }
 
-/** `instance` names this installation in a swarm that others may share; `digestKey` is a secret of its own. */
+/** `instance` identifies this installation in a shared swarm; `digestKey` is its own secret. */
 export type SwarmRuntimeParts = {
   engine: Engine
   instance: string
@@ -39,22 +40,23 @@ export type SwarmRuntimeParts = {
   drivers: Readonly<Record<AgentKind, AgentDriver>>
   timing: SwarmTiming
   cluster: ClusterGuard
-  /** Images that know what to do with files, best first. */
+  /** Images that can serve files, best first. */
   filesImages: readonly string[]
 }
 
-/** The machine whose engine we speak to. */
+/** The node of the engine we use. */
 export type OwnNode = { nodeId: string; address: string }
 
-/** An agent's service and all tasks that the swarm remembers of it, oldest first. */
+/** An agent's service and its remembered tasks, oldest first. */
 export type AgentService = { service: SwarmService; tasks: SwarmTask[] }
 
 const ENGINE_TROUBLE = [406, 500, 502, 503, 504]
 const UPDATE_ATTEMPTS = 5
 
 /**
- * Tells one swarm from another: an engine that has left its swarm, or is asked of another one for a moment, knows of no
- * agent, and that says nothing about them. A swarm that stays has been made anew: then the agents are gone.
+ * Detects another swarm. An engine that left its swarm, or briefly shows another one, knows no agents, which says
+ * nothing about
+ * them. A swarm that persists was created anew, and the agents are gone.
  */
 export class ClusterGuard {
   readonly #anewMs: number
@@ -63,13 +65,13 @@ export class ClusterGuard {
   #self: OwnNode | null = null
   #other: { id: string; sinceMs: number } | null = null
 
-  /** `onAnew` hears of a swarm that has taken the place of the one before. */
+  /** `onAnew` is called when another swarm was accepted. */
   constructor(anewMs: number, onAnew: (id: string) => void) {
     this.#anewMs = anewMs
     this.#onAnew = onAnew
   }
 
-  /** @throws AppError `internal` {code: 'ENGINE_UNAVAILABLE'} when this is no manager, or of another swarm than before. */
+  /** @throws AppError `internal` {code: 'ENGINE_UNAVAILABLE'} when this is no manager, or of another swarm. */
   async require(docker: Docker): Promise<OwnNode> {
     const { ID } = Cluster.parse(await docker.swarmInspect())
     this.#believe(ID)
@@ -97,8 +99,8 @@ export class ClusterGuard {
 }
 
 /**
- * The address at which agents anywhere in the swarm find this machine.
- * @throws AppError `unavailable` when it is one that leads every container to itself.
+ * Returns the address of this node for agents on every node.
+ * @throws AppError `unavailable` for a loopback address.
  */
 export async function findPlatformHost(deps: SwarmRuntimeParts): Promise<string> {
   const address = await look(deps, async (_docker, self) => self.address)
@@ -107,14 +109,14 @@ export async function findPlatformHost(deps: SwarmRuntimeParts): Promise<string>
   return address
 }
 
-/** Why agents in containers could not reach a machine of this address; null when they could. */
+/** Returns why agents in containers cannot reach this address; null when they can. */
 function whyUnreachable(address: string): string | null {
   const isLoopback = ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
   if (!isLoopback) return null
   return `the swarm knows this machine as ${address}, at which its agents cannot reach the platform (docker swarm init --advertise-addr with an address of its network)`
 }
 
-/** What keeps an engine from running agents in a swarm, in words; null when nothing does. */
+/** Returns why an engine cannot run agents in a swarm; null when it can. */
 export async function whyNoSwarm(engine: Engine): Promise<string | null> {
   const info: { Swarm?: unknown } = await engine.ask((docker) => docker.info())
   const membership = Membership.safeParse(info.Swarm)
@@ -130,14 +132,14 @@ async function findSelf(docker: Docker): Promise<OwnNode> {
   return { nodeId: NodeID, address: NodeAddr }
 }
 
-/** Is the engine one of the swarm's managers, and does the swarm answer? @throws what the engine says. */
+/** Returns whether the engine is a responding manager of a swarm. @throws as the engine. */
 export async function isManager(engine: Engine): Promise<boolean> {
   const info: { Swarm?: unknown } = await engine.ask((docker) => docker.info())
   const membership = Membership.safeParse(info.Swarm)
   return membership.success && membership.data.ControlAvailable
 }
 
-/** A look at the swarm. What a manager without its swarm answers counts as no answer. */
+/** Runs a read-only call. Errors of a manager without its swarm count as no response. */
 export async function look<T>(
   deps: SwarmRuntimeParts,
   work: (docker: Docker, self: OwnNode) => Promise<T>,
@@ -149,13 +151,13 @@ export async function look<T>(
   }
 }
 
-/** Null for what is not there, and for what has the name but not our labels. */
+/** Returns null when missing, or when its labels are not ours. */
 export async function findAgentService(deps: SwarmRuntimeParts, id: string): Promise<AgentService | null> {
   const [found] = await look(deps, (docker) => readFound(docker, () => readService(deps, docker, id)))
   return found ?? null
 }
 
-/** Every agent of this installation. */
+/** Lists the services of this installation's agents. */
 export async function listAgentServices(deps: SwarmRuntimeParts): Promise<AgentService[]> {
   const filters = JSON.stringify({ label: [`${LABELS.instance}=${deps.instance}`, LABELS.agent] })
   return look(deps, (docker) =>
@@ -163,7 +165,7 @@ export async function listAgentServices(deps: SwarmRuntimeParts): Promise<AgentS
   )
 }
 
-/** All tasks of an agent, also those of a service that somebody has removed and whose process has not ended yet. */
+/** Lists all tasks of an agent, also those of a removed service. */
 export async function listAgentTasks(deps: SwarmRuntimeParts, id: string): Promise<SwarmTask[]> {
   const tasks = await look(deps, async (docker) => Tasks.parse(await docker.listTasks()))
   return tasks.filter(({ Spec }) => {
@@ -172,20 +174,20 @@ export async function listAgentTasks(deps: SwarmRuntimeParts, id: string): Promi
   })
 }
 
-/** The machines of the swarm by id. */
+/** Lists the nodes of the swarm by id. */
 export async function listNodes(deps: SwarmRuntimeParts): Promise<Map<string, SwarmNode>> {
   const nodes = await look(deps, async (docker) => Nodes.parse(await docker.listNodes()))
   return new Map(nodes.map((node) => [node.ID, node]))
 }
 
-/** Where the platform reaches what runs on a machine; null when the swarm does not say. */
+/** Returns the address at which the platform reaches a node; null when unknown. */
 export function toHost(self: OwnNode, nodes: ReadonlyMap<string, SwarmNode>, nodeId: string): string | null {
   if (nodeId === self.nodeId) return self.address
   const node = nodes.get(nodeId)
   return node ? findNodeAddress(node) : null
 }
 
-/** Changes what a service is told to be; somebody else's change at the same time comes first. @returns what it is told now. */
+/** Updates a service's spec, retrying after concurrent changes. @returns the new spec. */
 export async function changeService(
   deps: SwarmRuntimeParts,
   service: SwarmService,
@@ -206,23 +208,23 @@ export async function changeService(
   }
 }
 
-/** The name of an agent's service, and of the network that it has for itself. */
+/** Returns the name of an agent's service, and of its own network. */
 export function toServiceName(instance: string, agentId: string): string {
   return `stead-${instance}-${agentId}`
 }
 
-/** Which start of the agent this is: every one that was asked for has another number. */
+/** Returns the tasks of the agent's last requested start. */
 export function generationOf({ service, tasks }: AgentService): SwarmTask[] {
   return tasks.filter((task) => task.Spec.ForceUpdate === service.Spec.TaskTemplate.ForceUpdate)
 }
 
-/** Ids of the tasks of the agent's last start that are over. One that never got a machine was no attempt. */
+/** Returns the ids of ended tasks of the last start. A task that never got a node was no attempt. */
 export function listEnded(found: AgentService): Set<string> {
   const ended = generationOf(found).filter((task) => hasTaskEnded(task) && task.NodeID !== '')
   return new Set(ended.map((task) => task.ID))
 }
 
-/** The container of a task on this machine; null when it has none yet or any more. */
+/** Returns a task's container on this node; null without one. */
 export async function findTaskContainer(
   deps: SwarmRuntimeParts,
   task: SwarmTask,
@@ -232,20 +234,17 @@ export async function findTaskContainer(
   return deps.engine.ask((docker, abortSignal) => orNull(docker.getContainer(id).inspect({ abortSignal })))
 }
 
-/** Tasks that may still have a process on a machine that answers. */
+/** Lists tasks that may have a process on a responding node. */
 export function listUnended(tasks: readonly SwarmTask[], nodes: ReadonlyMap<string, SwarmNode>): SwarmTask[] {
   return tasks.filter((task) => mayTaskRun(task) && nodes.get(task.NodeID)?.Status.State === 'ready')
 }
 
-/** The running task of the agent's last start. */
+/** Returns the running task of the last start. */
 export function findCurrent(found: AgentService): SwarmTask | null {
   return findLive(generationOf(found))
 }
 
-/**
- * What services are told is read after their tasks: read before alone, a task that ends because it is told to, between the
- * two, would look as if it had ended by itself.
- */
+/** Reads specs after tasks. Otherwise a task that ends because of a new spec would seem to have ended by itself. */
 async function readFound(docker: Docker, readServices: () => Promise<SwarmService[]>): Promise<AgentService[]> {
   const ids = (await readServices()).map(({ ID }) => ID)
   if (ids.length === 0) return []
@@ -264,7 +263,7 @@ async function readService(deps: SwarmRuntimeParts, docker: Docker, id: string):
   return Labels[LABELS.instance] === deps.instance && Labels[LABELS.agent] === id ? [service] : []
 }
 
-/** Asking for the tasks of a service that has just been removed is an error: then all are asked for. */
+/** // Docker answers 404 for the tasks of a service that was just removed; read all tasks then. */
 async function readTasks(docker: Docker, serviceIds: string[]): Promise<SwarmTask[]> {
   const some: unknown = await orNull(docker.listTasks({ filters: JSON.stringify({ service: serviceIds }) }))
   return Tasks.parse(some ?? (await docker.listTasks()))
@@ -277,7 +276,7 @@ export async function getAgentService(deps: SwarmRuntimeParts, id: string): Prom
   return found
 }
 
-/** The id of the machine whose engine we speak to. */
+/** Returns the id of the node of the engine we use. */
 export function findOwnNode(deps: SwarmRuntimeParts): Promise<string> {
   return look(deps, async (_docker, { nodeId }) => nodeId)
 }

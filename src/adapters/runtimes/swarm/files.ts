@@ -9,13 +9,13 @@ import { findOwnNode, listNodes, look, type SwarmRuntimeParts, toServiceName } f
 import { NODE_LABEL } from './spec.ts'
 import { untilReleased } from './waiting.ts'
 
-/** Writes what a stopped agent has stored to `file`. @throws AppError `unavailable` when that is on another machine. */
+/** Writes the state of a stopped agent to `file`. @throws AppError `unavailable` when it is on another node. */
 export async function readVolume(deps: SwarmRuntimeParts, service: SwarmService, file: string): Promise<void> {
   const { stateDir } = driverOfService(deps, service)
   await withFiles(deps, service, getVolume(deps, service), (id) => readState(deps.engine, id, stateDir, file))
 }
 
-/** Makes a new volume of what is in `file`. @returns its name. @throws AppError `unavailable` as `readVolume`. */
+/** Creates a volume from `file`. @throws AppError `unavailable` as `readVolume`. */
 export async function writeVolume(
   deps: SwarmRuntimeParts,
   service: SwarmService,
@@ -31,14 +31,14 @@ export async function writeVolume(
   }
 }
 
-/** Makes the agent's program mend its state at its next start. @throws AppError `unavailable` as `readVolume`. */
+/** Makes the agent repair its state at its next start. @throws AppError `unavailable` as `readVolume`. */
 export async function markForRepair(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
   const driver = driverOfService(deps, service)
   if (driver.repairFile === null) return
   await withFiles(deps, service, getVolume(deps, service), (id) => requestRepair(deps.engine, id, driver))
 }
 
-/** The volume with all that an agent has stored, on the machine that runs it. */
+/** Returns the volume with the agent's state, on the node that runs it. */
 export function getVolume(deps: Pick<SwarmRuntimeParts, 'drivers'>, service: SwarmService): string {
   const { stateDir } = driverOfService(deps, service)
   const mount = service.Spec.TaskTemplate.ContainerSpec.Mounts.find(({ Target }) => Target === stateDir)
@@ -46,24 +46,24 @@ export function getVolume(deps: Pick<SwarmRuntimeParts, 'drivers'>, service: Swa
   return mount.Source
 }
 
-/** Names of this machine's volumes with the agent's labels. */
+/** Lists this node's volumes of the agent. */
 export async function listAgentVolumes(deps: SwarmRuntimeParts, agentId: string): Promise<string[]> {
   const label = [`${LABELS.instance}=${deps.instance}`, `${LABELS.agent}=${agentId}`]
   const found = await deps.engine.ask((docker, abortSignal) => docker.listVolumes({ filters: { label }, abortSignal }))
   return found.Volumes.map(({ Name }) => Name)
 }
 
-/** Deletes a volume of this machine. */
+/** Removes a volume of this node. */
 async function removeVolume(deps: SwarmRuntimeParts, name: string): Promise<void> {
   await deps.engine.change((docker, abortSignal) => orNull(docker.getVolume(name).remove({ abortSignal })))
 }
 
-/** Which program it runs, as its image said when it was made. */
+/** Returns the program that it runs, according to its label. */
 export function driverOfService({ drivers }: Pick<SwarmRuntimeParts, 'drivers'>, service: SwarmService): AgentDriver {
   return drivers[service.Spec.Labels[LABELS.kind] === 'openclaw' ? 'openclaw' : 'stead']
 }
 
-/** Hands `work` a container that has the volume and is never started. */
+/** Runs `work` with a container that has the volume and is never started. */
 async function withFiles<T>(
   deps: SwarmRuntimeParts,
   service: SwarmService,
@@ -102,7 +102,7 @@ async function removeContainer(deps: SwarmRuntimeParts, nameOrId: string): Promi
   )
 }
 
-/** An engine hands out files of its own machine only. @throws AppError `unavailable` {code: 'ON_ANOTHER_NODE'}. */
+/** Checks that the files are on this node. @throws AppError `unavailable` {code: 'ON_ANOTHER_NODE'}. */
 export async function requireHere(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
   const node = service.Spec.Labels[NODE_LABEL]
   const self = await findOwnNode(deps)
@@ -112,7 +112,7 @@ export async function requireHere(deps: SwarmRuntimeParts, service: SwarmService
   })
 }
 
-/** Deletes all volumes of an agent on this machine but `kept`. @throws AppError `internal` when one is not let go. */
+/** Removes the agent's volumes on this node except `kept`. @throws AppError `internal` when one stays in use. */
 export async function removeVolumes(deps: SwarmRuntimeParts, id: string, kept: string | null): Promise<void> {
   const names = (await listAgentVolumes(deps, id)).filter((name) => name !== kept)
   await endFilesContainers(deps, id)
@@ -124,9 +124,10 @@ const LOOK_AGAIN_MS = 200
 const MAX_WAIT_MS = 30_000
 
 /**
- * Empties a volume on another machine of the swarm, whose engine cannot be asked from here: a service of one task does it
- * there, from the image that serves files, as the agent's own user. The empty volume stays.
- * @returns false when that machine is away, has not got the image, or does not come to an end in time.
+ * Empties a volume on another node, whose engine cannot be reached from here, with a one-task service as the agent's
+ * own user.
+ * The empty volume stays.
+ * @returns false when the node is away, lacks the image, or does not finish in time.
  */
 export async function eraseElsewhere(
   deps: SwarmRuntimeParts,
@@ -137,7 +138,7 @@ export async function eraseElsewhere(
   const image = await findFilesImage(deps)
   const node = (await listNodes(deps)).get(nodeId)
   if (image === null || node?.Status.State !== 'ready') return false
-  // No agent's id has an underscore.
+  // Agents' ids contain no underscore.
   const name = `${toServiceName(deps.instance, agentId)}_erase`
   await removeService(deps, name)
   const order = toOrder(deps, { name, agentId, service, nodeId, image })

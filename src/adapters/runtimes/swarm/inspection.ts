@@ -17,13 +17,14 @@ import {
 import { EXIT_LABEL, NODE_LABEL, wantedOf } from './spec.ts'
 
 /**
- * Counts the ends of tasks that nobody asked for, since an agent was last started. The swarm itself remembers only the
- * last few tasks (five by default), which is all that is known of the time before this platform's start.
+ * Counts unrequested ends of tasks since an agent's last start. The swarm remembers only its last few tasks (five by
+ * default),
+ * which limits the count after a restart of the platform.
  */
 export class RestartCounter {
   readonly #counts = new Map<string, { generation: number; ended: Set<string>; restarts: number }>()
 
-  /** How often the agent has come to its end since its last start. */
+  /** Returns the restart count. */
   count(found: AgentService): number {
     const { ID, Spec } = found.service
     const generation = Spec.TaskTemplate.ForceUpdate
@@ -35,13 +36,13 @@ export class RestartCounter {
     return restarts
   }
 
-  /** Forgets agents that are gone. */
+  /** Drops agents that are gone. */
   keep(serviceIds: ReadonlySet<string>): void {
     for (const id of this.#counts.keys()) if (!serviceIds.has(id)) this.#counts.delete(id)
   }
 }
 
-/** What the swarm knows of agents; what only a machine's own engine knows is asked of ours. */
+/** Converts services to inspections; details of containers are known on this node only. */
 export async function toInspections(
   deps: SwarmRuntimeParts,
   counter: RestartCounter,
@@ -56,7 +57,7 @@ type Facts = { counter: RestartCounter; found: AgentService; self: OwnNode; node
 async function toInspection(deps: SwarmRuntimeParts, { counter, found, self, nodes }: Facts): Promise<Inspection> {
   const { Labels } = found.service.Spec
   const live = findCurrent(found)
-  // The last known one, so that its end can be told.
+  // The last task, whose end is to be reported.
   const last = live ?? generationOf(found).findLast(hasTaskEnded) ?? null
   const container = last?.NodeID === self.nodeId ? await findTaskContainer(deps, last) : null
   const isRunning = live !== null && container?.State.Running !== false
@@ -84,12 +85,12 @@ function toState(found: AgentService, isRunning: boolean): AgentState {
   return isRunning ? 'running' : 'restarting'
 }
 
-/** Has it said, since its last start, that starting it again cannot help? */
+/** Returns whether the agent exited with a configuration error since its last start. */
 export function hasBadConfiguration(found: AgentService): boolean {
   return generationOf(found).some((task) => findExitCode(task) === BAD_CONFIGURATION_EXIT)
 }
 
-/** The swarm says when it made a task: on other machines the start of its process is not known any better. */
+/** // The creation of the task is the best known start time on other nodes. */
 function startOf(task: SwarmTask, container: Docker.ContainerInspectInfo | null): Date {
   return container ? new Date(container.State.StartedAt) : task.CreatedAt
 }

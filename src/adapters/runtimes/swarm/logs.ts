@@ -10,8 +10,9 @@ import { type AgentService, findAgentService, look, type SwarmRuntimeParts } fro
 const LOOK_AGAIN_MS = 1000
 
 /**
- * The last `tail` lines, oldest first, of the tasks that the swarm still remembers: none of an agent that was stopped, because
- * its containers go with their tasks. From another machine they come once the swarm knows that the task runs.
+ * Returns the last `tail` lines of the remembered tasks, oldest first; none for a stopped agent, whose containers are
+ * gone. Lines
+ * of other nodes arrive once the swarm knows that the task runs.
  */
 export async function readServiceLog(
   deps: SwarmRuntimeParts,
@@ -24,12 +25,12 @@ export async function readServiceLog(
   const here = tasks.flatMap((task) => (task.NodeID === self && task.Status.ContainerStatus?.ContainerID) || [])
   const isElsewhere = tasks.some((task) => task.NodeID !== '' && task.NodeID !== self)
   const lines = await deps.engine.ask(async (docker, abortSignal) => {
-    // Of its own machine an engine knows them without asking the swarm.
+    // Containers of this node are read without the swarm.
     const own = await Promise.all(
       here.map(async (id) => orNull(docker.getContainer(id).logs({ ...which, follow: false, abortSignal }))),
     )
     if (!isElsewhere) return Promise.all(own.map((bytes) => toLines(bytes === null ? [] : [bytes])))
-    // `follow` makes the client hand out the stream; the query says what the engine is asked for.
+    // `follow` makes the client return a stream; the query overrides it for the engine.
     const options = { follow: true, _query: { ...which, follow: false }, abortSignal }
     return [await toLines(toIterable(await docker.getService(service.ID).logs(options)))]
   })
@@ -37,7 +38,7 @@ export async function readServiceLog(
   return inOrder.slice(-tail).map(({ text }) => text)
 }
 
-/** The agent's lines from one task to the next, wherever they run, until it is removed or `signal` aborts. */
+/** Yields the agent's lines across tasks and nodes, until it is removed or `signal` aborts. */
 export async function* followLines(
   deps: SwarmRuntimeParts,
   id: string,
@@ -59,7 +60,11 @@ export async function* followLines(
   }
 }
 
-/** The engine does not end the stream of a service that is gone, and a broken connection may stay silent: we look. */
+/**
+ * Follows one service. The engine does not end the stream of a removed service, and a broken connection may stay
+ * silent, so the
+ * service is polled.
+ */
 async function* followOnce(
   deps: SwarmRuntimeParts,
   id: string,
@@ -84,7 +89,7 @@ async function* followOnce(
     )
     yield* readLogLines(toIterable(stream), after)
   } catch {
-    // Whatever ended it: the next look tells whether the agent is still there, and whether the engine answers.
+    // The next check decides whether the agent exists and the engine responds.
   } finally {
     clearInterval(timer)
     signal.removeEventListener('abort', end)
@@ -96,7 +101,7 @@ function toLines(chunks: AsyncIterable<unknown> | Iterable<unknown>): Promise<Ru
   return Array.fromAsync(readLogLines(Readable.from(chunks), null))
 }
 
-/** What dockerode hands out are Node's own streams, whose type it states less exactly. */
+/** // dockerode's type is less exact than the Node stream that it returns. */
 function toIterable(stream: Awaited<ReturnType<Docker.Service['logs']>>): AsyncIterable<unknown> {
   return stream
 }

@@ -6,7 +6,7 @@ import { look, type SwarmRuntimeParts, toServiceName } from './cluster.ts'
 import type { SecretFile } from './spec.ts'
 import { untilReleased } from './waiting.ts'
 
-/** The network that an agent has for itself. */
+/** Creates the agent's own network. */
 export async function makeNetwork(deps: SwarmRuntimeParts, id: string): Promise<void> {
   const name = toServiceName(deps.instance, id)
   const labels = { [LABELS.instance]: deps.instance, [LABELS.agent]: id }
@@ -15,12 +15,12 @@ export async function makeNetwork(deps: SwarmRuntimeParts, id: string): Promise<
       docker.createNetwork({ Name: name, Driver: 'overlay', CheckDuplicate: true, Labels: labels, abortSignal }),
     )
   } catch (error) {
-    // Of a deployment that a crash cut short.
+    // Left by a deployment that a crash interrupted.
     if (!hasStatus(error, 409)) throw error
   }
 }
 
-/** Removes it once the last task has let go of it. @throws AppError `internal` when none does. */
+/** Removes the network once its last task has released it. @throws AppError `internal` when none does. */
 export async function removeNetwork(deps: SwarmRuntimeParts, id: string): Promise<void> {
   const network = toServiceName(deps.instance, id)
   await untilReleased('network', () =>
@@ -29,13 +29,14 @@ export async function removeNetwork(deps: SwarmRuntimeParts, id: string): Promis
 }
 
 const Secrets = z.array(z.object({ ID: z.string(), Spec: z.object({ Name: z.string() }) }))
-/** What Docker allows. */
+/** Docker's limit. */
 const MAX_SECRET_BYTES = 500 * 1024
 
 /**
- * Makes a Docker secret of each file. They cannot be changed: another value gets another name, and one that is there
- * already, also after a crash, is taken again.
- * @throws AppError `invalid` for what Docker does not take.
+ * Creates a Docker secret for each file. Secrets are immutable: another value gets another name, and an existing
+ * secret is
+ * reused, also after a crash.
+ * @throws AppError `invalid` for a size that Docker rejects.
  */
 export async function keepSecrets(
   deps: SwarmRuntimeParts,
@@ -53,7 +54,7 @@ export async function keepSecrets(
   )
 }
 
-/** Deletes the agent's secrets but those in `used`. One that some service still has stays for the next time. */
+/** Removes the agent's secrets except `used`. One that a service still uses stays until the next call. */
 export async function dropSecrets(deps: SwarmRuntimeParts, agentId: string, used: ReadonlySet<string>): Promise<void> {
   const unused = (await listSecrets(deps, agentId)).filter(({ ID }) => !used.has(ID))
   await Promise.all(
@@ -83,7 +84,7 @@ async function createSecret(deps: SwarmRuntimeParts, agentId: string, name: stri
   return id
 }
 
-/** Tells nothing of the value to who may only read names. */
+/** Returns a name that reveals nothing about the value. */
 function toSecretName(deps: SwarmRuntimeParts, agentId: string, file: string, content: string): string {
   const parts = JSON.stringify([deps.instance, agentId, file, content])
   return `stead-${createHmac('sha256', deps.digestKey).update(parts).digest('hex').slice(0, 40)}`

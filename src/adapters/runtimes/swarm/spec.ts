@@ -4,18 +4,21 @@ import { NO_HEALTHCHECK, PROFILE, STOP_SECONDS, toLabels } from '../engine/conta
 import { LABELS } from '../engine/engine.ts'
 import type { ServiceSpec, SwarmService } from './answers.ts'
 
-/** What someone wants of an agent: `exited` is what bad configuration made of `running`, `held` waits for the next platform. */
+/**
+ * Desired state of an agent: `exited` replaces `running` after a configuration error, `held` waits for the next
+ * platform.
+ */
 export type Wanted = 'running' | 'stopped' | 'exited' | 'held'
 
-/** Labels of services beside those of every engine: neither changes the tasks. */
+/** Additional labels of services, which do not change their tasks. */
 const WANTED_LABEL = 'stead.wanted'
 export const NODE_LABEL = 'stead.node'
 export const EXIT_LABEL = 'stead.exit'
 
-/** A file an agent reads, by the secret that holds it. */
+/** A file of an agent, and the secret that holds it. */
 export type SecretFile = { file: string; secretId: string; secretName: string }
 
-/** What a service is made from. `name` is also its network's, `maxCpus` are those that every machine has. */
+/** Inputs of a service. `name` is also its network's, `maxCpus` is the number of cores that every node has. */
 type ServicePlan = {
   name: string
   instance: string
@@ -30,14 +33,15 @@ type ServicePlan = {
   restartDelayMs: number
 }
 
-/** An operator keeps agents off a machine by the label `stead.agents=false`. */
+/** Operators exclude a node from agents with the label `stead.agents=false`. */
 const CONSTRAINTS = ['node.platform.os==linux', 'node.labels.stead.agents!=false']
 const MILLISECOND_NS = 1_000_000
 const SECOND_NS = 1000 * MILLISECOND_NS
 
 /**
- * One replica on an overlay network that no other agent shares, hardened as far as services can be. Docker before 25 leaves
- * `NoNewPrivileges` out for services: what an agent could gain there is bounded by its lack of every capability.
+ * Builds a service of one replica on its own overlay network, restricted as far as services can be. Docker before 25
+ * ignores
+ * `NoNewPrivileges` for services; the missing capabilities limit what an agent could gain there.
  */
 export function toServiceSpec(plan: ServicePlan): ServiceSpec {
   const { name, spec, driver } = plan
@@ -73,7 +77,7 @@ function toContainerSpec(plan: ServicePlan) {
   const [UID, GID] = driver.user.split(':')
   const Labels = { [LABELS.instance]: instance, [LABELS.agent]: spec.id }
   return {
-    // By its content: a name would be looked up in a registry at each start, and could mean something else elsewhere.
+    // By content: a name would be resolved in a registry at each start, and could differ between nodes.
     Image: image.id,
     Labels,
     ...(driver.entrypoint && { Command: [...driver.entrypoint] }),
@@ -98,7 +102,10 @@ function toContainerSpec(plan: ServicePlan) {
   }
 }
 
-/** Services take a size and a mode only; without devices, programs and set-user-id files is what they always have. */
+/**
+ * Converts tmpfs options: services take size and mode only, and always exclude devices, programs and set-user-id
+ * files.
+ */
 function toTmpfs(path: string, options: string) {
   const [, size = '0', unit = ''] = /(?:^|,)size=(\d+)([kmg]?)/i.exec(options) ?? []
   const [, mode] = /(?:^|,)mode=([0-7]+)/.exec(options) ?? []
@@ -110,20 +117,20 @@ function toTmpfs(path: string, options: string) {
   }
 }
 
-/** What was last wanted of an agent. */
+/** Returns the agent's desired state. */
 export function wantedOf({ Spec }: SwarmService): Wanted {
   const label = Spec.Labels[WANTED_LABEL]
   if (label === 'exited' || label === 'held') return label
-  // Somebody may have scaled it by hand.
+  // The service may have been scaled by hand.
   return Spec.Mode.Replicated.Replicas > 0 ? 'running' : 'stopped'
 }
 
-/** Has somebody ended or started it with Docker's own commands, past the platform? */
+/** Returns whether the service was scaled past the platform with Docker's own commands. */
 export function isScaledByHand({ Spec }: SwarmService): boolean {
   return (Spec.Labels[WANTED_LABEL] === 'running') !== Spec.Mode.Replicated.Replicas > 0
 }
 
-/** What a service is told to be when `wanted` is wanted of its agent: `replicas` is 1 or 0. */
+/** Returns the spec with another desired state and 1 or 0 `replicas`. */
 export function scale(spec: ServiceSpec, wanted: Wanted, replicas: number): ServiceSpec {
   return {
     ...spec,
@@ -132,12 +139,12 @@ export function scale(spec: ServiceSpec, wanted: Wanted, replicas: number): Serv
   }
 }
 
-/** The same with the number of another start, which makes the swarm start it anew. */
+/** Returns the spec with another generation, which makes the swarm restart it. */
 export function withGeneration(spec: ServiceSpec, generation: number): ServiceSpec {
   return { ...spec, TaskTemplate: { ...spec.TaskTemplate, ForceUpdate: generation } }
 }
 
-/** The same, bound to one machine, or, with null, to none. */
+/** Returns the spec bound to one node, or to none for null. */
 export function withNode(spec: ServiceSpec, nodeId: string | null): ServiceSpec {
   const { [NODE_LABEL]: before, ...Labels } = spec.Labels
   const others = (spec.TaskTemplate.Placement.Constraints ?? []).filter((one) => one !== `node.id==${before}`)
@@ -149,14 +156,14 @@ export function withNode(spec: ServiceSpec, nodeId: string | null): ServiceSpec 
   }
 }
 
-/** The same with volume `to` in the place of `from`. */
+/** Returns the spec with volume `to` instead of `from`. */
 export function withVolume(spec: ServiceSpec, from: string, to: string): ServiceSpec {
   const { ContainerSpec } = spec.TaskTemplate
   const Mounts = ContainerSpec.Mounts.map((mount) => (mount.Source === from ? { ...mount, Source: to } : mount))
   return { ...spec, TaskTemplate: { ...spec.TaskTemplate, ContainerSpec: { ...ContainerSpec, Mounts } } }
 }
 
-/** Ids of the secrets that it is handed. */
+/** Returns the ids of the spec's secrets. */
 export function secretsOf({ TaskTemplate }: ServiceSpec): Set<string> {
   return new Set(TaskTemplate.ContainerSpec.Secrets.map(({ SecretID }) => SecretID))
 }

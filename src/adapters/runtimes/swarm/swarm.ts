@@ -46,13 +46,15 @@ export const TIMING: SwarmTiming = {
   anewMs: 5000,
 }
 
-/** The engine reports the end of what was removed within seconds. */
+/** Bound of remembered removals, whose end the engine reports within seconds. */
 const MAX_REMOVED = 1000
 
 /**
- * Agents as services of a Docker Swarm, one for each, on any of its machines. The engine must be one of its managers. An
- * agent keeps to the machine that first ran it, because its volume is there; when that machine has been lost for a minute,
- * it starts elsewhere with nothing stored. Services without this installation's labels are never touched.
+ * Creates the runtime of agents as Docker Swarm services, on any node. The engine must be a manager. An agent stays
+ * on its first
+ * node, which has its volume; when that node has been lost for a minute, it starts elsewhere without state. Services
+ * without
+ * this installation's labels are never touched.
  */
 export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...deps }: SwarmRuntimeDeps): Runtime {
   const { engine, log, instance, digestKey } = deps
@@ -98,7 +100,7 @@ export function createSwarmRuntime({ timing, filesImages = [BUILT_IN_IMAGE], ...
     name: 'swarm',
     ...shell.common,
     deploy,
-    // A service with this spec is not touched, whatever its task does.
+    // An equal spec changes nothing, whatever its task does.
     renew: deploy,
     start: (id, options) => change(id, () => startInSwarm(parts, id, { repair: options?.repair ?? false })),
     stop: (id) => change(id, () => stopInSwarm(parts, id)),
@@ -142,7 +144,7 @@ async function listKnown(parts: SwarmRuntimeParts, { known }: EngineShell): Prom
   return [...found, ...unnamed.filter((one) => one !== null)]
 }
 
-/** Starts those that the platform before this one has ended with itself. */
+/** Starts the agents that the previous platform stopped when it ended. */
 async function startHeld(parts: SwarmRuntimeParts, shell: EngineShell): Promise<void> {
   const held = (await listAgentServices(parts)).filter(({ service }) => wantedOf(service) === 'held')
   const ids = held.map(({ service }) => service.Spec.Labels[LABELS.agent] ?? '')
@@ -165,7 +167,7 @@ async function readStats(parts: SwarmRuntimeParts, shell: EngineShell, id: strin
   return shell.measure(id, container)
 }
 
-/** The files of an agent of this machine. @throws AppError when it is of another. */
+/** Opens the files of an agent on this node. @throws AppError when it is on another one. */
 async function openFiles(parts: SwarmRuntimeParts, id: string) {
   const { service } = await getAgentService(parts, id)
   await requireHere(parts, service)
@@ -187,8 +189,8 @@ async function inspectOne(parts: SwarmRuntimeParts, { known }: EngineShell, coun
 }
 
 /**
- * As `readStoredInDocker`, for an agent whose volume is on the machine of `engine`.
- * @throws AppError `not_found` when it has no service, `unavailable` {code: 'ON_ANOTHER_NODE'}, `internal`
+ * Reads the state like `readStoredInDocker`, for an agent whose volume is on the node of `engine`.
+ * @throws AppError `not_found` without a service, `unavailable` {code: 'ON_ANOTHER_NODE'}, `internal`
  * {code: 'ENGINE_UNAVAILABLE'}.
  */
 export async function readStoredInSwarm(

@@ -20,23 +20,23 @@ import {
 } from './cluster.ts'
 import { NODE_LABEL, withNode } from './spec.ts'
 
-/** On another machine a start that fails does so within this time. */
+/** On another node a failing start fails within this time. */
 const STEADY_MS = 1500
-/** A task that just failed counts as holding its port until the swarm has put it away. */
+/** A failed task seems to hold its port until the swarm has removed it. */
 const PORT_STEADY_MS = 6000
 const MAX_FAILURES = 3
 const PORT_IN_USE = /port is already allocated|address already in use/i
 const PORT_WANTED = /host-mode port already in use/i
 
-/** Lets it stay where its files are, or, with null, go where it can. Neither ends a running task. */
+/** Binds the agent to the node with its files, or to none for null. A running task continues. */
 export async function pinAgent(deps: SwarmRuntimeParts, service: SwarmService, nodeId: string | null): Promise<void> {
   if ((service.Spec.Labels[NODE_LABEL] ?? null) === nodeId) return
   await changeService(deps, service, (spec) => withNode(spec, nodeId))
 }
 
 /**
- * Waits for a process of the agent's last start, which may have ended again, and keeps the agent on the machine that has it.
- * @throws AppError `conflict` {code: 'PORT_TAKEN'}, `internal` when no machine can start it.
+ * Waits for a process of the agent's last start, which may have ended again, and binds the agent to its node.
+ * @throws AppError `conflict` {code: 'PORT_TAKEN'}, `internal` when no node can start it.
  */
 export async function waitUntilStarted(deps: SwarmRuntimeParts, id: string): Promise<void> {
   const deadline = performance.now() + deps.timing.startMs
@@ -52,7 +52,7 @@ export async function waitUntilStarted(deps: SwarmRuntimeParts, id: string): Pro
   }
 }
 
-/** A task whose process is, or was, there for certain. `seen` holds when a state was first seen. */
+/** Returns a task whose process certainly exists or existed. `seen` holds when each state was first seen. */
 async function findStarted(
   deps: SwarmRuntimeParts,
   found: AgentService,
@@ -64,7 +64,7 @@ async function findStarted(
   if (!task) return null
   if (task.Status.State === 'running') return task
   const self = await findOwnNode(deps)
-  // Until its machine has told of the process the swarm says of a task only that it is starting.
+  // Until its node reports the process, the swarm says only that the task is starting.
   if (task.NodeID !== self) return isSteady(seen, task) ? task : null
   const container = await findTaskContainer(deps, task)
   return container?.State.Running ? task : null
@@ -74,7 +74,7 @@ function findFailure(found: AgentService, seen: Map<string, number>): AppError |
   const port = Number(found.service.Spec.Labels[LABELS.port])
   const tasks = generationOf(found)
   if (tasks.some(({ Status }) => PORT_IN_USE.test(Status.Err))) return portTaken(port)
-  // The agent's own last process may have the port for a moment.
+  // The agent's own previous process may hold the port briefly.
   const isAlone = !found.tasks.some((task) => !tasks.includes(task) && mayTaskRun(task))
   if (isAlone && tasks.some((task) => PORT_WANTED.test(task.Status.Err) && isSteady(seen, task, PORT_STEADY_MS)))
     return portTaken(port)
@@ -94,9 +94,9 @@ function cannotStart(reason: string): AppError {
   return new AppError('internal', 'No machine of the swarm could start the agent', {}, { cause })
 }
 
-/** Between two looks at what is about to happen. */
+/** Polling interval while waiting. */
 const LOOK_AGAIN_MS = 100
-/** A busy machine of the swarm tells late that a task has ended. */
+/** A busy node reports late that a task has ended. */
 const END_MS = (STOP_SECONDS + 90) * 1000
 const REMIND_MS = 2000
 
@@ -116,25 +116,26 @@ export async function waitUntil(deps: SwarmRuntimeParts, id: string, isEnded: ()
 }
 
 /**
- * Is a task of it wanted though it is scaled down? A swarm that is told so in the moment in which a task dies starts another,
- * and lets that one run on (Docker 20.10): an agent that was stopped works then, and costs.
+ * Returns whether a task is active although the service is scaled down. Docker 20.10 starts another task when the
+ * scaling
+ * coincides with the end of one, and keeps it running: the stopped agent would go on and cost money.
  */
 export function hasUnwantedTask({ service, tasks }: AgentService): boolean {
   return service.Spec.Mode.Replicated.Replicas === 0 && tasks.some((task) => !hasTaskEnded(task))
 }
 
-/** Tells the swarm again what it was told, upon which it looks at all tasks. */
+/** Sends the spec again, which makes the swarm check all tasks. */
 export async function remind(deps: SwarmRuntimeParts, service: SwarmService): Promise<void> {
   await changeService(deps, service, (spec) => spec)
 }
 
-/** Does the swarm say so? Machines that do not answer are left out. */
+/** Returns whether the swarm reports no process on responding nodes. */
 export async function isGone(deps: SwarmRuntimeParts, id: string): Promise<boolean> {
   const [tasks, nodes] = await Promise.all([listAgentTasks(deps, id), listNodes(deps)])
   return listUnended(tasks, nodes).length === 0
 }
 
-/** Has it no process any more, and will it get none? */
+/** Returns whether the agent has no process and will get none. */
 export async function hasEndedEverywhere(deps: SwarmRuntimeParts, id: string): Promise<boolean> {
   const [found, nodes, self] = await Promise.all([findAgentService(deps, id), listNodes(deps), findOwnNode(deps)])
   if (found && hasUnwantedTask(found)) return false
@@ -143,14 +144,14 @@ export async function hasEndedEverywhere(deps: SwarmRuntimeParts, id: string): P
   return !ended.includes(false)
 }
 
-/** Some seconds before the swarm says so, which first tells all other machines of it. */
+/** Returns whether a process on this node has ended, seconds before the swarm reports it. */
 async function hasEndedHere(deps: SwarmRuntimeParts, task: SwarmTask): Promise<boolean> {
   if (!wasTaskStarted(task)) return false
   const state = (await findTaskContainer(deps, task))?.State
   return state === undefined || (!state.Running && !state.StartedAt.startsWith('0001-'))
 }
 
-/** The swarm would wait for some seconds before it ends what runs here. */
+/** Ends the agent's containers on this node, because the swarm takes seconds to do so. */
 export async function endHere(
   deps: SwarmRuntimeParts,
   { tasks }: AgentService,
@@ -162,13 +163,13 @@ export async function endHere(
     try {
       await deps.engine.change((docker) => end(docker.getContainer(id)))
     } catch (error) {
-      // It has ended, or is gone.
+      // It has ended or is gone.
       if (!hasStatus(error, 304, 404, 409)) throw error
     }
   }
 }
 
-/** A task that has ended holds what it had for some seconds more. */
+/** Retries a removal: an ended task holds its resources for some seconds. */
 export async function untilReleased(what: string, remove: () => Promise<unknown>): Promise<void> {
   for (const deadline = performance.now() + END_MS; ; await Bun.sleep(LOOK_AGAIN_MS)) {
     try {

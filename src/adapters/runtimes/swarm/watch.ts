@@ -18,7 +18,7 @@ import { hasBadConfiguration, type RestartCounter } from './inspection.ts'
 import { isScaledByHand, NODE_LABEL, wantedOf } from './spec.ts'
 import { hasUnwantedTask, pinAgent, remind } from './waiting.ts'
 
-/** `change` does work on an agent when nothing else is under way for it. */
+/** `change` runs work on an agent when nothing else is pending for it. */
 export type SwarmWatchDeps = SwarmRuntimeParts & {
   log: Log
   counter: RestartCounter
@@ -40,9 +40,9 @@ type Seen = {
 }
 
 /**
- * Looks at the swarm again and again: its events tell of services, and nothing of the tasks that run and die. What it
- * finds is told, and done: an agent with a bad configuration is left down, one that was stopped stays so, one whose machine
- * is lost may go elsewhere.
+ * Polls the swarm, whose events do not cover tasks. Publishes what it finds, and acts: leaves an agent with a bad
+ * configuration
+ * down, keeps stopped agents stopped, and lets agents of lost nodes start elsewhere.
  */
 export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
   const broadcast = createBroadcast<RuntimeEvent>()
@@ -68,7 +68,7 @@ export function watchSwarm(deps: SwarmWatchDeps): SwarmWatch {
     const isLost = (id: string) => {
       const since = lostSince.get(id)
       const isLate = since !== undefined && performance.now() - since >= deps.timing.nodeGraceMs
-      // A machine that an operator took out of the swarm does not come back.
+      // A node that was removed from the swarm does not come back.
       return isLate || !nodes.has(id)
     }
     await Promise.all(agents.map((found) => lookAfter(deps, found, isLost)))
@@ -122,7 +122,7 @@ function needsCare(found: AgentService, isLost: (nodeId: string) => boolean): bo
   return hasBadConfiguration(found) || (pinned === undefined ? findCurrent(found) !== null : isLost(pinned))
 }
 
-/** Since when machines cannot run agents: down, drained, or no longer of the swarm. */
+/** Records since when nodes cannot run agents: down, drained or removed. */
 function noteLost(lostSince: Map<string, number>, nodes: ReadonlyMap<string, SwarmNode>): void {
   for (const [id, node] of nodes) {
     if (isUsable(node)) lostSince.delete(id)
@@ -130,7 +130,7 @@ function noteLost(lostSince: Map<string, number>, nodes: ReadonlyMap<string, Swa
   }
 }
 
-/** What happened between two looks that nobody asked for here. */
+/** Returns the unrequested events between two polls. */
 function compare(before: ReadonlyMap<string, Seen>, now: ReadonlyMap<string, Seen>): Omit<RuntimeEvent, 'at'>[] {
   const gone = [...before.keys()].filter((id) => !now.has(id)).map((id) => ({ id, type: 'removed' as const }))
   const others = [...now].flatMap(([id, seen]) => {
@@ -145,7 +145,7 @@ function compareOne(before: Seen, now: Seen): RuntimeEvent['type'][] {
   if (before.generation !== now.generation || !now.isWanted) return []
   const died = [...now.ended.difference(before.ended)].map(() => 'died' as const)
   const isAnother = now.liveTask !== null && now.liveTask !== before.liveTask
-  // The first task of a start was asked for.
+  // The first task of a start was requested.
   return isAnother && now.ended.size > 0 ? [...died, 'started'] : died
 }
 

@@ -11,7 +11,7 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findEndpoint } from '../registry/address.ts'
 import { getAgent } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { decideWaiting, listLetIn, listWaiting, removeLetIn } from './people.ts'
+import { decidePairing, listAllowedPeople, listPairings, removeAllowedPerson } from './people.ts'
 import type { AgentChannel, ChannelList, MailChannel } from './schemas.ts'
 import { type AgentChannelRow, agentChannels, PLATFORM_CHANNELS, type PlatformChannel } from './tables.ts'
 
@@ -24,19 +24,19 @@ export type ChannelDeps = {
   gateway: Pick<AgentGateway, 'channels' | 'decidePairing' | 'removePerson'>
 }
 
-/** How an agent can be spoken to besides its gateway, and by whom. @throws AppError `not_found`; what asking the agent throws. */
+/** Lists the channels of an agent and the people on them. @throws AppError `not_found`, and as the agent's gateway. */
 export async function listAgentChannels(deps: ChannelDeps, principal: UserPrincipal, id: string): Promise<ChannelList> {
   const agent = getAgent(deps.db, principal, id)
   const channels = listPlatformChannels(deps, id)
   if (agent.kind === 'openclaw') return { channels, untold: 'openclaw' }
-  // Those that can be spoken to by a messenger do not sleep.
+  // Agents with a messenger never sleep, so a sleeping one has none.
   if (agent.status === 'sleeping') return { channels, untold: null }
   const endpoint = findRunning(deps, agent)
   if (!endpoint) return { channels, untold: 'not_running' }
   return { channels: [...(await deps.gateway.channels(endpoint)), ...channels], untold: null }
 }
 
-/** Those of the platform's that are on. */
+/** Lists the enabled channels that the platform serves. */
 function listPlatformChannels(deps: ChannelDeps, agentId: string): AgentChannel[] {
   return PLATFORM_CHANNELS.flatMap((channel) => {
     const open = findOpenChannel(deps.db, agentId, channel)
@@ -49,8 +49,8 @@ function listPlatformChannels(deps: ChannelDeps, agentId: string): AgentChannel[
         since: since?.toISOString() ?? null,
         account: toAgentAddress(deps.agentMail, agentId),
         lastError: lastError && lastErrorAt ? { message: lastError, at: lastErrorAt.toISOString() } : null,
-        people: listLetIn(deps.db, { agentId, channel }),
-        pairings: listWaiting(deps.db, deps, { agentId, channel }),
+        people: listAllowedPeople(deps.db, { agentId, channel }),
+        pairings: listPairings(deps.db, deps, { agentId, channel }),
       },
     ]
   })
@@ -61,7 +61,7 @@ function isPlatformChannel(name: string): name is PlatformChannel {
 }
 
 /**
- * Lets a stranger who was told `code` write to the agent, or sends them away.
+ * Approves or denies the person who received `code`.
  * @throws AppError `not_found` for an agent, a channel or a code; `conflict` AGENT_NOT_RUNNING.
  */
 export async function decideChannelPairing(
@@ -89,7 +89,7 @@ async function decideHere(
 ): Promise<void> {
   await write(deps.db, (tx) => {
     getAgent(tx, principal, agentId)
-    const { personId, name } = decideWaiting(tx, deps, { agentId, channel }, decision)
+    const { personId, name } = decidePairing(tx, deps, { agentId, channel }, decision)
     if (decision.approve)
       deps.enqueue(tx, WELCOME_JOB, { agentId, personId }, { key: `${WELCOME_JOB}:${agentId}:${personId}` })
     const action = decision.approve ? 'agent.channel-approve' : 'agent.channel-deny'
@@ -99,8 +99,8 @@ async function decideHere(
 }
 
 /**
- * Takes from somebody the right to write to the agent.
- * @throws AppError `not_found`, `conflict` AGENT_NOT_RUNNING and for somebody whom the agent's settings name.
+ * Revokes a person's access to the agent.
+ * @throws AppError `not_found`, `conflict` AGENT_NOT_RUNNING or when the agent's settings name the person.
  */
 export async function removeChannelPerson(
   deps: ChannelDeps,
@@ -111,7 +111,7 @@ export async function removeChannelPerson(
   const { channel, personId } = person
   if (isPlatformChannel(channel)) {
     getAgent(deps.db, by.principal, id)
-    await write(deps.db, (tx) => removeLetIn(tx, { agentId: id, channel }, personId))
+    await write(deps.db, (tx) => removeAllowedPerson(tx, { agentId: id, channel }, personId))
     return audit(deps, by, { action: 'agent.channel-remove', target: id, detail: person })
   }
   const endpoint = requireRunning(deps, getAgent(deps.db, by.principal, id))
@@ -137,23 +137,23 @@ function requireRunning(deps: ChannelDeps, agent: AgentRow) {
 
 type UserPrincipal = Extract<Principal, { kind: 'user' }>
 
-/** Who decides, and from where. */
+/** The user who decides, and their network address for the audit log. */
 type Decider = { principal: UserPrincipal; address: string | null }
 
-/** Tells somebody who was let in that they may write now; the room of mail does it. */
+/** The job that notifies an approved person. The inbox feature runs it. */
 export const WELCOME_JOB = 'inbox.welcome'
 
-/** What mail of agents needs of the operator; `address` has `{agent}` where the id of the agent goes. */
+/** Mail settings of the operator; `{agent}` in `address` is replaced by the agent's id. */
 export type AgentMail = { address: string | undefined; receives: boolean; sends: boolean }
 
 type MailChannelDeps = { db: Db; clock: Clock; agentMail: AgentMail }
 
-/** Null while the operator has not said at which address agents get mail. */
+/** Returns the agent's mail address; null when the operator has configured none. */
 export function toAgentAddress({ address }: AgentMail, agentId: string): string | null {
   return address?.replace('{agent}', agentId).toLowerCase() ?? null
 }
 
-/** Whether an agent answers mail, and what is missing for it. @throws AppError `not_found`. */
+/** Returns the mail channel of an agent and the settings it lacks. */
 export function showMailChannel(db: Db | Tx, agentMail: AgentMail, agentId: string): MailChannel {
   return {
     isOn: findOpenChannel(db, agentId, 'mail') !== null,
@@ -163,8 +163,8 @@ export function showMailChannel(db: Db | Tx, agentMail: AgentMail, agentId: stri
 }
 
 /**
- * Switches it on or off. People who were let in stay for the next time.
- * @throws AppError `not_found`, `unavailable` NOT_CONFIGURED with the settings that are missing.
+ * Switches the mail channel on or off. Approved people stay approved.
+ * @throws AppError `not_found`, `unavailable` NOT_CONFIGURED naming the missing settings.
  */
 export async function switchMailChannel(
   { db, clock, agentMail }: MailChannelDeps,
@@ -198,15 +198,21 @@ function setMailSince(tx: Tx, agentId: string, since: Date | null): void {
     .run()
 }
 
-/** Null for one that is off. */
+/** Returns the channel; null when it is off. */
 export function findOpenChannel(db: Db | Tx, agentId: string, name: PlatformChannel): AgentChannelRow | null {
   const isThis = and(eq(agentChannels.agentId, agentId), eq(agentChannels.name, name))
   const row = db.select().from(agentChannels).where(isThis).get()
   return row?.since ? row : null
 }
 
-/** What went wrong stays to be seen. */
-export function noteChannelError(tx: Tx, clock: Clock, agentId: string, name: PlatformChannel, message: string): void {
+/** Records a channel's last error, which stays visible until the next one. */
+export function recordChannelError(
+  tx: Tx,
+  clock: Clock,
+  agentId: string,
+  name: PlatformChannel,
+  message: string,
+): void {
   tx.update(agentChannels)
     .set({ lastError: message, lastErrorAt: clock.now() })
     .where(and(eq(agentChannels.agentId, agentId), eq(agentChannels.name, name)))

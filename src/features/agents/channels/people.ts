@@ -15,18 +15,18 @@ import {
   type PlatformChannel,
 } from './tables.ts'
 
-/** A channel of the platform's, of one agent. */
-export type OfChannel = { agentId: string; channel: PlatformChannel }
+/** A channel of one agent that the platform serves. */
+export type ChannelKey = { agentId: string; channel: PlatformChannel }
 
-/** May this person write to the agent? The owner's own address is let in once it is proved. */
-export function isLetIn(db: Db | Tx, { agentId, channel }: OfChannel, personId: string): boolean {
+/** Returns whether a person may write to the agent. The owner may from their own verified address. */
+export function mayWrite(db: Db | Tx, { agentId, channel }: ChannelKey, personId: string): boolean {
   if (channel === 'mail' && findOwnersAddress(db, agentId) === personId) return true
   const isThis = and(ofPeople({ agentId, channel }), eq(channelPeople.personId, personId))
   return db.select({ id: channelPeople.personId }).from(channelPeople).where(isThis).get() !== undefined
 }
 
-/** Who may write, the owner first. */
-export function listLetIn(db: Db, of: OfChannel): ChannelPerson[] {
+/** Lists the people who may write, the owner first. */
+export function listAllowedPeople(db: Db, of: ChannelKey): ChannelPerson[] {
   const owner = of.channel === 'mail' ? findOwnersAddress(db, of.agentId) : null
   const people = db.select().from(channelPeople).where(ofPeople(of)).orderBy(asc(channelPeople.since)).all()
   return [
@@ -37,8 +37,8 @@ export function listLetIn(db: Db, of: OfChannel): ChannelPerson[] {
   ]
 }
 
-/** Strangers who wait for the owner. */
-export function listWaiting(db: Db, { clock }: { clock: Clock }, of: OfChannel): ChannelPairing[] {
+/** Lists the people who wait for approval. */
+export function listPairings(db: Db, { clock }: { clock: Clock }, of: ChannelKey): ChannelPairing[] {
   return db
     .select()
     .from(channelPairings)
@@ -48,11 +48,14 @@ export function listWaiting(db: Db, { clock }: { clock: Clock }, of: OfChannel):
     .map(({ code, personId, name, expiresAt }) => ({ code, id: personId, name, expiresAt: expiresAt.toISOString() }))
 }
 
-/** The code for a stranger who has none; null for one who has been told theirs or was denied, and when too many wait. */
-export function askToBeLetIn(
+/**
+ * Creates a pairing code for an unknown person.
+ * @returns null when they have a code already, were denied, or too many people wait.
+ */
+export function requestPairing(
   tx: Tx,
   { clock }: { clock: Clock },
-  of: OfChannel,
+  of: ChannelKey,
   person: { id: string; name: string },
 ): string | null {
   const now = clock.now()
@@ -69,11 +72,11 @@ export function askToBeLetIn(
   return code
 }
 
-/** Lets the stranger in or not, and says who that was. @throws AppError `not_found`. */
-export function decideWaiting(
+/** Approves or denies the person with `code`. @returns the person. @throws AppError `not_found`. */
+export function decidePairing(
   tx: Tx,
   { clock }: { clock: Clock },
-  of: OfChannel,
+  of: ChannelKey,
   { code, approve }: { code: string; approve: boolean },
 ): ChannelPairingRow {
   const now = clock.now()
@@ -85,27 +88,27 @@ export function decideWaiting(
     return found
   }
   tx.delete(channelPairings).where(isThis).run()
-  letIn(tx, of, found, now)
+  allowPerson(tx, of, found, now)
   return found
 }
 
-function letIn(tx: Tx, of: OfChannel, { personId, name }: ChannelPairingRow, since: Date): void {
+function allowPerson(tx: Tx, of: ChannelKey, { personId, name }: ChannelPairingRow, since: Date): void {
   const row = { ...of, personId, name, since }
   tx.insert(channelPeople).values(row).onConflictDoNothing().run()
 }
 
-function isWaiting(of: OfChannel, now: Date): SQL | undefined {
+function isWaiting(of: ChannelKey, now: Date): SQL | undefined {
   return and(ofPairings(of), gt(channelPairings.expiresAt, now), eq(channelPairings.isDenied, false))
 }
 
-function mayWait(tx: Tx, of: OfChannel, personId: string): boolean {
+function mayWait(tx: Tx, of: ChannelKey, personId: string): boolean {
   const isOfPerson = and(ofPairings(of), eq(channelPairings.personId, personId))
   if (countRows(tx, channelPairings, isOfPerson) > 0) return false
   return countRows(tx, channelPairings, ofPairings(of)) < MAX_PAIRINGS
 }
 
-/** @throws AppError `not_found`; `conflict` for the owner. */
-export function removeLetIn(tx: Tx, of: OfChannel, personId: string): void {
+/** Revokes a person's access. @throws AppError `not_found`; `conflict` for the owner. */
+export function removeAllowedPerson(tx: Tx, of: ChannelKey, personId: string): void {
   if (of.channel === 'mail' && findOwnersAddress(tx, of.agentId) === personId) {
     throw new AppError('conflict', 'This is the address of the agent’s owner')
   }
@@ -113,7 +116,7 @@ export function removeLetIn(tx: Tx, of: OfChannel, personId: string): void {
   if (tx.delete(channelPeople).where(isThis).run().changes === 0) throw new AppError('not_found', 'Person not found')
 }
 
-/** Null for an address that nobody has proved. */
+/** Returns the owner's mail address; null when it is unverified. */
 function findOwnersAddress(db: Db | Tx, agentId: string): string | null {
   const owner = db
     .select({ email: users.email, provedAt: users.emailVerifiedAt })
@@ -124,15 +127,15 @@ function findOwnersAddress(db: Db | Tx, agentId: string): string | null {
   return owner?.provedAt ? owner.email : null
 }
 
-function ofPeople({ agentId, channel }: OfChannel) {
+function ofPeople({ agentId, channel }: ChannelKey) {
   return and(eq(channelPeople.agentId, agentId), eq(channelPeople.channel, channel))
 }
 
-function ofPairings({ agentId, channel }: OfChannel) {
+function ofPairings({ agentId, channel }: ChannelKey) {
   return and(eq(channelPairings.agentId, agentId), eq(channelPairings.channel, channel))
 }
 
-/** Sends everybody away from an agent's channels that the platform keeps, and switches these off, in the caller's closure. */
+/** Removes an agent's platform channels and everyone on them, in the caller's transaction. */
 export function endChannels(tx: Tx, agentId: string): void {
   for (const table of [channelPeople, channelPairings, agentChannels]) {
     tx.delete(table).where(eq(table.agentId, agentId)).run()

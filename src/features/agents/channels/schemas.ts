@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Somebody who may write to an agent; one whom its settings name is let in as long as they do. */
+/** A person who may write to an agent; `isConfigured` when the agent's settings name them. */
 export const ChannelPerson = z.object({
   id: z.string(),
   name: z.string().nullable(),
@@ -9,11 +9,14 @@ export const ChannelPerson = z.object({
 })
 export type ChannelPerson = z.infer<typeof ChannelPerson>
 
-/** A stranger who was told this code and waits for the owner. */
+/** A person who received this code and waits for approval. */
 export const ChannelPairing = z.object({ code: z.string(), id: z.string(), name: z.string(), expiresAt: z.string() })
 export type ChannelPairing = z.infer<typeof ChannelPairing>
 
-/** A messenger that an agent listens to, or `mail`, which the platform keeps for it. `account` is the agent's name there; an error stays to be seen after it has passed. */
+/**
+ * A messenger of the agent, or `mail`, which the platform serves. `account` is the agent's own name there;
+ * `lastError` remains after the channel recovers.
+ */
 export const AgentChannel = z.object({
   name: z.string(),
   connected: z.boolean(),
@@ -25,14 +28,14 @@ export const AgentChannel = z.object({
 })
 export type AgentChannel = z.infer<typeof AgentChannel>
 
-/** `untold` says why nothing can be told: the agent does not run, or it is OpenClaw, which keeps its channels itself. */
+/** `untold` says why the agent's own channels are unknown: the agent does not run, or it is OpenClaw. */
 export const ChannelList = z.object({
   channels: z.array(AgentChannel),
   untold: z.enum(['not_running', 'openclaw']).nullable(),
 })
 export type ChannelList = z.infer<typeof ChannelList>
 
-/** `GET` and `PUT /api/agents/:id/channels/mail`. `missing` names what the operator has to set before it can be switched on. */
+/** `GET` and `PUT /api/agents/:id/channels/mail`. `missing` names the settings the operator has to set first. */
 export const MailChannel = z.object({ isOn: z.boolean(), address: z.string().nullable(), missing: z.array(z.string()) })
 export type MailChannel = z.infer<typeof MailChannel>
 export const MailChannelRequest = z.object({ isOn: z.boolean('isOn must be true or false') })

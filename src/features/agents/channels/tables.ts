@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import { oneOf } from '../../../db/checks.ts'
 import { agents } from '../registry/tables.ts'
 
-/** Channels that the platform keeps for its agents; messengers are the agents' own. */
+/** Channels that the platform serves; messengers run inside the agent. */
 export const PLATFORM_CHANNELS = ['mail'] as const
 export type PlatformChannel = (typeof PLATFORM_CHANNELS)[number]
 
@@ -11,7 +11,7 @@ const agentId = () =>
     .notNull()
     .references(() => agents.id, { onDelete: 'cascade' })
 
-/** A channel that an agent was once given; `since` is since when it is on, null while it is off. */
+/** A channel that an agent has had; `since` is null while it is off. */
 export const agentChannels = sqliteTable(
   'agent_channels',
   {
@@ -28,7 +28,7 @@ export const agentChannels = sqliteTable(
 )
 export type AgentChannelRow = typeof agentChannels.$inferSelect
 
-/** Who may write to an agent by a channel of the platform; `personId` is a mail address in lower case. */
+/** People who may write to an agent on a platform channel; `personId` is a lower-case mail address. */
 export const channelPeople = sqliteTable(
   'channel_people',
   {
@@ -44,7 +44,7 @@ export const channelPeople = sqliteTable(
   ],
 )
 
-/** A stranger who was told a code. One who was denied gets no other until it expires. */
+/** People who received a pairing code. A denied person gets no other code until this one expires. */
 export const channelPairings = sqliteTable(
   'channel_pairings',
   {

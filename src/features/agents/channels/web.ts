@@ -16,7 +16,7 @@ import { ChannelChanged, ChannelList, MailChannel, MailChannelRequest, PairingDe
 
 export type ChannelsWebDeps = ChannelDeps & { guards: Guards }
 
-/** The messengers of one's agents, and who may write to them. */
+/** Channel routes of the web API: own agents only. */
 export function channelsWeb(deps: ChannelsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

@@ -20,15 +20,18 @@ import { type ClonePaymentRow, clonePayments } from './tables.ts'
 
 export type CloneDeps = PaymentDeps & { enqueue: Enqueue; killSwitch: boolean; bookClonePayment: BookClonePayment }
 
-/** Makes the wallet of an agent, once. @returns its address. */
+/** Returns the address of an agent's wallet, which it creates at the first call. */
 export type OpenAgentWallet = (userId: string, agentId: string) => Promise<string>
 
 /**
- * Makes a child of one of the user's agents: its settings without its secrets, one generation on, deployed in the
- * background. The payment is used up in the closure that makes it, and only then.
- * @throws AppError `unavailable` when provisioning is switched off or the chain cannot be asked, `not_found` for a parent
- * that is not the user's, `payment_required` without a subscription or for a proof that does not hold, `limited` at the cap,
- * `conflict` for a payment that was used.
+ * Creates a child of one of the user's agents, with its settings but not its secrets and one generation on, and
+ * deploys it
+ * in the background. The payment is claimed in the transaction that creates the child.
+ * @throws AppError `unavailable` when provisioning is switched off or the chain does not respond, `not_found` for a
+ * foreign
+ * parent, `payment_required` without a subscription or for an invalid proof, `limited` at the cap, `conflict` for a
+ * used
+ * payment.
  */
 export async function cloneAgent(
   deps: CloneDeps,
@@ -61,7 +64,7 @@ function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family
     ownerId: user.id,
     name: request.name,
     model: parent.model,
-    // The parent may be from a time when its owner paid for a larger plan.
+    // The parent may date from a time when its owner had a larger plan.
     plan: withinPlan({ kind: 'user', user }, parent.plan),
     aiProvider: parent.aiProvider,
     status: 'provisioning',
@@ -71,7 +74,6 @@ function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family
     config: parent.config,
     image: parent.image,
     specialization: request.specialization,
-    // Interface 4.4: the clone gets generation + 1.
     generation: (request.generation ?? parent.generation) + 1,
   }
   tx.update(agents).set(inherited).where(eq(agents.id, child.id)).run()
@@ -80,18 +82,18 @@ function insertChild(deps: CreateDeps, tx: Tx, { user, parent, request }: Family
 
 type PaymentDeps = { db: Db; clock: Clock; sealer: Sealer; clonePayments: TokenPayments }
 
-/** A transfer that pays for a clone of the user's. */
+/** A transfer that pays for a clone of the user. */
 type OwnTransfer = { logIndex: number; amountMicroUsd: number }
 
 const CURRENCY = 'pathUSD'
-/** Interface 4.4: a clone costs 1.0 pathUSD. */
+/** The price of a clone. */
 export const CLONE_PRICE = `1.0 ${CURRENCY}`
 const PRICE = 1n
 const MAX_AGE_MS = 24 * 3_600_000
 const MAX_DECIMALS = 36
 const MICRO_DECIMALS = 6
 
-/** What `userId` may write beside a transfer to show that it pays for them, whichever wallet it comes from. */
+/** Returns the memo with which `userId` can pay from any wallet. */
 export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, userId: string): `0x${string}` {
   return `0x${createHmac('sha256', readKeptKey(db, sealer, 'clone-memo'))
     .update(userId)
@@ -99,9 +101,10 @@ export function memoFor({ db, sealer }: Pick<PaymentDeps, 'db' | 'sealer'>, user
 }
 
 /**
- * The transfers that `proof` points at and that pay for a clone of this user's: enough of the token to the payee, at most a
- * day old, from a wallet of theirs or with their memo (decisions, 23).
- * @throws AppError `payment_required` with the reason, `unavailable` when the chain cannot be asked.
+ * Returns the transfers in `proof` that pay for a clone of this user: enough of the token to the payee, at most a day
+ * old,
+ * from a wallet of the user or with their memo.
+ * @throws AppError `payment_required` with the reason, `unavailable` when the chain does not respond.
  */
 async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentProof): Promise<OwnTransfer[]> {
   const { terms } = deps.clonePayments
@@ -124,18 +127,19 @@ async function requirePayment(deps: PaymentDeps, userId: string, proof: PaymentP
   return own.map(({ logIndex, value }) => ({ logIndex, amountMicroUsd: toMicroUsd(value, payment.decimals) }))
 }
 
-/** What has paid for a clone, in micro-dollars, as the books of a higher wing take it; `isUndone`: the chain took it back. */
+/** Records a clone payment in micro-dollars in the ledger; `isUndone` reverses it. */
 export type BookClonePayment = (
   tx: Tx,
   payment: { reference: string; amountMicroUsd: number; isUndone: boolean },
 ) => void
 
-/** How soon a payment is looked at again. */
+/** Time until a payment is checked again. */
 const FIRST_LOOK_MS = 30_000
 
 /**
- * Uses up one of `transfers` for the clone `agentId`, in the closure that makes it, and books it: each pays once, for ever.
- * @throws AppError `conflict` when all are used up.
+ * Claims one of `transfers` for the clone `agentId` in the caller's transaction and records it. Each transfer pays
+ * once.
+ * @throws AppError `conflict` when all are claimed.
  */
 function claimTransfer(
   tx: Tx,
@@ -156,7 +160,7 @@ function claimTransfer(
   throw new AppError('conflict', 'This payment was already used for a clone', { code: 'PAYMENT_USED' })
 }
 
-/** What the books call a payment. */
+/** Returns the ledger reference of a payment. */
 export function toReference({
   chainId,
   transactionHash,
@@ -165,7 +169,10 @@ export function toReference({
   return `clone:${chainId}:${transactionHash}:${logIndex}`
 }
 
-/** Whole micro-dollars; what a token counts below them is left out. @throws AppError `payment_required` for more than can be counted. */
+/**
+ * Converts to micro-dollars, rounding down. @throws AppError `payment_required` when the amount is too large to
+ * represent.
+ */
 function toMicroUsd(value: bigint, decimals: number): number {
   const microUsd =
     decimals >= MICRO_DECIMALS
@@ -175,13 +182,13 @@ function toMicroUsd(value: bigint, decimals: number): number {
   return Number(microUsd)
 }
 
-/** By the chain's own clock as well: it may run ahead of ours. */
+/** // The chain's clock may be ahead of ours, so the later of the two counts. */
 function requireRecent({ minedAt, chainTime }: Payment, now: Date): void {
   const latest = Math.max(now.getTime(), chainTime.getTime())
   if (latest - minedAt.getTime() > MAX_AGE_MS) throw badProof('the payment is more than 24 hours old')
 }
 
-/** A decimal text in the token's smallest unit, rounded up: a claim must not be larger than what was paid. */
+/** Converts a decimal text to the token's smallest unit, rounding up so that no claim exceeds the payment. */
 function toUnits(amount: string, decimals: number): bigint {
   if (decimals > MAX_DECIMALS) throw badProof('the token cannot be counted')
   const [whole = '', fraction = ''] = amount.split('.')

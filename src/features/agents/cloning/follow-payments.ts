@@ -26,18 +26,18 @@ export type FollowDeps = {
 const EVERY_MS = 10_000
 const BATCH = 20
 const PAUSE_MS = 30_000
-/** Blocks after which a payment stays; a chain that makes none for an hour counts as well. */
+/** Confirmations after which a payment is final. On a chain without new blocks an hour counts as final too. */
 const FINAL_CONFIRMATIONS = 12
 const FINAL_AFTER_MS = 3_600_000
-/** A payment that is gone may still come back in another block. */
+/** A missing payment may reappear in another block until this age. */
 const GONE_AFTER_MS = 24 * 3_600_000
 
-/** Looks at payments for clones until they stay: what a reorganization of the chain takes back is flagged. */
+/** Checks clone payments until they are final and flags those that a chain reorganization removed. */
 export function followClonePaymentsJob(deps: FollowDeps): RepeatingJob {
   return { name: 'clone payments', everyMs: EVERY_MS, run: () => followClonePayments(deps) }
 }
 
-/** One round over what is due. A chain that does not answer is asked again in the next. */
+/** Checks the payments that are due. A payment whose chain does not respond is retried in the next round. */
 export async function followClonePayments(deps: FollowDeps): Promise<void> {
   const due = lte(clonePayments.checkAt, deps.clock.now())
   const rows = deps.db.select().from(clonePayments).where(due).orderBy(asc(clonePayments.checkAt)).limit(BATCH).all()
@@ -70,15 +70,15 @@ async function followOne(deps: FollowDeps, row: ClonePaymentRow): Promise<void> 
   })
 }
 
-/** The clone stays: whoever runs the platform decides what becomes of it. */
+/** The clone stays; the operator decides what happens to it. */
 function markUndone(deps: FollowDeps, tx: Tx, row: ClonePaymentRow, now: Date): void {
   if (!flag(deps, tx, row, { undoneAt: now, action: 'clone.payment.undone', now })) return
   const { agentId, transactionHash } = row
-  sendNotice(tx, deps, agentId)
+  notifyOwner(tx, deps, agentId)
   deps.log.warn({ agentId, transactionHash }, 'the chain took back the payment for a clone')
 }
 
-function sendNotice(tx: Tx, { enqueue }: FollowDeps, agentId: string | null): void {
+function notifyOwner(tx: Tx, { enqueue }: FollowDeps, agentId: string | null): void {
   const owner = tx
     .select({ id: users.id, email: users.email })
     .from(agents)
@@ -88,7 +88,7 @@ function sendNotice(tx: Tx, { enqueue }: FollowDeps, agentId: string | null): vo
   if (owner) enqueueMail(tx, enqueue, { mail: 'clone-payment-undone', userId: owner.id, address: owner.email })
 }
 
-/** Since when the chain holds the payment for a clone no more; null for agents that are none, and whose payment stands. */
+/** Returns when the chain dropped the payment for a clone; null for other agents and valid payments. */
 export function findUndonePayment(db: Db, agentId: string): Date | null {
   const isUndone = and(eq(clonePayments.agentId, agentId), isNotNull(clonePayments.undoneAt))
   return db.select({ at: clonePayments.undoneAt }).from(clonePayments).where(isUndone).get()?.at ?? null
@@ -100,7 +100,7 @@ function markBack(deps: FollowDeps, tx: Tx, row: ClonePaymentRow, now: Date): vo
 
 type Flag = { undoneAt: Date | null; action: string; now: Date }
 
-/** @returns false when another look was faster. */
+/** Sets or clears `undoneAt`. @returns false when a concurrent check changed the row first. */
 function flag(
   { bookClonePayment }: FollowDeps,
   tx: Tx,

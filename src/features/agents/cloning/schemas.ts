@@ -8,8 +8,9 @@ const address = (name: string) =>
 export const SPECIALIZATIONS = ['general', 'ar', 'promo', 'booking', 'support', 'analytics'] as const
 
 /**
- * What a payer says of their payment (Interface 4.4). It only says where to look: what counts is on the chain. `timestamp` is in
- * seconds or milliseconds (decisions, 23).
+ * A payer's claim about their payment. Only the chain is trusted; the claim says where to look. `timestamp` is in
+ * seconds or
+ * milliseconds.
  */
 const PaymentProof = z.object(
   {
@@ -30,7 +31,7 @@ const PaymentProof = z.object(
 )
 export type PaymentProof = z.infer<typeof PaymentProof>
 
-/** `POST /api/agents/clone` (Interface 4.4). Without `generation` the parent's own counts. */
+/** `POST /api/agents/clone`. `generation` defaults to the parent's. */
 export const CloneRequest = z.object({
   parentAgentId: z.string(REQUIRED).min(1, REQUIRED).max(100, 'parentAgentId is too long'),
   name: z.string(REQUIRED).min(1, REQUIRED).pipe(ProvisionRequest.shape.name),
@@ -47,7 +48,7 @@ export const CloneRequest = z.object({
 })
 export type CloneRequest = z.infer<typeof CloneRequest>
 
-/** The answer of `POST /api/agents/clone`; `walletAddress` is of the clone's own wallet, which is made with it and empty. */
+/** Response of `POST /api/agents/clone`; `walletAddress` is the clone's own new, empty wallet. */
 export const Cloned = z.object({
   success: z.literal(true),
   agentId: z.string(),
@@ -61,7 +62,7 @@ export const Cloned = z.object({
 })
 export type Cloned = z.infer<typeof Cloned>
 
-/** `GET /api/agents/clone`. Whoever is signed in also gets the memo with which any wallet can pay for them. */
+/** `GET /api/agents/clone`. Signed-in users also get the memo for payments from any wallet. */
 export const CloneService = z.object({
   service: z.literal('stead-clone'),
   version: z.string(),

@@ -2,9 +2,11 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import { agents } from '../registry/tables.ts'
 
 /**
- * Transfers that have paid for a clone, one row each, for ever: the key lets a transfer pay once. `agentId` is the clone while
- * it exists. `amountMicroUsd` is null for those from before it was kept. `undoneAt` is since when the chain holds the transfer no
- * more, null while it does; `checkAt` is when it is looked at next, null once it stays.
+ * Transfers that paid for a clone, kept for ever: the primary key lets each pay once. `agentId` is null after the
+ * clone is
+ * deleted, `amountMicroUsd` when the amount was not recorded. `undoneAt` is set while the chain no longer holds the
+ * transfer;
+ * `checkAt` is null once the payment is final.
  */
 export const clonePayments = sqliteTable(
   'clone_payments',

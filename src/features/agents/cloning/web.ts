@@ -18,7 +18,7 @@ export type CloningWebDeps = CloneDeps & {
   requestsPerMinute: { agents: number }
 }
 
-/** Clones of one's own agents, paid for on the chain (Interface 4.4). */
+/** Clone routes of the web API: own agents, paid for on the chain. */
 export function cloningWeb(deps: CloningWebDeps) {
   const app = new Hono<WebEnv>()
 

@@ -21,7 +21,7 @@ export type DeploymentsBackendDeps = RequestDeps &
     requestsPerMinute: { deployments: number }
   }
 
-/** Deployment of agents, behind the internal key (Interface 4.4; decisions, 16). */
+/** Deployment route of the backend API, internal key. */
 export function deploymentsBackend(deps: DeploymentsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey } = deps

@@ -18,19 +18,19 @@ import { discardSnapshots, type TrashDeps } from '../snapshots/trash.ts'
 export type RemovalDeps = TrashDeps & { db: Db; runtimes: Runtimes; agentTurns: AgentTurns }
 export type DeleteDeps = RemovalDeps & { enqueue: Enqueue }
 
-/** What ran for an agent: its row may be gone. Jobs of before agents had runtimes of their own do not name one. */
+/** A removal job. `runtime` is missing for a row without one. */
 export const Removal = z.object({ agentId: z.string(), runtime: z.enum(RUNTIMES).nullish() })
 export type Removal = z.infer<typeof Removal>
 
-/** Whoever deletes an agent removes what it has; when they do not come to an end, the job does after this time. */
+/** Delay after which the job finishes a deletion that its request did not. */
 const TAKE_OVER_MS = 60_000
 
 /**
- * Deletes an agent: what runs for it is ended, what it has stored removed, its snapshots are put aside for a week, and then
- * its row goes. Nothing happens while its
- * engine does not answer; one that goes away in between leaves the agent stopped, and it is deleted when the engine is back.
- * Foreign and missing ids do nothing (decisions, 10).
- * @throws AppError with the reason why the agent is still there.
+ * Deletes an agent: ends its process or container, removes its data, keeps its snapshots for a week, and deletes its
+ * row.
+ * Nothing happens while its engine does not respond; when the engine fails halfway, the agent stays stopped and a job
+ * finishes the deletion later. Foreign and missing ids are ignored.
+ * @throws AppError with the reason why the agent still exists.
  */
 export async function deleteAgent(deps: DeleteDeps, principal: Principal, id: string): Promise<void> {
   const agent = findAgent(deps.db, principal, id)
@@ -49,7 +49,7 @@ export async function deleteAgent(deps: DeleteDeps, principal: Principal, id: st
   }
 }
 
-/** Asks for the removal of what runs for an agent whose row goes, in the caller's closure. */
+/** Requests the removal of an agent's process or container, in the caller's transaction. */
 export function enqueueRemoval(
   { enqueue }: { enqueue: Enqueue },
   tx: Tx,
@@ -59,19 +59,19 @@ export function enqueueRemoval(
   enqueue(tx, REMOVE_JOB, { agentId: id, runtime } satisfies Removal, { key: removeKey(id), delayMs })
 }
 
-/** Ends and removes what runs for a deleted agent, and its row when it still has one. @throws AppError of the runtime. */
+/** Removes what runs for a deleted agent, and its row if it still has one. @throws AppError as the runtime. */
 export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Removal): Promise<void> {
   await deps.agentTurns.take(agentId, async () => {
-    // One that was deployed for the first time meanwhile has a runtime since.
+    // A concurrent first deployment may have set the runtime since the job was queued.
     const row = findAgentRow(deps.db, agentId)
     if (!row || wasDeployed(row)) await removeEverywhere(deps.runtimes, agentId, row ? row.runtime : runtime)
-    // Without a row its account was deleted with it.
+    // An agent without a row was deleted together with its account.
     await (row ? discardSnapshots(deps, row) : removeSnapshots(deps, agentId))
-    // What was said and logged, some rows at a time: the row itself goes quickly then.
+    // Delete messages and logs in batches first, so that deleting the row itself is quick.
     await deleteDependents(deps.db, agents, agentId)
     await write(deps.db, (tx) => {
       tx.delete(agents).where(eq(agents.id, agentId)).run()
-      // The one that waits has nothing left to do; one that runs ends by itself.
+      // A queued job has nothing left to do; a running one ends by itself.
       tx.delete(jobs)
         .where(and(eq(jobs.key, removeKey(agentId)), eq(jobs.status, 'queued')))
         .run()
@@ -79,7 +79,7 @@ export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Re
   })
 }
 
-/** From its own runtime, and from others that have something of its name and can be asked. */
+/** Removes the agent from its own runtime, and from every other available runtime that knows its id. */
 async function removeEverywhere(runtimes: Runtimes, agentId: string, own: RuntimeName | null | undefined) {
   const home = own === undefined ? null : runtimes.runtimeOf({ runtime: own })
   await home?.remove(agentId)
@@ -97,7 +97,7 @@ async function requireAnswer({ runtimes }: DeleteDeps, agent: AgentRow): Promise
   }
 }
 
-/** A port is leased before anything runs. */
+/** // A port is leased before anything runs, so an agent without one was never deployed. */
 function wasDeployed({ port }: AgentRow): boolean {
   return port !== null
 }

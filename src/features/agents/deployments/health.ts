@@ -18,8 +18,9 @@ export type HealthDeps = {
 }
 
 /**
- * The four words of Interface 3. `healthy`: it runs and answers. `starting`: it runs and does not answer, after all tries.
- * `stopped`: it has ended. `unhealthy`: anything else, an agent that is not there included.
+ * Health of a container. `healthy`: runs and responds. `starting`: runs but did not respond after all tries.
+ * `stopped`: has
+ * ended. `unhealthy`: anything else, including a missing container.
  */
 type ContainerHealth = 'healthy' | 'starting' | 'stopped' | 'unhealthy'
 
@@ -27,18 +28,18 @@ type ProbedHealth = { health: ContainerHealth; inspection: Inspection | null }
 
 const PROBE_TRIES = 3
 const PROBE_PAUSE_MS = 200
-/** Interface 4.9: `waitForHealthy` polls every 2 s for 60 s at most; it begins faster, because most agents are. */
+/** Overall limit for a healthy start. Polling starts fast, because most agents start quickly. */
 const HEALTH_TIMEOUT_MS = 60_000
-/** OpenClaw takes ten seconds to start where there is space, and a minute and more where there is none. */
+/** OpenClaw starts in ten seconds, but takes over a minute when memory is short. */
 const OPENCLAW_TIMEOUT_MS = 180_000
 const HEALTH_POLL_MS = 2000
 const FIRST_POLL_MS = 25
-/** An agent that ended this often while somebody waited for it will not be healthy. */
+/** An agent that ends this often while its start is awaited will not become healthy. */
 const MAX_ENDS = 5
 const OUTPUT_LINES = 5
 const OUTPUT_LINE_CHARACTERS = 300
 
-/** `containerHealth`, except that an engine that cannot be asked counts as nothing. @throws AppError of the runtime. */
+/** Probes like `containerHealth`, but lets engine errors through. @throws AppError as the runtime. */
 async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSignal): Promise<ProbedHealth> {
   const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
   if (!inspection) return { health: 'unhealthy', inspection }
@@ -52,7 +53,7 @@ async function probeHealth(deps: HealthDeps, agent: AgentRow, signal: AbortSigna
   }
 }
 
-/** How an agent's container is, in the words of Interface 3; `unhealthy` as well when the engine cannot be asked. */
+/** Returns the health of an agent's container; `unhealthy` when the engine does not respond. */
 export async function containerHealth(
   deps: HealthDeps,
   agent: AgentRow,
@@ -67,11 +68,11 @@ export async function containerHealth(
 }
 
 /**
- * Waits until the agent can be talked to, at most 60 s (180 s for OpenClaw) or `timeoutMs`, asking at
- * least every `pollMs`. It gives up as soon as
- * `isWanted` says so.
- * @returns what was inspected last. @throws AppError `unavailable` when it ends or is not healthy in time, the signal's
- * reason when that aborts.
+ * Waits until the agent responds, at most 60 s (180 s for OpenClaw) or `timeoutMs`, polling at least every `pollMs`.
+ * Stops
+ * early when `isWanted` returns false.
+ * @returns the last inspection.
+ * @throws AppError `unavailable` when it ends or is not healthy in time, the signal's reason when that aborts.
  */
 export async function waitForHealthy(
   deps: HealthDeps,
@@ -103,7 +104,7 @@ export async function waitForHealthy(
   throw await never(`The agent was not healthy within ${timeoutMs / 1000} s`)
 }
 
-/** Returns the last lines that an agent wrote, as the end of a reason; empty when there are none to be had. */
+/** Returns the last output lines of an agent as the end of an error message; empty when there are none. */
 async function describeOutput(deps: Pick<HealthDeps, 'runtimes'>, agent: AgentRow): Promise<string> {
   try {
     const lines = await deps.runtimes.runtimeOf(agent).logs(agent.id, { tail: OUTPUT_LINES })
@@ -115,7 +116,7 @@ async function describeOutput(deps: Pick<HealthDeps, 'runtimes'>, agent: AgentRo
   }
 }
 
-/** The version the agent says it has: by the label of its image, or asked for. Null when it does not say. */
+/** Returns the agent's version from its image label or its gateway; null when neither says. */
 export async function findVersion(
   gateway: Pick<AgentGateway, 'version'>,
   sealer: Sealer,
@@ -131,7 +132,7 @@ export async function findVersion(
   }
 }
 
-/** OpenClaw answers `/healthz` some time before it can chat; its `/readyz` says when. */
+/** // OpenClaw answers `/healthz` before it can chat; only `/readyz` says when it can. */
 async function isAnswering(deps: HealthDeps, endpoint: AgentEndpoint): Promise<boolean> {
   if (!(await deps.gateway.isLive(endpoint))) return false
   if (endpoint.kind !== 'openclaw') return true
@@ -143,7 +144,7 @@ async function isAnswering(deps: HealthDeps, endpoint: AgentEndpoint): Promise<b
   }
 }
 
-/** How the agent that was inspected is spoken to. */
+/** Returns the gateway address of an inspected agent. */
 export function toInspectedEndpoint(sealer: Sealer, agent: AgentRow, { host, port, kind }: Inspection): AgentEndpoint {
   return { baseUrl: `http://${host}:${port}`, gatewayToken: openTokens(sealer, agent).gatewayToken, kind }
 }
@@ -155,20 +156,20 @@ export type RepairDeps = SpecDeps & {
   watchdog: { killWaitSeconds: number; restartWaitSeconds: number }
 }
 
-/** OpenClaw mends its state before it listens, which takes it half a minute. */
+/** OpenClaw repairs its state before it listens, which takes half a minute. */
 const OPENCLAW_MEND_MS = 60_000
 
 /**
- * The sequence of Interface 3 for an agent that should run: kill, wait, start anew with the mending of its own state, wait until
- * it is healthy. Nothing else changes what runs for the agent meanwhile, but a user's stop, deletion or restart has the
- * last word: then it is false.
- * @returns whether the agent was seen healthy. @throws AppError of an engine that does not answer, the signal's reason.
+ * Kills an agent that should run, waits, restarts it with a repair of its own state, and waits until it is healthy.
+ * Holds
+ * the agent's lock; a user's stop, deletion or restart in the meantime wins.
+ * @returns whether the agent became healthy and is still wanted. @throws AppError as the engine, the signal's reason.
  */
 export function repairAgent(deps: RepairDeps, agentId: string, signal: AbortSignal): Promise<boolean> {
   return deps.agentTurns.take(agentId, () => runRepair(deps, agentId, 'running', signal))
 }
 
-/** `repairAgent` for one who has the agent's turn; it goes on as long as the agent's row says `wanted`. */
+/** Runs `repairAgent` for a caller who holds the agent's lock, as long as its status is `wanted`. */
 export async function runRepair(
   deps: RepairDeps,
   agentId: string,
@@ -185,11 +186,11 @@ export async function runRepair(
   signal.throwIfAborted()
   const agent = findAgentRow(deps.db, agentId)
   if (!agent || !isWanted()) return false
-  // What lies there is not to come up with a token that has been replaced since.
+  // A plain restart would keep the old token, so changed tokens need a new deployment.
   if (isThere && agent.tokensChangedAt === null) await runtime.start(agentId, { repair: true })
   else if (agent.port !== null) await runtime.deploy(await toSpec(deps, agent, agent.port))
   const isVerified = await isHealthyInTime(deps, agent, isWanted, signal)
-  // The start may have crossed with a stop.
+  // A stop may have arrived while the agent started.
   if (findAgentRow(deps.db, agentId)?.status === 'stopped') await runtime.stop(agentId)
   return isVerified && isWanted()
 }

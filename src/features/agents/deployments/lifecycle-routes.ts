@@ -38,7 +38,7 @@ import {
 const ofAgents: RouteOptions = { scope: 'agents' }
 const ofAgentsOnFullDisk: RouteOptions = { scope: 'agents', worksOnFullDisk: true }
 
-/** Who is let in, and in which words the status of an agent is told there (decisions, 19). */
+/** Access guard and status vocabulary of one API. */
 type LifecycleApi = {
   guard: MiddlewareHandler<BackendEnv>
   toStatus(status: AgentRow['status']): string
@@ -64,17 +64,17 @@ const rotateTokenAnswers: Responses = {
   errors: ['not_found', 'conflict', 'internal'],
 }
 
-/** What owners can do to their agents. */
+/** Lifecycle routes of the web API. */
 export function lifecycleWeb(deps: LifecycleRouteDeps & { guards: Pick<Guards, 'owner'> }) {
   return lifecycleRoutes(deps, { guard: deps.guards.owner, toStatus: (status) => status })
 }
 
-/** What services can do to agents. */
+/** Lifecycle routes of the backend API. */
 export function lifecycleBackend(deps: LifecycleRouteDeps & { internalKey: InternalKeyGuard }) {
   return lifecycleRoutes(deps, { guard: deps.internalKey, toStatus: toBackendStatus })
 }
 
-/** What can be done to an agent and asked about it, the same on both faces (Interface 4.4; decisions, 19). */
+/** Routes for the lifecycle, snapshots and tokens of an agent, shared by both APIs. */
 function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleApi) {
   const app = new Hono<BackendEnv>()
 
@@ -107,7 +107,7 @@ function lifecycleRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: Lifecycl
     validateAnyBody(NoBody),
     async (c) => {
       const agent = await restartAgent(deps, c.var.principal, c.req.param('id'))
-      // Clients read these two: no model of ours has ever been retired, so there is nothing to heal.
+      // Existing clients read both fields; no model has been retired, so their values are constant.
       const healing = { healedLegacyModel: false, healMessage: 'skip:no-legacy' }
       return c.json({
         success: true,
@@ -240,7 +240,7 @@ function tokenRoutes(deps: LifecycleRouteDeps, { guard, toStatus }: LifecycleApi
     },
   )
 
-  // Nobody but the agent needs its new token.
+  // The response leaves the token out: only the agent needs it.
   app.post(
     '/api/agents/:id/platform-token/rotate',
     endpoint({

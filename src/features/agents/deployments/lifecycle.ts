@@ -34,24 +34,24 @@ export type LifecycleDeps = RequestDeps & {
   runtimes: Pick<Runtimes, 'runtimeOf' | 'choose'>
 }
 
-/** Fetching an image and going back takes longer than a start; requests are given up after 180 s. */
+/** Pulling an image and rolling back take longer than a start; requests time out after 180 s. */
 const LONG_WAIT_MS = 170_000
 
 const NO_IMAGES =
   'Images do not apply to agents that run as processes: the agent was restarted on the version of this program'
 
-/** What became of an update. Images are null where agents are processes, the previous one also before a first deployment. */
+/** Outcome of an update. Images are null for process agents; `previousImage` also before a first deployment. */
 type UpdateOutcome = {
   agent: AgentRow
   image: string | null
   previousImage: string | null
   backupPath: string | null
-  /** Why the wanted image was not used. */
+  /** Why the requested image was not used. */
   message?: string
 }
 
 /**
- * Starts an agent that is not running or is down, which is a deployment; fine when it runs.
+ * Starts an agent that does not run or is down, by deploying it. A running agent is left alone.
  * @throws AppError `not_found`, or `internal` with the reason why it did not start.
  */
 export async function startAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
@@ -63,9 +63,9 @@ export async function startAgent(deps: LifecycleDeps, principal: Principal, id: 
 }
 
 /**
- * Stops an agent and keeps its data; fine when it is stopped. The intent is written first: a crash in between ends with
- * a stopped agent, not with one that comes back.
- * @throws AppError `not_found`, or `internal` or `unavailable` with what the runtime says when it cannot.
+ * Stops an agent and keeps its data. The status is written first, so a crash in between still ends with a stopped
+ * agent.
+ * @throws AppError `not_found`, or `internal` or `unavailable` as the runtime.
  */
 export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const before = getAgent(deps.db, principal, id)
@@ -85,14 +85,14 @@ export async function stopAgent(deps: LifecycleDeps, principal: Principal, id: s
   return stopped
 }
 
-/** Stop and start. @throws AppError as both. */
+/** Restarts an agent. @throws AppError `not_found`, or `internal` with the reason why it did not start. */
 export async function restartAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
   const operationId = await request(deps, principal, id, 'restart')
   return waitForOperation(deps, principal, id, { id: operationId })
 }
 
 /**
- * Kills the agent, lets its program mend its own state, and starts it again (Interface 3).
+ * Kills the agent, lets its program repair its own state, and starts it again.
  * @throws AppError `not_found`, or `internal` when it is not healthy afterwards.
  */
 export async function repairUserAgent(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
@@ -101,7 +101,7 @@ export async function repairUserAgent(deps: LifecycleDeps, principal: Principal,
 }
 
 /**
- * Clears what the agent remembers; a snapshot is taken first.
+ * Clears the agent's memory after taking a snapshot.
  * @throws AppError `not_found`, or `internal` with the reason why it could not.
  */
 export async function resetAgentMemory(deps: LifecycleDeps, principal: Principal, id: string): Promise<AgentRow> {
@@ -110,10 +110,12 @@ export async function resetAgentMemory(deps: LifecycleDeps, principal: Principal
 }
 
 /**
- * Brings the agent to `image`, or to the platform's when it has an earlier one of that, and restarts it where it has that
- * already. When the new image is not healthy the agent runs on the old one again.
- * @throws AppError `not_found`, `invalid` for an image that the caller may not choose, that nobody has or that is no agent,
- * or `internal` with the reason why the new image does not run.
+ * Updates the agent to `image`, by default to the platform's image of the same repository, and restarts it when it
+ * has that
+ * image already. The agent runs on the old image again when the new one is not healthy.
+ * @throws AppError `not_found`, `invalid` for an image that is not allowed, not found or no agent, or `internal` with
+ * the
+ * reason why the new image does not run.
  */
 export async function updateUserAgent(
   deps: LifecycleDeps,
@@ -122,7 +124,7 @@ export async function updateUserAgent(
   wanted: string | undefined,
 ): Promise<UpdateOutcome> {
   const requestedBy = toRequester(principal)
-  // One that was never deployed gets its runtime with this operation.
+  // The first deployment chooses the runtime, so a new agent has none yet.
   const name = getAgent(deps.db, principal, id).runtime ?? (await deps.runtimes.choose())
   const runtime = deps.runtimes.runtimeOf({ runtime: name })
   const hasImages = runtime.name !== 'process'
@@ -145,9 +147,10 @@ export async function updateUserAgent(
 }
 
 /**
- * Puts back what an agent had stored when a snapshot was taken; what it has stored now is kept first. Asked for again while
- * it is under way, it is the same. When the agent is not healthy with that, it runs with what it had before.
- * @throws AppError `not_found` for the agent or the snapshot, or `internal` with the reason why it does not run on it.
+ * Restores an agent's state from a snapshot after taking a snapshot of the present state. A repeated request joins
+ * the
+ * pending one. The agent runs on its earlier state again when it is not healthy with the restored one.
+ * @throws AppError `not_found` for the agent or the snapshot, or `internal` with the reason why it does not run.
  */
 export async function restoreSnapshot(
   deps: LifecycleDeps & { snapshotDir: string },
@@ -168,7 +171,10 @@ export async function restoreSnapshot(
   return { agent, backupPath: toBackupPath(id, findOperation(deps.db, operationId)?.snapshot ?? null) }
 }
 
-/** The platform's image when `image` is another version of it, else `image` itself: an agent keeps its program. */
+/**
+ * Returns the platform's image when `image` is another version of it, else `image`: an update never changes the
+ * program.
+ */
 function newestOf(image: string, platformImage: string): string {
   return toRepository(platformImage) === toRepository(image) ? platformImage : image
 }
@@ -197,8 +203,8 @@ function setStatus(tx: Tx, id: string, change: Pick<AgentRow, 'status' | 'lastEr
 }
 
 /**
- * What was asked of an agent and what became of it, newest first. To roll back is to update to the `previousImage` of one.
- * @throws AppError `not_found` for a missing agent and for someone else's.
+ * Lists the operations of an agent, newest first. A rollback is an update to the `previousImage` of one.
+ * @throws AppError `not_found` for a missing or foreign agent.
  */
 export function listDeployments(db: Db, principal: Principal, agentId: string): Deployment[] {
   return listOperations(db, getAgent(db, principal, agentId).id).map(toDeployment)

@@ -8,7 +8,7 @@ import type { Enqueue } from '../../../jobs/queue.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { users } from '../../accounts/users/tables.ts'
 import {
-  describeReturn,
+  describeRollback,
   findOperation,
   findUnfinished,
   hasNewer,
@@ -25,21 +25,23 @@ import { defaultSize, requireAgentQuotaFor, requirePlanOfAgent } from '../regist
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { DeploymentRequest } from './schemas.ts'
 
-/** Below the 15 s that callers wait (Interface 8). */
+/** Below the 15 s that clients wait. */
 const WAIT_MS = 14_000
 const POLL_MS = 25
 
 export type RequestDeps = CreateDeps & { db: Db; clock: Clock; enqueue: Enqueue }
 
-/** What became of a deployment when the waiting ended. `wasRunning`: there was nothing to do. */
+/** Outcome of a deployment request. `wasRunning`: there was nothing to do. */
 export type DeploymentOutcome = { agent: AgentRow; wasRunning: boolean }
 
 /**
- * Asks for a deployment and waits for its end, at most 14 s; afterwards it goes on in the queue (decisions, 38).
- * An agent without a row gets one for `principal`, or for `request.userId` when the operator asks.
- * @throws AppError `not_found` for someone else's agent, `conflict` while a deleted one of this id is being removed,
- * `payment_required` for a size beyond it, as `CheckModel` and `CheckTokens`,
- * `limited` {current, limit} when a new one would pass the user's plan, `internal` with the reason when the deployment failed.
+ * Requests a deployment and waits up to 14 s for its end; it continues in the queue afterwards. An unknown agent is
+ * created
+ * for `principal`, or for `request.userId` when the operator asks.
+ * @throws AppError `not_found` for a foreign agent, `conflict` while a deleted agent of this id is being removed,
+ * `payment_required` for a size beyond the plan, as `CheckModel` and `CheckTokens`, `limited` {current, limit} at the
+ * cap,
+ * `internal` with the reason when the deployment failed.
  */
 export async function deployAgent(
   deps: RequestDeps & { checkTokens: CheckTokens; checkModel: CheckModel },
@@ -62,12 +64,12 @@ export async function deployAgent(
   return { agent: await waitForOperation(deps, principal, agentId, { id, waitMs: WAIT_MS }), wasRunning: false }
 }
 
-/** Asks for a deployment for the platform's own reasons, in the caller's closure. @returns the operation's id. */
+/** Requests a deployment on the platform's behalf, in the caller's transaction. @returns the operation's id. */
 export function enqueueDeployment(deps: { clock: Clock; enqueue: Enqueue }, tx: Tx, agentId: string): number {
   return requestOperation(deps, tx, agentId, { kind: 'deploy', requestedBy: 'platform' })
 }
 
-/** The operation that brings the agent up already, or a new one. */
+/** Returns the pending operation that starts the agent anyway, or requests a new one. */
 export function joinOrRequest(
   deps: { clock: Clock; enqueue: Enqueue },
   tx: Tx,
@@ -82,9 +84,10 @@ export function joinOrRequest(
 }
 
 /**
- * Waits for the end of an operation, or of the one that replaced it.
- * @returns the agent as it is then, or after `waitMs`. @throws AppError `internal` with the reason when it failed, {code:
- * 'ROLLED_BACK'} when the agent runs as it did before, `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
+ * Waits for the end of an operation, or of its replacement, at most `waitMs`.
+ * @returns the agent afterwards. @throws AppError `internal` with the reason when it failed, {code: 'ROLLED_BACK'}
+ * when the
+ * agent runs as before, `invalid` when it was refused, `conflict` when the agent was stopped meanwhile.
  */
 export async function waitForOperation(
   deps: { db: Db },
@@ -108,7 +111,7 @@ export async function waitForOperation(
   }
 }
 
-/** As `waitForOperation` of a deployment; one that failed is an outcome: the agent is there, in error, and can be started again. */
+/** Waits like `waitForOperation`, but returns the agent also when its deployment failed. */
 export async function waitForOutcome(
   deps: { db: Db },
   principal: Principal,
@@ -126,7 +129,7 @@ export async function waitForOutcome(
 
 function rolledBack(operation: OperationRow): AppError {
   const { image, previousImage } = operation
-  return new AppError('internal', describeReturn(operation), {
+  return new AppError('internal', describeRollback(operation), {
     code: 'ROLLED_BACK',
     rolledBack: true,
     image,
@@ -144,7 +147,7 @@ function ensureAgent(deps: RequestDeps, tx: Tx, principal: Principal, request: D
   changeSettings(deps, tx, known ?? insertNamed(deps, tx, principal, request), settings)
 }
 
-/** An agent under the id that the request names. */
+/** Inserts an agent with the id that the request names. */
 function insertNamed(deps: RequestDeps, tx: Tx, principal: Principal, request: DeploymentRequest): AgentRow {
   const { plan = defaultSize(principal), model = 'default', aiProvider = 'openrouter' } = request.config
   requireFreeId(tx, request.agentId)
@@ -163,7 +166,7 @@ function insertNamed(deps: RequestDeps, tx: Tx, principal: Principal, request: D
 function requireFreeId(tx: Tx, agentId: string): void {
   const isTaken = tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agentId)).get() !== undefined
   if (isTaken) throw new AppError('not_found', 'Agent not found')
-  // Its removal would end this one as well, and until then its folder is there for this one to read.
+  // The pending removal would delete the new agent, and its folder still holds the old agent's files.
   if (isBeingRemoved(tx, agentId)) throw new AppError('conflict', 'A deleted agent of this id is still being removed')
 }
 

@@ -17,18 +17,20 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 import { toInspectedEndpoint } from './health.ts'
 import { type RequestDeps, waitForOperation } from './request.ts'
 
-/** The two tokens of an agent: the one that opens it, and the one that it shows to the platform. */
+/** An agent has two tokens: clients show `gateway` to the agent, the agent shows `platform` to us. */
 export type TokenName = 'gateway' | 'platform'
 
 export type RotateTokenDeps = RequestDeps & { runtimes: Pick<Runtimes, 'runtimeOf'> }
 
-/** Starting OpenClaw anew takes longer than a start of ours; requests are given up after 180 s. */
+/** Restarting OpenClaw takes longer than restarting a built-in agent; requests time out after 180 s. */
 const WAIT_MS = 170_000
 
 /**
- * Replaces a token of an agent. One that runs is started anew with it, ending its turns first as with any restart; the
- * answer comes when it is healthy, and the old token works no more.
- * @throws AppError `not_found`; what the engine says, and nothing has changed, when it does not answer; `internal` with the
+ * Replaces a token of an agent. A running agent is restarted and finishes its turns first; the old token is invalid
+ * once the
+ * agent is healthy.
+ * @throws AppError `not_found`; as the engine when it does not respond, and nothing has changed then; `internal` with
+ * the
  * reason when the agent did not start with its new token.
  */
 export async function rotateToken(
@@ -53,16 +55,16 @@ export async function rotateToken(
 }
 
 /**
- * A token that a running agent cannot be told of would lock everybody out of it.
- * @throws what the engine says when it does not answer.
+ * Checks that a running agent's engine responds: without a restart the agent would keep a token that no client has.
+ * @throws AppError as the engine.
  */
 export async function requireAnsweringEngine(deps: Pick<RotateTokenDeps, 'runtimes'>, agent: AgentRow): Promise<void> {
   if (isUp(agent)) await deps.runtimes.runtimeOf(agent).inspect(agent.id)
 }
 
 /**
- * Replaces tokens of an agent in the caller's closure.
- * @returns the operation that starts it with them, null for one that does not run: its next start does.
+ * Replaces tokens of an agent in the caller's transaction.
+ * @returns the operation that restarts the agent, null when it does not run and gets them at its next start.
  */
 export function replaceTokens(
   deps: { clock: Clock; sealer: Sealer; enqueue: Enqueue },
@@ -77,7 +79,7 @@ export function replaceTokens(
     .set({
       ...(names.includes('gateway') && newGatewayToken(deps.sealer, id)),
       ...(names.includes('platform') && newAccessToken(deps.sealer, id)),
-      // The turns that the agent still ends may ask for models until it has been started anew.
+      // Turns that the agent still finishes may call models with the old token until the restart.
       ...(retires && { retiringTokenHash: agent.accessTokenHash }),
       tokensChangedAt: now,
       updatedAt: now,
@@ -88,8 +90,9 @@ export function replaceTokens(
 }
 
 /**
- * What is left to do once `agent` runs with the tokens of this row: whoever it let in by its old ones is sent away. A failure
- * is logged, and tried again as long as the row says so.
+ * Completes a rotation once `agent` runs with its new tokens: ends the pairings that the old tokens allowed. A
+ * failure is
+ * logged and retried while `tokensChangedAt` is set.
  */
 export async function finishRotation(
   deps: { db: Db; sealer: Sealer; log: Log; gateway: Pick<AgentGateway, 'endPairings'> },
@@ -105,19 +108,19 @@ export async function finishRotation(
     deps.log.warn({ agentId: id, error: errorMessage(error) }, 'pairings of an old token could not be ended')
     return
   }
-  // Another rotation since then is not done yet.
+  // A later rotation has set another time and is not complete yet.
   const isThis = and(eq(agents.id, id), eq(agents.tokensChangedAt, tokensChangedAt))
   await write(deps.db, (tx) => {
     tx.update(agents).set({ tokensChangedAt: null, retiringTokenHash: null }).where(isThis).run()
   })
 }
 
-/** Ends at once what the platform token before the present one may still do. */
+/** Revokes the previous platform token immediately. */
 export function endRetiring(tx: Tx, id: string): void {
   tx.update(agents).set({ retiringTokenHash: null }).where(eq(agents.id, id)).run()
 }
 
-/** Does something run for it, or is something about to? */
+/** Returns whether the agent runs or is about to. */
 function isUp({ status }: AgentRow): boolean {
   return status === 'running' || status === 'provisioning'
 }

@@ -37,7 +37,7 @@ import {
   toLogged,
   toReason,
 } from './start.ts'
-import { GoingBackError, runResetMemory, runRestoreSnapshot, runUpdate } from './update.ts'
+import { RollbackError, runResetMemory, runRestoreSnapshot, runUpdate } from './update.ts'
 
 type Runner = (deps: OperationDeps, operation: OperationRow, signal: AbortSignal) => Promise<void>
 
@@ -52,8 +52,9 @@ const RUNNERS: Readonly<Record<OperationKind, Runner>> = {
 }
 
 /**
- * Carries out what was asked of an agent, in order, until nothing is left. Every step is recorded and safe to do again, so
- * a platform that dies at any of them goes on there. A failure is an outcome: it is written with its reason.
+ * Executes the pending operations of an agent in order. Every step is recorded and idempotent, so a restarted
+ * platform
+ * continues where it stopped. Failures are recorded as outcomes with their reason.
  */
 async function runOperations(deps: OperationDeps, agentId: string, signal: AbortSignal): Promise<void> {
   await deps.agentTurns.take(agentId, async () => {
@@ -66,7 +67,7 @@ async function runOperations(deps: OperationDeps, agentId: string, signal: Abort
   await endIfUnwanted(deps, agentId)
 }
 
-/** Ends all that was asked of an agent and can never be done, because the job that does it died. */
+/** Fails every pending operation of an agent whose job has died. */
 async function giveUp(deps: Pick<OperationDeps, 'db' | 'clock'>, agentId: string): Promise<void> {
   await write(deps.db, (tx) => {
     const now = deps.clock.now()
@@ -81,19 +82,19 @@ async function runOperation(deps: OperationDeps, operation: OperationRow, signal
   try {
     if (!(await begin(deps, operation))) return
     await chooseRuntime(deps, operation.agentId)
-    // Agents that would not find the platform from where they run are not even stopped for it.
+    // Check the platform's URL first: an agent that could not reach the platform is not even stopped.
     if (isBefore) await deps.urlForAgents(runtimeOf(deps, operation))
     isBefore = false
     await RUNNERS[operation.kind](deps, operation, signal)
     logResult(deps, operation)
   } catch (error) {
-    // The platform stops, not the operation, and an update is not left half undone: the job is run again.
-    if (signal.aborted || error instanceof GoingBackError) throw error
+    // Keep the operation on shutdown and half-done rollbacks, so that the job runs again.
+    if (signal.aborted || error instanceof RollbackError) throw error
     await fail(deps, operation, error, isBefore || isBeforeChange(deps.db, operation))
   }
 }
 
-/** One line for what became of it; what failed has its own. */
+/** Logs the outcome of an operation; failures are logged elsewhere. */
 function logResult({ db, log }: OperationDeps, { id }: OperationRow): void {
   const operation = findOperation(db, id)
   if (!operation?.result) return
@@ -102,7 +103,7 @@ function logResult({ db, log }: OperationDeps, { id }: OperationRow): void {
   log.info({ requestId: requestId ?? undefined, agentId, by, result, ms }, `agent ${kind}`)
 }
 
-/** False when the agent was stopped before anything was done. */
+/** Records the start of an operation. @returns false when the agent was stopped before. */
 async function begin(deps: OperationDeps, operation: OperationRow): Promise<boolean> {
   if (operation.step !== 'queued') return true
   return write(deps.db, (tx) => {
@@ -140,8 +141,9 @@ async function runUserRepair(deps: OperationDeps, operation: OperationRow, signa
 }
 
 /**
- * An agent that could not be started does not go on trying behind the back of its row. Where nothing was done, because the
- * engine does not answer or the image cannot be had, the agent is what it was.
+ * Records a failure and stops the agent, so that the engine does not restart it. An agent that was not touched yet,
+ * because
+ * the engine or the image was unavailable, keeps its former status.
  */
 async function fail(deps: OperationDeps, operation: OperationRow, error: unknown, isBefore: boolean): Promise<void> {
   const { agentId, kind, requestId, requestedBy: by } = operation
@@ -161,7 +163,7 @@ async function fail(deps: OperationDeps, operation: OperationRow, error: unknown
     const isReplaced = hasNewer(tx, operation)
     const result = isReplaced ? 'replaced' : status === 'stopped' ? 'cancelled' : resultOf(error, isUntouched)
     endOperation(tx, operation, { result, error: toReason(error), logTail }, now)
-    // What was asked since decides what becomes of the agent.
+    // A newer operation decides the agent's status.
     if (isReplaced) return
     markFailed(tx, agentId, toReason(error), now)
     const { statusBefore } = operation
@@ -172,13 +174,13 @@ async function fail(deps: OperationDeps, operation: OperationRow, error: unknown
   })
 }
 
-/** Refused is what could not even be begun, because of what was asked for. */
+/** Returns `refused` when the request itself was invalid and nothing was changed. */
 function resultOf(error: unknown, isUntouched: boolean): 'refused' | 'failed' {
   if (!isUntouched || !(error instanceof AppError)) return 'failed'
   return error.kind === 'invalid' || error.extra.code === 'IMAGE_NOT_FOUND' ? 'refused' : 'failed'
 }
 
-/** Has the operation changed nothing yet? */
+/** Returns whether the operation has changed nothing yet. */
 function isBeforeChange(db: Db, { id, kind }: OperationRow): boolean {
   const step = findOperation(db, id)?.step
   return (kind === 'update' || kind === 'restore-snapshot') && (step === 'queued' || step === 'pull')
@@ -207,7 +209,7 @@ export function removeJob(deps: OperationDeps): JobKind {
   return defineJob({
     kind: REMOVE_JOB,
     payload: Removal,
-    // An engine may be away for days: what it runs is ended when it is back.
+    // The engine may be away for days; the removal is retried until it is back.
     maxAttempts: Number.POSITIVE_INFINITY,
     run: async (removal) => {
       await finishDeletion(deps, removal)

@@ -5,10 +5,7 @@ import { AI_PROVIDERS, ConfigRequest, hasNoNul } from '../registry/schemas.ts'
 const Word = (name: string) =>
   z.string(`${name} must be text`).max(200, `${name} is too long`).refine(hasNoNul, `${name} must not contain NUL`)
 
-/**
- * `POST /api/deployments` (Interface 4.4; decisions, 16): `userId` and `name` say for whom, when the agent has no row yet. What is
- * within `config` are settings.
- */
+/** `POST /api/deployments`: `userId` and `name` apply to an agent without a row; `config` holds settings. */
 export const DeploymentRequest = z
   .object({
     agentId: z
@@ -33,7 +30,7 @@ export const UpdateImageRequest = z
   })
   .meta({ examples: [{}, { image: 'ghcr.io/openclaw/openclaw:2026.5.1' }] })
 
-/** One line of `GET /api/agents/:id/deployments`: what was asked of an agent, by whom, and what became of it. */
+/** An entry of `GET /api/agents/:id/deployments`: an operation, its requester and its outcome. */
 export const Deployment = z.object({
   id: z.number(),
   kind: z.string(),
@@ -63,7 +60,7 @@ export const DeployedAgent = z.object({
   runtimeVersion: z.string().nullable(),
 })
 
-/** What an order to start or stop came to. */
+/** Response to a request that starts or stops an agent. */
 export const ChangedStatus = z.object({ success: z.literal(true), status: z.string() })
 
 /** `POST /api/agents/:id/restart`. */
@@ -73,7 +70,10 @@ export const RestartedAgent = ChangedStatus.extend({
   healMessage: z.string(),
 })
 
-/** `POST /api/agents/:id/update`: `backupPath` is where the workspace was kept before; `message` says why the image was not used. */
+/**
+ * `POST /api/agents/:id/update`: `backupPath` names the snapshot taken before; `message` says why the image was not
+ * used.
+ */
 export const UpdatedImage = ChangedStatus.extend({
   runtimeVersion: z.string().nullable(),
   image: z.string().nullable(),
@@ -82,7 +82,7 @@ export const UpdatedImage = ChangedStatus.extend({
   message: z.string().optional(),
 })
 
-/** `POST /api/agents/:id/snapshots/:snapshotId/restore`: `backupPath` is where what it replaced is kept. */
+/** `POST /api/agents/:id/snapshots/:snapshotId/restore`: `backupPath` names the snapshot of the replaced state. */
 export const RestoredSnapshot = ChangedStatus.extend({ backupPath: z.string().nullable() })
 
 /** `POST /api/agents/:id/repair`. */
@@ -97,10 +97,7 @@ export const AgentToken = z.object({ token: z.string() })
 /** `POST /api/agents/:id/token/rotate`. */
 export const RotatedToken = ChangedStatus.extend(AgentToken.shape)
 
-/**
- * What an agent had stored, kept on the server. `takenAt` is when the change was asked for that it was taken before, and
- * `before` which one that was, null where nobody knows any more.
- */
+/** A stored agent state. `takenAt` is when the following change was requested, `before` its kind, null when unknown. */
 export const Snapshot = z.object({
   id: z.string(),
   takenAt: z.string(),

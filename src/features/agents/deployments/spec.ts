@@ -12,23 +12,26 @@ import type { AgentRow } from '../registry/tables.ts'
 const GIGABYTE = 1024 ** 3
 const MAX_PROCESSES = 256
 
-/** `urlForAgents` leads the agents of a runtime to this platform; `imageRules.image` is what containers run unless told otherwise. */
+/**
+ * `urlForAgents` returns the platform's URL for the agents of a runtime; `imageRules.image` is the default container
+ * image.
+ */
 export type SpecDeps = {
   sealer: Sealer
   addresses: AgentAddresses
   runtimes: Pick<Runtimes, 'runtimeOf'>
   urlForAgents: (runtime: Runtime) => Promise<string>
   imageRules: Pick<ImageRules, 'image'>
-  /** Where the services of channels are asked. */
+  /** Base URLs of the messenger APIs. */
   channelUrls: ChannelUrls
 }
 
-/** The image that `agent` runs, or will; null where agents are processes. */
+/** Returns the image of an agent; null for a process agent. */
 export function imageOf(deps: Pick<SpecDeps, 'runtimes' | 'imageRules'>, agent: AgentRow): string | null {
   return deps.runtimes.runtimeOf(agent).name === 'process' ? null : (agent.image ?? deps.imageRules.image)
 }
 
-/** What a runtime needs to run `agent` on its leased `port`: our address, two tokens, and limits by plan. */
+/** Builds the runtime spec of `agent` on its leased `port`: environment, secrets, and limits by plan. */
 export async function toSpec(deps: SpecDeps, agent: AgentRow, port: number): Promise<AgentSpec> {
   const { gatewayToken, accessToken } = openTokens(deps.sealer, agent)
   const settings = agentSettings(deps.sealer, agent)

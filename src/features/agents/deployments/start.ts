@@ -8,7 +8,7 @@ import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { type ImageDeps, mayFetch, notAllowed } from '../operations/images.ts'
-import { describeReturn, endOperation, hasNewer, setStep, showDeployment } from '../operations/operations.ts'
+import { describeRollback, endOperation, hasNewer, setStep, showDeployment } from '../operations/operations.ts'
 import { findTakenPorts, leasePort } from '../operations/ports.ts'
 import type { OperationRow } from '../operations/tables.ts'
 import { recordContainerUse } from '../ownership/ownership.ts'
@@ -18,10 +18,13 @@ import { findVersion, type RepairDeps, waitForHealthy } from './health.ts'
 import { finishRotation } from './rotate-token.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
 
-/** What starting an agent on a port needs. */
+/** Dependencies of starting an agent on a port. */
 export type StartDeps = SpecDeps & { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; basePort: number }
 
-/** What operations need; the rows are theirs alone while they have the agent's turn, except for a stop and a deletion. */
+/**
+ * Dependencies of operations. An operation holds the agent's lock; only a stop or deletion may change the row
+ * meanwhile.
+ */
 export type OperationDeps = RepairDeps &
   StartDeps & {
     imageRules: ImageDeps['imageRules']
@@ -30,27 +33,27 @@ export type OperationDeps = RepairDeps &
     log: Log
     runtimes: Runtimes
     gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'version' | 'resetMemory' | 'endPairings'>
-    /** Forgets what is kept about an agent beside it. */
+    /** Deletes the memory that the platform keeps about an agent. */
     clearMemory(tx: Tx, agentId: string): void
-    /** A folder for each agent's snapshots. */
+    /** Holds one folder of snapshots per agent. */
     snapshotDir: string
   }
 
-/** How an operation ended whose agent is healthy; `error` is what it failed at before that. */
+/** End of an operation whose agent is healthy; `error` is the failure before a rollback. */
 type End = { result: 'succeeded' | 'rolled-back' | 'failed'; error: string | null }
 
 /** An engine that refuses this many ports in a row has another problem. */
 const PORT_TRIES = 10
 const LOG_LINES = 50
 
-/** Is the agent still to be brought up, and by this very operation? */
+/** Returns whether the agent is still to be started by this operation. */
 export function isCurrent(db: Db, operation: OperationRow): boolean {
   return findAgentRow(db, operation.agentId)?.status === 'provisioning' && !hasNewer(db, operation)
 }
 
 /**
- * Chooses the runtime of an agent that is deployed for the first time (decisions, 41).
- * @throws AppError `unavailable` with the command that helps when new agents cannot run now.
+ * Chooses the runtime at an agent's first deployment; it never changes afterwards.
+ * @throws AppError `unavailable` with the command that helps when new agents cannot run.
  */
 export async function chooseRuntime(
   deps: Pick<OperationDeps, 'clock' | 'db' | 'runtimes'>,
@@ -66,22 +69,22 @@ export async function chooseRuntime(
   })
 }
 
-/** What runs the agent that `operation` is about. @throws AppError `not_found` when it was deleted. */
+/** Returns the runtime of the operation's agent. @throws AppError `not_found` when it was deleted. */
 export function runtimeOf(deps: Pick<OperationDeps, 'db' | 'runtimes'>, { agentId }: { agentId: string }): Runtime {
   const agent = findAgentRow(deps.db, agentId)
   if (!agent) throw new AppError('not_found', 'Agent not found')
   return deps.runtimes.runtimeOf(agent)
 }
 
-/** Ends what runs for the agent and keeps its data; fine when nothing does. */
+/** Stops the agent if it runs and keeps its data. */
 export async function stopIfDeployed(runtime: Runtime, agentId: string): Promise<void> {
   const inspection = await runtime.inspect(agentId)
   if (inspection && inspection.state !== 'stopped') await runtime.stop(agentId)
 }
 
 /**
- * Makes sure that `image` is here. How far that has come is shown, now and then.
- * @throws AppError of the runtime, `invalid` {code: 'IMAGE_NOT_ALLOWED'} when it is not here and must not be fetched.
+ * Pulls `image` if it is missing, and shows the progress.
+ * @throws AppError as the runtime, `invalid` {code: 'IMAGE_NOT_ALLOWED'} when it is missing and must not be pulled.
  */
 export async function pullOperationImage(
   deps: OperationDeps,
@@ -96,7 +99,7 @@ export async function pullOperationImage(
   else if (!(await runtime.findImage(image))) throw notAllowed(image)
 }
 
-/** Shows what is new of a progress. Nobody waits for it: the next piece follows soon. */
+/** Returns a callback that shows changed progress without waiting for the write. */
 function createProgress(deps: OperationDeps, { agentId }: OperationRow): (progress: PullProgress) => void {
   let shown = ''
   return (progress) => {
@@ -110,9 +113,9 @@ function createProgress(deps: OperationDeps, { agentId }: OperationRow): (progre
 }
 
 /**
- * Starts `agent` as its row says, on a port that nobody else has: its own, or another one when a program took that. `note`
- * is told each step in the closure that records it.
- * @returns the row with its port. @throws AppError of the runtime.
+ * Starts `agent` on its own port, or on another one when a program occupies it. `note` records each step in the same
+ * transaction.
+ * @returns the agent with its port. @throws AppError as the runtime.
  */
 export async function startOnFreePort(
   deps: StartDeps,
@@ -139,7 +142,7 @@ export async function startOnFreePort(
   }
 }
 
-/** The steps from an agent that does not run to one that is healthy. @throws AppError with the reason when it is not. */
+/** Starts an agent and waits until it is healthy. @throws AppError with the reason when it is not. */
 export async function bringUp(
   deps: OperationDeps,
   operation: OperationRow,
@@ -154,8 +157,8 @@ export async function bringUp(
 }
 
 /**
- * Writes what was seen of a healthy agent and ends the operation with `end`. Whoever stopped or deleted the agent meanwhile
- * has the last word: then it is ended again.
+ * Records a healthy agent and ends the operation with `end`. An agent that was stopped or deleted meanwhile is
+ * stopped again.
  */
 export async function commit(
   deps: OperationDeps,
@@ -179,12 +182,12 @@ export async function commit(
 }
 
 function markRunning(tx: Tx, operation: OperationRow, end: End, now: Date): void {
-  const lastError = end.result === 'rolled-back' ? describeReturn({ ...operation, ...end }) : null
+  const lastError = end.result === 'rolled-back' ? describeRollback({ ...operation, ...end }) : null
   const running = { status: 'running', startedAt: now, downAt: null, lastError, updatedAt: now } as const
   tx.update(agents).set(running).where(eq(agents.id, operation.agentId)).run()
 }
 
-/** What an inspection tells of an agent, for its row. The image is pinned: another one comes by an update. */
+/** Converts an inspection to columns of the agent's row. The image is pinned until an update changes it. */
 export function toSeen(inspection: Inspection, version: string | null): Partial<AgentRow> {
   return {
     kind: inspection.kind,
@@ -194,14 +197,14 @@ export function toSeen(inspection: Inspection, version: string | null): Partial<
   }
 }
 
-/** Undoes a start that crossed with a stop, and a stop that a crash cut short. */
+/** Stops an agent whose row says stopped, after a concurrent start or an interrupted stop. */
 export async function endIfUnwanted(deps: Pick<RepairDeps, 'db' | 'runtimes'>, agentId: string): Promise<void> {
   const agent = findAgentRow(deps.db, agentId)
-  // What a deleted one left is removed by the job of its deletion, which has its turn after this.
+  // A deleted agent is removed by its own job, which runs after this one.
   if (agent?.status === 'stopped') await stopIfDeployed(deps.runtimes.runtimeOf(agent), agentId)
 }
 
-/** Status and reason together, so that nobody sees one without the other. An agent that was stopped stays so. */
+/** Sets status and reason together. A stopped agent stays stopped. */
 export function markFailed(tx: Tx, agentId: string, reason: string, now: Date): void {
   const isStopped =
     tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()?.status === 'stopped'
@@ -211,7 +214,7 @@ export function markFailed(tx: Tx, agentId: string, reason: string, now: Date): 
   showDeployment(tx, agentId, { step: 'failed', error, detail: null, finishedAt: now })
 }
 
-/** The last lines of an agent that failed, null when they cannot be had. */
+/** Returns the last output lines of a failed agent; null when they are not available. */
 export async function readLogTail(runtime: Runtime, agentId: string): Promise<string | null> {
   try {
     return (await runtime.logs(agentId, { tail: LOG_LINES })).join('\n') || null
@@ -221,12 +224,12 @@ export async function readLogTail(runtime: Runtime, agentId: string): Promise<st
   }
 }
 
-/** The sentence that callers are told of a failure; what is not ours is only logged. */
+/** Returns the error text for callers; unexpected errors are only logged. */
 export function toReason(error: unknown): string {
   return error instanceof AppError ? error.message : 'The agent could not be started'
 }
 
-/** The sentence for the log, with the engine's own words where it had some. */
+/** Returns the error text for the log, with its cause. */
 export function toLogged(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? ` (${errorMessage(error.cause)})` : ''
   return `${errorMessage(error)}${cause}`

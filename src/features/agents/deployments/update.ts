@@ -20,8 +20,8 @@ import {
   toReason,
 } from './start.ts'
 
-/** An update that is half undone. It must not be left so: its job is run again. */
-export class GoingBackError extends Error {
+/** A rollback that failed halfway. Its job runs again until it succeeds. */
+export class RollbackError extends Error {
   constructor(message: string, options: ErrorOptions) {
     super(message, options)
     this.name = 'GoingBackError'
@@ -29,10 +29,12 @@ export class GoingBackError extends Error {
 }
 
 /**
- * Brings an agent to another image: the image is fetched while the agent runs, then it is stopped, what it has stored is
- * kept, and the new image is started on the same volume, port and token. When that is not healthy in time, what was stored
- * is put back and the old image runs again. Each step is recorded: a crash at any of them only delays it.
- * @throws AppError with the reason when nothing was changed, and when the old image does not run any more either.
+ * Updates an agent to another image: pulls the image while the agent runs, stops it, takes a snapshot, and starts the
+ * new
+ * image on the same volume, port and token. When it is not healthy in time, the snapshot is restored and the old
+ * image runs
+ * again. Each step is recorded, so a crash only delays it.
+ * @throws AppError with the reason when nothing was changed, or when the old image does not run any more either.
  */
 export async function runUpdate(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
   const { step } = operation
@@ -40,7 +42,7 @@ export async function runUpdate(deps: OperationDeps, operation: OperationRow, si
     await pullOperationImage(deps, operation, operation.image, signal)
     await takeOver(deps, operation)
   }
-  if (step === 'restore') return goBack(deps, operation, signal)
+  if (step === 'restore') return rollBack(deps, operation, signal)
   try {
     if (!isStarted(step)) await keepState(deps, operation)
     await startNew(deps, operation, signal)
@@ -51,15 +53,16 @@ export async function runUpdate(deps: OperationDeps, operation: OperationRow, si
     deps.log.error({ requestId: requestId ?? undefined, agentId, image, error: toLogged(error) }, 'agent update failed')
     const logTail = await readLogTail(runtimeOf(deps, operation), operation.agentId)
     await write(deps.db, (tx) => setStep(tx, operation, 'restore', { error: toReason(error), logTail }))
-    await goBack(deps, operation, signal)
+    await rollBack(deps, operation, signal)
   }
 }
 
 /**
- * Puts back what an agent had stored at an earlier time: it is stopped, what it has stored now is kept, the snapshot takes its
- * place, and it is started. When it is not healthy with that in time, it runs with what it had before. Each step is
- * recorded: a crash at any of them only delays it.
- * @throws AppError `invalid` when the snapshot is not kept any more, else with the reason why it does not run in any state.
+ * Restores an agent's state from a snapshot: stops it, takes a snapshot of the present state, replaces the state and
+ * starts
+ * it. When it is not healthy in time, the present state is restored. Each step is recorded, so a crash only delays
+ * it.
+ * @throws AppError `invalid` when the snapshot no longer exists, else the reason why the agent does not run at all.
  */
 export async function runRestoreSnapshot(
   deps: OperationDeps,
@@ -69,10 +72,10 @@ export async function runRestoreSnapshot(
   const { agentId, step, source } = operation
   if (step === 'queued') {
     await requireSnapshot(deps, agentId, source ?? '')
-    // An engine that does not answer is told of before anything is changed.
+    // Fail before any change when the engine does not respond.
     await runtimeOf(deps, operation).inspect(agentId)
   }
-  if (step === 'restore') return goBack(deps, operation, signal)
+  if (step === 'restore') return rollBack(deps, operation, signal)
   try {
     if (step === 'queued' || step === 'stop' || step === 'snapshot') await keepState(deps, operation, 'replace')
     if (!isStarted(step)) await replaceState(deps, operation)
@@ -87,16 +90,16 @@ export async function runRestoreSnapshot(
     )
     const logTail = await readLogTail(runtimeOf(deps, operation), agentId)
     await write(deps.db, (tx) => setStep(tx, operation, 'restore', { error: toReason(error), logTail }))
-    await goBack(deps, operation, signal)
+    await rollBack(deps, operation, signal)
   }
 }
 
-/** Should the agent be brought up? Not when somebody stopped or deleted it meanwhile. */
+/** Returns whether the agent is still to be started and was not stopped or deleted meanwhile. */
 function isWantedUp(db: Db, agentId: string): boolean {
   return findAgentRow(db, agentId)?.status === 'provisioning'
 }
 
-/** Stops the agent and keeps what it has stored; the step that comes `next` is recorded with the snapshot's name. */
+/** Stops the agent and takes a snapshot; records the `next` step with the snapshot's name. */
 async function keepState(
   deps: OperationDeps,
   operation: OperationRow,
@@ -110,18 +113,18 @@ async function keepState(
   await write(deps.db, (tx) => setStep(tx, operation, next, { snapshot }))
 }
 
-/** Puts the snapshot in the place of what the agent has stored. Whoever it let in then is sent away when it is started. */
+/** Replaces the agent's state by the snapshot. */
 async function replaceState(deps: OperationDeps, operation: OperationRow): Promise<void> {
   const { agentId, source } = operation
   await runtimeOf(deps, operation).restore(agentId, snapshotFile(deps, agentId, source ?? ''))
   await write(deps.db, (tx) => {
-    // It may know devices and guests that an earlier token let in.
+    // The restored state may hold pairings of an earlier token, which the next start ends.
     tx.update(agents).set({ tokensChangedAt: deps.clock.now() }).where(eq(agents.id, agentId)).run()
     setStep(tx, operation, 'starting')
   })
 }
 
-/** From here on the agent is not there for others. A stop since the request has the last word. */
+/** Marks the agent as unavailable from here on. A stop since the request wins. */
 async function takeOver(deps: OperationDeps, operation: OperationRow): Promise<void> {
   const isStopped = await write(deps.db, (tx) => {
     const agent = eq(agents.id, operation.agentId)
@@ -144,10 +147,10 @@ async function startNew(deps: OperationDeps, operation: OperationRow, signal: Ab
 }
 
 /**
- * Puts back what was stored and the old image. An agent that was stopped meanwhile stays stopped.
- * @throws GoingBackError when the engine does not do it: it is tried again. AppError when the old image does not run.
+ * Restores the earlier state and image. An agent that was stopped meanwhile stays stopped.
+ * @throws RollbackError when the engine fails, so that it is retried; AppError when the old image does not run.
  */
-async function goBack(deps: OperationDeps, { id, agentId }: OperationRow, signal: AbortSignal): Promise<void> {
+async function rollBack(deps: OperationDeps, { id, agentId }: OperationRow, signal: AbortSignal): Promise<void> {
   const operation = findOperation(deps.db, id)
   if (!operation) return
   const { snapshot, error } = operation
@@ -156,7 +159,7 @@ async function goBack(deps: OperationDeps, { id, agentId }: OperationRow, signal
     await stopIfDeployed(runtime, agentId)
     if (snapshot) await runtime.restore(agentId, snapshotFile(deps, agentId, snapshot))
   } catch (cause) {
-    throw new GoingBackError(`Cannot put back what the agent had stored: ${toLogged(cause)}`, { cause })
+    throw new RollbackError(`Cannot put back what the agent had stored: ${toLogged(cause)}`, { cause })
   }
   const agent = findAgentRow(deps.db, agentId)
   if (agent?.status !== 'provisioning') return cancel(deps, operation)
@@ -166,7 +169,7 @@ async function goBack(deps: OperationDeps, { id, agentId }: OperationRow, signal
     await commit(deps, operation, inspection, { result: 'rolled-back', error })
   } catch (cause) {
     if (signal.aborted || !isWanted()) throw cause
-    if (!(await deps.runtimes.runtimeOf(agent).isAvailable())) throw new GoingBackError(toLogged(cause), { cause })
+    if (!(await deps.runtimes.runtimeOf(agent).isAvailable())) throw new RollbackError(toLogged(cause), { cause })
     throw new AppError('internal', `${error}. Going back failed as well: ${toReason(cause)}`, {}, { cause })
   }
 }
@@ -181,8 +184,9 @@ function isStarted(step: OperationRow['step']): boolean {
 }
 
 /**
- * Clears an agent's memory and sessions: it is stopped, what it has stored is kept, and when it is healthy again it is told
- * to forget. An agent that cannot forget runs on as it was. @throws AppError with the reason why it does not run.
+ * Clears an agent's memory and sessions: stops it, takes a snapshot, restarts it, and tells the healthy agent to
+ * forget. An agent
+ * that cannot forget keeps running as before. @throws AppError with the reason why it does not run.
  */
 export async function runResetMemory(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
   const { agentId, step } = operation
@@ -198,7 +202,7 @@ export async function runResetMemory(deps: OperationDeps, operation: OperationRo
     if (!(error instanceof AppError)) throw error
     return commit(deps, operation, inspection, { result: 'failed', error: error.message })
   }
-  // Decisions, 19: what was kept about it beside it goes as well.
+  // The platform stores memory of its own about the agent, which has to go too.
   await write(deps.db, (tx) => deps.clearMemory(tx, agentId))
   await forgetSnapshots(deps, agentId)
   await commit(deps, operation, inspection)

@@ -22,7 +22,7 @@ export type DeploymentsWebDeps = {
   liveStreams: LiveStreams
 }
 
-/** Live progress of an agent for its owner: a `status` event at once and at each change, until the client leaves or the server stops. */
+/** Streams an agent's deployment progress to its owner: a `status` event at once and at each change. */
 export function deploymentsWeb(deps: DeploymentsWebDeps) {
   const app = new Hono<WebEnv>()
   const current = deps.db

@@ -18,7 +18,7 @@ import {
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
-import { listInstallations, noteHeartbeat, type RegisterDeps, register } from './service.ts'
+import { listInstallations, type RegisterDeps, recordHeartbeat, register } from './service.ts'
 
 export type InstallationsBackendDeps = RegisterDeps & {
   db: Db
@@ -31,7 +31,7 @@ export type InstallationsBackendDeps = RegisterDeps & {
 
 const REFUSED = { success: false }
 
-/** Machines at home and linked gateways as they register and say that they live (Interface 4.9, 4.11). */
+/** Routes on which home machines and linked gateways register and send heartbeats. */
 export function installationsBackend(deps: InstallationsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const installer = requireInstaller(deps)
@@ -89,7 +89,7 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
     }),
     validateAnyBody(HeartbeatRequest),
     async (c) => {
-      await noteHeartbeat(deps, c.req.valid('json'))
+      await recordHeartbeat(deps, c.req.valid('json'))
       return c.json({ success: true, timestamp: deps.clock.now().toISOString() })
     },
   )
@@ -98,8 +98,8 @@ export function installationsBackend(deps: InstallationsBackendDeps) {
 }
 
 /**
- * The internal key, or a user's own `sk_` key: that is what installers have (decisions, 14).
- * @throws AppError as the internal key's guard; `unauthenticated` for a key that nobody has, `forbidden` SCOPE_REQUIRED.
+ * Accepts the internal key, or a user's own `sk_` key, which installers have.
+ * @throws AppError as the internal key's guard; `unauthenticated` for an unknown key, `forbidden` SCOPE_REQUIRED.
  */
 function requireInstaller({ guards, internalKey }: Pick<InstallationsBackendDeps, 'guards' | 'internalKey'>) {
   return describeMiddleware(

@@ -8,7 +8,10 @@ const UserId = z.string('userId required').min(1, 'userId required').max(200, 'u
 const Name = z.string('name must be text').trim().max(64, 'name is too long (max 64 chars)')
 const badUrl = 'gatewayUrl must be an http or https URL'
 
-/** `POST /api/register-link` (Interface 4.11). `name` tells several machines of one user apart; one without is its own. */
+/**
+ * `POST /api/register-link`. `name` distinguishes the machines of one user; without a name it is the user's unnamed
+ * machine.
+ */
 export const RegisterLinkRequest = z.object({
   userId: UserId,
   name: Name.default(''),
@@ -21,19 +24,19 @@ export const RegisterLinkRequest = z.object({
 })
 export type RegisterLinkRequest = z.infer<typeof RegisterLinkRequest>
 
-/** `POST /api/register-home` (Interface 4.11). */
+/** `POST /api/register-home`. */
 export const RegisterHomeRequest = RegisterLinkRequest.extend({
   mode: z.enum(MODES, `mode must be one of ${MODES.join(', ')}`).default('home'),
 })
 
-/** `POST /api/heartbeat` of the backend (Interface 4.9): without a name for all of the user's machines. */
+/** `POST /api/heartbeat` of the backend; without a name it applies to all machines of the user. */
 export const HeartbeatRequest = z.object({
   userId: z.string('userId must be text').max(200, 'userId is too long').optional(),
   name: Name.optional(),
 })
 export type HeartbeatRequest = z.infer<typeof HeartbeatRequest>
 
-/** A machine as its owner and the operator see it. Times are ISO 8601; the gateway's token is in no answer. */
+/** A machine as shown to its owner and the operator. Times are ISO 8601; the gateway's token is never returned. */
 export const Installation = z.object({
   id: z.string(),
   userId: z.string(),
@@ -46,7 +49,7 @@ export const Installation = z.object({
 })
 export type Installation = z.infer<typeof Installation>
 
-/** `GET /api/installations` on both faces. */
+/** `GET /api/installations` on both APIs. */
 export const Installations = z.object({
   success: z.literal(true),
   count: z.number(),
@@ -64,5 +67,7 @@ export const RegisteredInstallation = z.object({
 /** `POST /api/heartbeat` of the backend. */
 export const NotedHeartbeat = z.object({ success: z.literal(true), timestamp: z.string() })
 
-/** `GET /api/installations/address`: where machines of users, and programs with keys, ask; on the host of the dashboard. */
+/**
+ * `GET /api/installations/address`: the backend's port on the dashboard's host, for users' machines and API clients.
+ */
 export const BackendAddress = z.object({ port: z.number() })

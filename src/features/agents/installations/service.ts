@@ -24,9 +24,10 @@ export type RegisterDeps = { db: Db; clock: Clock; sealer: Sealer }
 type Registration = RegisterLinkRequest & Pick<InstallationRow, 'mode'>
 
 /**
- * Registers a machine, or what it says anew about itself: it counts as seen now. A user registers for themselves, the
- * operator for anybody.
- * @throws AppError `forbidden` for somebody else, `limited` at 50 machines of one user.
+ * Registers a machine or updates its registration, which counts as a heartbeat. Users register their own machines,
+ * the
+ * operator anyone's.
+ * @throws AppError `forbidden` for another user, `limited` at 50 machines of one user.
  */
 export async function register(deps: RegisterDeps, principal: Principal, request: Registration): Promise<void> {
   const { userId, name } = request
@@ -68,24 +69,24 @@ function purposeOf(id: string): SealPurpose {
   return `installations:gatewayToken:${id}`
 }
 
-/** Decisions, 15: what is silent for longer is inactive. */
+/** A machine that is silent for longer is inactive. */
 const SILENT_MS = 15 * 60_000
 
-/** Notes that a user's machine lives, or all of theirs when none is named. Fine when there is none (decisions, 15). */
-export async function noteHeartbeat(
+/** Records a heartbeat of a user's machine, or of all of them without a name. Unknown machines are ignored. */
+export async function recordHeartbeat(
   { db, clock }: { db: Db; clock: Clock },
   { userId, name }: HeartbeatRequest,
 ): Promise<void> {
   if (!userId) return
   const isTheirs = and(eq(installations.userId, userId), name === undefined ? undefined : eq(installations.name, name))
-  // Anybody may send a heartbeat: what finds no row must not cost a write.
+  // Heartbeats are unauthenticated, so an unknown machine must not cost a write.
   if (!db.select({ id: installations.id }).from(installations).where(isTheirs).get()) return
   await write(db, (tx) =>
     tx.update(installations).set({ lastSeenAt: clock.now(), status: 'active' }).where(isTheirs).run(),
   )
 }
 
-/** Marks the machines that have been silent for more than 15 minutes, once each. */
+/** Marks machines that have been silent for more than 15 minutes, once each. */
 export async function markSilent(deps: { db: Db; clock: Clock; log: Log }): Promise<void> {
   const silentSince = new Date(deps.clock.now().getTime() - SILENT_MS)
   const isSilent = and(eq(installations.status, 'active'), lt(installations.lastSeenAt, silentSince))
@@ -99,8 +100,9 @@ export async function markSilent(deps: { db: Db; clock: Clock; log: Log }): Prom
 }
 
 /**
- * All installations the principal may see, in the order of their registration, as pieces of JSON (schema `Installations`):
- * a user's own, or every one for the operator, who may have thousands.
+ * Lists the installations that the principal may see, by registration time, as chunks of JSON (schema
+ * `Installations`). The
+ * operator sees all of them, which may be thousands.
  */
 export function* listInstallations(db: Db, principal: Principal): Generator<string, void> {
   const condition = principal.kind === 'user' ? eq(installations.ownerId, principal.user.id) : undefined
@@ -129,8 +131,9 @@ function toInstallation(row: InstallationRow) {
 }
 
 /**
- * Forgets a machine and its token. One that still runs comes back when it registers again: to keep it out, delete its key.
- * @throws AppError `not_found` for a missing one and for someone else's.
+ * Deletes a machine and its token. A running machine reappears when it registers again; deleting its key prevents
+ * that.
+ * @throws AppError `not_found` for a missing or foreign machine.
  */
 export async function deleteInstallation(db: Db, ownerId: string, id: string): Promise<void> {
   const isOwn = and(eq(installations.id, id), eq(installations.ownerId, ownerId))
@@ -138,12 +141,11 @@ export async function deleteInstallation(db: Db, ownerId: string, id: string): P
   if (changes === 0) throw new AppError('not_found', 'Installation not found')
 }
 
-/** Forgets all machines of a user, in the caller's closure. */
+/** Deletes all machines of a user, in the caller's transaction. */
 export function forgetInstallations(tx: Tx, userId: string): void {
   tx.delete(installations).where(eq(installations.ownerId, userId)).run()
 }
 
-/** Machines of one’s own. */
 export const personalInstallations = wholeList('installations', [installations], (db, userId) =>
   db
     .select({
@@ -162,7 +164,7 @@ export const personalInstallations = wholeList('installations', [installations],
 
 const MINUTE_MS = 60_000
 
-/** Tells who has stopped sending heartbeats. */
+/** Marks machines that stopped sending heartbeats. */
 export function installationsJob(deps: { db: Db; clock: Clock; log: Log }): RepeatingJob {
   return { name: 'installations.silent', everyMs: MINUTE_MS, run: () => markSilent(deps) }
 }

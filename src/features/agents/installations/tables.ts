@@ -4,9 +4,10 @@ import { users } from '../../accounts/users/tables.ts'
 import { MODES, STATUSES } from './schemas.ts'
 
 /**
- * One row per machine that registered for a user (Interface 2, Installation), told apart by `name`; clients that give none
- * share the empty one. The operator may register anybody: `ownerId` is the account that has this `userId`, if one has.
- * `gatewayToken` is sealed for its row.
+ * Machines that registered for a user, distinguished by `name`; clients without a name share the empty one. The
+ * operator may
+ * register any `userId`; `ownerId` is the account with that id, if one exists. `gatewayToken` is encrypted for its
+ * row.
  */
 export const installations = sqliteTable(
   'installations',

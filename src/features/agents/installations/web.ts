@@ -8,7 +8,7 @@ import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { BackendAddress, Installations } from './schemas.ts'
 import { deleteInstallation, listInstallations } from './service.ts'
 
-/** Their own machines, as users see them. */
+/** Installation routes of the web API: own machines only. */
 export function installationsWeb(deps: { db: Db; log: Log; guards: Guards; backendPort: number }) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

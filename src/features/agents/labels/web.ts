@@ -7,7 +7,7 @@ import { validate } from '../../../http/validate.ts'
 import { Labels, LabelsRequest } from '../management/schemas.ts'
 import { setLabels } from '../management/update.ts'
 
-/** The labels of one's agents. */
+/** Label routes of the web API: own agents only. */
 export function labelsWeb(deps: { db: Db; guards: Pick<Guards, 'signedIn'> }) {
   const app = new Hono<WebEnv>()
 

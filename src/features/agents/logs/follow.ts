@@ -9,24 +9,25 @@ import { pause } from '../../../jobs/runner.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { appendLines, findCursor, MAX_STORED_BYTES, type NewLine, storedBytes } from './store.ts'
 
-/** Lines of this time are stored together. */
+/** Lines that arrive within this time are stored together. */
 const GATHER_MS = 250
-/** Lines that are written in one go. */
+/** Lines stored in one transaction. */
 const PART = 200
-/** More lines than this are not even read in that time. */
+/** Further lines within `GATHER_MS` are not read. */
 const MAX_LINES = 10_000
-/** What an agent may write for ever; after a quiet time it may write as much as is kept of it at once. */
+/** Sustained limit of one agent's output; after a quiet time it may write `MAX_STORED_BYTES` at once. */
 const BYTES_PER_SECOND = 256 * 1024
 
 type FollowDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'> }
 
-/** What of a batch is stored, and how many lines are not. */
-type Ration = (lines: readonly RuntimeLogLine[]) => number
+/** Returns how many lines of a batch are stored. */
+type LineLimit = (lines: readonly RuntimeLogLine[]) => number
 
 /**
- * Stores what an agent writes, from where the last stored line ends, until it is removed or `signal` aborts. `clean` makes
- * a line fit to be kept. Of a flood only as much is kept as the ration allows, and a line says how much is missing.
- * @throws AppError as the runtime does.
+ * Stores an agent's output after the last stored line, until the agent is removed or `signal` aborts. `clean` masks
+ * secrets.
+ * Lines beyond the rate limit are dropped, and a line in the log says how many.
+ * @throws AppError as the runtime.
  */
 export async function followAgent(
   deps: FollowDeps,
@@ -35,13 +36,13 @@ export async function followAgent(
   signal: AbortSignal,
 ): Promise<void> {
   const agentId = agent.id
-  const ration = createRation(deps.clock)
+  const limitLines = createLineLimit(deps.clock)
   const { ending: session, release } = endWith(signal)
   try {
     let before = findCursor(deps.db, agentId)
     const lines = deps.runtimes.runtimeOf(agent).followLogs(agentId, { after: before, signal: session.signal })
     for await (const batch of gatherBatches(lines, { gatherMs: GATHER_MS, maxItems: MAX_LINES, session })) {
-      for (const { lines: kept, after } of toParts(batch, ration(batch), clean())) {
+      for (const { lines: kept, after } of toParts(batch, limitLines(batch), clean())) {
         const cursor = { before, after }
         if (!(await write(deps.db, (tx) => appendLines(tx, agentId, kept, cursor)))) return
         before = after
@@ -53,8 +54,9 @@ export async function followAgent(
 }
 
 /**
- * What is stored of a batch, some lines at a time, so that nobody waits long for their turn to write. The newest `keep`
- * lines: what comes after a flood is more telling than its beginning.
+ * Splits the newest `keep` lines of a batch into small writes, so that other writers do not wait long. The end of a
+ * flood is
+ * more useful than its beginning.
  */
 function* toParts(batch: readonly RuntimeLogLine[], keep: number, clean: (text: string) => string) {
   const dropped = batch.length - keep
@@ -72,8 +74,8 @@ function* toParts(batch: readonly RuntimeLogLine[], keep: number, clean: (text: 
   }
 }
 
-/** Counts out `BYTES_PER_SECOND`, and what was not used of them up to `MAX_STORED_BYTES`. */
-function createRation(clock: Clock): Ration {
+/** Limits output to `BYTES_PER_SECOND`, with a burst of `MAX_STORED_BYTES`. */
+function createLineLimit(clock: Clock): LineLimit {
   let leftBytes = MAX_STORED_BYTES
   let countedAt = clock.now().getTime()
   return (lines) => {
@@ -90,12 +92,13 @@ function createRation(clock: Clock): Ration {
   }
 }
 
-/** `session` is what `items` listen to: it is aborted at the end, so that they do not wait for the next one for ever. */
+/** Aborts `session` at the end, so that `items` does not wait for more. */
 type BatchOptions = { gatherMs: number; maxItems: number; session: AbortController }
 
 /**
- * What comes within `gatherMs` of an item comes together with it. A window with `maxItems` is full: nothing more is taken
- * from `items` until it is over, so a flood waits at its source.
+ * Groups items that arrive within `gatherMs`. A batch with `maxItems` stops reading until its time is over, so that a
+ * flood is
+ * held back at its source.
  */
 export async function* gatherBatches<T>(items: AsyncIterable<T>, options: BatchOptions): AsyncGenerator<T[], void> {
   const { gatherMs, maxItems, session } = options
@@ -124,14 +127,14 @@ export async function* gatherBatches<T>(items: AsyncIterable<T>, options: BatchO
   }
 }
 
-/** Longer lines are cut. */
+/** Longer lines are truncated. */
 const MAX_LINE_LENGTH = 8192
-/** A shorter value would mask words that are no secret. */
+/** Masking a shorter value would hide ordinary words. */
 const MIN_SECRET_LENGTH = 8
 
-/** A line as it may be stored and shown: none of `secrets`, nothing that looks like a token, no NUL, and not too long. */
+/** Returns a function that masks `secrets` and tokens in a line, replaces NUL and truncates long lines. */
 export function createLineCleaner(secrets: readonly string[]): (text: string) => string {
-  // The longest first: one secret may hold another.
+  // Longest first, because one secret may contain another.
   const masked = secrets
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
     .sort((one, other) => other.length - one.length)

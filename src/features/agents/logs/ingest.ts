@@ -13,18 +13,18 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 import { createLineCleaner, followAgent } from './follow.ts'
 import { appendLines, deleteOldLines, findCursor, listSources } from './store.ts'
 
-/** How often the rows are looked at for agents that came or went. */
+/** Interval at which new and removed agents are looked for. */
 const LOOK_MS = 1000
-/** An agent that was stopped is followed so long, for its last words. */
+/** A stopped agent is followed for this long, for its last lines. */
 const LAST_WORDS_MS = 2000
-/** After a runtime failed. */
+/** Pause after a runtime failed. */
 const RETRY_MS = 1000
-/** The last words of an agent that died are stored by then. */
+/** The last lines of a dead agent are stored within this time. */
 const SETTLE_MS = 1500
 
 type IngestDeps = SpecDeps & { db: Db; clock: Clock; log: Log; runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'> }
 
-/** One agent that is followed. `secrets` is what its lines are cleaned of, as they were when its row had `updatedAt`. */
+/** A followed agent. `clean` masks its secrets as of the row's `updatedAt`. */
 type Follower = {
   clean: (text: string) => string
   updatedAt: number
@@ -34,8 +34,9 @@ type Follower = {
 }
 
 /**
- * Stores what every agent writes that should run, and how it ended, until `signal` aborts. Fine to be called again: it goes
- * on where it was.
+ * Stores the output and the ends of every agent that should run, until `signal` aborts. A new call continues where
+ * the
+ * previous one stopped.
  */
 async function ingestLogs(deps: IngestDeps, signal: AbortSignal): Promise<void> {
   const followers = new Map<string, Follower>()
@@ -63,7 +64,7 @@ async function lookAtAgents(
   for (const [id, follower] of followers) {
     if (wanted.has(id) || follower.isLeaving) continue
     follower.isLeaving = true
-    const left = letGo(deps, id, follower, signal).finally(() => {
+    const left = storeLastLines(deps, id, follower, signal).finally(() => {
       leaving.delete(left)
       if (follower.ending.signal.aborted) followers.delete(id)
     })
@@ -71,19 +72,19 @@ async function lookAtAgents(
   }
 }
 
-/** Starts to follow an agent, or has its follower take note of settings that were changed. */
+/** Starts to follow an agent, or updates its follower after changed settings. */
 async function noteFollowed(deps: IngestDeps, followers: Map<string, Follower>, agent: AgentRow): Promise<void> {
   const known = followers.get(agent.id)
   const updatedAt = agent.updatedAt.getTime()
   if (known?.updatedAt === updatedAt) return
   const clean = await findCleaner(deps, agent)
-  // Without it nothing may be stored.
+  // Without the secrets nothing may be stored, because it could not be masked.
   if (!clean) return
   if (known) Object.assign(known, { clean, updatedAt, isLeaving: false })
   else followers.set(agent.id, startFollower(deps, agent, clean))
 }
 
-/** Agents that have been deployed and should run. */
+/** Lists deployed agents that should run. */
 function listFollowed({ db }: IngestDeps): AgentRow[] {
   const isFollowed = and(
     inArray(agents.status, ['provisioning', 'running', 'error', 'unknown']),
@@ -92,7 +93,7 @@ function listFollowed({ db }: IngestDeps): AgentRow[] {
   return db.select().from(agents).where(isFollowed).all()
 }
 
-/** Takes out all that the agent is told in secret: it may say it again. Null when its secrets cannot be read. */
+/** Returns a function that masks the agent's secrets in its output; null when they cannot be read. */
 async function findCleaner(deps: IngestDeps, agent: AgentRow): Promise<Follower['clean'] | null> {
   try {
     const { secrets } = await toSpec(deps, agent, agent.port ?? 1)
@@ -116,7 +117,7 @@ function startFollower(deps: IngestDeps, agent: AgentRow, clean: Follower['clean
   return follower
 }
 
-/** A runtime that fails, or does not know the agent yet, is asked again. */
+/** Follows an agent and retries when its runtime fails or does not know it yet. */
 async function keepFollowing(deps: IngestDeps, agent: AgentRow, follower: Follower): Promise<void> {
   const { signal } = follower.ending
   await keepTrying(deps.log, 'cannot follow the log of an agent', signal, async () => {
@@ -128,21 +129,26 @@ async function keepFollowing(deps: IngestDeps, agent: AgentRow, follower: Follow
   })
 }
 
-/** Runs `follow` again whenever it ends, until `signal` aborts. The log hears of a failure when it is another one. */
+/** Calls `follow` repeatedly until `signal` aborts. Only a changed failure is logged. */
 async function keepTrying(log: Log, message: string, signal: AbortSignal, follow: () => Promise<void>): Promise<void> {
-  let told = ''
+  let lastReason = ''
   while (!signal.aborted) {
     await follow().catch((error: unknown) => {
       const reason = errorMessage(error)
-      if (!signal.aborted && reason !== told) log.warn({ error: reason }, message)
-      told = reason
+      if (!signal.aborted && reason !== lastReason) log.warn({ error: reason }, message)
+      lastReason = reason
     })
     await pause(RETRY_MS, signal)
   }
 }
 
-/** For an agent that should not run any more: its last words, and how it ended. */
-async function letGo(deps: IngestDeps, agentId: string, follower: Follower, signal: AbortSignal): Promise<void> {
+/** Stores the last lines and the end of an agent that should not run any more. */
+async function storeLastLines(
+  deps: IngestDeps,
+  agentId: string,
+  follower: Follower,
+  signal: AbortSignal,
+): Promise<void> {
   await pause(LAST_WORDS_MS, signal)
   if (!follower.isLeaving) return
   follower.ending.abort()
@@ -150,7 +156,7 @@ async function letGo(deps: IngestDeps, agentId: string, follower: Follower, sign
   if (!signal.aborted) await storeEnd(deps, agentId, deps.clock.now(), Promise.resolve())
 }
 
-/** Agents that ended by themselves. */
+/** Stores the ends of agents that exited by themselves. */
 async function watchEnds(deps: IngestDeps, signal: AbortSignal): Promise<void> {
   const storing = new Set<Promise<void>>()
   await keepTrying(deps.log, 'cannot watch agents for their ends', signal, async () => {
@@ -163,7 +169,7 @@ async function watchEnds(deps: IngestDeps, signal: AbortSignal): Promise<void> {
   await Promise.all(storing)
 }
 
-/** The exit code is that of now, its line comes after what is stored before `settled`. */
+/** Stores the current exit code, after the lines that arrive before `settled`. */
 async function storeEnd(deps: IngestDeps, agentId: string, at: Date, settled: Promise<void>): Promise<void> {
   try {
     const agent = findAgentRow(deps.db, agentId)
@@ -182,12 +188,12 @@ async function storeEnd(deps: IngestDeps, agentId: string, at: Date, settled: Pr
 const HOUR_MS = 3_600_000
 const START_MS = 100
 
-/** Follows all agents for as long as the platform runs; begins anew when it fails. */
+/** Follows all agents while the platform runs; restarts after a failure. */
 export function followLogsJob(deps: IngestDeps): RepeatingJob {
   return { name: 'logs.follow', everyMs: START_MS, run: (signal) => ingestLogs(deps, signal) }
 }
 
-/** Forgets lines that are too old, some at a time: other writers wait no longer than that takes. */
+/** Deletes old lines in small batches, so that other writers do not wait long. */
 export function forgetLogsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return { name: 'logs.forget', everyMs: HOUR_MS, run: (signal) => forgetLogs(deps, signal) }
 }

@@ -11,21 +11,21 @@ import type { ActiveLogs, LogEntry, LogEvent, LogHistory, LogHistoryQuery, LogSt
 import { countLines, createLineReader, findStart, type LineReader, searchLines } from './store.ts'
 import type { LogLineRow } from './tables.ts'
 
-/** What a new client gets first, and what a history without a query holds (wire-compatible with existing clients). */
+/** Lines that a new client or an unfiltered history gets; existing clients expect this number. */
 const BUFFERED_LINES = 500
-/** Read in one step for a stream. */
+/** Lines read in one step of a stream. */
 const PAGE = 200
 
 export type ReadDeps = { db: Db; logViewers: LogViewers }
 type StreamDeps = ReadDeps & { changes: ChangeFeed; readLines: LineReader }
 
-/** Where a stream begins, the last 500 lines when `lastId` is null, and whether its events tell times. */
+/** A stream starts after `lastId`, or with the last 500 lines when it is null; `isDetailed` adds times. */
 type StreamOptions = { lastId: number | null; isDetailed: boolean }
 
 /**
- * Sends what `agentId` wrote, after the line `lastId` or the last 500 lines, and then what it writes, until the client goes
- * or the streams of the agent are stopped. A line goes out when the one before it was taken: a slow client is behind, and
- * nothing gathers for it.
+ * Sends an agent's output after the line `lastId`, or the last 500 lines, and then new lines, until the client leaves
+ * or the
+ * agent's streams are stopped. Each line waits until the previous one was taken, so a slow client costs no memory.
  */
 async function streamLog(
   deps: StreamDeps,
@@ -55,7 +55,7 @@ async function streamLog(
   }
 }
 
-/** The last lines, or those that a query asks for, oldest first. @throws AppError `not_found`. */
+/** Returns the last lines, or those that match a query, oldest first. @throws AppError `not_found`. */
 export function getLogHistory(
   deps: ReadDeps,
   principal: Principal,
@@ -76,12 +76,12 @@ export function getLogHistory(
   return { ...history, entries: rows.flatMap(toEntry), nextBefore }
 }
 
-/** Ends every stream of the agent's log; it goes on being stored. @throws AppError `not_found`. */
+/** Ends every stream of the agent's log; storing continues. @throws AppError `not_found`. */
 export function stopLogStreams(deps: ReadDeps, principal: Principal, agentId: string): void {
   deps.logViewers.stop(getAgent(deps.db, principal, agentId).id)
 }
 
-/** Whose log is followed now, of the agents that `principal` may see. */
+/** Lists the followed logs of agents that `principal` may see. */
 export function listActiveLogs(deps: ReadDeps, principal: Principal): ActiveLogs {
   const streams = deps.logViewers
     .listActive()
@@ -101,7 +101,7 @@ function toDetailedEvent({ stream, text, at }: LogLineRow): LogEvent {
   return { type: 'exit', code: toExitCode({ text }), at: writtenAt }
 }
 
-/** Null when nobody saw it. */
+/** Returns the exit code; null when it is unknown. */
 function toExitCode({ text }: Pick<LogLineRow, 'text'>): number | null {
   return text === '' ? null : Number(text)
 }
@@ -113,7 +113,7 @@ function toEntry({ sequence, at, stream, text }: LogLineRow): LogEntry[] {
 export type LogRouteDeps = ReadDeps & { log: Log; changes: ChangeFeed; liveStreams: LiveStreams }
 
 /**
- * The answer to `GET /api/logs/:agentId/stream` for both faces; `Last-Event-ID` or `after` goes on after that line.
+ * Handles `GET /api/logs/:agentId/stream` of both APIs; `Last-Event-ID` or `after` resumes after that line.
  * @throws AppError `not_found`, `limited`.
  */
 export function createLogStream(deps: LogRouteDeps) {
@@ -130,14 +130,14 @@ function readId(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : null
 }
 
-/** An agent counts as followed until then, so that a client which comes back finds it so. */
+/** An agent counts as followed for this long after its last client left, for clients that reconnect. */
 const LINGER_MS = 30_000
 
 type Viewed = { open: Set<AbortController>; leftAt: number }
 
-/** Who follows which agent's log in this process. */
+/** Tracks the clients that follow logs in this process. */
 type LogViewers = {
-  /** `signal` aborts when the streams of the agent are ended; `leave` is to be called at the end. */
+  /** Registers a client. `signal` aborts when the agent's streams are stopped; `leave` must be called at the end. */
   enter(agentId: string): { signal: AbortSignal; leave: () => void }
   count(agentId: string): number
   isActive(agentId: string): boolean

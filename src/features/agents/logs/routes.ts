@@ -5,12 +5,12 @@ import { NoBody, validate, validateAnyBody } from '../../../http/validate.ts'
 import { createLogStream, getLogHistory, type LogRouteDeps, listActiveLogs, stopLogStreams } from './read.ts'
 import { ActiveLogs, LogHistory, LogHistoryQuery, LogStreamQuery } from './schemas.ts'
 
-/** Logs of agents, the same on both faces (Interface 4.15; decisions, 19). */
+/** Log routes, shared by the web and the backend API. */
 export function logRoutes(deps: LogRouteDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
   const stream = createLogStream(deps)
 
-  // Registered before the other paths, where `active` would be the id of an agent.
+  // Registered first: `active` would otherwise match as an agent's id.
   app.get(
     '/api/logs/active',
     endpoint({ summary: 'Lists your open log streams', tag: 'Logs', responses: { 200: ActiveLogs } }),

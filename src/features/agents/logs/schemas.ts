@@ -3,7 +3,9 @@ import { z } from 'zod'
 const badLimit = 'limit must be a whole number from 1 to 1000'
 const badBefore = 'before must be the id of a line'
 
-/** `GET /api/logs/:agentId/history`: without any of these the last 500 lines. `q` is searched for as it is, in any case. */
+/**
+ * `GET /api/logs/:agentId/history`: without parameters the last 500 lines. `q` is a literal, case-insensitive search.
+ */
 export const LogHistoryQuery = z.object({
   q: z.string().max(200, 'q is too long').optional(),
   before: z.coerce.number(badBefore).int(badBefore).positive(badBefore).optional(),
@@ -11,7 +13,7 @@ export const LogHistoryQuery = z.object({
 })
 export type LogHistoryQuery = z.infer<typeof LogHistoryQuery>
 
-/** A stored line; `platform` lines are ours and say what was dropped. */
+/** A stored line; `platform` lines report dropped output. */
 export const LogEntry = z.object({
   id: z.number(),
   at: z.string(),
@@ -21,8 +23,9 @@ export const LogEntry = z.object({
 export type LogEntry = z.infer<typeof LogEntry>
 
 /**
- * The answer. `streaming` says whether anybody follows the agent, or did in the last 30 s. A question with a query is
- * answered with `entries` too, and with the `before` of the page above it, null when there is none.
+ * `streaming` is true while a client follows the agent and 30 s longer. With query parameters the response has
+ * `entries`, and
+ * in `nextBefore` the `before` of the previous page, null on the first one.
  */
 export const LogHistory = z.object({
   agentId: z.string(),
@@ -37,8 +40,9 @@ export type LogHistory = z.infer<typeof LogHistory>
 const badAfter = 'after must be the id of a line'
 
 /**
- * `GET /api/logs/:agentId/stream`: with `detail=true` a line tells when it was written and where, an exit when it was; with
- * `after` it begins behind that line, for who left a stream and comes back. `Last-Event-ID` goes before.
+ * `GET /api/logs/:agentId/stream`: `detail=true` adds time and stream; `after` resumes behind that line.
+ * `Last-Event-ID`
+ * overrides `after`.
  */
 export const LogStreamQuery = z.object({
   detail: z.enum(['true', 'false'], 'detail must be true or false').optional(),
@@ -47,8 +51,8 @@ export const LogStreamQuery = z.object({
 export type LogStreamQuery = z.infer<typeof LogStreamQuery>
 
 /**
- * The data of a `line` event; lines and exits have ids to come back with. `code` is null when nobody saw it. `at` (ISO
- * 8601) and `stream` are there when they were asked for.
+ * Data of a `line` event. `code` is null when the exit code is unknown; `at` (ISO 8601) and `stream` come with
+ * `detail=true`.
  */
 export const LogEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('connected'), agentId: z.string() }),
@@ -62,7 +66,7 @@ export const LogEvent = z.discriminatedUnion('type', [
 ])
 export type LogEvent = z.infer<typeof LogEvent>
 
-/** `GET /api/logs/active`: who is followed, by how many, and how many lines there are to see. */
+/** `GET /api/logs/active`: the followed agents, with their clients and stored lines. */
 export const ActiveLogs = z.object({
   streams: z.array(z.object({ agentId: z.string(), clients: z.number(), lines: z.number() })),
 })

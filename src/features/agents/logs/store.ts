@@ -5,32 +5,32 @@ import { parameter } from '../../../db/parameters.ts'
 import { agents } from '../registry/tables.ts'
 import { type LogLineRow, logLines, logSources } from './tables.ts'
 
-/** What is kept of one agent. The oldest lines make space, a tenth at a time. */
+/** Limit per agent; a tenth is deleted at a time, oldest lines first. */
 export const MAX_STORED_BYTES = 8 * 1024 * 1024
 const SPARE_BYTES = MAX_STORED_BYTES / 10
 const DAYS_KEPT = 14
-/** What a line costs beside its text. */
+/** Bytes that a line costs beside its text. */
 const LINE_BYTES = 64
-/** Lines that are looked at or deleted in one step. */
+/** Lines read or deleted in one step. */
 const STEP = 1000
 
-/** A line that is about to be stored. */
+/** A line to be stored. */
 export type NewLine = Pick<LogLineRow, 'stream' | 'text'> & { at: Date }
 
-/** What a line with `text` takes of `MAX_STORED_BYTES`. */
+/** Returns the share of `MAX_STORED_BYTES` that a line takes. */
 export function storedBytes(text: string): number {
   return LINE_BYTES + text.length
 }
 
-/** The cursor after the last stored line; null when there is none. */
+/** Returns the cursor after the last stored line; null when there is none. */
 export function findCursor(db: Db, agentId: string): string | null {
   const row = db.select({ cursor: logSources.cursor }).from(logSources).where(eq(logSources.agentId, agentId)).get()
   return row?.cursor ?? null
 }
 
 /**
- * Adds lines and moves the cursor from `before` to `after` together, so that no crash loses or repeats a line.
- * @returns false, and nothing is stored, when the agent is gone or another platform has moved the cursor.
+ * Stores lines and moves the cursor in one transaction, so that no crash loses or repeats a line.
+ * @returns false without storing anything when the agent is gone or the cursor has moved.
  */
 export function appendLines(
   tx: Tx,
@@ -47,7 +47,7 @@ export function appendLines(
   return true
 }
 
-/** @returns how many bytes of the agent's lines are stored now. */
+/** Updates cursor and size. @returns the stored bytes of the agent. */
 function growSource(tx: Tx, agentId: string, cursor: string | null, addedBytes: number): number {
   const { sizeBytes } = logSources
   const grown = tx
@@ -59,7 +59,7 @@ function growSource(tx: Tx, agentId: string, cursor: string | null, addedBytes: 
   return grown.sizeBytes
 }
 
-/** All rows with one statement: as JSON a row costs a fifth of what it costs as parameters. */
+/** // One statement with JSON costs a fifth of a statement with one parameter per value. */
 function insertLines(tx: Tx, agentId: string, lines: readonly NewLine[]): void {
   const rows = lines.map(({ at, stream, text }) => [at.getTime(), stream, text, storedBytes(text)])
   tx.run(sql`
@@ -83,7 +83,7 @@ function deleteOldest(tx: Tx, agentId: string, bytes: number): void {
   }
 }
 
-/** Deletes some lines that are too old. @returns whether there may be more. */
+/** Deletes a batch of old lines. @returns whether there may be more. */
 export function deleteOldLines(tx: Tx, agentId: string, now: Date): boolean {
   const before = addDays(now, -DAYS_KEPT)
   const oldest = readOldest(tx, agentId)
@@ -117,7 +117,7 @@ function deleteUpTo(tx: Tx, agentId: string, sequence: number): void {
     .run()
 }
 
-/** Which agents have stored lines. */
+/** Lists the agents with stored lines. */
 export function listSources(db: Db): string[] {
   return db
     .select({ agentId: logSources.agentId })
@@ -128,7 +128,7 @@ export function listSources(db: Db): string[] {
 
 export type LineReader = (agentId: string, after: number, limit: number) => LogLineRow[]
 
-/** Reads lines after a sequence, oldest first. Prepared: every stream asks it after every change. */
+/** Creates a prepared query for the lines after a sequence, oldest first; streams run it after every change. */
 export function createLineReader(db: Db): LineReader {
   const query = db
     .select()
@@ -140,7 +140,11 @@ export function createLineReader(db: Db): LineReader {
   return (agentId, after, limit) => query.all({ agentId, after, limit })
 }
 
-/** Where a stream begins: after `lastId`, or with the last `lines` when it is null or no line has it yet (a restored backup). */
+/**
+ * Returns where a stream starts: after `lastId`, or before the last `lines` when it is null or newer than every line,
+ * as after
+ * restoring a backup.
+ */
 export function findStart(db: Db, agentId: string, lastId: number | null, lines: number): number {
   const newestFirst = db
     .select({ sequence: logLines.sequence })
@@ -156,7 +160,7 @@ function newestSequence(db: Db): number | undefined {
   return row?.sequence
 }
 
-/** Lines that an agent or the platform wrote, the newest before `before` that hold `text`, oldest first. */
+/** Returns the newest lines before `before` that contain `text`, oldest first. */
 export function searchLines(
   db: Db,
   agentId: string,

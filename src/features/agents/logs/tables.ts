@@ -5,8 +5,9 @@ import { agents } from '../registry/tables.ts'
 const STREAMS = ['stdout', 'stderr', 'platform', 'exit'] as const
 
 /**
- * What agents write, in the order of `sequence`, which is never used twice. Lines of `platform` are ours (what was
- * dropped); the text of an `exit` is the exit code, empty when nobody saw it. Kept within bounds per agent.
+ * Output of agents, in the order of `sequence`, which is never reused. `platform` lines report dropped output; the
+ * text of an
+ * `exit` is the exit code, empty when unknown. The size per agent is limited.
  */
 export const logLines = sqliteTable(
   'log_lines',
@@ -27,7 +28,7 @@ export const logLines = sqliteTable(
 )
 export type LogLineRow = typeof logLines.$inferSelect
 
-/** How far an agent's output was stored (a runtime's cursor) and how much of it is kept. */
+/** The runtime's cursor after an agent's last stored line, and the size of its stored lines. */
 export const logSources = sqliteTable('log_sources', {
   agentId: text()
     .primaryKey()

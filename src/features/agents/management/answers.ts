@@ -2,7 +2,7 @@ import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import type { CreatedAgent, UpdatedAgent } from './schemas.ts'
 
-/** The flat answer to a creation (Interface 4.4), the same on both faces. */
+/** Builds the response to a creation, the same on the web and the backend API. */
 export function toCreated(agent: AgentRow, addresses: AgentAddresses): CreatedAgent {
   return {
     id: agent.id,
@@ -15,7 +15,7 @@ export function toCreated(agent: AgentRow, addresses: AgentAddresses): CreatedAg
   }
 }
 
-/** The flat answer to a change (Interface 4.4); `status` in the words of the face that answers (decisions, 19). */
+/** Builds the response to a change. `status` uses the vocabulary of the API that responds. */
 export function toUpdated(agent: AgentRow, addresses: AgentAddresses, status: string): UpdatedAgent {
   return {
     id: agent.id,

@@ -28,7 +28,7 @@ export type AgentsBackendDeps = CreateOwnDeps &
 
 const DEPLOYMENT_REFUSALS = ['payment_required', 'conflict', 'internal', 'upstream_failed', 'unavailable'] as const
 
-/** Agents as services see them: flat, behind the internal key (Interface 4.4, backend). */
+/** Agent routes of the backend API: flat bodies, internal key. */
 export function agentsBackend(deps: AgentsBackendDeps) {
   const app = new Hono<BackendEnv>()
   const { internalKey, addresses } = deps

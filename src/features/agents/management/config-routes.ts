@@ -7,7 +7,7 @@ import { showConfig } from '../registry/config.ts'
 import { ConfigRequest, ConfigResponse } from '../registry/schemas.ts'
 import { type ConfigDeps, changeConfig } from './update.ts'
 
-/** Settings of agents, the same on both faces (Interface 4.4). Secrets go in and never come out. */
+/** Routes for agent settings, shared by the web and the backend API. Secrets are write-only. */
 export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

@@ -25,8 +25,9 @@ import type { AgentRow } from '../registry/tables.ts'
 export type CreateOwnDeps = CreateDeps & { db: Db; log: Log; checkTokens: CheckTokens; checkModel: CheckModel }
 
 /**
- * Adds an agent of `owner` without starting it. It can be started at any time, so it takes what a provisioned one takes.
- * @throws AppError `payment_required` without a subscription and for a size beyond the owner's plan, `limited` {current,
+ * Creates an agent of `owner` without starting it, under the same conditions as a provisioned agent.
+ * @throws AppError `payment_required` without a subscription or for a size beyond the owner's plan, `limited`
+ * {current,
  * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
  */
 export async function createAgent(
@@ -48,9 +49,11 @@ export async function createAgent(
 }
 
 /**
- * Adds an agent for whoever the internal key vouches for; one that it makes for nobody is the operator's. What may be started
- * is no question here, how many there are is.
- * @throws AppError `limited` {current, limit} at the cap of the user's plan, `payment_required` for a size beyond it, and as
+ * Creates an agent for the principal of the internal key; without a user it belongs to the operator. Only the number
+ * of
+ * agents is limited here, not the right to start one.
+ * @throws AppError `limited` {current, limit} at the cap of the user's plan, `payment_required` for a size beyond it,
+ * and as
  * `CheckModel` and `CheckTokens`.
  */
 export async function createAgentFor(
@@ -91,7 +94,7 @@ function ownerOf(principal: Principal): string | null {
   return principal.kind === 'user' ? principal.user.id : null
 }
 
-/** Finds the default model of a plan, for a user who may have provider keys of their own. */
+/** Finds the default model of a plan for a user, who may have provider keys of their own. */
 type ModelChoice = { findDefault(plan: Plan, userId: string | null): { id: string } | null }
 
 type DeployDeps = CreateDeps & { db: Db; enqueue: Enqueue }
@@ -99,20 +102,21 @@ export type ProvisionDeps = DeployDeps & {
   log: Log
   catalogue: ModelChoice
   killSwitch: boolean
-  /** Whose models agents use unless something else is said. */
+  /** The provider that serves agents unless their request names another. */
   aggregator: string
   checkTokens: CheckTokens
   checkModel: CheckModel
 }
 
-/** Interface 4.4: whoever names the premium model gets its vendor; everybody else the configured provider. */
+/** Names of the premium model, which its vendor serves; the configured provider serves all others. */
 const PREMIUM_NAMES: readonly string[] = ['claude-opus-4-6', PREMIUM_MODEL]
 const PREMIUM_PROVIDER = 'anthropic'
 
 /**
- * Creates an agent for `owner` and waits up to 15 s until it runs. Admins skip subscription and cap (Interface 4.4).
- * @returns the row: `running`, `provisioning` when it takes longer, or `error`: a refused deployment is an outcome.
- * @throws AppError `payment_required` without a subscription and for a size beyond the owner's plan, `limited` {current,
+ * Creates an agent for `owner` and waits up to 15 s for it to run. Administrators skip subscription and cap.
+ * @returns the agent: `running`, `provisioning` when it takes longer, or `error`: a failed deployment is an outcome.
+ * @throws AppError `payment_required` without a subscription or for a size beyond the owner's plan, `limited`
+ * {current,
  * limit} at the cap, `unavailable` when provisioning is switched off, and as `CheckModel` and `CheckTokens`.
  */
 export async function provisionAgent(
@@ -125,7 +129,7 @@ export async function provisionAgent(
   return waitUntilDeployed(deps, owner, agent)
 }
 
-/** As `provisionAgent`, without waiting: the deployment is asked for, and its progress can be followed. */
+/** Creates an agent like `provisionAgent` without waiting; the caller follows the deployment. */
 export async function provisionAgentInBackground(
   deps: ProvisionDeps,
   owner: SignedInUser,
@@ -149,7 +153,7 @@ async function createForOwner(
   requireProvisioning(deps)
   if (!owner.isAdmin) requireSubscription(deps.db, owner)
   const principal = { kind: 'user', user: owner } as const
-  // Interface 4.4: the tier alone is the plan of the deployment.
+  // Only the tier decides the plan of this deployment, not the plan within `config`.
   const { plan: _plan, model: wantedModel, aiProvider = deps.aggregator, ...settings } = request.config ?? {}
   const named = request.model ?? wantedModel
   deps.checkModel(named, { ownerId: owner.id, hasOwnKey: Boolean(settings.apiKey) })
@@ -172,20 +176,20 @@ async function createForOwner(
   })
 }
 
-/** Whose API serves `model`, where `configured` serves all but the premium one. */
+/** Returns the provider of `model`: the vendor for the premium model, `configured` for all others. */
 export function toProvider(model: string, configured: string): string {
   return PREMIUM_NAMES.includes(model) ? PREMIUM_PROVIDER : configured
 }
 
-/** Returns the model of an agent whose owner names none: the default of the owner's plan. */
+/** Returns the default model of the owner's plan, for an agent whose owner names none. */
 function defaultModel({ db, catalogue }: { db: Db; catalogue: ModelChoice }, owner: SignedInUser): string {
   const plan = owner.isAdmin ? PLANS.network : (findPlan(db, owner.plan) ?? PLANS.solo)
   return catalogue.findDefault(plan, owner.id)?.id ?? 'default'
 }
 
 /**
- * Waits until an agent is deployed, 14 s at most; what has not been asked for yet is asked for.
- * @returns the agent as it is then: a deployment that failed is an outcome, and stands on the agent (Interface 4.4).
+ * Waits up to 14 s for the agent's deployment and requests one if none is pending.
+ * @returns the agent afterwards; a failed deployment is an outcome, recorded on the agent.
  */
 export async function waitUntilDeployed(deps: DeployDeps, owner: SignedInUser, agent: AgentRow): Promise<AgentRow> {
   if (agent.status !== 'provisioning') return agent

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { AgentStatus, WebAgent, WebAgentList } from '../registry/schemas.ts'
 import { ShownProof } from '../verification/schemas.ts'
 
-/** Under which name and at which address an agent is reached. */
+/** The host name and URL of an agent. */
 const Place = z.object({ subdomain: z.string(), url: z.string() })
 
-/** `GET /api/agents` of the backend: a bare list; `status` in the backend's words (decisions, 19). */
+/** `GET /api/agents` of the backend: a bare list; `status` is `active` for a running agent. */
 export const BackendAgentList = z.array(Place.extend({ id: z.string(), status: z.string(), created: z.string() }))
 
-/** `GET /api/agents/:id` of the backend: the agent and what its owner has proved. */
+/** `GET /api/agents/:id` of the backend: the agent and its owner's verification. */
 export const BackendAgent = Place.extend({
   id: z.string(),
   status: z.string(),
@@ -19,7 +19,7 @@ export const BackendAgent = Place.extend({
   ...ShownProof.shape,
 })
 
-/** `POST /api/agents` (Interface 4.4), flat on both faces; `agentId` is `id` again. */
+/** `POST /api/agents`, flat on both APIs; `agentId` repeats `id`. */
 export const CreatedAgent = Place.extend({
   id: z.string(),
   name: z.string(),
@@ -30,7 +30,7 @@ export const CreatedAgent = Place.extend({
 export type CreatedAgent = z.infer<typeof CreatedAgent>
 export const CreatedWebAgent = CreatedAgent.extend({ agent: WebAgent })
 
-/** `PUT /api/agents/:id` (Interface 4.4), flat on both faces; `status` in the words of the face that answers. */
+/** `PUT /api/agents/:id`, flat on both APIs. */
 export const UpdatedAgent = Place.omit({ url: true }).extend({
   id: z.string(),
   plan: z.string(),
@@ -54,7 +54,7 @@ export const RenamedAgent = z.object({
 
 const MAX_LABELS = 10
 
-/** A label: a short word or two, compared letter for letter. */
+/** A label: a short word or two, case-sensitive. */
 export const Label = z
   .string('A label must be text')
   .trim()
@@ -62,7 +62,7 @@ export const Label = z
   .max(40, 'A label must be at most 40 characters')
   .refine((label) => !/[\p{Cc},]/u.test(label), 'A label must not contain commas or control characters')
 
-/** `PUT /api/agents/:id/labels`: what is not in the list is taken away. */
+/** `PUT /api/agents/:id/labels`: replaces all labels. */
 export const LabelsRequest = z.object({
   labels: z
     .array(Label, 'labels must be a list of texts')
@@ -70,5 +70,5 @@ export const LabelsRequest = z.object({
     .transform((labels) => [...new Set(labels)].sort()),
 })
 
-/** The labels of an agent in the order of the alphabet. */
+/** The labels of an agent, sorted. */
 export const Labels = z.object({ labels: z.array(z.string()) })

@@ -14,7 +14,7 @@ import { requirePlanOfAgent } from '../registry/limits.ts'
 import type { ConfigRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { type AgentRow, agentLabels, agents } from '../registry/tables.ts'
 
-/** Changes plan, provider and settings, as `applySettings`. Fields beside `config` override those in it. */
+/** Changes plan, provider and settings like `applySettings`. Top-level fields override those in `config`. */
 export async function updateAgent(
   deps: ConfigDeps,
   principal: Principal,
@@ -24,7 +24,7 @@ export async function updateAgent(
   return applySettings(deps, principal, id, { ...config, ...(plan && { plan }), ...(aiProvider && { aiProvider }) })
 }
 
-/** Gives an agent another name. @throws AppError `not_found` for a missing agent and for someone else's. */
+/** Renames an agent. @throws AppError `not_found` for a missing or foreign agent. */
 export async function renameAgent(
   deps: { db: Db; clock: Clock },
   principal: Principal,
@@ -57,8 +57,8 @@ export type ConfigDeps = {
 }
 
 /**
- * Changes settings as `applySettings`. Users choose the plan of an agent by `PUT /api/agents/:id`.
- * @throws AppError `invalid` for another plan than the agent has.
+ * Changes settings like `applySettings`. A user changes the plan with `PUT /api/agents/:id` instead.
+ * @throws AppError `invalid` for a plan other than the agent's own.
  */
 export async function changeConfig(
   deps: ConfigDeps,
@@ -74,10 +74,12 @@ export async function changeConfig(
 }
 
 /**
- * Changes what `request` names. An agent that runs or sleeps is deployed anew in the background when it would notice; one
- * that sleeps and is not to sleep any more is brought up.
- * @throws AppError `not_found` for a missing agent and for someone else's, `invalid` for an unknown plan, `payment_required`
- * for a size beyond the owner's plan, and as `CheckModel` and `CheckTokens`: then nothing is saved.
+ * Changes the settings in `request`. A running or sleeping agent is redeployed in the background when its deployment
+ * changes,
+ * and a sleeping one is woken when it must stay awake.
+ * @throws AppError `not_found` for a missing or foreign agent, `invalid` for an unknown plan, `payment_required` for
+ * a size
+ * beyond the owner's plan, and as `CheckModel` and `CheckTokens`; nothing is saved then.
  */
 async function applySettings(
   deps: ConfigDeps,
@@ -86,7 +88,7 @@ async function applySettings(
   request: ConfigRequest,
 ): Promise<AgentRow> {
   const present = getAgent(deps.db, principal, id)
-  // A client may send back what it was shown: only a change is checked.
+  // Clients may send back the settings they were shown, so only changed values are checked.
   if (request.plan !== present.plan) requirePlanOfAgent(principal, request.plan)
   const hasOwnKey = request.apiKey === undefined ? hasProviderKey(deps.sealer, present) : request.apiKey !== null
   if (request.model !== present.model) deps.checkModel(request.model, { ownerId: present.ownerId, hasOwnKey })
@@ -103,12 +105,12 @@ async function applySettings(
   })
 }
 
-/** All of an agent's settings that its deployment is made from. */
+/** Serializes every setting that the deployment depends on. */
 function toPrint(sealer: Sealer, agent: AgentRow): string {
   return JSON.stringify([agent.model, agent.plan, agentSettings(sealer, agent)])
 }
 
-/** Gives an agent these labels and no others. @throws AppError `not_found` for someone else's agent. */
+/** Replaces the labels of an agent. @throws AppError `not_found` for a foreign agent. */
 export async function setLabels(
   { db }: { db: Db },
   principal: Principal,

@@ -57,7 +57,7 @@ const updateAnswers: Responses = {
 }
 const renameAnswers: Responses = { responses: { 200: RenamedAgent }, errors: ['not_found'] }
 
-/** Agents as the dashboard sees them: own agents only (Interface 4.4, web). */
+/** Agent routes of the web API: own agents only. */
 export function agentsWeb(deps: AgentsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -83,7 +83,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
     forUser,
     async (c) => {
       const { user, once } = c.var
-      // RFC 7240: a client that wants to follow the deployment itself does not wait for it.
+      // RFC 7240: `respond-async` asks for a response before the deployment ends.
       const isAsync = c.req.header('prefer')?.includes('respond-async')
       const provision = isAsync ? provisionAgentInBackground : provisionAgent
       const agent = await provision(deps, user, c.req.valid('json'), once)
@@ -129,7 +129,7 @@ export function agentsWeb(deps: AgentsWebDeps) {
   return app
 }
 
-/** What an owner changes of an agent. */
+/** Routes that change an agent. */
 function changeAgentWeb(deps: AgentsWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards

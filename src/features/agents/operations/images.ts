@@ -8,8 +8,8 @@ import type { AgentRow } from '../registry/tables.ts'
 import { OPERATOR } from './operations.ts'
 
 /**
- * What agents are made from: `image` unless something else is said, and what owners may choose (decisions, 48): the newest and every other version of `repositories`, and with
- * `takesLabelled` also whatever the engine has already and says by its label that it is an agent.
+ * `image` is the default of new agents. Owners may choose any version of `repositories`, and with `takesLabelled` any
+ * image that the engine has and that is labelled as an agent.
  */
 export type ImageRules = { image: string; repositories: ReadonlySet<string>; takesLabelled: boolean }
 
@@ -21,15 +21,15 @@ export type ImageDeps = {
 
 const BUILT_IN = ['stead-agent', 'openclaw-agent']
 
-/** `images` is null while the operator has not said anything: then it is what this program makes, and `image` of the platform. */
+/** Builds the rules; `images` is null unless the operator configured a list. */
 export function createImageRules({ image, images }: { image: string; images: readonly string[] | null }): ImageRules {
   const allowed = [image, ...(images ?? BUILT_IN)]
   return { image, repositories: new Set(allowed.map(toRepository)), takesLabelled: images === null }
 }
 
 /**
- * Says no before anything is asked of the agent, and without a word to any registry.
- * @throws AppError `invalid` for an image that `principal` may not choose, that nobody has or that is no agent.
+ * Checks that `principal` may choose an image, before the agent changes and without contacting a registry.
+ * @throws AppError `invalid` for an image that is not allowed, not found or no agent.
  */
 export async function requireImage(
   deps: Pick<ImageDeps, 'imageRules' | 'runtime'>,
@@ -43,14 +43,15 @@ export async function requireImage(
 }
 
 /**
- * May the engine be sent for `image`? Whoever asks for a version of what the operator allows may have it fetched, and an
- * admin anything: a name is an address, and its owner would choose whom the engine calls.
+ * Returns whether the engine may pull `image`. A name is a network address, so users may only pull versions of
+ * allowed
+ * repositories; administrators and the operator may pull anything.
  */
 export function mayFetch({ imageRules, findUser }: Omit<ImageDeps, 'runtime'>, requestedBy: string, image: string) {
   return isAllowed(imageRules, image) || requestedBy === OPERATOR || findUser(requestedBy)?.isAdmin === true
 }
 
-/** The error of an image that is not here and must not be fetched for who wants it. */
+/** Creates the error for an image that is missing and must not be pulled. */
 export function notAllowed(image: string): AppError {
   const text = `Image ${image} is not among those that can be chosen here. An administrator may name others.`
   return new AppError('invalid', text, { code: 'IMAGE_NOT_ALLOWED' })
@@ -66,13 +67,13 @@ function isAllowed({ repositories }: ImageRules, image: string): boolean {
 
 export type VersionDeps = { runtimes: Pick<Runtimes, 'choose' | 'runtimeOf'>; imageRules: Pick<ImageRules, 'image'> }
 
-/** Returns the version of an agent, or the one it would be deployed with when it never was; null when nothing says which. */
+/** Returns the version of an agent, or the one it would be deployed with; null when unknown. */
 export async function findAgentVersion({ runtimes, imageRules }: VersionDeps, agent: AgentRow): Promise<string | null> {
   if (agent.runtimeVersion !== null || agent.startedAt !== null) return agent.runtimeVersion
   const runtime = agent.runtime ?? (await runtimes.choose())
   if (runtime === 'process') return VERSION
   const image = agent.image ?? imageRules.image
-  // The image of our own version may have to be made yet.
+  // The image of this version may not have been built yet.
   return (await findImageVersion(runtimes, runtime, image)) ?? (image === `stead-agent:${VERSION}` ? VERSION : null)
 }
 

@@ -10,21 +10,21 @@ import { jobs } from '../../../jobs/tables.ts'
 import { agents } from '../registry/tables.ts'
 import { type DeploymentRow, deploymentHistory, deployments, type OperationRow } from './tables.ts'
 
-/** What stands between a reason and the last lines that an agent wrote. */
+/** Separates a failure from the agent's last output. */
 export const OUTPUT_FOLLOWS = '. Its last output:\n'
 
-/** The job that carries out what was asked of one agent. */
+/** The job that executes the operations of one agent. */
 export const DEPLOY_JOB = 'agents.deploy'
-/** The job that ends and removes what runs for a deleted agent. */
+/** The job that removes what runs for a deleted agent. */
 export const REMOVE_JOB = 'agents.remove'
-/** So much history is kept of an agent. */
+/** Operations kept per agent. */
 const MAX_HISTORY = 50
-/** Of what an agent wrote before it failed. */
+/** Characters kept of a failed agent's output. */
 const MAX_LOG_CHARACTERS = 16_000
 
 export type OperationKind = OperationRow['kind']
 type OperationStep = OperationRow['step']
-/** What is asked of an agent, by whom; images matter to an update only, `source` to the return to a snapshot. */
+/** A requested operation; images apply to an update, `source` to a restored snapshot. */
 export type NewOperation = {
   kind: OperationKind
   requestedBy: string
@@ -33,25 +33,25 @@ export type NewOperation = {
   source?: string | null
 }
 
-/** How `requestedBy` names whoever holds the internal key. */
+/** `requestedBy` of the internal key. */
 export const OPERATOR = 'operator'
 
-/** How `requestedBy` names a caller. */
+/** Returns the `requestedBy` of a caller. */
 export function toRequester(principal: Principal): string {
   return principal.kind === 'user' ? principal.user.id : OPERATOR
 }
 
-/** The key of an agent's deployment job, which only an unfinished one has. */
+/** Returns the key of an agent's deployment job; only an unfinished job holds it. */
 export function deployKey(agentId: string): string {
   return `deploy:${agentId}`
 }
 
-/** The key of an agent's removal, which only an unfinished one has. */
+/** Returns the key of an agent's removal job; only an unfinished job holds it. */
 export function removeKey(agentId: string): string {
   return `remove:${agentId}`
 }
 
-/** Is what ran for an agent of this id still being removed? */
+/** Returns whether an agent of this id is still being removed. */
 export function isBeingRemoved(db: Db, agentId: string): boolean {
   return (
     db
@@ -63,8 +63,9 @@ export function isBeingRemoved(db: Db, agentId: string): boolean {
 }
 
 /**
- * Writes the intent and its job in the caller's closure: a crash from here on loses nothing. The same thing asked for
- * twice, before anybody began with it, is one operation.
+ * Records an operation and its job in the caller's transaction, so that no crash loses it. A repeated request before
+ * the
+ * operation started returns the same one.
  * @returns its id. @throws AppError `conflict` while the agent is being deleted.
  */
 export function requestOperation(
@@ -77,7 +78,7 @@ export function requestOperation(
   const now = deps.clock.now()
   const statusBefore = findStatusBefore(tx, agentId)
   deps.enqueue(tx, DEPLOY_JOB, { agentId }, { key: deployKey(agentId) })
-  // An update leaves an agent running until its image is here.
+  // An update leaves a running agent alone until its image is pulled.
   const mayRunOn = operation.kind === 'update' ? ne(agents.status, 'running') : undefined
   tx.update(agents)
     .set({ status: 'provisioning', updatedAt: now })
@@ -105,7 +106,7 @@ export function requestOperation(
     .get().id
 }
 
-/** The oldest operation of an agent that has not ended. */
+/** Returns the oldest unfinished operation of an agent. */
 export function findUnfinished(db: Db, agentId: string): OperationRow | null {
   return (
     db
@@ -118,7 +119,7 @@ export function findUnfinished(db: Db, agentId: string): OperationRow | null {
   )
 }
 
-/** Was something asked of the agent after `operation` that has not ended? */
+/** Returns whether a newer unfinished operation of the agent exists. */
 export function hasNewer(db: Db, operation: OperationRow): boolean {
   const isNewer = and(
     eq(deploymentHistory.agentId, operation.agentId),
@@ -132,7 +133,7 @@ export function findOperation(db: Db, id: number): OperationRow | null {
   return db.select().from(deploymentHistory).where(eq(deploymentHistory.id, id)).get() ?? null
 }
 
-/** What was asked of an agent, newest first. */
+/** Lists the operations of an agent, newest first. */
 export function listOperations(db: Db, agentId: string): OperationRow[] {
   return db
     .select()
@@ -144,8 +145,9 @@ export function listOperations(db: Db, agentId: string): OperationRow[] {
 }
 
 /**
- * Notes how far an operation has come, for whoever goes on after a crash and for those who watch. One that goes back stays
- * at `restore` until it has ended: what it does then must never be taken for going on.
+ * Records the progress of an operation. A rollback stays at `restore` until it ends, so that a restarted platform
+ * continues the
+ * rollback.
  */
 export function setStep(
   tx: Tx,
@@ -164,7 +166,7 @@ export function setStep(
   showDeployment(tx, operation.agentId, { step: SHOWN_STEPS[step], detail: step })
 }
 
-/** Ends an operation; those who wait for it see its result with what else the closure writes. */
+/** Ends an operation; clients see its result together with the transaction's other changes. */
 export function endOperation(
   tx: Tx,
   operation: OperationRow,
@@ -178,13 +180,13 @@ export function endOperation(
     .run()
 }
 
-/** Returns a reason without the output at its end, for places that show the output by itself or have one line. */
+/** Returns a failure without the output at its end. */
 export function withoutOutput(reason: string | null): string | null {
   return reason?.split(OUTPUT_FOLLOWS)[0] ?? null
 }
 
-/** What is told of a change that was undone, wherever it is asked: in its answer and on the agent. */
-export function describeReturn(operation: Pick<OperationRow, 'kind' | 'error' | 'previousImage'>): string {
+/** Describes a rolled-back operation, for its response and the agent's row. */
+export function describeRollback(operation: Pick<OperationRow, 'kind' | 'error' | 'previousImage'>): string {
   const { kind, previousImage } = operation
   const error = withoutOutput(operation.error)
   if (kind === 'restore-snapshot')
@@ -192,7 +194,7 @@ export function describeReturn(operation: Pick<OperationRow, 'kind' | 'error' | 
   return `${error ?? 'The update failed'}. The agent went back, and runs on ${previousImage ?? 'its version'} again`
 }
 
-/** Changes what is shown of an agent's deployment. */
+/** Changes the visible progress of an agent's deployment. */
 export function showDeployment(tx: Tx, agentId: string, change: Partial<DeploymentRow>): void {
   tx.update(deployments).set(change).where(eq(deployments.agentId, agentId)).run()
 }
@@ -211,7 +213,7 @@ const SHOWN_STEPS: Readonly<Record<OperationStep, DeploymentRow['step']>> = {
   done: 'running',
 }
 
-/** What the agent was before all that is being asked of it. */
+/** Returns the agent's status before its pending operations. */
 function findStatusBefore(tx: Tx, agentId: string): OperationRow['statusBefore'] {
   const agent = tx.select({ status: agents.status }).from(agents).where(eq(agents.id, agentId)).get()
   const status = agent?.status ?? 'pending'
@@ -233,7 +235,7 @@ function findWaiting(tx: Tx, agentId: string, { kind, image, source }: NewOperat
 
 function forgetOldest(tx: Tx, agentId: string): void {
   const condition = eq(deploymentHistory.agentId, agentId)
-  // One less than are kept: another one follows.
+  // One less than the limit, because the caller inserts another.
   const isOld = beyondNewest(tx, { condition, newest: deploymentHistory.id, count: MAX_HISTORY - 1 })
   if (!isOld) return
   tx.delete(deploymentHistory)
@@ -242,13 +244,14 @@ function forgetOldest(tx: Tx, agentId: string): void {
 }
 
 /**
- * Lets one piece of work at a time change what runs for an agent: a change somebody asked for, a repair, or the watch that
- * compares rows with the engine. In memory, because only one server runs on a database.
+ * A lock per agent for work that changes its process or container: operations, repairs and reconciliation. In memory,
+ * because
+ * only one server uses a database.
  */
 export type AgentTurns = {
-  /** Runs `work` when all work that came before for this agent has ended. */
+  /** Runs `work` after all earlier work for this agent. */
   take<T>(agentId: string, work: () => Promise<T>): Promise<T>
-  /** Does somebody have or wait for the turn of this agent? */
+  /** Returns whether work for this agent runs or waits. */
   isTaken(agentId: string): boolean
 }
 

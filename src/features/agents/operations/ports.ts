@@ -8,8 +8,8 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 const LAST_PORT = 65_535
 
 /**
- * Leases the lowest port from `basePort` on that no agent holds and `taken` does not name; an agent keeps the one it has.
- * @throws AppError `unavailable` when there is none left.
+ * Leases the lowest port from `basePort` that no agent holds and `taken` does not contain; an agent keeps its own.
+ * @throws AppError `unavailable` when no port is left.
  */
 export function leasePort(tx: Tx, agentId: string, options: { basePort: number; taken: ReadonlySet<number> }): number {
   const { leased, own } = listLeases(tx, agentId)
@@ -20,8 +20,9 @@ export function leasePort(tx: Tx, agentId: string, options: { basePort: number; 
 }
 
 /**
- * Adds to `taken` the ports up to the first free one that other programs on this machine hold. A port on which the agent
- * runs already is its own.
+ * Adds ports to `taken` that other programs hold, up to the first free one. The port on which the agent itself runs
+ * counts as
+ * free.
  */
 export async function findTakenPorts(
   deps: { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; basePort: number },
@@ -31,7 +32,8 @@ export async function findTakenPorts(
   const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
   const isUp = inspection?.state === 'running' || inspection?.state === 'restarting'
   for (;;) {
-    // Read again each time: to look at a port is to hold it for a moment, which must not disturb whoever has just leased it.
+    // Read the leases again each time: probing occupies the port briefly and must not disturb an agent that just
+    // leased it.
     const { leased, own } = listLeases(deps.db, agent.id)
     const isOwn = own !== null && !taken.has(own)
     const port = isOwn ? own : findUnleased(leased, { basePort: deps.basePort, taken })

@@ -5,10 +5,7 @@ import { AGENT_STATUSES, agents } from '../registry/tables.ts'
 
 const STEPS = ['queued', 'port', 'starting', 'health', 'running', 'failed'] as const
 
-/**
- * The latest deployment of an agent and how far it has come; `running` and `failed` are final. `detail` is what is being
- * done right now, for people.
- */
+/** The latest deployment of an agent; `running` and `failed` are final. `detail` is a progress text for people. */
 export const deployments = sqliteTable(
   'deployments',
   {
@@ -41,17 +38,17 @@ const OPERATION_STEPS = [
 ] as const
 const RESULTS = ['succeeded', 'failed', 'refused', 'rolled-back', 'replaced', 'cancelled'] as const
 
-/** An agent was brought onto the version of then: anybody may ask when that was last. */
+/** Selects operations that installed the current version; the index serves the latest ones. */
 export const isOfNewVersion = sql`result = 'succeeded' AND kind IN ('deploy', 'update')`
 
 /**
- * What was asked of an agent, in the order of `id`: the intents that `run.ts` carries out, and the history that remains of
- * them. `result` is null until it has ended, `refused` when what was asked for
- * cannot be had and nothing was done. `requestedBy` is a user's id, `operator` or `platform`, `requestId` that of the
- * request that asked;
- * `statusBefore` is the agent's when it was asked for, to which it returns when nothing could be done. `image` is null where
- * agents are processes; `snapshot` is the name of a file in the agent's own snapshot folder, taken before anything was changed,
- * and `source` that of the one that is put back; `logTail` are the last lines of an agent that failed.
+ * Operations of agents in the order of `id`, pending and past. `result` is null until the end, `refused` when the
+ * request was
+ * invalid and nothing was done. `requestedBy` is a user's id, `operator` or `platform`. `statusBefore` is restored
+ * when
+ * nothing could be done. `image` is null for process agents. `snapshot` names the file taken before the change,
+ * `source` the
+ * file to restore, both in the agent's snapshot folder; `logTail` is the last output of a failed agent.
  */
 export const deploymentHistory = sqliteTable(
   'deployment_history',

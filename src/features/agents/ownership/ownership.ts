@@ -6,13 +6,16 @@ import { write } from '../../../db/write.ts'
 import { agents } from '../registry/tables.ts'
 import { instanceOwnership, type OwnershipRow } from './tables.ts'
 
-/** `home`: this is the installation. `moved`: it is, and its folder was renamed. `copy`: another one is. */
+/**
+ * `home`: this instance owns the agents. `moved`: it does, and its folder was renamed. `copy`: another instance does.
+ */
 export type Verdict = 'home' | 'moved' | 'copy'
 
 /**
- * Is the installation at `here` the one that `known` tells of? `isGone` says that nothing of it is left at its old path.
- * In containers the machine's id may be another one each time, so its present run will do, and the path may be the same
- * for everybody, so the volume counts as well.
+ * Compares the recorded owner with the instance at `here`. `isGone` returns whether the old path holds no instance. A
+ * container may get another machine id each time, so an equal boot id suffices; its path is the same everywhere, so
+ * the
+ * volume must match too.
  */
 export function compareOwnership(known: OwnershipRow, here: InstanceLocation, isGone: () => boolean): Verdict {
   if (known.leftAt !== null) return 'copy'
@@ -22,7 +25,7 @@ export function compareOwnership(known: OwnershipRow, here: InstanceLocation, is
   return isRenamed && isGone() ? 'moved' : 'copy'
 }
 
-/** Why an installation stands back, in one sentence without its full stop. */
+/** Describes why an instance is a standby, in one sentence without its full stop. */
 export function describeStandby(known: OwnershipRow, here: InstanceLocation): string {
   const volume = known.volume ? ` (volume ${known.volume})` : ''
   const where = `${known.path}${volume}${isSameMachine(known, here) ? '' : ' on another machine'}`
@@ -32,7 +35,7 @@ export function describeStandby(known: OwnershipRow, here: InstanceLocation): st
   return `${what}: agents are left alone until stead adopt`
 }
 
-/** Machines without an id are taken for the same. */
+/** Returns whether both are on one machine; machines without an id count as the same. */
 export function isSameMachine(known: OwnershipRow, here: InstanceLocation): boolean {
   return known.machine === here.machine || isSameRun(known, here)
 }
@@ -45,14 +48,14 @@ function isSameRun(known: OwnershipRow, here: InstanceLocation): boolean {
   return known.boot !== null && known.boot === here.boot
 }
 
-/** Where an installation is and its database; `instance` is its id, which copies share. */
+/** Location of an instance and its database; `instance` is its id, which copies share. */
 export type LocatedInstance = { place: InstanceLocation; databaseFile: string; instance: string }
 
 export function findOwnership(db: Db): OwnershipRow | null {
   return db.select().from(instanceOwnership).get() ?? null
 }
 
-/** Why this installation must leave the agents alone; null when it is the one that they belong to, or the first to ask. */
+/** Returns why this instance must not touch the agents; null when it owns them or no owner is recorded. */
 export function findStandbyReason(db: Db, { place, instance }: LocatedInstance): string | null {
   const known = findOwnership(db)
   if (!known || compareOwnership(known, place, () => isGone(known, instance)) !== 'copy') return null
@@ -60,8 +63,9 @@ export function findStandbyReason(db: Db, { place, instance }: LocatedInstance):
 }
 
 /**
- * Notes that the installation lives here unless something speaks against it: at its first start, after its folder was
- * renamed, and in each run of its machine. @returns why it must leave the agents alone, null when it need not.
+ * Records this instance as the owner unless another one is: at the first start, after a renamed folder, and at each
+ * boot.
+ * @returns why it must not touch the agents, else null.
  */
 export async function claimOwnership(db: Db, here: LocatedInstance): Promise<string | null> {
   const objection = findStandbyReason(db, here)
@@ -69,7 +73,7 @@ export async function claimOwnership(db: Db, here: LocatedInstance): Promise<str
   return objection
 }
 
-/** Writes where the installation lives, and with `leftAt` that this was another one until then. */
+/** Records the owner's location; `leftAt` when this instance gave the agents away. */
 export function setOwnership(
   tx: Tx,
   { place, databaseFile }: Omit<LocatedInstance, 'instance'>,
@@ -82,20 +86,20 @@ export function setOwnership(
     .run()
 }
 
-/** Nothing, or another installation, is where this one was. */
+/** Returns whether the recorded path holds no instance, or another one. */
 function isGone(known: OwnershipRow, instance: string): boolean {
   const found = findInstance(known.path)
   return found !== 'unknown' && found.id !== instance
 }
 
-/** Returns whether an agent of this installation ever ran in a container; it may have been deleted since. */
+/** Returns whether an agent of this instance ever ran in a container, including deleted agents. */
 export function hasRunContainers(db: Db): boolean {
   const inContainer = inArray(agents.runtime, ['docker', 'swarm'])
   if (db.select({ id: agents.id }).from(agents).where(inContainer).limit(1).get()) return true
   return Boolean(db.select({ since: instanceOwnership.ranContainersAt }).from(instanceOwnership).get()?.since)
 }
 
-/** Records that this installation has run containers, when `runtime` does. */
+/** Records that this instance has run containers, unless `runtime` is `process`. */
 export function recordContainerUse(tx: Tx, runtime: RuntimeName, now: Date): void {
   if (runtime === 'process') return
   tx.update(instanceOwnership).set({ ranContainersAt: now }).where(isNull(instanceOwnership.ranContainersAt)).run()

@@ -2,9 +2,10 @@ import { sql } from 'drizzle-orm'
 import { check, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * One row: where the installation lives that may act on the agents of this database (decisions, 42). What is at another
- * place is a copy. `leftAt` is when a copy took over: the row then tells where that is. `ranContainersAt` is
- * when the first agent ran in a container. See `Place` for the columns.
+ * The instance that owns the agents of this database, in one row; an instance at another location is a copy. `leftAt`
+ * is when a
+ * copy took over, which the row then locates. `ranContainersAt` is when the first agent ran in a container. See
+ * `InstanceLocation` for the other columns.
  */
 export const instanceOwnership = sqliteTable(
   'residence',

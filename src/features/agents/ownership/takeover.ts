@@ -13,19 +13,22 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findOwnership, findStandbyReason, isSameMachine, type LocatedInstance, setOwnership } from './ownership.ts'
 import type { OwnershipRow } from './tables.ts'
 
-/** `table` are the processes of this machine. */
+/** `table` lists the processes of this machine. */
 type AdoptDeps = { db: Db; clock: Clock; table: ProcessTable }
 
-/** `original` is null when the agents were this installation's anyway; `isTold` when it will stand back by itself. */
+/**
+ * `original` is null when this instance owned the agents already; `isTold` when the original will start as a standby.
+ */
 export type Takeover = { original: { path: string; isTold: boolean } | null }
 
-/** Copies of copies of copies: more than this is a circle. */
+/** A longer chain of copies is a cycle. */
 const MAX_ORIGINALS = 20
 
 /**
- * Makes the installation at `here` the one that acts on the agents. The original is told, so that it stands back when it is
- * started again, and its agents that still run as processes are ended; one on another machine cannot be told.
- * @throws StartupError while the original runs, AppError `forbidden` when this user may not look whether it does.
+ * Makes the instance at `here` the owner of the agents. The original becomes a standby and its process agents are
+ * ended; an
+ * original on another machine cannot be notified.
+ * @throws StartupError while the original runs, AppError `forbidden` when this user may not check whether it does.
  */
 export async function takeOverAgents({ db, clock, table }: AdoptDeps, here: LocatedInstance): Promise<Takeover> {
   const known = findOwnership(db)
@@ -44,7 +47,7 @@ export async function takeOverAgents({ db, clock, table }: AdoptDeps, here: Loca
 
 type Original = { unlock: () => void; path: string; databaseFile: string }
 
-/** All or none of them are told: who still runs keeps the agents. */
+/** Notifies every previous owner or none: a running one keeps the agents. */
 async function notifyOriginals(
   table: ProcessTable,
   known: OwnershipRow,
@@ -64,7 +67,7 @@ async function notifyOriginals(
   }
 }
 
-/** One that left its agents to another names that in turn. @returns whether the last of them was found. */
+/** Locks the previous owners, each of which names its successor. @returns whether the last of them was found. */
 async function lockOriginals(known: OwnershipRow, here: LocatedInstance, originals: Original[]): Promise<boolean> {
   for (let next: OwnershipRow | null = known; next && next.path !== here.place.path; ) {
     if (originals.length === MAX_ORIGINALS || !isReachable(next, here)) return false
@@ -105,19 +108,20 @@ function lockOriginal(path: string): () => void {
   }
 }
 
-/** So long an agent has to end by itself. */
+/** Time for an agent to end by itself. */
 const STOP_MS = 30_000
 
 /**
- * Ends the agents that run as processes in the folder of an installation which has given them away: they would hold the
- * ports that the same agents get elsewhere. Whoever calls this holds the installation.
+ * Ends the process agents in an instance's folder, which would occupy the ports of the same agents elsewhere. The
+ * caller
+ * holds the instance's lock.
  */
 export async function endAgentProcesses(processes: string, table: ProcessTable): Promise<void> {
   const ids = existsSync(processes) ? readdirSync(processes) : []
   await Promise.all(
     ids.map(async (id) => {
       const folder = agentFolder(processes, id)
-      // A record that cannot be read tells of no process; what was started in the folder is found without it.
+      // Without a readable record, processes are found by their folder.
       const record = await findRecord(folder).catch(() => null)
       await endProcesses(table, folder, record?.process ?? null, STOP_MS)
     }),

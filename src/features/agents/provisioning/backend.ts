@@ -19,11 +19,11 @@ export type ProvisioningBackendDeps = OrderDeps & {
   internalKey: MiddlewareHandler<BackendEnv>
   idempotency: Idempotency
   addresses: AgentAddresses
-  /** By provider; one that is missing here runs on this machine and needs no key. */
+  /** By provider; a provider without a URL runs on this machine and needs no key. */
   aiProviderUrls: Readonly<Record<string, string>>
 }
 
-/** Agents with channels, behind the internal key (Interface 4.4): limits by the plans of Interface 2. */
+/** Provisioning route of the backend API, internal key; limits follow the plan. */
 export function provisioningBackend(deps: ProvisioningBackendDeps) {
   const app = new Hono<BackendEnv>()
   const answerError = errorHandler(deps.log)
@@ -54,7 +54,7 @@ export function provisioningBackend(deps: ProvisioningBackendDeps) {
   return app
 }
 
-/** Decisions, 2: the internal key stands before these headers. */
+/** // These headers are trusted because the request carries the internal key. */
 function readVouched(c: Context): Vouched {
   return {
     email: c.req.header('x-user-email'),
@@ -96,7 +96,7 @@ function toWord(isEnabled: boolean): 'enabled' | 'disabled' {
   return isEnabled ? 'enabled' : 'disabled'
 }
 
-/** Interface 4.4: a full plan is 402 here. */
+/** Turns a full plan into 402 and adds `success: false`. */
 function toBackendError(error: Error): Error {
   if (!(error instanceof AppError)) return error
   const isFull = error.extra.code === 'AGENT_LIMIT_REACHED'

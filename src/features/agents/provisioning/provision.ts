@@ -25,7 +25,8 @@ const NO_CHANNEL = 'At least one channel token required'
 
 /**
  * Creates an agent with its channels for a signed-in user and waits up to 15 s for it.
- * @throws AppError `unavailable` when provisioning is switched off, `invalid` without a channel, and as `requireTenant` and
+ * @throws AppError `unavailable` when provisioning is switched off, `invalid` without a channel, and as
+ * `requireTenant` and
  * `requireTenantQuota`.
  */
 export async function provisionForUser(
@@ -44,7 +45,7 @@ export async function provisionForUser(
   return waitForOutcome(deps, principal, id, operation)
 }
 
-/** As `provisionForUser`, for a service. */
+/** Provisions like `provisionForUser`, for a service. */
 export async function provisionForTenant(
   deps: OrderDeps,
   principal: Principal,
@@ -59,7 +60,7 @@ export async function provisionForTenant(
   return waitForOutcome(deps, { kind: 'operator' }, id, operation)
 }
 
-/** What the runtime calls the state of a container; undefined when it cannot be asked. */
+/** Returns the state of a container; undefined when the runtime does not respond. */
 export async function findContainerStatus(
   runtimes: Pick<Runtimes, 'runtimeOf'>,
   agent: AgentRow,
@@ -80,7 +81,7 @@ function requireOrder(deps: { killSwitch: boolean }, order: ProvisionOrder, mess
   if (!hasChannel && !needsNone) throw new AppError('invalid', message)
 }
 
-/** The row, what it is made with, and the deployment, in one closure. */
+/** Inserts the agent, its settings and the deployment in one transaction. */
 function insertOrdered(
   deps: OrderDeps,
   principal: Principal,
@@ -122,7 +123,7 @@ function toSettings(tenant: Tenant, order: ProvisionOrder): SettingsChange {
   }
 }
 
-/** For whom an agent is made and what they have paid for. `userId` is null for somebody who has no account here. */
+/** The customer of an agent; `userId` is null without an account. */
 type Tenant = {
   userId: string | null
   email: string | null
@@ -131,12 +132,12 @@ type Tenant = {
   isAdmin: boolean
 }
 
-/** What the operator says of a tenant in the headers of the request (decisions, 2). */
+/** Tenant details in request headers, vouched for by the internal key. */
 export type Vouched = { email?: string | undefined; plan?: string | undefined; subscriptionId?: string | undefined }
 
 /**
- * Who pays for an order: the user, as the database knows them, or whomever the operator vouches for.
- * @throws AppError `invalid` for a plan that does not exist, `payment_required` PAYMENT_REQUIRED without a plan or a
+ * Returns the paying customer of an order: the user, or the tenant that the operator vouches for.
+ * @throws AppError `invalid` for an unknown plan, `payment_required` PAYMENT_REQUIRED without a plan or a
  * subscription.
  */
 function requireTenant(
@@ -160,7 +161,7 @@ function requireTenant(
 }
 
 /**
- * Interface 8, agents per plan: solo 1, collective 3, label 10, network unlimited; admins have no cap.
+ * Checks the plan's number of agents; administrators have no cap.
  * @throws AppError `limited` AGENT_LIMIT_REACHED {current, limit}.
  */
 function requireTenantQuota(tx: Tx, tenant: Tenant): void {
@@ -178,7 +179,7 @@ function requirePaidPlan(db: Db, name: string | undefined): string {
   })
 }
 
-/** A smaller plan of the interface may be requested; a larger one, or one of the operator's, changes nothing. */
+/** Returns the requested plan if it is smaller than the user's own, else the own plan. */
 function smallerPlan(db: Db, own: string, requested: string | undefined): string {
   const wanted = requested === undefined || requested === 'free' ? own : requirePlan(db, requested).name
   if (!isPlanName(own) || !isPlanName(wanted)) return own
@@ -196,7 +197,7 @@ function findUserId(db: Db, email: string): string | null {
   return db.select({ id: users.id }).from(users).where(eq(users.email, email)).get()?.id ?? null
 }
 
-/** Somebody without an account is known by their address, and without one by what they pay with. */
+/** Counts a tenant's agents: by account, else by mail address, else by subscription. */
 function countForTenant(tx: Tx, { userId, email, subscriptionId }: Tenant): number {
   if (userId) return countAgents(tx, userId)
   const [field, value] = email ? ['$.email', email] : ['$.subscriptionId', subscriptionId]
@@ -206,7 +207,7 @@ function countForTenant(tx: Tx, { userId, email, subscriptionId }: Tenant): numb
 
 const HOUR_MS = 3_600_000
 
-/** Forgets answers that were kept for a day. */
+/** Deletes expired idempotent responses. */
 export function idempotencyJob({ idempotency }: { idempotency: Idempotency }): RepeatingJob {
   return { name: 'idempotency.expired', everyMs: HOUR_MS, run: (signal) => idempotency.deleteExpired(signal) }
 }

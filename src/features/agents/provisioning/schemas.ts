@@ -4,15 +4,15 @@ import { ConfigRequest, PlainSettings, ProvisionRequest, SecretSettings } from '
 const { telegramToken, discordBotToken, whatsappToken, apiKey } = SecretSettings.shape
 const { telegramUserId, skills, agentType, subscriptionId, email } = PlainSettings.shape
 
-/** Forms send what was left empty as well. */
+/** Drops empty fields, which forms send as well. */
 function withoutEmpty(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== ''))
 }
 
 /**
- * `POST /api/provision` on both faces (Interface 4.15). `channelToken`, `channelUserId` and `paymentSubscriptionId` are other
- * names of `telegramToken`, `telegramUserId` and `subscriptionId` (decisions, 17).
+ * `POST /api/provision` on both APIs. `channelToken`, `channelUserId` and `paymentSubscriptionId` are aliases of
+ * `telegramToken`, `telegramUserId` and `subscriptionId`.
  */
 export const ProvisionOrder = z.preprocess(
   withoutEmpty,
@@ -51,8 +51,9 @@ export type ProvisionOrder = z.infer<typeof ProvisionOrder>
 const nothing = z.null()
 
 /**
- * `POST /api/provision` on the web. No video service is connected, so there is nothing to stream to. `error` says why the
- * deployment failed, when it did.
+ * `POST /api/provision` of the web. The stream fields are null, because no video service is connected. `error` says
+ * why the
+ * deployment failed.
  */
 export const WebProvisioned = z.object({
   success: z.literal(true),
@@ -69,7 +70,7 @@ export type WebProvisioned = z.infer<typeof WebProvisioned>
 
 const Channel = z.enum(['enabled', 'disabled'])
 
-/** `POST /api/provision` on the backend. `container` is missing when the engine cannot be asked. */
+/** `POST /api/provision` of the backend. `container` is missing when the engine does not respond. */
 export const Provisioned = WebProvisioned.extend({
   id: z.string(),
   aiProvider: z.string(),

@@ -18,7 +18,7 @@ export type ProvisioningWebDeps = OrderDeps & {
   requestsPerMinute: { provision: number }
 }
 
-/** Agents with channels for whoever is signed in (Interface 4.15): the answer holds no token. */
+/** Provisioning route of the web API: signed-in users; the response holds no token. */
 export function provisioningWeb(deps: ProvisioningWebDeps) {
   const app = new Hono<WebEnv>()
   const answerError = errorHandler(deps.log)
@@ -58,7 +58,7 @@ export function provisioningWeb(deps: ProvisioningWebDeps) {
   return app
 }
 
-/** What clients of this route expect: `success: false`, and 403 without a subscription. */
+/** Adds `success: false` and turns a missing subscription into 403, as clients of this route expect. */
 function toWebError(error: Error): Error {
   if (!(error instanceof AppError)) return error
   const extra = { success: false, ...error.extra }

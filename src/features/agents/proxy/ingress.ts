@@ -14,13 +14,14 @@ import type { Wake } from '../sleep/wake.ts'
 
 export type AdmitDeps = { activity: AgentActivity; wake: Wake; findGateway: FindGateway }
 
-/** Where the agent listens, and what lets it sleep again when the request is over. */
+/** An agent's gateway; `release` lets the agent sleep again after the request. */
 type Admission = { gateway: ReturnType<FindGateway>; release: () => void }
 
 /**
- * Finds the agent that a request is for. Who shows its token keeps it awake, and wakes it when it sleeps: strangers do
- * neither, or whoever knows its address could keep it running.
- * @throws AppError as `FindGateway` and `Wake`, `unauthenticated` for a stranger at a sleeping agent.
+ * Finds the agent of a request. A request with the agent's token keeps it awake and wakes it; other requests do
+ * neither, so
+ * that strangers cannot keep it running.
+ * @throws AppError as `FindGateway` and `Wake`, `unauthenticated` for a sleeping agent without its token.
  */
 export async function admit(deps: AdmitDeps, id: string, request: Request): Promise<Admission> {
   const gateway = deps.findGateway(id)
@@ -33,7 +34,7 @@ export async function admit(deps: AdmitDeps, id: string, request: Request): Prom
   if (!gateway.isAsleep) return { gateway, release }
   try {
     await orAborted(deps.wake(id), request.signal)
-    // It may listen elsewhere than before, and it may have been stopped.
+    // Waking may have changed its port, and it may have been stopped meanwhile.
     return { gateway: deps.findGateway(id), release }
   } catch (error) {
     release()
@@ -41,11 +42,11 @@ export async function admit(deps: AdmitDeps, id: string, request: Request): Prom
   }
 }
 
-/** `unknown` is an engine that cannot be asked now: the agent itself may well answer. */
+/** `unknown` means that the engine does not respond; the agent itself may. */
 const REACHABLE: ReadonlySet<AgentRow['status']> = new Set(['running', 'sleeping', 'unknown'])
 
 /**
- * Where the gateway of an agent listens, for whoever asks: the agent itself checks their token.
+ * Returns an agent's gateway. The agent itself checks the caller's token.
  * @throws AppError `not_found`, `unavailable` unless it runs or sleeps.
  */
 type FindGateway = (agentId: string) => AgentEndpoint & { isAsleep: boolean }
@@ -70,12 +71,13 @@ export function createGatewayFinder({ db, sealer }: { db: Db; sealer: Sealer }):
   }
 }
 
-/** An agent's id as every runtime takes it: a DNS label. */
+/** An agent's id, a DNS label in every runtime. */
 const AGENT_ID = /^[a-z0-9][a-z0-9-]{0,40}$/
 
 /**
- * Reads the Host header: null when it names no host below `agentsDomain`, otherwise the agent it names, or an empty
- * id when none can be called that.
+ * Creates a parser of the Host header. It returns null for a host outside `agentsDomain`, otherwise the agent's id,
+ * empty for
+ * an invalid one.
  */
 export function createHostReader(agentsDomain: string): (host: string | null) => { id: string; name: string } | null {
   const suffix = `.${agentsDomain}`

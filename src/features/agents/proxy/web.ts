@@ -9,12 +9,13 @@ import { validate } from '../../../http/validate.ts'
 import { agents } from '../registry/tables.ts'
 import { createHostReader } from './ingress.ts'
 
-/** `domain` is a host name, as a proxy asks before it gets a certificate for it. */
+/** `domain` is the host name for which a proxy needs a certificate. */
 const ServedQuery = z.object({ domain: z.string().max(253) })
 
 /**
- * Public: is this the name of an agent that exists, whether it runs or not? Proxies that get certificates one by one ask
- * (Caddy's `on_demand_tls`), so that nobody makes them ask for names that lead nowhere.
+ * Public route that confirms an agent's host name, for proxies that issue certificates on demand (Caddy's
+ * `on_demand_tls`):
+ * they must not request certificates for arbitrary names.
  */
 export function reachWeb({ db, addresses }: { db: Db; addresses: { agentsDomain: string } }) {
   const app = new Hono<WebEnv>()

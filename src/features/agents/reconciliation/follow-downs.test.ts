@@ -18,7 +18,7 @@ import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { AgentStatusEvent, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { followDowns } from './follow-downs.ts'
+import { followOutages } from './follow-downs.ts'
 import { createReconciler } from './reconcile.ts'
 
 const AWAY = 'away'
@@ -57,7 +57,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
       .run()
   })
   const stopping = new AbortController()
-  const following = followDowns(installation.platform, stopping.signal, { sweepMs: 20 })
+  const following = followOutages(installation.platform, stopping.signal, { sweepMs: 20 })
   const list = async () =>
     (await read(WebAgentList, installation.web.request('/api/agents', { headers: cookie }))).agents[0]
   const isShown = (status: string, lastError: string | null) =>
@@ -257,6 +257,6 @@ test('POST /api/agents/:id/start: an agent that is down is brought up, not taken
 
 test('when the events of the runtime break off, following ends with their reason, and can begin anew', async () => {
   const { platform } = testPlatform({ runtime: createNoRuntime('docker', 'The engine has gone') })
-  const following = followDowns(platform, AbortSignal.timeout(60_000), { sweepMs: 60_000 })
+  const following = followOutages(platform, AbortSignal.timeout(60_000), { sweepMs: 60_000 })
   await expect(following).rejects.toThrow('The engine has gone')
 })

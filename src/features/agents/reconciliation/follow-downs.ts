@@ -14,28 +14,28 @@ import { findAgentRow } from '../registry/agents.ts'
 import { markDown, markUp, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 
-export type FollowDownsDeps = HealthDeps & { db: Db; clock: Clock; log: Log; runtimes: Runtimes }
+export type OutageDeps = HealthDeps & { db: Db; clock: Clock; log: Log; runtimes: Runtimes }
 
-/** Agents that are looked at together in a sweep. */
+/** Agents checked concurrently in a sweep. */
 const AT_ONCE = 8
-/** Owners' streams look at rows ten times a second: one that was back at once is shown as down for so long. */
+/** First pause; owners' streams poll ten times a second, so a short outage stays visible for this long. */
 const FIRST_PAUSE_MS = 150
-/** How often an agent that is down is looked at. */
+/** Longest pause between two checks of an agent that is down. */
 const LONGEST_PAUSE_MS = 2000
-/** How soon one that is down is looked at again although no runtime tells of it: its engine may not have answered. */
+/** Interval of checks that no runtime event triggers, in case the engine did not respond. */
 const SWEEP_MS = 5000
-/** An answer that comes sooner says more of the end than that there was one. */
+/** A slower inspection may already show the next process, so the reported end is recorded first. */
 const PROMPT_MS = 100
 const ENDED = 'It ended'
 
 /**
- * Notes for owners which of the agents that should run are down, from the moment at which a runtime tells of it until they
- * answer again, until `stopping` or until the runtimes tell of nothing more. What is done about it is the runtime's and the
- * watchdog's business.
- * @throws what the events of the runtimes throw.
+ * Records which agents that should run are down, from the runtime's event until they respond again, until `stopping`
+ * aborts or
+ * the event streams end. The runtime and the watchdog restart them.
+ * @throws as the runtimes' event streams.
  */
-export async function followDowns(
-  deps: FollowDownsDeps,
+export async function followOutages(
+  deps: OutageDeps,
   stopping: AbortSignal,
   { sweepMs = SWEEP_MS } = {},
 ): Promise<void> {
@@ -43,10 +43,10 @@ export async function followDowns(
   const signal = AbortSignal.any([stopping, ending.signal])
   const following = new Map<string, Promise<void>>()
   const again = new Map<string, { hasDied: boolean }>()
-  /** Resolves after its first look. */
+  /** // Resolves after the first check. */
   const follow = (agentId: string, hasDied: boolean): Promise<void> => {
     if (following.has(agentId)) {
-      // What happens during a look may come too late for it.
+      // An event during a check may come too late for it, so check again afterwards.
       again.set(agentId, { hasDied: hasDied || again.get(agentId)?.hasDied === true })
       return Promise.resolve()
     }
@@ -67,14 +67,14 @@ export async function followDowns(
   const hearing = (async () => {
     for await (const { id, type } of events) void follow(id, type === 'died')
   })().finally(() => ending.abort())
-  // It is waited for below; until then its failure must not count as one that nobody handles.
+  // Awaited below; until then a failure must not count as unhandled.
   hearing.catch(() => undefined)
   const sweep = (ids: string[]) =>
     inLanes(ids, AT_ONCE, async (id) => {
       if (!signal.aborted && !following.has(id)) await follow(id, false)
     })
   try {
-    // Whatever happened while nobody listened.
+    // Check what happened before the events were followed.
     await sweep(listWanted(deps.db))
     while (!signal.aborted) {
       await pause(sweepMs, signal)
@@ -97,8 +97,8 @@ function listWanted(db: Db, which?: SQL): string[] {
 
 type Follow = { hasDied: boolean; hasDiedSince: () => boolean; signal: AbortSignal; onLook: () => void }
 
-/** Until the agent answers, or should not run any more, or nobody can say how it is. */
-async function followAgent(deps: FollowDownsDeps, agentId: string, follow: Follow): Promise<void> {
+/** Checks an agent until it responds, should not run any more, or its engine does not respond. */
+async function followAgent(deps: OutageDeps, agentId: string, follow: Follow): Promise<void> {
   const { signal } = follow
   let look = await lookAt(deps, agentId, follow)
   follow.onLook()
@@ -106,7 +106,7 @@ async function followAgent(deps: FollowDownsDeps, agentId: string, follow: Follo
     await pause(pauseMs, signal)
     const wasUp = look.state === 'up'
     if (!signal.aborted) look = await lookAt(deps, agentId, { ...follow, hasDied: false })
-    // It was back already when its end was noted, and who cannot look again knows nothing newer.
+    // It was up when its end was recorded, and no newer check succeeded.
     if (wasUp && (signal.aborted || look.state === 'unknown')) await write(deps.db, (tx) => markUp(tx, agentId))
     if (signal.aborted) return
   }
@@ -114,23 +114,23 @@ async function followAgent(deps: FollowDownsDeps, agentId: string, follow: Follo
 
 type Look = { state: Liveness; isDown: boolean }
 
-/** Is it down? Notes the answer. One that `hasDied` was down, however late it is looked at. */
+/** Checks an agent and records the answer. After `hasDied` it counts as having been down. */
 async function lookAt(
-  deps: FollowDownsDeps,
+  deps: OutageDeps,
   agentId: string,
   { hasDied, hasDiedSince }: Pick<Follow, 'hasDied' | 'hasDiedSince'>,
 ): Promise<Look> {
   const agent = findAgentRow(deps.db, agentId)
   if (agent?.status !== 'running') return { state: 'unknown', isDown: false }
   const looking = checkLiveness(deps, agent)
-  // On a busy machine it may be back before the engine answers: what is known already must not wait for that.
+  // On a busy machine the agent may be back before the engine answers; record the end immediately.
   if (hasDied && (await isLate(looking))) await write(deps.db, (tx) => markDown(tx, agentId, ENDED, deps.clock.now()))
   const state = await looking
   const reason = typeof state === 'object' ? state.reason : hasDied ? ENDED : null
   if (reason !== null) await write(deps.db, (tx) => markDown(tx, agentId, reason, deps.clock.now()))
   else if (state === 'up' && !hasDiedSince()) await write(deps.db, (tx) => markUp(tx, agentId))
   if (state === 'unknown' || (state === 'up' && reason === null)) return { state, isDown: false }
-  // One that has a process and was not seen down is perhaps slow: the watchdog finds out.
+  // A silent agent with a process may just be slow; the watchdog decides.
   return { state, isDown: reason !== null || agent.downAt !== null }
 }
 
@@ -144,7 +144,7 @@ function isLate(answer: Promise<unknown>): Promise<boolean> {
 
 type Liveness = 'up' | 'silent' | 'unknown' | { reason: string }
 
-async function checkLiveness(deps: FollowDownsDeps, agent: AgentRow): Promise<Liveness> {
+async function checkLiveness(deps: OutageDeps, agent: AgentRow): Promise<Liveness> {
   try {
     const inspection = await deps.runtimes.runtimeOf(agent).inspect(agent.id)
     if (inspection?.state !== 'running') return { reason: describeEnd(inspection) }
@@ -155,7 +155,7 @@ async function checkLiveness(deps: FollowDownsDeps, agent: AgentRow): Promise<Li
   }
 }
 
-/** Why an agent that should run does not, for its owner. */
+/** Describes for the owner why an agent that should run does not. */
 export function describeEnd(inspection: Inspection | null): string {
   if (!inspection) return 'It is not there: its runtime does not know it'
   const { state, exitCode, isOutOfMemory } = inspection

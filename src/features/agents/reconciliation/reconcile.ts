@@ -17,36 +17,38 @@ import { deployKey } from '../operations/operations.ts'
 import { AGENTS_NEWEST_FIRST, findAgentRow } from '../registry/agents.ts'
 import { markDown, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { describeEnd, type FollowDownsDeps, followDowns } from './follow-downs.ts'
+import { describeEnd, followOutages, type OutageDeps } from './follow-downs.ts'
 
 type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
 
-/** Between the row of a new agent and the job that deploys it lies one call to the backend, which takes much less. */
+/** A new agent's deployment is requested well within this time. */
 const FORGOTTEN_MS = 60_000
-/** Whoever looks after agents that die acts within this time; afterwards they are brought back without ceremony. */
+/** Within this time the watchdog handles an agent that is down; afterwards reconciliation deploys it. */
 const DOWN_MS = 60_000
-/** Agents that are asked about at once. */
+/** Agents inspected concurrently. */
 const LANES = 32
 const NEVER = new AbortController().signal
 
-/** Agents that should run and did not, and since when. */
+/** When each agent that should run was first seen down. */
 type Down = Map<string, number>
 
 /**
- * Makes the runtime agree with the rows. `running`: adopts what runs, starts what does not, and hands out our address when
- * it has changed; an agent that ended for good (bad configuration) is marked. `stopped`
- * and `sleeping`: ends what a crash left running.
- * `provisioning`: asks again for a deployment that a crash kept from being asked for. An engine that does not answer
- * changes no status, and an agent for which something is being done is left to that. Once `signal` aborts no further agent
- * is looked at.
+ * Makes the runtimes agree with the rows. `running`: updates agents that run and starts those that do not; an agent
+ * that exited
+ * with a configuration error is marked. `stopped` and `sleeping`: ends what a crash left running. `provisioning`:
+ * requests
+ * a lost deployment again. An engine that does not respond changes no status; locked agents are skipped. No further
+ * agent is
+ * checked after `signal` aborts.
  */
 export function reconcileAgents(deps: ReconcileDeps, signal = NEVER): Promise<void> {
   return reconcileAll(deps, null, signal)
 }
 
 /**
- * `reconcileAgents` for a platform that has been up for a while: an agent that is found down is left to the watchdog for a
- * minute, and what the engine has beyond the rows is removed.
+ * Creates a `reconcileAgents` for a running platform: leaves an agent that is down to the watchdog for a minute, and
+ * removes
+ * orphans.
  */
 export function createReconciler(deps: ReconcileDeps): (signal?: AbortSignal) => Promise<void> {
   const down: Down = new Map()
@@ -67,14 +69,15 @@ async function reconcileAll(deps: ReconcileDeps, down: Down | null, signal: Abor
   for (const id of down?.keys() ?? []) if (!ids.has(id)) down?.delete(id)
   const reconcile = (id: string) => reconcileAgent(deps, id, down)
   await inLanes(ids, LANES, reconcile, signal)
-  if (!signal.aborted) await inLanes(await listSleepless(deps), LANES, reconcile, signal)
+  if (!signal.aborted) await inLanes(await listRunningSleepers(deps), LANES, reconcile, signal)
 }
 
 /**
- * Agents that run though their rows say that they sleep. Thousands may sleep, so their runtimes are asked once for all of
- * them; one that does not answer is asked again next time.
+ * Lists agents that run although their rows say `sleeping`, with one call per runtime. A runtime that does not
+ * respond is asked
+ * again next time.
  */
-async function listSleepless({ db, runtimes, log }: ReconcileDeps): Promise<string[]> {
+async function listRunningSleepers({ db, runtimes, log }: ReconcileDeps): Promise<string[]> {
   const { id, runtime } = agents
   const asleep = db.select({ id, runtime }).from(agents).where(eq(agents.status, 'sleeping')).all()
   const sleepless: string[] = []
@@ -90,7 +93,7 @@ async function listSleepless({ db, runtimes, log }: ReconcileDeps): Promise<stri
   return sleepless
 }
 
-/** Rows that wait for a deployment while no job is about to make one. */
+/** Requests the deployment of rows in `provisioning` without a job. */
 async function resumeForgotten(deps: ReconcileDeps): Promise<void> {
   const since = new Date(deps.clock.now().getTime() - FORGOTTEN_MS)
   const unfinished = deps.db
@@ -105,7 +108,7 @@ async function resumeForgotten(deps: ReconcileDeps): Promise<void> {
   })
 }
 
-/** One agent; what goes wrong is logged and concerns nobody else. With `down` it may be down for a while. */
+/** Reconciles one agent and logs failures. With `down` it may be down for a while first. */
 async function reconcileAgent(deps: OperationDeps, agentId: string, down: Down | null): Promise<void> {
   if (deps.agentTurns.isTaken(agentId)) return
   try {
@@ -131,9 +134,9 @@ async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | nu
     await noteWhatIsSeen(deps, agent, inspection)
     await finishRotation(deps, agent, inspection)
   } else if (mayBeDown(deps, agent.id, inspection, down)) {
-    // Owners see it even when nobody heard of it; whoever follows those that are down sees that it is back.
+    // No event may have reported the outage; the check of outages sees the recovery.
     await write(deps.db, (tx) => markDown(tx, agent.id, describeEnd(inspection), deps.clock.now()))
-    // It may be restarting because it does not find the platform, whose address has changed.
+    // The platform's address may have changed, which keeps the agent from starting.
     if (inspection?.state === 'restarting') await runtime.renew(await toSpec(deps, agent, agent.port))
   } else if (inspection?.state === 'exited') {
     const reason = 'The agent ended with a configuration error'
@@ -143,7 +146,7 @@ async function keepRunning(deps: OperationDeps, agent: AgentRow, down: Down | nu
   }
 }
 
-/** One that restarts by itself is down for as long as it takes. */
+/** Returns whether an agent may stay down for now: it restarts by itself, or the watchdog still has time. */
 function mayBeDown(deps: OperationDeps, agentId: string, inspection: Inspection | null, down: Down | null): boolean {
   if (inspection?.state === 'restarting') return true
   if (down === null) return false
@@ -159,15 +162,16 @@ async function noteWhatIsSeen(deps: OperationDeps, agent: AgentRow, inspection: 
   await write(deps.db, (tx) => tx.update(agents).set({ kind, host }).where(eq(agents.id, agent.id)).run())
 }
 
-/** Looks once, and removes what has been without a row for long enough. */
+/** Removes orphans that have been seen for long enough. */
 type RemoveOrphans = () => Promise<void>
 
-/** A deletion ends what runs within a minute; what is left after this long was forgotten. */
+/** Deletions finish within a minute, so an orphan of this age was forgotten. */
 const ORPHAN_MS = 600_000
 /**
- * What a runtime has for this installation and no row says that it runs there. It is removed only when that is sure: seen
- * so for ten minutes on end, by a platform that has agents at all (an empty table is rather a lost database). What it has
- * stored is kept as a snapshot among the backups.
+ * Creates the check for orphans: agents of this instance in a runtime without a row for it. An orphan is removed
+ * after ten
+ * minutes, and only while other agents exist, because an empty table suggests a lost database. Its state is kept as a
+ * snapshot.
  */
 function createOrphanFinder(deps: OperationDeps): RemoveOrphans {
   const seenSince = new Map<string, number>()
@@ -186,7 +190,7 @@ function createOrphanFinder(deps: OperationDeps): RemoveOrphans {
   }
 }
 
-/** Notes in `seenSince` which orphans a runtime has. @returns those that it has had for long enough. */
+/** Records the orphans of a runtime in `seenSince`. @returns those that are old enough. */
 function noteSeen(seenSince: Map<string, number>, runtime: RuntimeName, orphans: string[], nowMs: number): string[] {
   for (const key of seenSince.keys()) {
     const [name, id = ''] = key.split(' ')
@@ -223,18 +227,15 @@ async function putAside({ snapshotDir }: OperationDeps, runtime: Runtime, id: st
   await runtime.remove(id)
 }
 
-/**
- * Listens to the runtimes until `signal` aborts and compares each agent that something happened to with its row. One that
- * died is the watchdog's business.
- */
+/** Compares every agent with its row when its runtime reports an event, until `signal` aborts. */
 export async function reconcileOnEvents(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   for await (const { id } of watchAgentEvents(deps, signal)) await reconcileAgent(deps, id, new Map())
 }
 
 const RECONCILE_MS = 30_000
-/** How soon agents are followed, and again when that failed. */
+/** Interval at which outages are followed, and retry pause. */
 const FOLLOW_MS = 100
-/** How soon the runtimes are listened to again when that failed. */
+/** Retry pause for the runtimes' event streams. */
 const WATCH_AGAIN_MS = 5000
 
 export function reconcileJob(deps: ReconcileDeps): RepeatingJob {
@@ -242,9 +243,9 @@ export function reconcileJob(deps: ReconcileDeps): RepeatingJob {
   return { name: 'agents.reconcile', everyMs: RECONCILE_MS, run: reconcile }
 }
 
-/** Owners are told at once when an agent is down, and when it is back. */
-export function followDownsJob(deps: FollowDownsDeps): RepeatingJob {
-  return { name: 'agents.downs', everyMs: FOLLOW_MS, run: (signal) => followDowns(deps, signal) }
+/** Records agents that are down, and their recovery, as soon as a runtime reports them. */
+export function outagesJob(deps: OutageDeps): RepeatingJob {
+  return { name: 'agents.downs', everyMs: FOLLOW_MS, run: (signal) => followOutages(deps, signal) }
 }
 
 export function watchJob(deps: ReconcileDeps): RepeatingJob {

@@ -14,16 +14,16 @@ import type { PersonalList } from '../../../db/personal-data.ts'
 import type { Principal } from '../../../http/env.ts'
 import { type AgentRow, agents } from './tables.ts'
 
-/** All agents the principal may see, newest first: a user's own, or every one for the operator. */
+/** Lists the agents that the principal may see, newest first. */
 export function listAgents(db: Db, principal: Principal): AgentRow[] {
   return db.select().from(agents).where(ownedBy(principal)).orderBy(desc(agents.createdAt), desc(agents.id)).all()
 }
 
-/** The order in which agents are shown. */
+/** The default order of agents. */
 export const AGENTS_NEWEST_FIRST: NewestFirst = { table: agents, time: agents.createdAt, id: agents.id }
 const PAGE = 500
 
-/** The same, of each only what a list of all needs: pages of it, each as it is when it is read. */
+/** Yields pages of the columns that lists need, newest first; each page is read when requested. */
 export function* listShort(
   db: Db,
   principal: Principal,
@@ -44,12 +44,12 @@ export function* listShort(
   }
 }
 
-/** Whoever owns it; null for a missing agent. */
+/** Returns an agent of any owner; null when missing. */
 export function findAgentRow(db: Db, id: string): AgentRow | null {
   return db.select().from(agents).where(eq(agents.id, id)).get() ?? null
 }
 
-/** Null for a missing agent and for someone else's. */
+/** Returns null for a missing or foreign agent. */
 export function findAgent(db: Db, principal: Principal, id: string): AgentRow | null {
   return (
     db
@@ -60,7 +60,7 @@ export function findAgent(db: Db, principal: Principal, id: string): AgentRow | 
   )
 }
 
-/** @throws AppError `not_found` for a missing agent and for someone else's. */
+/** @throws AppError `not_found` for a missing or foreign agent. */
 export function getAgent(db: Db, principal: Principal, id: string): AgentRow {
   const agent = findAgent(db, principal, id)
   if (!agent) throw new AppError('not_found', 'Agent not found')
@@ -71,7 +71,7 @@ export function countAgents(db: Db, ownerId: string): number {
   return countRows(db, agents, eq(agents.ownerId, ownerId))
 }
 
-/** The condition that keeps users to their own rows. */
+/** Returns the condition that limits users to their own agents. */
 export function ownedBy(principal: Principal): SQL | undefined {
   return principal.kind === 'user' ? eq(agents.ownerId, principal.user.id) : undefined
 }
@@ -82,7 +82,7 @@ const TOKEN_LENGTH = 43
 type NewAgent = Pick<AgentRow, 'ownerId' | 'name' | 'model' | 'plan' | 'aiProvider' | 'status'> & { id?: string }
 export type CreateDeps = { clock: Clock; sealer: Sealer }
 
-/** Adds the row of an agent with tokens of its own, sealed for its row alone. */
+/** Inserts an agent with new tokens, which are encrypted for its row. */
 export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow {
   const id = agent.id ?? newSlug(agent.name)
   const now = deps.clock.now()
@@ -100,7 +100,10 @@ export function insertAgent(deps: CreateDeps, tx: Tx, agent: NewAgent): AgentRow
     .get()
 }
 
-/** The two tokens of an agent, opened. `gatewayToken` is asked for by the agent, `accessToken` by us. */
+/**
+ * Decrypts the agent's tokens. Clients show `gatewayToken` to the agent, the agent shows `accessToken` to the
+ * platform.
+ */
 export function openTokens(sealer: Sealer, agent: AgentRow): { gatewayToken: string; accessToken: string } {
   return {
     gatewayToken: sealer.unseal(agent.gatewayToken, purposeOf('gatewayToken', agent.id)),
@@ -108,12 +111,12 @@ export function openTokens(sealer: Sealer, agent: AgentRow): { gatewayToken: str
   }
 }
 
-/** A new token that opens the agent, as its row keeps it. */
+/** Creates a gateway token as stored in the agent's row. */
 export function newGatewayToken(sealer: Sealer, id: string): Pick<AgentRow, 'gatewayToken'> {
   return { gatewayToken: sealer.seal(`gw_${randomText(TOKEN_LENGTH)}`, purposeOf('gatewayToken', id)) }
 }
 
-/** A new token that the agent shows to us, as its row keeps it. */
+/** Creates a platform token as stored in the agent's row. */
 export function newAccessToken(sealer: Sealer, id: string): Pick<AgentRow, 'accessToken' | 'accessTokenHash'> {
   const token = `${AGENT_TOKEN_PREFIX}${randomText(TOKEN_LENGTH)}`
   return { accessToken: sealer.seal(token, purposeOf('accessToken', id)), accessTokenHash: sha256(token) }
@@ -123,7 +126,7 @@ function purposeOf(column: 'gatewayToken' | 'accessToken', id: string): SealPurp
   return `agents:${column}:${id}`
 }
 
-/** The pages of each agent of a user, one agent after the other. */
+/** Yields the pages of each agent of a user. */
 export function* inPagesOfAgents(db: Db, userId: string, pages: (agentId: string) => Generator<unknown[], void>) {
   const own = db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId))
   for (const { id } of own.all()) yield* pages(id)
@@ -141,7 +144,6 @@ const agentColumns = {
   updatedAt: agents.updatedAt,
 }
 
-/** Agents without their tokens and settings. */
 export const personalAgents: PersonalList = {
   name: 'agents',
   tables: [agents],
@@ -153,13 +155,13 @@ export const personalAgents: PersonalList = {
     }),
 }
 
-/** One line for what became of an agent at somebody's request: `agent stopped`. */
+/** Logs a change of an agent at a caller's request: `agent stopped`. */
 export function logAgentChange(log: Log, principal: Principal, agentId: string, what: string): void {
   const by = principal.kind === 'user' ? principal.user.id : principal.kind
   log.info({ requestId: currentRequestId(), agentId, by }, `agent ${what}`)
 }
 
-/** Does the row of an agent say that it runs in `runtime`? */
+/** Returns whether the agent's row names `runtime`. */
 export function isAssigned(db: Db, agentId: string, runtime: RuntimeName): boolean {
   const isHere = and(eq(agents.id, agentId), eq(agents.runtime, runtime))
   return db.select({ id: agents.id }).from(agents).where(isHere).get() !== undefined

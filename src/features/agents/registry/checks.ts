@@ -3,21 +3,21 @@ import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { AgentRow } from './tables.ts'
 
-/** For whom a model is chosen: `ownerId` is null for an agent of the operator; `hasOwnKey`: the agent asks a provider with a key of its own. */
+/** `ownerId` is null for an agent of the operator; `hasOwnKey` when the agent has its own provider key. */
 type ModelOwner = { ownerId: string | null; hasOwnKey: boolean }
 
 /**
- * Rejects a model that nobody offers to the owner. A model that only a provider without a list could offer passes.
+ * Rejects a model that no provider offers to the owner. Passes when a provider without a model list could offer it.
  * @throws AppError `invalid` UNKNOWN_MODEL naming near matches.
  */
 export type CheckModel = (model: string | undefined, owner: ModelOwner) => void
 
-/** Tokens that somebody wants to save; null takes one away. */
+/** Tokens to be saved; null removes one. */
 type OfferedTokens = ChannelTokens & { whatsappToken?: string | null | undefined }
 
 /**
- * Sees to it that a token is good and that something will use it; `agent` is null for one that is about to be made.
- * @throws AppError `invalid` for a token that agents of this kind have no use for, and as `TryTokens`.
+ * Checks that a token is valid and that the agent can use it; `agent` is null before its creation.
+ * @throws AppError `invalid` for a token that this kind of agent cannot use, and as `TryTokens`.
  */
 export type CheckTokens = (tokens: OfferedTokens, agent: Pick<AgentRow, 'kind' | 'runtime'> | null) => Promise<void>
 
@@ -31,7 +31,7 @@ export function createTokenCheck({ tryTokens, runtimes }: Needs): CheckTokens {
   }
 }
 
-/** Null for an agent in a container that was never started: its image says what it is. */
+/** Returns the agent's program; null for a container that was never started. */
 async function findKind(
   runtimes: Needs['runtimes'],
   agent: Parameters<CheckTokens>[1],
@@ -49,7 +49,7 @@ function requireUse({ whatsappToken, slackBotToken, slackAppToken }: OfferedToke
   }
 }
 
-/** Why no command may be run for an agent; null where its runtime keeps what it does away from everything else. */
+/** Returns why commands cannot be confined for an agent; null when its runtime confines them. */
 export function whyUnconfined({ runtime, kind }: Pick<AgentRow, 'runtime' | 'kind'>): string | null {
   if (kind === 'openclaw') return 'OpenClaw has tools of its own for that'
   if (runtime === null) return 'its runtime is unknown until it is started'
@@ -57,7 +57,7 @@ export function whyUnconfined({ runtime, kind }: Pick<AgentRow, 'runtime' | 'kin
   return null
 }
 
-/** @throws AppError `invalid` NOT_CONFINED, saying why, where `what` would not be confined. */
+/** Rejects `what` for an unconfined agent. @throws AppError `invalid` NOT_CONFINED with the reason. */
 export function requireConfined(agent: Pick<AgentRow, 'runtime' | 'kind'>, what: string): void {
   const reason = whyUnconfined(agent)
   if (reason !== null) {

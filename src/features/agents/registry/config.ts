@@ -15,12 +15,12 @@ import { type AgentRow, agents } from './tables.ts'
 
 const StoredSecrets = SecretSettings.partial()
 type Secrets = z.infer<typeof StoredSecrets>
-/** What changes settings: null takes one away, what is left out stays. */
+/** A change of settings: null removes one, undefined keeps it. */
 export type SettingsChange = Omit<z.infer<typeof ChosenSettings>, 'aiProvider'> &
   Pick<PlainSettings, 'subscriptionId' | 'email'> & { aiProvider?: string | undefined }
 
 const PLAIN_NAMES = PlainSettings.keyof().options
-/** The file in which each secret reaches an agent; `webhookUrl` is ours to call, the agent never sees it. */
+/** File name of each secret inside the agent; the agent never gets `webhookUrl`. */
 const SECRET_FILES: Readonly<Partial<Record<SecretName, string>>> = {
   apiKey: 'PROVIDER_API_KEY',
   telegramToken: 'TELEGRAM_TOKEN',
@@ -30,7 +30,7 @@ const SECRET_FILES: Readonly<Partial<Record<SecretName, string>>> = {
   slackAppToken: 'SLACK_APP_TOKEN',
 }
 
-/** An agent's settings as its owner may see them: of secrets only whether they are set. */
+/** Returns an agent's settings for its owner; secrets only as set or not. */
 export function showConfig(sealer: Sealer, agent: AgentRow): ShownConfig {
   const secrets = openSecrets(sealer, agent)
   const { email: _email, ...plain } = readPlain(agent)
@@ -52,14 +52,17 @@ export function showConfig(sealer: Sealer, agent: AgentRow): ShownConfig {
   }
 }
 
-/** Where messages to an agent are delivered; null when nobody has said. The address may hold a secret. */
+/** Returns the webhook for messages to an agent, which may contain a secret; null without one. */
 export function findWebhookUrl(sealer: Sealer, agent: AgentRow): string | null {
   return openSecrets(sealer, agent).webhookUrl ?? null
 }
 
 export type SpecSettings = { environment: Record<string, string>; secrets: Record<string, string> }
 
-/** What an agent's settings add to its spec. `AI_PROVIDER` says whose the provider key is, so it comes only with one. */
+/**
+ * Returns the environment and secrets of an agent's spec. `AI_PROVIDER` names the provider of the key, so it needs
+ * one.
+ */
 export function agentSettings(sealer: Sealer, agent: AgentRow): SpecSettings {
   const plain = readPlain(agent)
   const secrets = toSecretFiles(openSecrets(sealer, agent))
@@ -76,7 +79,7 @@ export function agentSettings(sealer: Sealer, agent: AgentRow): SpecSettings {
   }
 }
 
-/** By the file in which the agent finds each of them. */
+/** Maps secrets to file names. */
 function toSecretFiles(opened: ReturnType<typeof openSecrets>): Record<string, string> {
   const secrets: Record<string, string> = {}
   for (const name of SECRET_NAMES) {
@@ -86,29 +89,29 @@ function toSecretFiles(opened: ReturnType<typeof openSecrets>): Record<string, s
   return secrets
 }
 
-/** Has it a token of any messenger, at which it listens? The other two secrets are the key of a provider and an address. */
+/** Returns whether the agent has a messenger's token. */
 export function hasMessenger(sealer: Sealer, agent: AgentRow): boolean {
   const { apiKey: _apiKey, webhookUrl: _webhookUrl, ...tokens } = openSecrets(sealer, agent)
   return Object.keys(tokens).length > 0
 }
 
-/** Returns whether an agent asks its provider with a key of its own. */
+/** Returns whether an agent has its own provider key. */
 export function hasProviderKey(sealer: Sealer, agent: AgentRow): boolean {
   return openSecrets(sealer, agent).apiKey !== undefined
 }
 
-/** Has its owner said that it is to run on, however long nobody needs it? */
+/** Returns whether the owner wants the agent to stay awake. */
 export function hasToStayAwake(agent: AgentRow): boolean {
   return readPlain(agent).neverSleeps === true
 }
 
-/** The ids by which a channel knows the owner of an agent, as its settings name them. */
+/** Returns the owner's ids on a channel, from the agent's settings. */
 export function listOwnerIds(agent: AgentRow, channel: string): string[] {
   const { ownerIds = [], telegramUserId } = readPlain(agent)
   return channel === 'telegram' && telegramUserId !== undefined ? [telegramUserId, ...ownerIds] : ownerIds
 }
 
-/** The channels through which an agent can be spoken to. */
+/** Returns which channels have a token. */
 export function listTokenChannels(
   sealer: Sealer,
   agent: AgentRow,
@@ -121,10 +124,7 @@ export function listTokenChannels(
   }
 }
 
-/**
- * Writes a change of settings field by field into the row as it is now, so that two changes at a time lose nothing of each
- * other.
- */
+/** Merges a change of settings into the current row, so that concurrent changes of different settings all apply. */
 export function changeSettings(
   deps: { clock: Clock; sealer: Sealer },
   tx: Tx,
@@ -149,7 +149,7 @@ export function changeSettings(
   return { ...agent, ...changed }
 }
 
-/** A client that sends back what it was shown does not mean to shorten the address to its host. */
+/** // A client that sends back the shown origin does not mean to shorten the URL. */
 function isShown(name: SecretName, change: SettingsChange, { webhookUrl }: Secrets): boolean {
   return name === 'webhookUrl' && webhookUrl !== undefined && change.webhookUrl === new URL(webhookUrl).origin
 }

@@ -20,8 +20,9 @@ export function requireSubscription(db: Db, owner: SignedInUser): void {
 }
 
 /**
- * The smaller of what the owner's plan and the asked-for tier allow: a tier is a size, it cannot widen a plan. An unknown one
- * allows one agent (Interface 4.4).
+ * Checks the smaller of the plan's and the tier's number of agents, because a tier cannot widen a plan. An unknown
+ * tier or plan
+ * allows one agent.
  * @throws AppError `limited` {current, limit}.
  */
 export function requireAgentQuota(tx: Tx, owner: SignedInUser, tier: string | undefined): void {
@@ -33,15 +34,18 @@ export function requireAgentQuota(tx: Tx, owner: SignedInUser, tier: string | un
   requireQuota({ current, limit, message: `Agent limit reached for ${tier ?? owner.plan} tier` })
 }
 
-/** The cap of the plan of whoever gets one more agent; the operator and admins have none. @throws AppError as `requireAgentQuota`. */
+/**
+ * Checks the cap of the principal's plan; the operator and administrators have none. @throws AppError as
+ * `requireAgentQuota`.
+ */
 export function requireAgentQuotaFor(tx: Tx, principal: Principal): void {
   if (principal.kind === 'user' && !principal.user.isAdmin) requireAgentQuota(tx, principal.user, undefined)
 }
 
-/** The size of a deployment that names no plan (Interface 4.4). */
+/** The size of a deployment that names no plan. */
 const DEFAULT_SIZE = 'label'
 
-/** Memory in GB and processor cores: by plan, and by the web's tiers (wire-compatible with older clients). */
+/** Memory in GB and processor cores, by plan and by tier. */
 const SIZES: ReadonlyMap<string, readonly [number, number]> = new Map([
   ['solo', [2, 1]],
   ['collective', [4, 2]],
@@ -53,15 +57,15 @@ const SIZES: ReadonlyMap<string, readonly [number, number]> = new Map([
 ])
 const SMALLEST = [2, 1] as const
 
-/** Returns the memory in GB and the cores of an agent of `plan`; a plan without a size of its own has the smallest. */
+/** Returns memory in GB and cores of an agent of `plan`; unknown plans have the smallest size. */
 export function sizeOf(plan: string): readonly [number, number] {
   return SIZES.get(plan) ?? SMALLEST
 }
 
 /**
- * Rejects a plan that no agent can have, and one that the principal does not pay for. The operator and administrators may
- * choose any that exists.
- * @throws AppError `invalid` naming the plans that exist, `payment_required` PLAN_REQUIRED.
+ * Rejects an unknown plan and one that the principal does not pay for. The operator and administrators may choose
+ * any.
+ * @throws AppError `invalid` naming the plans, `payment_required` PLAN_REQUIRED.
  */
 export function requirePlanOfAgent(principal: Principal, plan: string | undefined): void {
   const isOwn = principal.kind === 'user' && plan === principal.user.plan
@@ -70,14 +74,14 @@ export function requirePlanOfAgent(principal: Principal, plan: string | undefine
   requireSize(principal, plan)
 }
 
-/** Rejects a size that the principal does not pay for; a name without a size is the smallest. @throws AppError `payment_required` PLAN_REQUIRED. */
+/** Rejects a size that the principal does not pay for. @throws AppError `payment_required` PLAN_REQUIRED. */
 export function requireSize(principal: Principal, plan: string | undefined): void {
   const payer = findPayer(principal)
   if (plan === undefined || payer === null || !isLarger(plan, payer.plan)) return
   throw new AppError('payment_required', 'Your plan does not include agents of this size', { code: 'PLAN_REQUIRED' })
 }
 
-/** Returns the plan of an agent whose request names none: the usual one, or the owner's where that is smaller. */
+/** Returns the plan of an agent whose request names none: the default, or the owner's plan when that is smaller. */
 export function defaultSize(principal: Principal): string {
   return withinPlan(principal, DEFAULT_SIZE)
 }

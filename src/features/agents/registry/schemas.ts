@@ -3,7 +3,7 @@ import { PLATFORMS } from '../../../core/agents/platforms.ts'
 import { configObject } from '../../../core/text/config-object.ts'
 import { webUrl } from '../../../core/text/web-url.ts'
 
-/** The name and the model of an agent reach it as variables of its environment, which end at the first NUL. */
+/** Names and models become environment variables, which end at the first NUL. */
 export const hasNoNul = (text: string) => !text.includes('\0')
 
 const Name = z
@@ -19,7 +19,7 @@ const Model = z
   .max(200, 'Model must be at most 200 characters')
   .refine(hasNoNul, 'Model must not contain NUL')
 
-/** Words an agent's status can take (decisions, 19); `active` is the backend's word for `running`. */
+/** Status of an agent; the backend says `active` for `running`. */
 export const AgentStatus = z.enum(['pending', 'provisioning', 'running', 'sleeping', 'stopped', 'error', 'unknown'])
 export type AgentStatus = z.infer<typeof AgentStatus>
 
@@ -30,7 +30,7 @@ const text = (name: string, max = 200) =>
     .min(1, `${name} must not be empty`)
     .max(max, `${name} must be at most ${max} characters`)
     .refine(hasNoNul, `${name} must not contain NUL`)
-/** One word of a list that reaches an agent separated by commas. */
+/** A list whose items reach the agent separated by commas. */
 const listOf = (name: string) =>
   z
     .array(
@@ -38,11 +38,11 @@ const listOf = (name: string) =>
       `${name} must be a list of texts`,
     )
     .max(100, `${name} must have at most 100 entries`)
-/** A credential travels in headers and files: one line. */
+/** A credential is sent in headers and files, so it has one line. */
 const secret = (name: string) =>
   text(name, 1000).refine((value) => !/\s/.test(value), `${name} must not contain white space`)
 
-/** Providers an agent can be set to (wire-compatible with older clients; the last two run on this machine). */
+/** Providers an agent can use; `ollama` and `local` run on this machine. */
 export const AI_PROVIDERS = [
   'openrouter',
   'gemini',
@@ -57,7 +57,7 @@ const aiProvider = z
   .string('aiProvider must be text')
   .pipe(z.enum(AI_PROVIDERS, `Invalid aiProvider. Supported: ${AI_PROVIDERS.join(', ')}`))
 
-/** Settings that are sealed and never told again. */
+/** Encrypted, write-only settings. */
 export const SecretSettings = z.object({
   apiKey: secret('apiKey'),
   telegramToken: secret('telegramToken'),
@@ -71,7 +71,7 @@ export type SecretSettings = z.infer<typeof SecretSettings>
 export type SecretName = keyof SecretSettings
 export const SECRET_NAMES = SecretSettings.keyof().options
 
-/** Settings that are told to whoever owns the agent. */
+/** Settings that the owner may read. */
 export const PlainSettings = z
   .object({
     telegramUserId: z.union([text('telegramUserId', 100), z.number().transform(String)]),
@@ -88,7 +88,7 @@ export const PlainSettings = z
   .partial()
 export type PlainSettings = z.infer<typeof PlainSettings>
 
-/** Settings of an agent that its owner chooses; null takes one away. */
+/** Settings that the owner chooses; null removes one. */
 export const ChosenSettings = z.object({
   model: Model.optional(),
   aiProvider: aiProvider.optional(),
@@ -116,8 +116,9 @@ const dropped = z
   .optional()
 
 /**
- * `PUT /api/agents/:id/config`, whose whole body is a `config` object: what is left out stays, null takes it away. A client
- * may send back what it was shown, and older clients send a subscription: these fields are known and change nothing.
+ * `PUT /api/agents/:id/config`: the body is a `config` object; null removes a setting. Fields that only responses
+ * have, and the
+ * subscription that older clients send, are accepted and ignored.
  */
 export const ConfigRequest = configObject({
   ...ChosenSettings.shape,
@@ -128,8 +129,9 @@ export const ConfigRequest = configObject({
 export type ConfigRequest = z.infer<typeof ConfigRequest>
 
 /**
- * An agent's configuration as its owner is told it. `webhookUrl` ends with its host: what follows may be a secret.
- * `secrets` says which of them are set.
+ * An agent's settings for its owner. `webhookUrl` is only an origin, because its path may be a secret; `secrets` says
+ * which
+ * secrets are set.
  */
 export const ShownConfig = PlainSettings.omit({ email: true }).extend({
   plan: z.string(),
@@ -144,7 +146,7 @@ export type ShownConfig = z.infer<typeof ShownConfig>
 /** `GET` and `PUT /api/agents/:id/config`. */
 export const ConfigResponse = z.object({ config: ShownConfig, status: z.enum(['ok', 'updated']) })
 
-/** `GET /api/agents/:id/messages?limit=&offset=`: more than 100 are never given at once. */
+/** `GET /api/agents/:id/messages?limit=&offset=`: at most 100 messages. */
 export const AgentMessagesQuery = z.object({
   limit: z.coerce
     .number('limit must be a number')
@@ -160,7 +162,7 @@ export const AgentMessagesQuery = z.object({
 })
 export type AgentMessagesQuery = z.infer<typeof AgentMessagesQuery>
 
-/** One line of a conversation with an agent; `platform` is where it was written. */
+/** A message in a conversation with an agent; `platform` is where it was written. */
 export const AgentMessage = z.object({
   id: z.string(),
   agentId: z.string(),
@@ -179,8 +181,9 @@ export const AgentMessages = z.object({
 export type AgentMessages = z.infer<typeof AgentMessages>
 
 /**
- * `POST /api/agents/provision` (Interface 4.4, web). Without `model` the best configured one is taken; `tier` is `starter`, `pro` or
- * `enterprise`, and any other is the smallest. `model` and `tier` override those of `config`.
+ * `POST /api/agents/provision`. Without `model` the plan's default is used; `tier` is `starter`, `pro` or
+ * `enterprise`, any
+ * other means the smallest. `model` and `tier` override `config`.
  */
 export const ProvisionRequest = z
   .object({
@@ -192,13 +195,13 @@ export const ProvisionRequest = z
   .meta({ examples: [{ name: 'Ada', model: 'openai/gpt-4o', tier: 'starter' }] })
 export type ProvisionRequest = z.infer<typeof ProvisionRequest>
 
-/** `POST /api/agents` (Interface 4.4): a row without a container. */
+/** `POST /api/agents`: creates a row without a container. */
 export const CreateAgentRequest = z
   .object({ name: Name, config: ConfigRequest.optional() })
   .meta({ examples: [{ name: 'Ada', config: { plan: 'solo', aiProvider: 'openrouter' } }] })
 export type CreateAgentRequest = z.infer<typeof CreateAgentRequest>
 
-/** `PUT /api/agents/:id` (Interface 4.4). */
+/** `PUT /api/agents/:id`. */
 export const UpdateAgentRequest = z
   .object({
     plan: ChosenSettings.shape.plan,
@@ -218,7 +221,7 @@ export const RenameAgentRequest = z.object({
     .refine(hasNoNul, 'Name must not contain NUL'),
 })
 
-/** An agent as the dashboard lists it. `lastError` says why it is in `error`, or why its last update was undone while it runs. */
+/** An agent in the dashboard's list. `lastError` says why it is in `error`, or why its last update was rolled back. */
 export const WebAgent = z.object({
   id: z.string(),
   name: z.string(),
@@ -231,11 +234,11 @@ export const WebAgent = z.object({
 })
 export type WebAgent = z.infer<typeof WebAgent>
 
-/** `GET /api/agents` on the web: a wrapped list, empty for nobody. */
+/** `GET /api/agents` of the web; empty for an anonymous client. */
 export const WebAgentList = z.object({ agents: z.array(WebAgent), count: z.number(), status: z.literal('ok') })
 export type WebAgentList = z.infer<typeof WebAgentList>
 
-/** `paymentUndoneAt` is since when the chain holds the payment for this clone no more. */
+/** `paymentUndoneAt` is set when the chain dropped the payment for this clone. */
 export const WebAgentDetail = z.object({
   agent: WebAgent,
   status: z.literal('ok'),
@@ -243,7 +246,7 @@ export const WebAgentDetail = z.object({
 })
 export type WebAgentDetail = z.infer<typeof WebAgentDetail>
 
-/** `POST /api/agents/provision`, 201: the row was made. `error` says why its deployment failed, when it did. */
+/** `POST /api/agents/provision`, 201 for a created agent. `error` says why its deployment failed. */
 export const ProvisionResponse = z.object({
   success: z.literal(true),
   agent: WebAgent.omit({ updatedAt: true }),
@@ -251,13 +254,14 @@ export const ProvisionResponse = z.object({
 })
 export type ProvisionResponse = z.infer<typeof ProvisionResponse>
 
-/** Where a deployment stands; the last two are final. */
+/** Progress of a deployment; the last two are final. */
 export const DeploymentStep = z.enum(['queued', 'port', 'starting', 'health', 'running', 'failed'])
 export type DeploymentStep = z.infer<typeof DeploymentStep>
 
 /**
- * One `status` event of `GET /api/agents/:id/events`. `error` says in one sentence why a deployment failed, `detail` what is
- * being done right now, such as how far an image has come.
+ * A `status` event of `GET /api/agents/:id/events`. `error` says why a deployment failed; `detail` describes the
+ * current step,
+ * such as the progress of a pull.
  */
 export const AgentStatusEvent = z.object({
   status: AgentStatus,

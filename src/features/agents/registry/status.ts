@@ -4,27 +4,27 @@ import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { type AgentRow, agents } from './tables.ts'
 
-/** Decisions, 19: the backend says `active` for a running agent. */
+/** Returns the backend's status, which is `active` for a running agent. */
 export function toBackendStatus(status: AgentRow['status']): string {
   return status === 'running' ? 'active' : status
 }
 
-/** The status of an agent as people are told it: one that should run and is down is in `error`. Its row stays as it is. */
+/** Returns the visible status: an agent that should run and is down is in `error`. */
 export function toShownStatus({ status, downAt }: Pick<AgentRow, 'status' | 'downAt'>): AgentRow['status'] {
   return status === 'running' && downAt !== null ? 'error' : status
 }
 
-/** The same, of the row of a query. */
+/** `toShownStatus` as an SQL expression. */
 export const shownStatus = sql<
   AgentRow['status']
 >`CASE WHEN ${agents.status} = 'running' AND ${agents.downAt} IS NOT NULL THEN 'error' ELSE ${agents.status} END`
 
-/** What went wrong with an agent whose status people are told as `status`; null when nothing did or it is over. */
+/** Returns the visible error of an agent with the visible `status`; null without one. */
 export function toShownError(status: string, { lastError }: Pick<AgentRow, 'lastError'>): string | null {
   return status === 'error' || status === 'running' ? lastError : null
 }
 
-/** As `toShownStatus`, asked of its runtime now: `unknown` when it should run and the engine cannot be asked about it. */
+/** Returns `toShownStatus` checked with the runtime; `unknown` when the engine does not respond. */
 export async function findShownStatus(
   runtimes: Pick<Runtimes, 'runtimeOf'>,
   agent: AgentRow,
@@ -39,7 +39,7 @@ export async function findShownStatus(
   }
 }
 
-/** Notes that an agent which should run does not, and why. One whose row says anything else is left alone. */
+/** Records that a `running` agent is down, and why. */
 export function markDown(tx: Tx, agentId: string, reason: string, now: Date): void {
   const isNews = or(isNull(agents.downAt), isNull(agents.lastError), ne(agents.lastError, reason))
   const isUp = and(eq(agents.id, agentId), eq(agents.status, 'running'), isNull(agents.downAt))
@@ -50,15 +50,15 @@ export function markDown(tx: Tx, agentId: string, reason: string, now: Date): vo
     .run()
 }
 
-/** Notes that it runs and answers again. */
+/** Records that an agent responds again. */
 export function markUp(tx: Tx, agentId: string): void {
   const isDown = and(eq(agents.id, agentId), isNotNull(agents.downAt))
   tx.update(agents).set({ downAt: null, lastError: null }).where(isDown).run()
 }
 
 /**
- * What happens to agents where their rows say that they run, until `signal` aborts. What another runtime has under the
- * name of an agent is not that agent.
+ * Yields runtime events of agents until `signal` aborts. Events from a runtime other than the agent's own are
+ * dropped.
  */
 export async function* watchAgentEvents(
   { db, runtimes }: { db: Db; runtimes: Pick<Runtimes, 'watch'> },

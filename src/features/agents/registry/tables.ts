@@ -4,24 +4,26 @@ import { AGENT_KINDS, RUNTIMES } from '../../../adapters/runtimes/contract/runti
 import { oneOf } from '../../../db/checks.ts'
 import { users } from '../../accounts/users/tables.ts'
 
-/** Words an agent's status can take (decisions, 19). */
+/** Status of an agent. */
 export const AGENT_STATUSES = ['pending', 'provisioning', 'running', 'sleeping', 'stopped', 'error', 'unknown'] as const
 
-/** One in a container whose version was seen: anybody may ask which that is. */
-export const tellsVersion = sql`status IN ('running', 'sleeping') AND image IS NOT NULL AND runtime_version IS NOT NULL`
+/** Selects container agents with a known version; the index serves the latest ones. */
+export const hasKnownVersion = sql`status IN ('running', 'sleeping') AND image IS NOT NULL AND runtime_version IS NOT NULL`
 
 /**
- * One row per agent. `ownerId` is null for agents that the operator made with the internal key.
- * `port` is the lease of a host port, held until the row goes; `host` is the machine it is on, null for this one. `image`
- * is null until one is chosen for it: then the platform's is taken. `runtime` is what runs it, chosen at its first
- * deployment and null before: it never changes afterwards (decisions, 41). `kind`, `host` and `runtimeVersion` are what was last
- * seen. `config` is JSON without secrets; those stand in `secretConfig`, sealed. Tokens are sealed too: `gatewayToken`
- * opens the agent, `accessToken` is what the agent shows to us and is found by its hash. `tokensChangedAt` is null unless
- * the agent has yet to be seen with its present tokens; until then it may show the one behind `retiringTokenHash`.
- * A `sleeping` one has been ended until somebody addresses it.
- * `downAt` is since when an agent that should run does not, null for any other; `lastError` says why it is down or could
- * not be brought up, or that its last update was undone. `restoredState` is the name of the file with the state that a
- * backup brought for it, which it gets when it is deployed next; the file is gone afterwards.
+ * One row per agent. `ownerId` is null for agents of the operator. `port` is leased until the row is deleted; `host`
+ * is null
+ * for this machine. `image` is null while the platform's default applies; `runtime` is null before the first
+ * deployment and
+ * never changes afterwards. `kind`, `host` and `runtimeVersion` are as last inspected. `config` is JSON;
+ * `secretConfig`,
+ * `gatewayToken` and `accessToken` are encrypted. `tokensChangedAt` is set until the agent runs with its present
+ * tokens;
+ * until then `retiringTokenHash` is valid as well. `downAt` is set while an agent that should run does not;
+ * `lastError` says
+ * why, or why its last update was rolled back. `restoredState` names the file with the state from a backup, which the
+ * next
+ * deployment restores and deletes.
  */
 export const agents = sqliteTable(
   'agents',
@@ -60,14 +62,14 @@ export const agents = sqliteTable(
     index('agents_by_owner').on(table.ownerId),
     index('agents_by_time').on(table.createdAt, table.id),
     index('agents_by_runtime').on(table.runtime),
-    index('agents_by_version').on(table.startedAt).where(tellsVersion),
+    index('agents_by_version').on(table.startedAt).where(hasKnownVersion),
     index('agents_by_retiring_token').on(table.retiringTokenHash),
     oneOf('agents_status', table.status, AGENT_STATUSES),
   ],
 )
 export type AgentRow = typeof agents.$inferSelect
 
-/** Words that an owner sorts agents by; one row for each of an agent. */
+/** Labels by which an owner groups agents; one row per agent and label. */
 export const agentLabels = sqliteTable(
   'agent_labels',
   {

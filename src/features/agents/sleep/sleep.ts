@@ -14,18 +14,15 @@ import { findAgentRow } from '../registry/agents.ts'
 import { hasMessenger, hasToStayAwake } from '../registry/config.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 
-/**
- * Who has to do with which agent now, and when that was last: in memory, because a platform that is started again counts the
- * idle time of its agents anew.
- */
+/** Tracks the use of agents in memory; a restarted platform counts idle times anew. */
 export type AgentActivity = {
-  /** The agent is needed until what this returns is called, however often that is. */
+  /** Marks the agent as in use until the returned function is called. */
   hold(agentId: string): () => void
-  /** The agent did something, or was asked to. */
+  /** Records activity of the agent. */
   touch(agentId: string): void
-  /** Is the agent needed now, or was it since `time`? */
+  /** Returns whether the agent is in use or was since `time`. */
   isUsedSince(agentId: string, time: Date): boolean
-  /** Lets go of what says nothing any more when no earlier time than `time` is asked about. */
+  /** Drops records from before `time`. */
   forgetBefore(time: Date): void
 }
 
@@ -68,14 +65,14 @@ type SleepDeps = {
   runtimes: Pick<Runtimes, 'runtimeOf'>
   agentTurns: AgentTurns
   activity: AgentActivity
-  /** How long an agent has nothing to do before it sleeps; null: none does. */
+  /** Idle time before an agent sleeps; null disables sleep. */
   sleepAfterMs: number | null
 }
 
-/** Agents that are ended together. */
+/** Agents stopped concurrently. */
 const AT_ONCE = 4
 
-/** Lets the agents fall asleep that nobody has needed for `sleepAfterMs`. One that cannot be ended runs on. */
+/** Puts agents to sleep that were idle for `sleepAfterMs`. An agent that cannot be stopped keeps running. */
 export async function letIdleSleep(deps: SleepDeps): Promise<void> {
   if (deps.sleepAfterMs === null) return
   const since = new Date(deps.clock.now().getTime() - deps.sleepAfterMs)
@@ -97,9 +94,9 @@ function listIdle(deps: SleepDeps, since: Date): string[] {
 }
 
 /**
- * Has nobody needed the agent since then, and does it need nobody's asking to have something to do? One with a messenger
- * listens there, OpenClaw has clocks and channels of its own, of which nothing is known here, and its owner may want one to
- * run on.
+ * Returns whether the agent was idle since then and has nothing that could wake it: no messenger, no OpenClaw (whose
+ * timers and
+ * channels are unknown here), and no owner who wants it to stay awake.
  */
 function isIdle({ activity, agentTurns, sealer }: SleepDeps, agent: AgentRow, since: Date): boolean {
   if (agent.status !== 'running' || agent.kind !== 'stead' || agent.downAt !== null) return false
@@ -109,8 +106,9 @@ function isIdle({ activity, agentTurns, sealer }: SleepDeps, agent: AgentRow, si
 }
 
 /**
- * The row is written first, in the closure that sees that nobody needs the agent: whoever comes later finds it asleep, and
- * waits for the turn to wake it. A crash in between leaves a sleeping agent that still runs, which reconciliation ends.
+ * Puts an agent to sleep. The row is written first, in the transaction that confirms the idleness, so that later
+ * requests wait
+ * for the lock and wake it. After a crash in between, reconciliation stops the agent.
  */
 async function fallAsleep(deps: SleepDeps, agentId: string, since: Date): Promise<void> {
   const known = findAgentRow(deps.db, agentId)
@@ -128,7 +126,10 @@ async function fallAsleep(deps: SleepDeps, agentId: string, since: Date): Promis
   })
 }
 
-/** The turn is taken by the one who asks, so only `activity` can tell of others. Null when somebody needs the agent. */
+/**
+ * Marks an idle agent as sleeping; null when it is in use. The caller holds the lock, so only `activity` shows other
+ * users.
+ */
 function markAsleep(deps: SleepDeps, tx: Tx, agentId: string, since: Date): AgentRow | null {
   const agent = findAgentRow(tx, agentId)
   const alone = { ...deps, agentTurns: { ...deps.agentTurns, isTaken: () => false } }
@@ -144,11 +145,11 @@ function setStatus(tx: Tx, id: string, from: AgentRow['status'], to: AgentRow['s
     .run()
 }
 
-/** Idle agents are looked for so often, or four times in the time after which they sleep. */
+/** Longest interval of checks; shorter idle times are checked four times. */
 const LOOK_MS = 30_000
 const LEAST_LOOK_MS = 100
 
-/** Agents fall asleep that nobody needs. */
+/** Puts idle agents to sleep. */
 export function sleepJob(deps: SleepDeps): RepeatingJob {
   const quarterMs = (deps.sleepAfterMs ?? LOOK_MS) / 4
   const everyMs = Math.min(LOOK_MS, Math.max(LEAST_LOOK_MS, quarterMs))

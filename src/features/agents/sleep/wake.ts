@@ -26,13 +26,13 @@ type WakeDeps = StartDeps & {
 }
 
 /**
- * Wakes an agent that sleeps and resolves when it can be talked to; fine when it does not sleep (any more). However many
- * ask at once, it is started once.
+ * Wakes a sleeping agent and resolves when it responds; does nothing for other agents. Concurrent calls share one
+ * start.
  * @throws AppError `unavailable` {code: 'WAKE_FAILED'} with the reason why it does not run.
  */
 export type Wake = (agentId: string) => Promise<void>
 
-/** Somebody waits for it. */
+/** Short, because a caller waits. */
 const POLL_MS = 25
 
 export function createWaker(deps: WakeDeps): Wake {
@@ -47,8 +47,9 @@ export function createWaker(deps: WakeDeps): Wake {
 }
 
 /**
- * Until it is healthy its row says that it sleeps: a platform that dies here ends what it has started. Who stops or deletes
- * it meanwhile has the last word.
+ * Starts a sleeping agent. Its row says `sleeping` until it is healthy, so that a crash leaves nothing running. A
+ * concurrent
+ * stop or deletion wins.
  */
 async function wakeAgent(deps: WakeDeps, agentId: string): Promise<void> {
   const agent = findAgentRow(deps.db, agentId)
@@ -78,8 +79,9 @@ async function bringBack(deps: WakeDeps, agent: AgentRow): Promise<Inspection> {
 }
 
 /**
- * From here on it is an agent that should run and does not: the watchdog repairs it and tells of it. It goes on sleeping when
- * its engine cannot be asked: then nothing is known of it.
+ * Marks an agent that failed to wake as down, for the watchdog to repair and report. It stays asleep when its engine
+ * does not
+ * respond, because nothing is known of it then.
  */
 async function noteFailure(deps: WakeDeps, agent: AgentRow, error: unknown): Promise<void> {
   deps.log.error({ agentId: agent.id, error: toLogged(error) }, 'agent could not be woken')
@@ -100,8 +102,9 @@ function isSleepingRow(agentId: string) {
 type AddressDeps = { db: Db; sealer: Sealer; activity: AgentActivity; wake: Wake }
 
 /**
- * `gateway` for those who need an agent: one that sleeps is woken before it is spoken to, and none falls asleep meanwhile.
- * Endpoints without an agent's id, of whoever looks at what runs, are passed on as they are.
+ * Wraps `gateway`: wakes a sleeping agent before a call and keeps it awake during the call. Endpoints without an
+ * agent's id are
+ * passed through.
  * @throws as `AgentGateway`; AppError `conflict` AGENT_NOT_RUNNING when it was stopped meanwhile, and as `Wake`.
  */
 export function createWakingGateway(gateway: AgentGateway, deps: AddressDeps): AgentGateway {
@@ -134,7 +137,7 @@ export function createWakingGateway(gateway: AgentGateway, deps: AddressDeps): A
     streamChat: streamAwake(gateway.streamChat),
     streamTurn: streamAwake(gateway.streamTurn),
     joinTurn: streamAwake(gateway.joinTurn),
-    // An agent that sleeps has no turn to stop.
+    // A sleeping agent has no turn to stop.
     stopTurn: async (endpoint, turnId) =>
       isAsleep(deps, endpoint) ? undefined : whileAwake(gateway.stopTurn)(endpoint, turnId),
     sessions: whileAwake(gateway.sessions),
@@ -156,7 +159,9 @@ export function createWakingGateway(gateway: AgentGateway, deps: AddressDeps): A
 
 const NEVER = new AbortController().signal
 
-/** Held before its row is read: from then on it cannot fall asleep. It may listen elsewhere after it was woken. */
+/**
+ * Marks the agent as in use before reading its row, so that it cannot fall asleep; its port may change when it wakes.
+ */
 async function holdAwake(
   deps: AddressDeps,
   endpoint: AgentEndpoint,

@@ -11,30 +11,30 @@ import { getAgent } from '../registry/agents.ts'
 
 type SnapshotDeps = { runtime: Pick<Runtime, 'snapshot'>; snapshotDir: string }
 
-/** So many snapshots of an agent are kept. */
+/** Snapshots kept per agent. */
 const MAX_SNAPSHOTS = 3
 const ENDING = '.tar.gz'
-/** The time in UTC at which the change was asked for that it was taken before, with hyphens where a file must not have colons. */
+/** Request time of the change that the snapshot precedes: UTC, hyphens instead of colons. */
 const NAME = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.tar\.gz$/
 
-/** Where all snapshots of an agent are. */
+/** Returns the folder of an agent's snapshots. */
 export function snapshotFolder({ snapshotDir }: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): string {
   return join(snapshotDir, agentId)
 }
 
-/** The file of a snapshot by its name. */
+/** Returns the path of a snapshot. */
 export function snapshotFile(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string, name: string): string {
   return join(snapshotFolder(deps, agentId), name)
 }
 
-/** Where a snapshot is, from the data folder, as callers are told. */
+/** Returns the path of a snapshot within the data folder. */
 export function toBackupPath(agentId: string, name: string | null): string | null {
   return name && `backups/agents/${agentId}/${name}`
 }
 
 /**
- * Keeps all that a stopped agent has stored, named by when the operation was asked for, so that a second try replaces the
- * first. @returns its name, null when the agent has never been deployed.
+ * Stores the state of a stopped agent under the operation's request time, so that a retry replaces it.
+ * @returns the name, null when the agent has never been deployed.
  */
 export async function takeSnapshot(deps: SnapshotDeps, operation: OperationRow): Promise<string | null> {
   const { agentId, requestedAt } = operation
@@ -50,8 +50,8 @@ export async function takeSnapshot(deps: SnapshotDeps, operation: OperationRow):
 }
 
 /**
- * What is kept of an agent, newest first, each with what was done to the agent next where that is still known.
- * @throws AppError `not_found` for a missing agent and for someone else's.
+ * Lists an agent's snapshots, newest first, each with the operation that followed it.
+ * @throws AppError `not_found` for a missing or foreign agent.
  */
 export async function listSnapshots(
   deps: Pick<SnapshotDeps, 'snapshotDir'> & { db: Db },
@@ -70,7 +70,7 @@ export async function listSnapshots(
   return found.filter((one) => one !== undefined).reverse()
 }
 
-/** The file that a snapshot's id names. @throws AppError `not_found` unless it is kept of this agent. */
+/** Returns the file name of a snapshot. @throws AppError `not_found` for another agent's or a missing one. */
 export async function findSnapshotName(
   deps: Pick<SnapshotDeps, 'snapshotDir'>,
   agentId: string,
@@ -81,7 +81,7 @@ export async function findSnapshotName(
   return name
 }
 
-/** @throws AppError `invalid` when a snapshot is gone that was there when it was asked for. */
+/** @throws AppError `invalid` when a snapshot was deleted since it was requested. */
 export async function requireSnapshot(
   deps: Pick<SnapshotDeps, 'snapshotDir'>,
   agentId: string,
@@ -91,7 +91,7 @@ export async function requireSnapshot(
     throw new AppError('invalid', 'This snapshot is not kept any more')
 }
 
-/** Deletes all but the newest snapshots of an agent, and leaves `kept` however old it is. */
+/** Deletes all but the newest snapshots of an agent, never `kept`. */
 export async function forgetSnapshots(
   deps: Pick<SnapshotDeps, 'snapshotDir'>,
   agentId: string,
@@ -106,7 +106,7 @@ export async function removeSnapshots(deps: Pick<SnapshotDeps, 'snapshotDir'>, a
   await rm(snapshotFolder(deps, agentId), { recursive: true, force: true })
 }
 
-/** The files of an agent's snapshots, oldest first. */
+/** Lists an agent's snapshots, oldest first. */
 async function listNames(deps: Pick<SnapshotDeps, 'snapshotDir'>, agentId: string): Promise<string[]> {
   const names = (await readdir(snapshotFolder(deps, agentId)).catch(ignoreMissing)) ?? []
   return names.filter((name) => NAME.test(name)).sort()
@@ -120,7 +120,7 @@ function toTakenAt(name: string): string {
   return name.replace(NAME, '$1:$2:$3')
 }
 
-/** Nothing for a file that is not there. @throws whatever else it is. */
+/** Returns undefined for a missing file. @throws every other error. */
 export function ignoreMissing(error: unknown): undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
   throw error

@@ -13,43 +13,46 @@ import { ignoreMissing, snapshotFolder } from './snapshots.ts'
 
 export type TrashDeps = { clock: Clock; log: Log; snapshotDir: string }
 
-/** Deletes what is kept of an account's deleted agents; `jobs.ts` does it. */
+/** The job that deletes the snapshots of an account's deleted agents. */
 const EMPTY_TRASH_JOB = 'agents.empty-trash'
 
 const DAY_MS = 86_400_000
 const KEPT_MS = 7 * DAY_MS
-/** The folder of agents that belong to no account. No account's id is this word. */
-const NOBODY = 'operator'
-/** An agent's id, and when it was deleted: in UTC, with hyphens where a file must not have colons. */
+/** The folder for agents without an owner; no account has this id. */
+const NO_OWNER = 'operator'
+/** An agent's id and the time of its deletion: UTC, hyphens instead of colons. */
 const ENTRY = /^[a-z0-9-]+@(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)$/
 
-/** Puts the snapshots of a deleted agent aside for 7 days, where the operator finds them by its owner and id. */
+/** Keeps the snapshots of a deleted agent for 7 days, by owner and id, for the operator. */
 export async function discardSnapshots(deps: TrashDeps, { id, ownerId }: Pick<AgentRow, 'id' | 'ownerId'>) {
   const ofOwner = ownerTrash(deps, ownerId)
   const entry = `${id}@${deps.clock.now().toISOString().replaceAll(':', '-')}`
   await mkdir(ofOwner, { recursive: true, mode: 0o700 })
   try {
     await rename(snapshotFolder(deps, id), join(ofOwner, entry))
-    deps.log.info({ agent: id, folder: `backups/trash/${ownerId ?? NOBODY}/${entry}` }, 'snapshots are kept for 7 days')
+    deps.log.info(
+      { agent: id, folder: `backups/trash/${ownerId ?? NO_OWNER}/${entry}` },
+      'snapshots are kept for 7 days',
+    )
   } catch (error) {
     ignoreMissing(error)
   }
 }
 
-/** Asks for the end of all that is kept of an account's deleted agents, in the closure that deletes the account. */
+/** Requests the deletion of an account's kept snapshots, in the transaction that deletes the account. */
 export function enqueueEmptyTrash({ enqueue }: { enqueue: Enqueue }, tx: Tx, ownerId: string): void {
   enqueue(tx, EMPTY_TRASH_JOB, { ownerId })
 }
 
-/** Deletes at once what is kept of an account's deleted agents. */
+/** Deletes an account's kept snapshots. */
 async function emptyTrash(deps: Pick<TrashDeps, 'snapshotDir'>, ownerId: string): Promise<void> {
   await rm(ownerTrash(deps, ownerId), { recursive: true, force: true })
 }
 
-/** Deletes what has been kept for 7 days, and what is left of accounts that are gone. */
+/** Deletes snapshots that are older than 7 days or whose account is gone. */
 async function forgetTrash(deps: Omit<TrashDeps, 'log'> & { db: Db }): Promise<void> {
   for (const owner of await list(trashFolder(deps))) {
-    const isKnown = owner === NOBODY || findUser(deps.db, owner)
+    const isKnown = owner === NO_OWNER || findUser(deps.db, owner)
     if (isKnown) await forgetOld(deps, join(trashFolder(deps), owner))
     else await emptyTrash(deps, owner)
   }
@@ -59,7 +62,7 @@ async function forgetOld({ clock }: Pick<TrashDeps, 'clock'>, folder: string): P
   for (const entry of await list(folder)) {
     const [, day, minutes, seconds] = ENTRY.exec(entry) ?? []
     const keptMs = clock.now().getTime() - Date.parse(`${day}:${minutes}:${seconds}`)
-    // What has another name is not ours to delete.
+    // Files of other names are not ours to delete.
     if (keptMs > KEPT_MS) await rm(join(folder, entry), { recursive: true, force: true })
   }
 }
@@ -73,7 +76,7 @@ async function list(folder: string): Promise<string[]> {
 }
 
 function ownerTrash(deps: Pick<TrashDeps, 'snapshotDir'>, ownerId: string | null): string {
-  return join(trashFolder(deps), ownerId ?? NOBODY)
+  return join(trashFolder(deps), ownerId ?? NO_OWNER)
 }
 
 function trashFolder({ snapshotDir }: Pick<TrashDeps, 'snapshotDir'>): string {

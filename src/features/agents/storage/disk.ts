@@ -11,25 +11,25 @@ import type { BaseEnv } from '../../../http/env.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { Notification } from '../../accounts/notifications/schemas.ts'
 
-/** Anybody may ask as often as they like; the disk is asked no more often than this. */
+/** The disk is measured at most once in this time. */
 const KEPT_MS = 2000
 
-/** Whether the disk has less space than the operator wants kept free, as of the last two seconds. */
+/** Compares free disk space with the operator's minimum; up to two seconds old. */
 export type DiskFloor = {
   minFreeBytes: number
-  /** Free bytes of the fullest disk that the service writes to. @throws what measuring throws. */
+  /** Returns the free bytes of the fullest disk. @throws as the measurement. */
   measure(): Promise<number>
-  /** @throws what measuring throws. */
+  /** @throws as the measurement. */
   isLow(): Promise<boolean>
 }
 
-/** `measureFreeDisk` tells the free bytes of the fullest disk that the service writes to. */
+/** `measureFreeDisk` returns the free bytes of the fullest disk that the platform writes to. */
 export function createDiskFloor(measureFreeDisk: () => Promise<number>, minFreeBytes: number): DiskFloor {
   let kept: Promise<number> | null = null
   let isUnderWay = false
   let keptUntilMs = 0
   const measure = () => {
-    // A disk that hangs is asked once, not by one more thread every other second.
+    // A hanging disk is measured once; every further call would block another thread.
     if (!kept || (!isUnderWay && performance.now() >= keptUntilMs)) {
       isUnderWay = true
       keptUntilMs = performance.now() + KEPT_MS
@@ -42,7 +42,7 @@ export function createDiskFloor(measureFreeDisk: () => Promise<number>, minFreeB
   return { minFreeBytes, measure, isLow: async () => (await measure()) < minFreeBytes }
 }
 
-/** Bytes that may still be written below the fullest of these folders; a privileged reserve is not counted. */
+/** Creates a probe of the free bytes on the fullest disk of these folders, without the privileged reserve. */
 export function createFreeDiskProbe(folders: readonly string[]): () => Promise<number> {
   return async () => {
     const disks = await Promise.all(folders.map((folder) => statfs(folder)))
@@ -50,11 +50,11 @@ export function createFreeDiskProbe(folders: readonly string[]): () => Promise<n
   }
 }
 
-/** Reading and deleting. */
+/** Methods that only read or delete. */
 const HARMLESS_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'])
 
 /**
- * Refuses what users write while less is free than the operator wants: a database on a full disk keeps nothing at all.
+ * Rejects users' writes while free space is below the minimum: a database on a full disk cannot store anything.
  * @throws AppError `storage_full` DISK_FULL.
  */
 export function refuseWritesOnFullDisk({ diskFloor }: { diskFloor: DiskFloor }) {
@@ -67,14 +67,14 @@ export function refuseWritesOnFullDisk({ diskFloor }: { diskFloor: DiskFloor }) 
 }
 
 /**
- * Does a request leave something that grows with what users do? Routes that give space back or end something, sign in,
- * guard an account, are the operator's own work, or keep nothing but a line of bookkeeping say that they do not.
+ * Returns whether a request stores data of users. Routes that free space, authenticate, or serve the operator opt
+ * out.
  */
 function isUsersWrite(c: Context): boolean {
   return !HARMLESS_METHODS.has(c.req.method) && !findRouteOptions(c).worksOnFullDisk
 }
 
-/** A disk that cannot be measured refuses nobody: the write itself tells whether there is space. */
+/** Returns false for a disk that cannot be measured; the write itself fails when it is full. */
 function isLow(floor: DiskFloor): Promise<boolean> {
   return floor.isLow().catch(() => false)
 }
@@ -90,18 +90,18 @@ type WatchDiskDeps = {
 const LOOK_MS = 10_000
 const MEGABYTE = 1024 * 1024
 
-/** Tells the operator when users' writes begin to fail for want of space, and when that is over: once each. */
+/** Notifies the operator once when users' writes start to fail for lack of space, and once when they work again. */
 export function watchDiskJob(deps: WatchDiskDeps): RepeatingJob {
   let isLow = false
-  let untold: Notification | null = null
+  let pending: Notification | null = null
   let failure: string | null = null
 
   const look = async () => {
     const free = await deps.diskFloor.measure()
     if (free < deps.diskFloor.minFreeBytes === isLow) return
     isLow = !isLow
-    untold = toNotification(deps, isLow, free)
-    deps.log[isLow ? 'error' : 'info']({ freeMegabytes: toMegabytes(free) }, untold.status)
+    pending = toNotification(deps, isLow, free)
+    deps.log[isLow ? 'error' : 'info']({ freeMegabytes: toMegabytes(free) }, pending.status)
   }
   const lookAtWrites = () => {
     const now = findWriteFailure(deps.db)
@@ -116,11 +116,11 @@ export function watchDiskJob(deps: WatchDiskDeps): RepeatingJob {
     async run() {
       lookAtWrites()
       await look()
-      const notification = untold
+      const notification = pending
       if (!notification) return
-      // When there is no space for this either, it is tried the next time.
+      // A full disk fails this write too; the next run retries it.
       await write(deps.db, (tx) => deps.notify(tx, notification))
-      untold = null
+      pending = null
     },
   }
 }

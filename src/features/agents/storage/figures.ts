@@ -1,11 +1,12 @@
 import type { KeptFigures, Trigger } from '../../../db/kept-figures.ts'
 
-/** What a row takes beside its texts, with its indices. */
+/** Overhead of a row with its indexes. */
 const ROW_BYTES = 200
 
 /**
- * One kind of rows that count, and the column of `agent_storage` in which they do. `agentOf` is whose a row is, where that
- * stands in another table.
+ * A table whose rows count towards storage, and the column of `agent_storage` that sums them. `agentOf` finds the
+ * agent of a
+ * row when it is stored in another table.
  */
 type Counted = { table: string; column: string; texts: readonly string[]; agentOf?: (row: string) => string }
 
@@ -25,7 +26,7 @@ const COUNTED: readonly Counted[] = [
 
 const PARTS = ['message_bytes', 'memory_bytes', 'inbox_bytes', 'workspace_bytes'] as const
 
-/** The triggers of one kind: what a row takes is added when it comes, and taken away when it goes. */
+/** Builds the triggers of one table: they add a row's size on insert and subtract it on delete. */
 function countRows({ table, column, texts, agentOf = agentIdOf }: Counted): Trigger[] {
   const add = (row: string, sign: '+' | '-') =>
     `UPDATE agent_storage SET ${column} = ${column} ${sign} (${bytesOf(row, texts)}) WHERE agent_id = ${agentOf(row)};`
@@ -44,14 +45,14 @@ function agentIdOf(row: string): string {
   return `${row}.agent_id`
 }
 
-/** Uses of tools go before their turn, which says whose they are. */
+/** Deletes tool calls before their turn, which names their agent. */
 const TOOL_CALLS_FIRST: Trigger = {
   name: 'storage_chat_turns_delete',
   event: 'BEFORE DELETE ON chat_turns',
   body: 'DELETE FROM chat_tool_calls WHERE turn_id = OLD.id;',
 }
 
-/** As bytes of UTF-8; older tools that may change rows know no shorter way. */
+/** // UTF-8 bytes; SQLite before 3.43 has no octet_length(). */
 function bytesOf(row: string, texts: readonly string[]): string {
   return [ROW_BYTES, ...texts.map((text) => `coalesce(length(CAST(${row}.${text} AS BLOB)), 0)`)].join(' + ')
 }
@@ -64,7 +65,7 @@ const addTotal = `INSERT INTO user_storage (user_id, used_bytes) VALUES (NEW.own
   ON CONFLICT DO UPDATE SET used_bytes = used_bytes + excluded.used_bytes;`
 const takeTotalAway = `UPDATE user_storage SET used_bytes = used_bytes - (${totalOf('OLD')}) WHERE user_id = OLD.owner_id;`
 
-/** An agent's row comes with it; what it adds up to is added to its owner's. */
+/** Keeps a row in `agent_storage` for each agent, and the sum per owner. */
 const OF_AGENTS: readonly Trigger[] = [
   {
     name: 'storage_agents_insert',
@@ -83,7 +84,7 @@ const OF_AGENTS: readonly Trigger[] = [
     body: addTotal,
   },
   {
-    // No row comes into being here: when an account goes with all it has, it is gone before its agents.
+    // Updates only: when an account is deleted, its row is gone before its agents.
     name: 'storage_totals_change',
     event: `AFTER UPDATE OF ${PARTS.join(', ')} ON agent_storage`,
     when: 'NEW.owner_id IS OLD.owner_id',
@@ -104,7 +105,7 @@ const OF_AGENTS: readonly Trigger[] = [
   { name: 'storage_totals_delete', event: 'AFTER DELETE ON agent_storage', body: takeTotalAway },
 ]
 
-/** All kinds that count in one column, summed for each agent in one pass over their rows. */
+/** Builds the statement that recomputes one column of `agent_storage` in one pass over the counted rows. */
 function recountColumn(column: string): string {
   const sums = COUNTED.filter((counted) => counted.column === column).map(
     ({ table, texts, agentOf = agentIdOf }) =>
@@ -115,7 +116,7 @@ function recountColumn(column: string): string {
       coalesce((SELECT bytes FROM sums WHERE sums.agent_id = agent_storage.agent_id), 0)`
 }
 
-/** Keeps `agent_storage` and `user_storage` in step with what is stored: nothing has to be added up when somebody writes. */
+/** Triggers that keep `agent_storage` and `user_storage` up to date, so that a write needs no sum. */
 export const STORAGE_FIGURES: KeptFigures = {
   triggers: [...OF_AGENTS, TOOL_CALLS_FIRST, ...COUNTED.flatMap(countRows)],
   recount: [

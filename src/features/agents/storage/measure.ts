@@ -14,20 +14,20 @@ import { agentStorage } from './tables.ts'
 export type MeasureDeps = { db: Db; clock: Clock; runtimes: Pick<Runtimes, 'runtimeOf'>; agentsFolder: string }
 
 const LOOK_MS = 5000
-/** What runs may write by itself; what does not run is looked at now and then. */
+/** Running agents write by themselves; others are measured rarely. */
 const MAX_AGE_MS = { running: 300_000, still: 3_600_000 }
-/** Engines count every file of every volume for one answer. */
+/** For one answer, engines measure every file of every volume. */
 const ENGINE_PAUSE_MS = 60_000
 const MAX_AGENTS = 100
-/** Entries between two turns for others. */
+/** Entries measured before other work gets a turn. */
 const STEP_ENTRIES = 50
 /** The unit of `Stats.blocks`. */
 const BLOCK_BYTES = 512
 
-/** An agent and what was known of it before it is measured. */
+/** An agent to measure, and its last measurement. */
 type Due = Pick<AgentRow, 'id' | 'runtime'> & { workspaceBytes: number; measuredAt: Date | null }
 
-/** Measures what agents have stored: at once what was changed through us, and now and then what they change themselves. */
+/** Measures agents' stored data: at once after a change through the platform, otherwise at intervals. */
 export function measureStorageJob(deps: MeasureDeps): RepeatingJob {
   const askEngine = createEngineQuestion()
   return {
@@ -42,7 +42,7 @@ export function measureStorageJob(deps: MeasureDeps): RepeatingJob {
   }
 }
 
-/** Asks an engine what its agents have stored; null when it was asked a moment ago. */
+/** Creates a rate-limited query of an engine's volumes; null when it was asked a moment ago. */
 function createEngineQuestion() {
   const askedAtMs = new Map<string, number>()
   return async (runtime: Runtime) => {
@@ -61,7 +61,7 @@ async function saveAnswer(deps: MeasureDeps, due: Due[], bytes: ReadonlyMap<stri
   if (bytes) for (const one of due) await save(deps, one, bytes.get(one.id) ?? 0)
 }
 
-/** The oldest measurements first, and before them what was never measured or changed since. */
+/** Selects due agents; those never measured, or changed since, come first. */
 function isDue(now: Date): SQL | undefined {
   const isOlder = (ageMs: number) => lt(agentStorage.measuredAt, new Date(now.getTime() - ageMs))
   const isRunning = eq(agents.status, 'running')
@@ -88,7 +88,7 @@ function groupByRuntime({ runtimes }: MeasureDeps, due: Due[]): Map<Runtime, Due
   return Map.groupBy(due, (agent) => runtimes.runtimeOf(agent))
 }
 
-/** What was written through us meanwhile may or may not have been counted: it is measured again then. */
+/** Stores a measurement unless the row changed meanwhile; then the agent is measured again. */
 async function save({ db, clock }: MeasureDeps, before: Due, workspaceBytes: number): Promise<void> {
   const measured = { workspaceBytes, measuredAt: clock.now() }
   const isAsBefore = and(
@@ -99,7 +99,7 @@ async function save({ db, clock }: MeasureDeps, before: Due, workspaceBytes: num
   await write(db, (tx) => tx.update(agentStorage).set(measured).where(isAsBefore).run())
 }
 
-/** What the disk holds of a folder and all below it; links are not followed, and what goes meanwhile counts nothing. */
+/** Returns the disk usage of a folder. Links are not followed; vanished files count nothing. */
 async function measureFolder(folder: string, signal: AbortSignal): Promise<number> {
   let bytes = 0
   let entries = 0

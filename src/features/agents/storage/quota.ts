@@ -7,22 +7,23 @@ import { users } from '../../accounts/users/tables.ts'
 import { type AccountRules, identityColumns, isAdmin } from '../../accounts/users/users.ts'
 import { agentStorage, userStorage } from './tables.ts'
 
-/** What an account has stored and may store, in bytes. */
+/** Bytes that an account uses and may use. */
 type StorageUse = { used: number; limit: number }
 
 /**
- * Storage by plan (decisions, 50): messages, memory, mail and workspaces of all agents of an account. Agents of the operator,
- * which nobody owns (`ownerId` is null), have no limit.
+ * Storage by plan: messages, memory, mail and workspaces of all agents of an account. Agents of the operator
+ * (`ownerId` is
+ * null) have no limit.
  */
 export type StorageQuota = {
-  /** Null for no account. */
+  /** Returns null for an unknown account. */
   read(db: Db, userId: string): StorageUse | null
   /** @throws AppError `storage_full` STORAGE_FULL {used, limit} when `addedBytes` more would exceed the limit. */
   requireQuota(db: Db, ownerId: string | null, addedBytes: number): void
   /**
-   * Runs `store` in the caller's closure and returns its result. An account above its limit may still store less than before.
-   * @throws AppError `storage_full` STORAGE_FULL {used, limit} when `store` has exceeded the limit: the closure must not go
-   * on then.
+   * Runs `store` in the caller's transaction. An account above its limit may still shrink.
+   * @throws AppError `storage_full` STORAGE_FULL {used, limit} when `store` exceeded the limit; the transaction must
+   * fail then.
    */
   within<T>(tx: Tx, ownerId: string | null, store: () => T): T
 }
@@ -36,7 +37,7 @@ export function createStorageQuota({ rules }: { rules: AccountRules }): StorageQ
       .where(eq(users.id, userId))
       .get()
     if (!row) return null
-    // What is stored stays for a while when a subscription is not paid: the plan counts here, not its payment.
+    // Unpaid accounts keep their data for a while, so the plan counts, not its payment.
     const plan = isAdmin(row, rules) ? PLANS.network : (findPlan(db, row.plan) ?? NO_PLAN)
     return { used: row.used ?? 0, limit: plan.storageBytes + (row.granted ?? 0) }
   }
@@ -63,7 +64,7 @@ function storageFull({ used, limit }: StorageUse): AppError {
   return new AppError('storage_full', message, { code: 'STORAGE_FULL', used, limit })
 }
 
-/** Sets what a user may store on top of the plan, in bytes. */
+/** Sets a user's extra storage in bytes. */
 export function setGrantedStorage(tx: Tx, userId: string, grantedBytes: number): void {
   tx.insert(userStorage)
     .values({ userId, grantedBytes })
@@ -72,13 +73,14 @@ export function setGrantedStorage(tx: Tx, userId: string, grantedBytes: number):
 }
 
 export type WorkspaceQuotaDeps = { db: Db; storage: Pick<StorageQuota, 'within'> }
-/** Whose working tree it is; null is the common one, which belongs to the operator. */
+/** Owner of a working tree; null for the operator's shared one. */
 type Tree = { agent: { id: string; ownerId: string | null } | null }
 
 /**
- * Runs `change`, which adds up to `addedBytes` to a working tree. They are counted before it begins, so that two changes at
- * once cannot use the same free space, and until the tree is measured, which is soon.
- * @throws AppError `storage_full`, and then nothing was done; what `change` throws.
+ * Runs `change`, which adds up to `addedBytes` to a working tree. They are reserved first, so that concurrent changes
+ * cannot use
+ * the same free space, until the next measurement.
+ * @throws AppError `storage_full` before any change, and as `change`.
  */
 export async function withinWorkspaceQuota<T>(
   { db, storage }: WorkspaceQuotaDeps,

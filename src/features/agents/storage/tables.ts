@@ -3,9 +3,9 @@ import { users } from '../../accounts/users/tables.ts'
 import { agents } from '../registry/tables.ts'
 
 /**
- * What each agent takes of its owner's storage. `workspaceBytes` is as it was last measured, with what was written through
- * the file explorer since; the others are kept in step with the rows by `figures.ts`. `measuredAt` is null
- * when it is to be measured soon.
+ * Storage of each agent. `workspaceBytes` is the last measurement plus later writes through the file explorer;
+ * triggers maintain
+ * the other columns. `measuredAt` is null when a measurement is due.
  */
 export const agentStorage = sqliteTable(
   'agent_storage',
@@ -26,7 +26,7 @@ export const agentStorage = sqliteTable(
   ],
 )
 
-/** What all agents of an account take together, and what it may take on top of its plan. */
+/** Storage of all agents of an account, and its extra allowance. */
 export const userStorage = sqliteTable('user_storage', {
   userId: text()
     .primaryKey()

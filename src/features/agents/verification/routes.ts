@@ -15,7 +15,7 @@ import {
   verifyAgent,
 } from './verify.ts'
 
-/** What an agent's owner has proved about themselves, the same on both faces: a proof is checked, whoever brings it (Interface 4.4). */
+/** Verification routes of an agent's owner, shared by both APIs. */
 export function verificationRoutes(deps: ChallengeDeps & ProofDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
   const show = (principal: Principal, id: string) => {

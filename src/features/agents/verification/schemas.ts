@@ -8,8 +8,9 @@ const address = (name: string) =>
     .transform((value): `0x${string}` => `0x${value.slice(2).toLowerCase()}`)
 
 /**
- * `POST /api/agents/:id/verify` (Interface 4.4). `verifierAddress` is the backend's name of `walletAddress`. Some clients also say
- * `verified` and `metadata`: nobody takes their word for it.
+ * `POST /api/agents/:id/verify`. `verifierAddress` is the backend's name for `walletAddress`. `verified` and
+ * `metadata`, which
+ * some clients send, are ignored.
  */
 export const VerifyRequest = z
   .object({
@@ -35,7 +36,7 @@ export const VerifyRequest = z
   })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 
-/** What is shown of a proof wherever an agent is; null without one. */
+/** Verification fields in responses; null without a verification. */
 export const ShownProof = z.object({
   verified: z.boolean(),
   verificationType: z.string().nullable(),
@@ -50,10 +51,10 @@ export const Verification = ShownProof.extend({
 })
 export type Verification = z.infer<typeof Verification>
 
-/** `POST /api/agents/:id/verify/challenge`: the text that a wallet signs (EIP-191), once, until it expires. */
+/** `POST /api/agents/:id/verify/challenge`: the message that a wallet signs (EIP-191), valid once. */
 export const Challenge = z.object({ message: z.string(), expiresAt: z.string() })
 export type Challenge = z.infer<typeof Challenge>
 
-/** `POST /api/agents/:id/verify`: the proof that now counts. */
+/** `POST /api/agents/:id/verify`: the new verification. */
 export const VerifiedAgent = ShownProof.extend({ success: z.literal(true) })
 export type VerifiedAgent = z.infer<typeof VerifiedAgent>

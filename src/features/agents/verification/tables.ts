@@ -4,7 +4,7 @@ import { agents } from '../registry/tables.ts'
 
 const TYPES = ['eas', 'coinbase', 'ens'] as const
 
-/** One row per agent whose owner proved something about themselves; what was proved, and when it was checked. */
+/** The verification of each agent's owner. */
 export const agentVerifications = sqliteTable(
   'agent_verifications',
   {
@@ -21,7 +21,7 @@ export const agentVerifications = sqliteTable(
 )
 export type VerificationRow = typeof agentVerifications.$inferSelect
 
-/** What a wallet is to sign for an agent: the latest one only, once, until it expires. */
+/** The latest challenge of each agent, valid once. */
 export const verificationChallenges = sqliteTable('verification_challenges', {
   agentId: text()
     .primaryKey()

@@ -15,8 +15,8 @@ import type { Challenge, Verification, VerifiedAgent, VerifyRequest } from './sc
 import { agentVerifications, type VerificationRow, verificationChallenges } from './tables.ts'
 
 /**
- * Checks a proof and stores what it says with the agent, in place of an earlier one.
- * @throws AppError `not_found` for a missing agent and for someone else's, and as `checkProof`.
+ * Verifies a claim and stores it, replacing an earlier one.
+ * @throws AppError `not_found` for a missing or foreign agent, and as `checkProof`.
  */
 export async function verifyAgent(
   deps: ProofDeps,
@@ -28,7 +28,7 @@ export async function verifyAgent(
   const { challenge, ...proof } = await checkProof(deps, agent, request)
   return write(deps.db, (tx) => {
     getAgent(tx, principal, id)
-    if (challenge !== null) spend(tx, id, challenge)
+    if (challenge !== null) consumeChallenge(tx, id, challenge)
     return saveProof(tx, { ...proof, agentId: id, verifiedAt: deps.clock.now() })
   })
 }
@@ -38,7 +38,7 @@ function saveProof(tx: Tx, row: VerificationRow): VerificationRow {
   return proofs.onConflictDoUpdate({ target: agentVerifications.agentId, set: row }).returning().get()
 }
 
-/** Fine when there is none. @throws AppError `not_found` for a missing agent and for someone else's. */
+/** Deletes a verification if there is one. @throws AppError `not_found` for a missing or foreign agent. */
 export async function removeVerification(deps: { db: Db }, principal: Principal, id: string): Promise<void> {
   await write(deps.db, (tx) => {
     getAgent(tx, principal, id)
@@ -50,7 +50,7 @@ export function findVerification(db: Db, agentId: string): VerificationRow | nul
   return db.select().from(agentVerifications).where(eq(agentVerifications.agentId, agentId)).get() ?? null
 }
 
-/** What is told of a verification, and of there being none. */
+/** Converts a verification, or its absence, to the response. */
 export function toVerification(row: VerificationRow | null): Verification {
   return {
     verified: row !== null,
@@ -62,7 +62,7 @@ export function toVerification(row: VerificationRow | null): Verification {
   }
 }
 
-/** The answer to a proof that holds. */
+/** Builds the response to a valid claim. */
 export function toVerified(row: VerificationRow): VerifiedAgent {
   const { verified, verificationType, attestationUid, verifiedAt } = toVerification(row)
   return { success: true, verified, verificationType, attestationUid, verifiedAt }
@@ -75,8 +75,8 @@ const LIFETIME_MS = 10 * 60_000
 const NONCE_LENGTH = 22
 
 /**
- * Makes the text that a wallet signs to vouch for an agent; it replaces the one before.
- * @throws AppError `not_found` for a missing agent and for someone else's.
+ * Creates the message that a wallet signs for an agent, replacing an earlier one.
+ * @throws AppError `not_found` for a missing or foreign agent.
  */
 export function createChallenge(deps: ChallengeDeps, principal: Principal, id: string): Promise<Challenge> {
   const nonce = randomText(NONCE_LENGTH)
@@ -105,8 +105,8 @@ function toMessage(appUrl: string, agent: AgentRow, nonce: string, expiresAt: Da
 }
 
 /**
- * Did `wallet` sign the agent's challenge?
- * @returns the challenge, which is to be used up with what it proves. @throws AppError `invalid`, and what the chain throws.
+ * Checks that `wallet` signed the agent's challenge.
+ * @returns the challenge, to be consumed with the proof. @throws AppError `invalid`, and as the chain.
  */
 async function requireSigned(
   deps: { db: Db; clock: Clock; verifySignature: (question: SignatureQuestion) => Promise<boolean> },
@@ -126,8 +126,8 @@ async function requireSigned(
   })
 }
 
-/** Of any number of requests with one signature exactly one passes. @throws AppError `invalid` for the others. */
-function spend(tx: Tx, agentId: string, message: string): void {
+/** Consumes a challenge; of concurrent requests with one signature exactly one succeeds. @throws AppError `invalid`. */
+function consumeChallenge(tx: Tx, agentId: string, message: string): void {
   const isThis = and(eq(verificationChallenges.agentId, agentId), eq(verificationChallenges.message, message))
   if (tx.delete(verificationChallenges).where(isThis).run().changes === 0) throw challengeRequired()
 }
@@ -146,7 +146,7 @@ export type ProofDeps = {
   ens: Ens
 }
 
-/** What was found to be true; `challenge` is the text that was signed for it, null when none had to be. */
+/** A verified claim; `challenge` is the signed message, null without a signature. */
 type Proof = Pick<VerificationRow, 'type' | 'attestationUid' | 'verifierAddress' | 'metadata'> & {
   challenge: string | null
 }
@@ -155,8 +155,8 @@ type Address = `0x${string}`
 type Signed = { wallet: Address; signature: Address }
 
 /**
- * Checks on the chain what a request says about an agent's owner.
- * @throws AppError `invalid` for what is missing or not true, `unavailable` when it cannot be checked.
+ * Verifies a claim about an agent's owner on the chain.
+ * @throws AppError `invalid` for a missing or false claim, `unavailable` when it cannot be checked.
  */
 function checkProof(deps: ProofDeps, agent: AgentRow, request: VerifyRequest): Promise<Proof> {
   const wallet = request.walletAddress ?? request.verifierAddress
@@ -174,7 +174,7 @@ function checkProof(deps: ProofDeps, agent: AgentRow, request: VerifyRequest): P
   }
 }
 
-/** The attestation is of, or for, a wallet that the owner signs in with, or one that signed the challenge. */
+/** Checks that the attestation names a wallet with which the owner signs in, or one that signed the challenge. */
 async function checkAttestation(deps: ProofDeps, agent: AgentRow, uid: string | null, signed: Signed | null) {
   if (!uid) throw new AppError('invalid', 'Attestation UID required for EAS verification')
   const attestation = await findValid(deps, uid)
@@ -210,7 +210,7 @@ async function checkName(deps: ProofDeps, agent: AgentRow, signed: Signed | null
   return { type: 'ens', challenge, ...found } as const
 }
 
-/** There is no authenticator that an assertion could be checked against, and what cannot be checked is refused. */
+/** Rejects passkeys: no authenticator is registered to check an assertion against. */
 async function refusePasskey(uid: string | null): Promise<never> {
   if (!uid) throw new AppError('invalid', 'Attestation required for WebAuthn verification')
   throw new AppError('unavailable', 'WebAuthn verification is not available: no passkey can be registered here', {

@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000
 const KEPT_DAYS = 30
 const KEPT_EVENTS = 500
 
-/** Watches the agents for as long as the service runs; it begins anew when that fails. */
+/** Runs the watchdog while the platform runs; restarts after a failure. */
 export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): RepeatingJob {
   const repair = (agentId: string, signal: AbortSignal) => repairAgent(deps, agentId, signal)
   return {
@@ -34,7 +34,7 @@ export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): 
 
 type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; agentTurns: Pick<AgentTurns, 'take'> }
 
-/** Ends an agent that was given up, unless somebody has started it since. */
+/** Ends an agent that the watchdog gave up, unless it was started since. */
 export function endAgentJob(deps: EndDeps): JobKind {
   return defineJob({
     kind: END_JOB,
@@ -54,7 +54,7 @@ async function endAgent({ db, runtimes }: EndDeps, agentId: string): Promise<voi
     })
 }
 
-/** Forgets what is older than a month, and all but the last 500 events of an agent. */
+/** Deletes history older than a month, and all but the last 500 events of an agent. */
 export function watchdogHistoryJob({ db, clock }: { db: Db; clock: Clock }): RepeatingJob {
   return { name: 'watchdog.history', everyMs: HOUR_MS, run: (signal) => deleteOldHistory(db, clock.now(), signal) }
 }

@@ -23,13 +23,14 @@ export type LookDeps = RecordDeps & {
   agentTurns: Pick<AgentTurns, 'isTaken'>
 }
 
-/** The engine and the agent are asked one after the other, each for at most 5 s. */
+/** Engine and agent are asked one after the other, each for at most 5 s. */
 const INSPECT_TIMEOUT_MS = 5000
 
 /**
- * Asks the engine and the agent how it is and records the answer. An engine that cannot be asked is no event at all, and
- * neither is an answer about an agent to which something else happened meanwhile.
- * @returns false when somebody changed the agent during the look, which tells nothing then.
+ * Inspects an agent and records the result. An engine that does not respond is no event; a result is dropped when the
+ * agent
+ * changed meanwhile.
+ * @returns false when the agent was changed during the check, which says nothing then.
  */
 export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: boolean): Promise<boolean> {
   const inspection = await inspect(deps, agent)
@@ -50,7 +51,7 @@ export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: bool
   return true
 }
 
-/** Undefined when the engine did not answer. */
+/** Returns undefined when the engine did not respond. */
 async function inspect({ runtimes, log }: LookDeps, agent: AgentRow): Promise<Inspection | null | undefined> {
   try {
     return await orLate(runtimes.runtimeOf(agent).inspect(agent.id), INSPECT_TIMEOUT_MS, undefined)
@@ -65,7 +66,7 @@ async function isLive({ gateway, sealer }: LookDeps, agent: AgentRow, inspection
   return gateway.isLive(toInspectedEndpoint(sealer, agent, inspection))
 }
 
-/** The row as it is now, when it is still about the agent that was looked at. */
+/** Returns the current row if it still describes the checked agent. */
 function findUnchanged(tx: Tx, agent: AgentRow): AgentRow | null {
   const current = findAgentRow(tx, agent.id)
   const isSame = current?.status === 'running' && current.startedAt?.getTime() === agent.startedAt?.getTime()
@@ -94,23 +95,24 @@ function toSeen({ processStartedAt, processRestarts }: WatchdogRow): SeenProcess
   return processRestarts === null ? null : { startedAt: processStartedAt, restarts: processRestarts }
 }
 
-/** The process that was seen last; `startedAt` (milliseconds) is null when there was none. */
+/** The process that was seen last; `startedAt` (milliseconds) is null without one. */
 export type SeenProcess = { startedAt: number | null; restarts: number }
 
-/** What an inspection tells: `crashes` since the last one, and whether the agent is down and stays so by itself. */
+/** Result of an inspection: `crashes` since the last one, and whether the agent stays down without help. */
 type Finding = { seen: SeenProcess | null; crashes: number; isDown: boolean; isMisconfigured: boolean }
 
 /**
- * Compares an inspection with the last one (`seen` is null when there is none to compare with). `hasDied`: the runtime told
- * of an end that nobody had asked for. A crash is counted once, whether the event, the counter or the missing process
- * showed it first; runtimes may raise `restarts` at the end or at the next start.
+ * Compares an inspection with the last one (`seen` is null for the first). `hasDied`: the runtime reported an
+ * unrequested end.
+ * Each crash counts once, whether the event, the counter or the missing process shows it first; runtimes may raise
+ * `restarts` at the end or at the next start.
  */
 export function countCrashes(seen: SeenProcess | null, inspection: Inspection | null, hasDied: boolean): Finding {
   if (!inspection) return { seen: null, crashes: 0, isDown: true, isMisconfigured: false }
   const current = { startedAt: inspection.startedAt?.getTime() ?? null, restarts: inspection.restarts }
   const isUp = inspection.state === 'running'
   const isDown = inspection.state === 'stopped' || inspection.state === 'exited'
-  // Decisions, 37: an end with 78 is no crash.
+  // An exit with a configuration error is no crash.
   if (!isUp && inspection.exitCode === BAD_CONFIGURATION_EXIT) {
     return { seen: { ...current, startedAt: null }, crashes: 0, isDown, isMisconfigured: true }
   }
@@ -122,12 +124,12 @@ function compare(seen: SeenProcess, current: SeenProcess, { state }: Inspection,
   const restarts = Math.max(0, current.restarts - seen.restarts)
   const wasUp = seen.startedAt !== null
   if (state === 'running') {
-    // The restart that ended a known absence has been counted with it.
+    // A known absence was already counted, together with its restart.
     if (!wasUp) return Math.max(0, restarts - 1)
     const isOther = current.startedAt !== seen.startedAt
     return Math.max(restarts, Number(isOther && hasDied))
   }
   if (!wasUp) return restarts
-  // Someone stopped it, unless the runtime says that nobody did.
+  // Stopped on request, unless the runtime reported an unrequested end.
   return state === 'stopped' && !hasDied ? 0 : Math.max(1, restarts)
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../../core/config.ts'
 
-/** States of Interface 3, Watchdog lifecycle, and that of an agent which sleeps because nobody needs it. */
+/** States of the watchdog. */
 export const WATCHDOG_STATES = [
   'stopped',
   'sleeping',
@@ -13,9 +13,11 @@ export const WATCHDOG_STATES = [
 export type WatchdogState = (typeof WATCHDOG_STATES)[number]
 
 /**
- * What the watchdog remembers of one agent; times are milliseconds. `failures` counts failed probes in a row, while
- * starting only those after the grace, at most one a check interval (`countedAt`). `attempts` counts repairs and `crashes`
- * holds the times of crashes since ten healthy minutes ended.
+ * The watchdog's state of one agent; times in milliseconds. `failures` counts consecutive failed probes; while
+ * starting only
+ * those after the grace period, at most one per check interval (`countedAt`). `attempts` counts repairs and `crashes`
+ * holds
+ * crash times since the last ten healthy minutes.
  */
 export type Watch = {
   state: WatchdogState
@@ -27,14 +29,14 @@ export type Watch = {
   crashes: readonly number[]
 }
 
-/** What can happen to an agent, at a time that never goes back. */
+/** Inputs of the state machine, with a monotonic time. */
 export type WatchdogInput = { at: number } & (
   | { type: 'started' }
   | { type: 'stopped' }
-  /** Nobody needs it: that it has no process is as it should be. */
+  /** The agent sleeps, so that a missing process is expected. */
   | { type: 'slept' }
   | { type: 'probed'; isHealthy: true }
-  /** `isDown`: it has no process, and nobody is about to start one. */
+  /** `isDown`: the agent has no process, and no start is pending. */
   | { type: 'probed'; isHealthy: false; isDown: boolean }
   | { type: 'crashed'; count: number }
   | { type: 'misconfigured' }
@@ -43,7 +45,7 @@ export type WatchdogInput = { at: number } & (
   | { type: 'repair-interrupted' }
 )
 
-/** Limits of Interface 8. Without `repairsItself` the watchdog only tells. */
+/** Limits of the watchdog. Without `repairsItself` it only notifies. */
 export type WatchdogRules = {
   startPeriodMs: number
   checkMs: number
@@ -54,7 +56,7 @@ export type WatchdogRules = {
   repairsItself: boolean
 }
 
-/** What people are told of. */
+/** Transitions that people are notified of. */
 export type WatchdogNotice =
   | 'degraded'
   | 'recovered'
@@ -64,20 +66,20 @@ export type WatchdogNotice =
   | 'repaired'
   | 'repair_failed'
 
-/** `notices` are in the order in which they came to be. `givesUp`: the agent is to be ended, nobody watches it any more. */
+/** `notices` are in order. `givesUp`: the agent is to be ended and no longer watched. */
 export type Transition = { watch: Watch; notices: WatchdogNotice[]; givesUp: boolean }
 
-/** One failed probe may be a slow one: only the second in a row begins a repair. */
+/** One failed probe may be slow; the second in a row starts a repair. */
 export const CONFIRMED_FAILURES = 2
-/** Decisions, 20. */
+/** Healthy time after which repairs and crashes are forgotten. */
 const CLEAR_AFTER_MS = 10 * 60_000
 
-/** Nothing is known of an agent until it is started. */
+/** Returns the initial state. */
 export function newWatch(at: number): Watch {
   return { state: 'stopped', since: at, healthySince: null, failures: 0, countedAt: null, attempts: 0, crashes: [] }
 }
 
-/** The watchdog of Interface 3 with decisions 20 and 37: what becomes of `watch` when `event` happens. Pure. */
+/** Returns the state of `watch` after `event`. Pure. */
 export function nextState(watch: Watch, event: WatchdogInput, rules: WatchdogRules): Transition {
   switch (event.type) {
     case 'started':
@@ -98,13 +100,13 @@ export function nextState(watch: Watch, event: WatchdogInput, rules: WatchdogRul
     case 'repair-ended':
       return watch.state === 'repairing' ? afterRepair(watch, event, rules) : withoutNotice(watch)
     case 'repair-interrupted':
-      // The platform or its user ended the repair: that is no failed attempt.
+      // A repair that the platform or the user interrupted is no failed attempt.
       if (watch.state !== 'repairing') return withoutNotice(watch)
       return withoutNotice({ ...enter(watch, 'degraded', event.at, 1), attempts: watch.attempts - 1 })
   }
 }
 
-/** Is it time for a repair? Whether there is space for one is decided elsewhere. */
+/** Returns whether the agent needs a repair; the caller limits concurrent repairs. */
 export function wantsRepair(watch: Watch, rules: WatchdogRules): boolean {
   return isConfirmed(watch) && rules.repairsItself && watch.attempts < rules.maxRepairAttempts
 }
@@ -142,7 +144,7 @@ function afterFailure(watch: Watch, { at, isDown }: { at: number; isDown: boolea
   return withoutNotice({ ...watch, failures, countedAt: at })
 }
 
-/** Whoever starts it again gives it a grace of its own; a crash that is one too many ends that. */
+/** Records crashes. The runtime's restart gets a new grace period, until too many crashes end it. */
 function afterCrash(watch: Watch, { at, count }: { at: number; count: number }, rules: WatchdogRules): Transition {
   if (watch.state === 'stopped' || watch.state === 'sleeping' || watch.state === 'crash_loop')
     return withoutNotice(watch)
@@ -167,7 +169,7 @@ function degrade(watch: Watch, at: number, failures: number, rules: WatchdogRule
   const isNew = watch.state !== 'degraded'
   const degraded = isNew ? enter(watch, 'degraded', at, failures) : { ...watch, failures }
   const notices: WatchdogNotice[] = isNew ? ['degraded'] : []
-  // Repairs that worked but did not last have failed as well.
+  // Repairs without a lasting effect count as failed.
   const isExhausted = isConfirmed(degraded) && rules.repairsItself && watch.attempts >= rules.maxRepairAttempts
   return isExhausted ? giveUp(degraded, at, notices, rules) : { watch: degraded, notices, givesUp: false }
 }
@@ -188,10 +190,10 @@ function withNotice(watch: Watch, notice: WatchdogNotice): Transition {
   return { watch, notices: [notice], givesUp: false }
 }
 
-/** The limits of Interface 8 in milliseconds; the start period is not among them, because it is the image's. */
+/** The watchdog's limits in milliseconds, without the start period, which depends on the image. */
 export type WatchdogSettings = Omit<WatchdogRules, 'startPeriodMs'> & { degradedCheckMs: number }
 
-/** Intervals of nothing would leave no time for anything else. */
+/** An interval of zero would loop without pause. */
 const MIN_CHECK_SECONDS = 0.05
 
 export function toWatchdogSettings(config: Config['watchdog']): WatchdogSettings {

@@ -20,9 +20,9 @@ import {
   type WatchdogState,
 } from './next-state.ts'
 import { type WatchdogEventRow, type WatchdogRow, watchdogEvents, watchdogs } from './tables.ts'
-import { addSpell, type Spell, toSpell } from './uptime.ts'
+import { addUptime, toUptimeSpan, type UptimeSpan } from './uptime.ts'
 
-/** `clock` is for people; `steady` is what the watchdog counts by. `notify` asks for a notification in the closure of its cause. */
+/** `clock` is wall time, `steady` is monotonic. `notify` sends a notification in the caller's transaction. */
 export type RecordDeps = {
   clock: Clock
   steady: Clock
@@ -32,21 +32,22 @@ export type RecordDeps = {
   watchdogSettings: WatchdogSettings
 }
 
-/** Time from the start of an agent in which it need not answer: the start period of its image (openclaw.md, 4). */
+/** Time after its start in which an agent need not respond: the start period of its image. */
 const START_PERIOD_MS: Readonly<Record<AgentRow['kind'], number>> = { stead: 20_000, openclaw: 60_000 }
 
-/** What a look found out beside events; nothing is changed by what is undefined. */
+/** Results of a check besides events; undefined changes nothing. */
 export type Findings = Partial<Pick<WatchdogRow, 'processStartedAt' | 'processRestarts' | 'exitCode' | 'outOfMemory'>>
 
-/** The row of an agent, or what it is before there was one. */
+/** Returns the agent's row, or its initial state. */
 export function findWatchdog(db: Db, agentId: string, now: number): WatchdogRow {
   const row = db.select().from(watchdogs).where(eq(watchdogs.agentId, agentId)).get()
   return row ? withoutFuture(row, now) : newRow(agentId, now)
 }
 
 /**
- * Lets `events` happen to an agent: its state, its history, its uptime and what people are told change together or not at
- * all. Event times are those of `deps.steady`.
+ * Applies `events` to an agent: state, history, uptime and notifications change in one transaction. Event times are
+ * those of
+ * `deps.steady`.
  */
 export function recordEvents(
   deps: RecordDeps,
@@ -64,7 +65,7 @@ export function recordEvents(
     const transition = nextState(before, event, rules)
     row = { ...before, ...transition.watch, ...probeOf(event, before) }
     if (event.type === 'started') row = { ...row, ...NO_PROCESS, agentStartedAt: agent.startedAt?.getTime() ?? null }
-    // After a repair the process is another one, which nobody has seen yet.
+    // After a repair there is another process, which was not seen yet.
     if (before.state === 'repairing' && row.state !== 'repairing')
       row = { ...row, processStartedAt: null, processRestarts: null }
     record(deps, tx, agent, before, row, transition)
@@ -74,7 +75,7 @@ export function recordEvents(
     }
     hasDegraded ||= transition.notices.includes('degraded')
   }
-  sendNotice(deps, tx, row)
+  showDownState(deps, tx, row)
   const nextCheckAt = now + checkPauseMs(row.state, deps.watchdogSettings)
   tx.insert(watchdogs)
     .values({ ...row, nextCheckAt })
@@ -84,8 +85,8 @@ export function recordEvents(
   return row.state
 }
 
-/** Agents that hang are down for their owners as well, once that is sure. */
-function sendNotice(deps: RecordDeps, tx: Tx, { agentId, state, failures }: WatchdogRow): void {
+/** Marks a hanging agent as down for its owner once the failure is confirmed. */
+function showDownState(deps: RecordDeps, tx: Tx, { agentId, state, failures }: WatchdogRow): void {
   if (state === 'running') markUp(tx, agentId)
   else if (state === 'repairing') markDown(tx, agentId, 'It is being repaired', deps.clock.now())
   else if (state === 'degraded' && failures >= CONFIRMED_FAILURES) {
@@ -93,27 +94,27 @@ function sendNotice(deps: RecordDeps, tx: Tx, { agentId, state, failures }: Watc
   }
 }
 
-/** A look that told nothing: the next one comes soon. */
+/** Schedules another check soon, after one without a result. */
 export function postponeCheck(deps: RecordDeps, tx: Tx, agentId: string): void {
   const nextCheckAt = deps.steady.now().getTime() + deps.watchdogSettings.degradedCheckMs
   tx.update(watchdogs).set({ nextCheckAt }).where(eq(watchdogs.agentId, agentId)).run()
 }
 
-/** What has passed since `row` was written, by the result of its last probe; null when there is none to go by. */
-export function spellSince(settings: WatchdogSettings, row: WatchdogRow, now: number): Spell | null {
+/** Returns the time since `row` was written, by the result of its last probe; null without a probe. */
+export function uptimeSince(settings: WatchdogSettings, row: WatchdogRow, now: number): UptimeSpan | null {
   if (row.lastProbeHealthy === null) return null
-  // Nobody looks at an agent that was given up, and it stays down.
+  // An agent that was given up is not probed, and stays down.
   const isGivenUp = row.state === 'crash_loop' && settings.repairsItself
   const trustMs = isGivenUp ? Number.MAX_SAFE_INTEGER : 2 * settings.checkMs + 60_000
-  return toSpell(row.lastProbeHealthy, now - row.watchedUntil, trustMs)
+  return toUptimeSpan(row.lastProbeHealthy, now - row.watchedUntil, trustMs)
 }
 
-/** Interface 3: every 5 s while degraded; as often while starting, so that the first success is seen soon. */
+/** Returns the check interval: short while degraded, and while starting, so that the first success is seen soon. */
 function checkPauseMs(state: WatchdogState, { checkMs, degradedCheckMs }: WatchdogSettings): number {
   return state === 'running' || state === 'crash_loop' ? checkMs : Math.min(checkMs, degradedCheckMs)
 }
 
-/** When one agent fails, others may too: whoever was not looked at for a while is, before anything is repaired. */
+/** // One failure may mean others: check the rest before anything is repaired. */
 function checkOthersSoon({ watchdogSettings }: RecordDeps, tx: Tx, now: number): void {
   const isLongAgo = lt(watchdogs.lastProbeAt, now - watchdogSettings.checkMs / 4)
   tx.update(watchdogs)
@@ -132,8 +133,8 @@ function probeOf(event: WatchdogInput, before: WatchdogRow): Partial<WatchdogRow
 }
 
 function countUptime(deps: RecordDeps, tx: Tx, row: WatchdogRow, now: number): WatchdogRow {
-  const spell = spellSince(deps.watchdogSettings, row, now)
-  if (spell) addSpell(tx, row.agentId, deps.clock.now(), spell)
+  const spell = uptimeSince(deps.watchdogSettings, row, now)
+  if (spell) addUptime(tx, row.agentId, deps.clock.now(), spell)
   return { ...row, watchedUntil: now }
 }
 
@@ -156,19 +157,13 @@ function record(
     if (!notice) continue
     const notification = describeNotice({ id, at, notice, agent, row, rules: deps.watchdogSettings })
     deps.notify(tx, notification)
-    sendNoticeToOwner(deps, tx, agent, notice, notification.status)
+    notifyOwner(deps, tx, agent, notice, notification.status)
   }
 }
 
-/** What its owner is told of it: operators hear of every step, owners of what changed for them. */
-function sendNoticeToOwner(
-  deps: RecordDeps,
-  tx: Tx,
-  { id, name, ownerId }: AgentRow,
-  notice: WatchdogNotice,
-  text: string,
-) {
-  const kind = OWNER_NOTICES[notice]
+/** Notifies the owner of transitions that matter to them; operators get all of them. */
+function notifyOwner(deps: RecordDeps, tx: Tx, { id, name, ownerId }: AgentRow, notice: WatchdogNotice, text: string) {
+  const kind = OWNERS_NEWS[notice]
   if (ownerId !== null && kind) deps.sendNotice(tx, { userId: ownerId, agent: { id, name }, kind, text })
 }
 
@@ -184,7 +179,7 @@ function entered({ state }: WatchdogRow): WatchdogEventRow['kind'] {
   return state === 'repairing' ? 'repair_started' : state
 }
 
-/** The row says why it is down, and a job ends what may still run: a crash in between forgets neither. */
+/** Records why the agent is down, and the job that ends it, in one transaction. */
 function endAgent(deps: RecordDeps, tx: Tx, agent: AgentRow, row: WatchdogRow): void {
   markFailed(tx, agent.id, giveUpReason(row, deps.watchdogSettings), deps.clock.now())
   deps.enqueue(tx, END_JOB, { agentId: agent.id }, { key: `end:${agent.id}` })
@@ -198,7 +193,7 @@ function newRow(agentId: string, now: number): WatchdogRow {
   return { agentId, ...newWatch(now), ...NO_PROCESS, ...unseen, ...unprobed }
 }
 
-/** The clock was set back while the platform was down: nothing has happened later than now. */
+/** // The wall clock may have been set back while the platform was down. */
 function withoutFuture(row: WatchdogRow, now: number): WatchdogRow {
   const past = (time: number | null) => (time === null ? null : Math.min(time, now))
   return {
@@ -212,14 +207,14 @@ function withoutFuture(row: WatchdogRow, now: number): WatchdogRow {
   }
 }
 
-/** Ends an agent that was given up; `jobs.ts` does it. */
+/** The job that ends an agent after the watchdog gave up. */
 export const END_JOB = 'watchdog.end'
 
 type Counts = Pick<WatchdogRow, 'attempts' | 'crashes' | 'exitCode' | 'outOfMemory'>
 type Limits = Pick<WatchdogRules, 'crashLoopWindowMs' | 'crashLoopThreshold' | 'maxRepairAttempts'>
 type Notice = { id: string; at: Date; notice: WatchdogNotice; agent: AgentRow; row: WatchdogRow; rules: Limits }
 
-/** What people are told of a transition; `id` names it, so that it is told once. */
+/** Builds the notification of a transition; `id` prevents duplicates. */
 function describeNotice({ id, at, notice, agent, row, rules }: Notice): Notification {
   return {
     id,
@@ -233,7 +228,7 @@ function describeNotice({ id, at, notice, agent, row, rules }: Notice): Notifica
   }
 }
 
-/** Why an agent was given up, for its owner. */
+/** Returns why the watchdog gave up, for the owner. */
 function giveUpReason(row: Counts, rules: Limits): string {
   return `${STATUS.crash_loop(row, rules)}. Start, restart or repair it to try again`
 }
@@ -261,7 +256,7 @@ function toText(ms: number): string {
   return ms >= 60_000 && ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1000} s`
 }
 
-/** The time at the start and what has passed since: a wall clock that jumps changes no pause, window or grace. */
+/** Creates a monotonic clock, which jumps of the wall clock do not affect. */
 export function createSteadyClock(clock: Clock, elapsedMs: () => number = () => performance.now()): Clock {
   const begin = clock.now().getTime() - elapsedMs()
   return { now: () => new Date(begin + elapsedMs()) }

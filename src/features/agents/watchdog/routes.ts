@@ -5,7 +5,7 @@ import { getAgent } from '../registry/agents.ts'
 import { AgentWatchdog } from './schemas.ts'
 import { type ShowDeps, showWatchdog } from './show.ts'
 
-/** State, history and uptime of an agent, the same on both faces. */
+/** Watchdog routes, shared by both APIs. */
 export function watchdogRoutes(deps: ShowDeps, guard: MiddlewareHandler<BackendEnv>) {
   const app = new Hono<BackendEnv>()
 

@@ -4,8 +4,8 @@ const State = z.enum(['stopped', 'sleeping', 'starting', 'running', 'degraded', 
 const Percent = z.number().min(0).max(100).nullable()
 
 /**
- * `GET /api/agents/:id/watchdog`. `attempts` counts repairs and `crashes` crashes since ten healthy minutes ended; `exitCode`
- * and `outOfMemory` are of the last end that was seen; uptimes are percentages of the time in which the agent was watched.
+ * `GET /api/agents/:id/watchdog`. `attempts` and `crashes` count since the last ten healthy minutes; `exitCode` and
+ * `outOfMemory` describe the last end; uptimes are percentages of the watched time.
  */
 export const AgentWatchdog = z.object({
   state: State,

@@ -2,7 +2,7 @@ import { desc, eq } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
 import type { WatchdogSettings } from './next-state.ts'
-import { spellSince } from './record.ts'
+import { uptimeSince } from './record.ts'
 import type { AgentWatchdog } from './schemas.ts'
 import { type WatchdogEventRow, watchdogEvents, watchdogs } from './tables.ts'
 import { readUptime } from './uptime.ts'
@@ -12,11 +12,14 @@ export type ShowDeps = { db: Db; clock: Clock; steady: Clock; watchdogSettings: 
 const SHOWN_EVENTS = 50
 const UNKNOWN = { upMs: 0, downMs: 0, unknownMs: 0 }
 
-/** What the watchdog knows of an agent, which must be the caller's: newest events first, `stopped` before its first look. */
+/**
+ * Returns the watchdog's view of an agent: newest events first, `stopped` before the first check. The caller checks
+ * access.
+ */
 export function showWatchdog(deps: ShowDeps, agentId: string): AgentWatchdog {
   const row = deps.db.select().from(watchdogs).where(eq(watchdogs.agentId, agentId)).get()
   const now = deps.steady.now().getTime()
-  const spell = (row && spellSince(deps.watchdogSettings, row, now)) ?? UNKNOWN
+  const spell = (row && uptimeSince(deps.watchdogSettings, row, now)) ?? UNKNOWN
   const lastProbe =
     row?.lastProbeAt && row.lastProbeHealthy !== null
       ? { at: toText(row.lastProbeAt), healthy: row.lastProbeHealthy }

@@ -18,10 +18,10 @@ const EVENT_KINDS = [
 ] as const
 
 /**
- * What the watchdog knows of an agent, from its first look on. Times are milliseconds of its steady clock, so that they
- * can be compared with each other. `agentStartedAt` is that of the agent's row: another one means that it was started
- * anew. `processStartedAt` and `processRestarts` are of the process seen last, both null before there was one;
- * `exitCode` and `outOfMemory` tell of the last end that was seen. Until `watchedUntil` its hours are counted.
+ * The watchdog's state of each agent. Times are milliseconds of its monotonic clock. `agentStartedAt` is copied from
+ * the agent's
+ * row to detect a restart. `processStartedAt` and `processRestarts` describe the last process, null before the first;
+ * `exitCode` and `outOfMemory` the last end. Uptime is counted until `watchedUntil`.
  */
 export const watchdogs = sqliteTable(
   'watchdogs',
@@ -50,7 +50,7 @@ export const watchdogs = sqliteTable(
 )
 export type WatchdogRow = typeof watchdogs.$inferSelect
 
-/** What happened to an agent, for its owner; old ones are deleted. `attempt` is the number of repairs so far. */
+/** Events of an agent for its owner; old ones are deleted. `attempt` is the number of repairs so far. */
 export const watchdogEvents = sqliteTable(
   'watchdog_events',
   {
@@ -75,7 +75,7 @@ export const watchdogEvents = sqliteTable(
 )
 export type WatchdogEventRow = typeof watchdogEvents.$inferSelect
 
-/** How long an agent was up and down in an hour (UTC, counted from 1970), in milliseconds; the rest is not known. */
+/** Uptime and downtime of an agent per hour (UTC, hours since 1970), in milliseconds; the rest is unknown. */
 export const watchdogHours = sqliteTable(
   'watchdog_hours',
   {
@@ -90,7 +90,7 @@ export const watchdogHours = sqliteTable(
   (table) => [primaryKey({ columns: [table.agentId, table.hour] }), index('watchdog_hours_by_time').on(table.hour)],
 )
 
-/** Times when most agents failed together; the one without an end goes on, and no agent is repaired meanwhile. */
+/** Times when most agents failed together. No agent is repaired during one without an end. */
 export const hostFaults = sqliteTable('host_faults', {
   id: text().primaryKey(),
   failing: integer().notNull(),

@@ -4,7 +4,7 @@ import { deleteInBatches } from '../../../db/in-batches.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { watchdogHours } from './tables.ts'
-import { addSpell, isOldHour, readUptime, toSpell } from './uptime.ts'
+import { addUptime, isOldHour, readUptime, toUptimeSpan } from './uptime.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -25,7 +25,7 @@ async function openHours() {
     id,
     db: platform.db,
     add: (end: string, spell: Partial<typeof NONE>) =>
-      write(platform.db, (tx) => addSpell(tx, id, new Date(end), { ...NONE, ...spell })),
+      write(platform.db, (tx) => addUptime(tx, id, new Date(end), { ...NONE, ...spell })),
     hours: () => platform.db.select().from(watchdogHours).all(),
   }
 }
@@ -54,10 +54,10 @@ test('percentages are of what is known, and null when nothing is', async () => {
 })
 
 test('a result is believed for a while, and nothing grows with a clock that was set far ahead', () => {
-  expect(toSpell(true, 1000, 5000)).toEqual({ upMs: 1000, downMs: 0, unknownMs: 0 })
-  expect(toSpell(false, 9000, 5000)).toEqual({ upMs: 0, downMs: 5000, unknownMs: 4000 })
-  expect(toSpell(true, -9000, 5000)).toEqual(NONE)
-  const { upMs, downMs, unknownMs } = toSpell(false, 1e15, Number.MAX_SAFE_INTEGER)
+  expect(toUptimeSpan(true, 1000, 5000)).toEqual({ upMs: 1000, downMs: 0, unknownMs: 0 })
+  expect(toUptimeSpan(false, 9000, 5000)).toEqual({ upMs: 0, downMs: 5000, unknownMs: 4000 })
+  expect(toUptimeSpan(true, -9000, 5000)).toEqual(NONE)
+  const { upMs, downMs, unknownMs } = toUptimeSpan(false, 1e15, Number.MAX_SAFE_INTEGER)
   expect(upMs + downMs + unknownMs).toBeLessThanOrEqual(31 * 24 * HOUR)
 })
 

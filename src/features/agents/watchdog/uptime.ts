@@ -4,26 +4,26 @@ import { watchdogHours } from './tables.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
-/** A month of 30 days, and the hour that is under way. */
+/** 30 days, and the current hour. */
 const KEPT_HOURS = 30 * DAY_HOURS + 1
 
-/** How long something was up, down, or nobody looked. */
-export type Spell = { upMs: number; downMs: number; unknownMs: number }
+/** Durations of up, down and unknown. */
+export type UptimeSpan = { upMs: number; downMs: number; unknownMs: number }
 
-/** Percentages of the last 24 hours, 7 and 30 days, of the time in which the agent was watched; null when it never was. */
+/** Uptime in percent of the watched time of the last 24 hours, 7 and 30 days; null when never watched. */
 export type Uptime = { day: number | null; week: number | null; month: number | null }
 
-/** Of the `elapsedMs` since a probe, its result holds for at most `trustMs`: what comes after is not known. */
-export function toSpell(wasHealthy: boolean, elapsedMs: number, trustMs: number): Spell {
-  // No hour is kept for longer, however far the clock was set forward while the platform was down.
+/** Splits the `elapsedMs` since a probe: its result holds for at most `trustMs`, the rest is unknown. */
+export function toUptimeSpan(wasHealthy: boolean, elapsedMs: number, trustMs: number): UptimeSpan {
+  // Longer spells are not kept, however far the wall clock jumped.
   const spentMs = Math.round(Math.min(Math.max(0, elapsedMs), KEPT_HOURS * HOUR_MS))
   const knownMs = Math.min(spentMs, Math.round(trustMs))
   const unknownMs = spentMs - knownMs
   return { upMs: wasHealthy ? knownMs : 0, downMs: wasHealthy ? 0 : knownMs, unknownMs }
 }
 
-/** Adds a spell that ended at `end` to the hours it lies in, the known part first. */
-export function addSpell(tx: Tx, agentId: string, end: Date, spell: Spell): void {
+/** Adds a spell that ended at `end` to its hours, the known part first. */
+export function addUptime(tx: Tx, agentId: string, end: Date, spell: UptimeSpan): void {
   let at = end.getTime() - spell.upMs - spell.downMs - spell.unknownMs
   for (const [column, totalMs] of Object.entries(spell)) {
     for (let leftMs = totalMs; leftMs > 0; ) {
@@ -46,8 +46,8 @@ const ADDED = {
   unknownMs: sql`${watchdogHours.unknownMs} + excluded.unknown_ms`,
 }
 
-/** `latest` is the spell since the last probe, which no hour holds yet. */
-export function readUptime(db: Db, agentId: string, now: Date, latest: Spell): Uptime {
+/** Returns the uptimes; `latest` is the spell since the last probe, which no hour contains yet. */
+export function readUptime(db: Db, agentId: string, now: Date, latest: UptimeSpan): Uptime {
   const hour = Math.floor(now.getTime() / HOUR_MS)
   const percentOf = (hours: number) => {
     const sum = db
@@ -63,8 +63,9 @@ export function readUptime(db: Db, agentId: string, now: Date, latest: Spell): U
 }
 
 /**
- * The last `hours` hours of these agents, the one under way last: percent of the time in which the agent was watched, null
- * where it was not.
+ * Returns the uptime of each of the last `hours` hours, the current one last, in percent of the watched time; null
+ * when not
+ * watched.
  */
 export function readHours(db: Db, agentIds: readonly string[], now: Date, hours: number) {
   const present = Math.floor(now.getTime() / HOUR_MS)
@@ -83,7 +84,7 @@ export function readHours(db: Db, agentIds: readonly string[], now: Date, hours:
     })
 }
 
-/** Hours that are not kept any more. */
+/** Selects hours that are too old to keep. */
 export function isOldHour(now: Date): SQL {
   return lt(watchdogHours.hour, Math.floor(now.getTime() / HOUR_MS) - KEPT_HOURS)
 }

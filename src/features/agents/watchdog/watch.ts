@@ -16,7 +16,7 @@ import { hostFaults, type WatchdogRow, watchdogs } from './tables.ts'
 
 export type WatchDeps = LookDeps & {
   runtimes: Pick<Runtimes, 'runtimeOf' | 'watch'>
-  /** The sequence of Interface 3: was the agent seen healthy at its end? @throws AppError. */
+  /** Repairs an agent. @returns whether it became healthy. @throws AppError. */
   repairAgent(agentId: string, signal: AbortSignal): Promise<boolean>
 }
 
@@ -26,28 +26,29 @@ const MAX_LOOKS = 32
 const MAX_REPAIRS = 2
 const MAX_TICK_MS = 1000
 const MIN_TICK_MS = 20
-/** While more agents are due than are looked at. */
+/** Pause while more agents are due than are checked at once. */
 const HURRIED_TICK_MS = 100
-/** Until the events of a runtime are asked for again after they broke off. */
+/** Pause before a broken event stream is opened again. */
 const RESUME_MS = 1000
 
 /**
- * Watches all agents until `signal` aborts, then waits for what is under way. Agents whose row is not `running`, and those
- * that somebody changes right now, are left alone.
+ * Watches all agents until `signal` aborts, then waits for pending checks and repairs. Agents that do not run, or are
+ * being
+ * changed, are skipped.
  */
 export async function runWatchdog(deps: WatchDeps, signal: AbortSignal): Promise<void> {
-  const watch = new Watchman(deps, signal)
+  const watch = new WatchdogLoop(deps, signal)
   await Promise.all([watch.tickUntilStopped(), watch.followEvents()])
   await watch.settle()
 }
 
-/** What is under way: looks, repairs, and the ends that the runtime told of. */
-class Watchman {
+/** Pending checks and repairs, and ends that the runtime reported. */
+class WatchdogLoop {
   readonly #deps: WatchDeps
   readonly #signal: AbortSignal
   readonly #looks = new Map<string, Promise<void>>()
   readonly #repairs = new Map<string, Promise<void>>()
-  /** Agents to look at soon; true when the runtime said that one died. */
+  /** Agents to check soon; true when the runtime reported an end. */
   readonly #wanted = new Map<string, boolean>()
 
   constructor(deps: WatchDeps, signal: AbortSignal) {
@@ -66,7 +67,7 @@ class Watchman {
     }
   }
 
-  /** Whatever the runtime tells of an agent, it is looked at. */
+  /** Schedules a check after every event. */
   async followEvents(): Promise<void> {
     while (!this.#signal.aborted) {
       try {
@@ -84,7 +85,7 @@ class Watchman {
     await Promise.all([...this.#looks.values(), ...this.#repairs.values()])
   }
 
-  /** True when more agents are due than may be looked at together. */
+  /** Runs one round. @returns true when more agents are due than may be checked at once. */
   async #tick(): Promise<boolean> {
     const all = listWatched(this.#deps)
     this.#forgetUnwanted(all)
@@ -98,13 +99,13 @@ class Watchman {
     return due.length > spareLooks
   }
 
-  /** That an agent ended which should not run is no news. */
+  /** Drops events of agents that should not run. */
   #forgetUnwanted(all: Watched[]): void {
     const running = new Set(all.filter(({ agent }) => agent.status === 'running').map(({ agent }) => agent.id))
     for (const id of this.#wanted.keys()) if (!running.has(id)) this.#wanted.delete(id)
   }
 
-  /** Those that nobody changes or has asked to change: such jobs have keys of the form `<what>:<agent>`. */
+  /** Returns the agents without running or queued work; the keys of such jobs have the form `<kind>:<agent>`. */
   #filterFree(all: Watched[]): Watched[] {
     const { db, agentTurns } = this.#deps
     const keys = db.select({ key: jobs.key }).from(jobs).where(isNotNull(jobs.key)).all()
@@ -122,13 +123,13 @@ class Watchman {
     await this.#record(agent, event)
   }
 
-  /** What the row of an agent says that the watchdog does not know yet. */
+  /** Returns the change of an agent's row that the watchdog has not recorded yet. */
   #findChange(agent: AgentRow, watchdog: WatchdogRow | null): WatchdogInput | null {
     const at = this.#deps.steady.now().getTime()
     if (agent.status === 'provisioning' || agent.status === 'pending') return null
     if (agent.status === 'sleeping') return watchdog?.state === 'sleeping' ? null : { type: 'slept', at }
     if (agent.status !== 'running') {
-      // What the watchdog itself has given up is no stop.
+      // An agent that the watchdog itself gave up was not stopped.
       const isKnown =
         !watchdog || watchdog.state === 'stopped' || (watchdog.state === 'crash_loop' && agent.status === 'error')
       return isKnown ? null : { type: 'stopped', at }
@@ -157,7 +158,7 @@ class Watchman {
     this.#looks.set(agent.id, look)
   }
 
-  /** At most two at once, those that have failed longest first, and none while the host is to blame. */
+  /** Repairs at most two agents at a time, the longest failing first, and none during a host fault. */
   async #repairWhatFails(all: Watched[]): Promise<void> {
     if (await findHostFault(this.#deps)) return
     const failing = all
@@ -180,7 +181,7 @@ class Watchman {
   async #repair(agent: AgentRow): Promise<void> {
     if ((await this.#record(agent, { type: 'repair-begun', at: this.#now() })) !== 'repairing') return
     const isRepaired = await this.#tryRepair(agent)
-    // The next start judges it anew.
+    // After a restart the platform evaluates the agent anew.
     if (this.#signal.aborted) return
     this.#wanted.delete(agent.id)
     const at = this.#now()
@@ -188,9 +189,9 @@ class Watchman {
     else await this.#record(agent, { type: 'repair-ended', at, isRepaired })
   }
 
-  /** Null when nothing was tried, or the engine could not be asked: that is no failed repair. */
+  /** Returns null when nothing was tried or the engine did not respond, which is no failed repair. */
   async #tryRepair(agent: AgentRow): Promise<boolean | null> {
-    // Whoever came first may have started it anew: then there is nothing to repair, and the turn is not waited for.
+    // Other work may just have restarted the agent, so do not wait for the lock.
     if (this.#deps.agentTurns.isTaken(agent.id)) return null
     try {
       return await this.#deps.repairAgent(agent.id, this.#signal)
@@ -200,7 +201,7 @@ class Watchman {
     }
   }
 
-  /** Nothing is recorded of an agent that was started anew or stopped meanwhile, but that. */
+  /** Records an event unless the agent was restarted or stopped meanwhile. */
   async #record(seen: AgentRow, event: WatchdogInput): Promise<WatchdogRow['state'] | null> {
     return write(this.#deps.db, (tx) => {
       const agent = findAgentRow(tx, seen.id)
@@ -214,7 +215,7 @@ class Watchman {
   }
 }
 
-/** Agents that should run, and those that the watchdog does not know to be stopped or asleep. */
+/** Lists agents that should run, and those whose stop or sleep is not recorded yet. */
 function listWatched({ db }: WatchDeps): Watched[] {
   const stateAtRest = sql`CASE ${agents.status} WHEN 'sleeping' THEN 'sleeping' ELSE 'stopped' END`
   return db
@@ -225,11 +226,12 @@ function listWatched({ db }: WatchDeps): Watched[] {
     .all()
 }
 
-/** Fewer agents than these may fail together by chance. */
+/** Fewer agents may fail together by chance. */
 const MIN_FAILING = 3
 
 /**
- * Do most agents fail together? Then the host is to blame, and to repair them one after another would help nobody. Tells
+ * Returns whether most agents fail together, which points to the host: repairing single agents would not help.
+ * Notifies
  * operators once when that begins.
  */
 async function findHostFault(deps: RecordDeps & { db: Db }): Promise<boolean> {

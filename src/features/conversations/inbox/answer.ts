@@ -10,7 +10,7 @@ import { defineJob, type Enqueue, type JobKind } from '../../../jobs/queue.ts'
 import {
   type AgentMail,
   findOpenChannel,
-  noteChannelError,
+  recordChannelError,
   toAgentAddress,
   WELCOME_JOB,
 } from '../../agents/channels/channels.ts'
@@ -99,7 +99,7 @@ async function giveUp(deps: AnswerMailDeps, id: string, error: unknown): Promise
       .where(eq(inboxMessages.id, id))
       .returning({ agentId: inboxMessages.agentId })
       .all()
-    if (mail) noteChannelError(tx, deps.clock, mail.agentId, 'mail', answerError)
+    if (mail) recordChannelError(tx, deps.clock, mail.agentId, 'mail', answerError)
   })
 }
 

@@ -6,7 +6,7 @@ import { sha256 } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { type AgentMail, findOpenChannel, toAgentAddress } from '../../agents/channels/channels.ts'
-import { askToBeLetIn, isLetIn } from '../../agents/channels/people.ts'
+import { mayWrite, requestPairing } from '../../agents/channels/people.ts'
 import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import type { StorageQuota } from '../../agents/storage/quota.ts'
 import { recordChannelLine } from '../chat/channels/record.ts'
@@ -103,7 +103,7 @@ export function addressMail(
   if (!sender || !agent || sender === toAgentAddress(deps.agentMail, agent.id)) return null
   const isOpen = findOpenChannel(db, agent.id, 'mail') !== null
   // Sender addresses can be forged: only the operator may trust a service without DMARC.
-  const isKnown = isOpen && isProved && isLetIn(db, { agentId: agent.id, channel: 'mail' }, sender)
+  const isKnown = isOpen && isProved && mayWrite(db, { agentId: agent.id, channel: 'mail' }, sender)
   return { agent, sender, isLetIn: isKnown || deps.webhooks.allowedSenders.includes(sender) }
 }
 
@@ -169,10 +169,10 @@ export function toMailSession(
  * the agent write to the forged address.
  */
 function sendCode(deps: ReceiveMailDeps, tx: Tx, { agent, sender }: Addressed, mail: ReadMail): MailOutcome {
-  const mayWrite = findOpenChannel(tx, agent.id, 'mail') && mail.isProved
-  if (!mayWrite || mail.automatic !== null) return 'rejected'
+  const isAllowed = findOpenChannel(tx, agent.id, 'mail') && mail.isProved
+  if (!isAllowed || mail.automatic !== null) return 'rejected'
   const name = mail.senderName
-  const code = askToBeLetIn(tx, deps, { agentId: agent.id, channel: 'mail' }, { id: sender, name: name || sender })
+  const code = requestPairing(tx, deps, { agentId: agent.id, channel: 'mail' }, { id: sender, name: name || sender })
   if (code === null) return 'rejected'
   const { messageId, references, subject } = mail
   deps.enqueue(tx, CODE_JOB, { agentId: agent.id, to: sender, code, subject, messageId, references })

@@ -10,7 +10,7 @@ import type { Principal } from '../../../http/env.ts'
 import type { ImageRules } from '../../agents/operations/images.ts'
 import { deploymentHistory, isOfNewVersion } from '../../agents/operations/tables.ts'
 import { getAgent, ownedBy } from '../../agents/registry/agents.ts'
-import { type AgentRow, agents, tellsVersion } from '../../agents/registry/tables.ts'
+import { type AgentRow, agents, hasKnownVersion } from '../../agents/registry/tables.ts'
 import { formatStats, formatUpFor } from '../metrics/format.ts'
 import type { RuntimeInstance, RuntimeInstanceStats, RuntimeVersion } from './schemas.ts'
 
@@ -46,7 +46,7 @@ function findImageVersion(db: Db): string | null {
   const row = db
     .select({ version: agents.runtimeVersion })
     .from(agents)
-    .where(tellsVersion)
+    .where(hasKnownVersion)
     .orderBy(desc(agents.startedAt))
     .limit(1)
     .get()

@@ -18,7 +18,7 @@ import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { createColonyUpstream } from '../../../adapters/colony/upstream.ts'
 import { write } from '../../../db/write.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
-import { addSpell } from '../../agents/watchdog/uptime.ts'
+import { addUptime } from '../../agents/watchdog/uptime.ts'
 import { usageLogs } from '../../ai/usage/tables.ts'
 import { messageDays } from '../../conversations/chat/tables.ts'
 import { settlePayments } from '../wallets/decide.ts'
@@ -229,7 +229,7 @@ describe('the built-in colony', () => {
           .values({ userId: user.id, agentId, model: 'm', success: call > 1, createdAt: now })
           .run()
       }
-      addSpell(tx, agentId, now, { upMs: 3_000_000, downMs: 600_000, unknownMs: 0 })
+      addUptime(tx, agentId, now, { upMs: 3_000_000, downMs: 600_000, unknownMs: 0 })
       tx.insert(messageDays).values({ agentId, day: '2026-11-20', asked: 10, failed: 2, answered: 8 }).run()
     })
     const rated = await read(Fitness, post(web, { action: 'fitness', agentId }, cookie))
