@@ -10,7 +10,7 @@ const request = { sessionKey: 'conv:1', message: 'hi' }
 const done = 'data: [DONE]\n\n'
 const says1 = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`
 
-/** A server that is an agent only as far as a test says. */
+/** Starts a server that responds only as a test says. */
 function startStranger(answer: (request: Request) => Response | Promise<Response>) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
   const endpoint = { baseUrl: `http://127.0.0.1:${server.port}`, gatewayToken: 'gw_1', kind: 'stead' } as const
@@ -48,7 +48,7 @@ describe('with the built-in agent', () => {
     expect(await gateway.history(endpoint, 'conv:1', 3)).toEqual([])
   })
 
-  test('a limit comes through with the words of the platform, everything else as what it is', async () => {
+  test('chat keeps the message of a limit and maps other errors', async () => {
     await using agent = await startTestAgent()
     const endpoint = { baseUrl: agent.url, gatewayToken: agent.token, kind: 'stead' } as const
     const cases = [
@@ -65,7 +65,7 @@ describe('with the built-in agent', () => {
     expect(await failureOf(gateway.chat(wrong, request, never))).toMatchObject({ kind: 'upstream_failed' })
   })
 
-  test('an abort, and a reader that leaves early, reach the model', async () => {
+  test('streamChat aborts the model call when the signal aborts or the reader stops', async () => {
     await using agent = await startTestAgent()
     const endpoint = { baseUrl: agent.url, gatewayToken: agent.token, kind: 'stead' } as const
     const abort = new AbortController()
@@ -85,7 +85,7 @@ describe('with the built-in agent', () => {
   })
 })
 
-test('nobody listens: not live, `unavailable`', async () => {
+test('isLive returns false and calls throw `unavailable` when nothing listens', async () => {
   const stranger = startStranger(page)
   await stranger.server.stop(true)
   expect(await gateway.isLive(stranger.endpoint)).toBe(false)
@@ -93,7 +93,7 @@ test('nobody listens: not live, `unavailable`', async () => {
   expect(await failureOf(gateway.chat(stranger.endpoint, request, never))).toMatchObject({ kind: 'unavailable' })
 })
 
-test('a page with status 200 is neither live nor ready nor a reply', async () => {
+test('probes and chat reject a page with status 200', async () => {
   await using stranger = startStranger(page)
   expect(await gateway.isLive(stranger.endpoint)).toBe(false)
   expect(await failureOf(gateway.readiness(stranger.endpoint))).toMatchObject({ kind: 'upstream_failed' })
@@ -101,7 +101,7 @@ test('a page with status 200 is neither live nor ready nor a reply', async () =>
   expect(await failureOf(gateway.resetMemory(stranger.endpoint))).toMatchObject({ kind: 'upstream_failed' })
 })
 
-test('readiness: 503 is an answer, and a bare {ready} of the other runtime as well', async () => {
+test('readiness accepts 503 and a bare {ready}', async () => {
   await using stranger = startStranger((call) =>
     call.headers.get('authorization') === 'Bearer gw_1'
       ? Response.json({ ready: false, failing: ['startup-sidecars'], uptimeMs: 5 }, { status: 503 })
@@ -116,7 +116,7 @@ test('readiness: 503 is an answer, and a bare {ready} of the other runtime as we
   expect(await gateway.readiness(other)).toEqual({ ready: true, failing: [], uptimeMs: null })
 })
 
-test('chat sends the session under both names, and the model by which the program knows itself', async () => {
+test("chat sends both session headers and the program's model name", async () => {
   let seen: unknown
   await using stranger = startStranger(async (call) => {
     const { headers } = call
@@ -138,7 +138,7 @@ const streams: [string, string, string, string][] = [
   ['a limit', `data: {"error":{"message":"429 quota","type":"rate_limit_error"}}\n\n`, 'limited', '429 quota'],
   ['no JSON', `data: {]\n\n${done}`, 'upstream_failed', 'not a reply'],
 ]
-test.each(streams)('streamChat: %s in the stream is an error', async (_name, body, kind, message) => {
+test.each(streams)('streamChat throws for %s in the stream', async (_name, body, kind, message) => {
   await using stranger = startStranger(() => sse(body))
   const failure = await failureOf(gateway.chat(stranger.endpoint, request, never))
   expect(failure).toMatchObject({ kind, message: expect.stringContaining(message) })
@@ -154,12 +154,12 @@ const statuses: [number, string][] = [
   [503, 'unavailable'],
   [504, 'upstream_timeout'],
 ]
-test.each(statuses)('chat: status %d of the agent is `%s`', async (status, kind) => {
+test.each(statuses)('chat maps status %d to `%s`', async (status, kind) => {
   await using stranger = startStranger(() => new Response('x', { status }))
   expect(await failureOf(gateway.chat(stranger.endpoint, request, never))).toMatchObject({ kind })
 })
 
-test('chat and probes: an agent that says nothing is a timeout, keep-alives are not nothing', async () => {
+test('chat and probes time out without bytes, not during keep-alives', async () => {
   const hasty = createAgentGateway({ fetch }, { probeMs: 100, changeMs: 100, chatIdleMs: 3000, chatTotalMs: 120_000 })
   const quiet = Promise.withResolvers<Response>()
   await using stranger = startStranger(() => quiet.promise)
@@ -183,13 +183,13 @@ test('chat and probes: an agent that says nothing is a timeout, keep-alives are 
   expect(await hasty.chat(patient.endpoint, request, never)).toBe('at last')
 })
 
-test('a redirect is not followed', async () => {
+test('createAsk follows no redirect', async () => {
   await using target = startStranger(() => sse(says1('stolen') + done))
   await using stranger = startStranger(() => Response.redirect(`${target.endpoint.baseUrl}/v1/chat/completions`, 307))
   expect(await failureOf(gateway.chat(stranger.endpoint, request, never))).toMatchObject({ kind: 'upstream_failed' })
 })
 
-test('version: null for a runtime that does not say', async () => {
+test('version returns null when the runtime reports none', async () => {
   await using stranger = startStranger(() => Response.json({ ok: true, status: 'started' }))
   expect(await gateway.version(stranger.endpoint)).toBeNull()
 })

@@ -8,7 +8,7 @@ const HOLD_MS = 50
 const TIMEOUT_MS = 600_000
 const gateway = createAgentGateway({ fetch })
 
-/** An agent of somebody's own image, which answers everything with the same text. */
+/** Starts an agent that answers every request with the same text. */
 function startHostile(text: string, type: string) {
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -28,7 +28,7 @@ test.each([
   ['lists in each other', '['.repeat(ANSWER_BYTES / 2) + ']'.repeat(ANSWER_BYTES / 2)],
   ['nothing, as often as is read', many('{}', 80_000)],
 ])(
-  'an agent whose answers say %s holds nobody up, whatever it is asked',
+  'calls return promptly when an agent answers %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     const names = ['failing', 'items', 'channels', 'sessions', 'tools', 'text', 'version']
@@ -66,7 +66,7 @@ test.each([
   ['one event of lists in each other', `data: ${'['.repeat(STREAM_BYTES)}\n\n`],
   ['one event of choices, as many as are read', `data: {"choices":${many('1', 50_000)}}\n\n`],
 ])(
-  'an agent that replies with %s, fifteen million bytes of it, holds nobody up',
+  'streamChat returns promptly for 15 MB of %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     await using agent = startHostile(said, 'text/event-stream')
@@ -82,16 +82,16 @@ test.each([
   TIMEOUT_MS,
 )
 
-test('of what an agent tells of its tools so much is heard as there can be, and numbers that none can be are not', async () => {
-  const tell = (told: object) => `data: ${JSON.stringify({ choices: [], ...told })}\n\n`
+test('streamTurn limits reported tool calls and drops invalid numbers', async () => {
+  const report = (told: object) => `data: ${JSON.stringify({ choices: [], ...told })}\n\n`
   const tool = { type: 'tool', name: 'n'.repeat(300), arguments: 'a'.repeat(9000), result: '', success: true }
   const said = [
-    ...Array.from({ length: 600 }, () => tell({ stead: { ...tool, durationMs: 0.6 } })),
-    tell({ stead: { ...tool, durationMs: -1 } }),
-    tell({ stead: { ...tool, durationMs: 1e300 } }),
-    tell({ usage: { prompt_tokens: -1, completion_tokens: 1 } }),
-    tell({ usage: { prompt_tokens: 1, completion_tokens: 1e300 } }),
-    tell({ usage: { prompt_tokens: 3, completion_tokens: 4 }, model: 'm'.repeat(9000) }),
+    ...Array.from({ length: 600 }, () => report({ stead: { ...tool, durationMs: 0.6 } })),
+    report({ stead: { ...tool, durationMs: -1 } }),
+    report({ stead: { ...tool, durationMs: 1e300 } }),
+    report({ usage: { prompt_tokens: -1, completion_tokens: 1 } }),
+    report({ usage: { prompt_tokens: 1, completion_tokens: 1e300 } }),
+    report({ usage: { prompt_tokens: 3, completion_tokens: 4 }, model: 'm'.repeat(9000) }),
     'data: [DONE]\n\n',
   ]
   await using agent = startHostile(said.join(''), 'text/event-stream')
@@ -110,7 +110,7 @@ test('of what an agent tells of its tools so much is heard as there can be, and 
   ])
 })
 
-test('a reply that is longer than any model says is broken off', async () => {
+test('streamChat throws when a reply exceeds the maximum length', async () => {
   const said = `data: ${JSON.stringify({ choices: [{ delta: { content: 'word '.repeat(20_000) } }] })}\n\n`
   await using agent = startHostile(said.repeat(8), 'text/event-stream')
   const request = { sessionKey: 's', message: 'Hello', turnId: 't' }

@@ -5,7 +5,7 @@ import { createAgentGateway } from './gateway.ts'
 const gateway = createAgentGateway({ fetch }, { probeMs: 500, changeMs: 500, chatIdleMs: 500, chatTotalMs: 500 })
 const Call = z.object({ method: z.string(), params: z.record(z.string(), z.string()) })
 
-/** The administration of an OpenClaw gateway that knows two devices and is asked to know a third. */
+/** Simulates the admin API of an OpenClaw gateway with two paired devices and one pending. */
 function startAdministration(answer: (method: string) => unknown = () => undefined) {
   const devices = new Set(['of-the-platform', 'of-a-stranger'])
   const requests = new Set(['request-1'])
@@ -18,8 +18,8 @@ function startAdministration(answer: (method: string) => unknown = () => undefin
       if (new URL(request.url).pathname !== '/api/v1/admin/rpc') return new Response('{}', { status: 404 })
       const { method, params } = Call.parse(await request.json())
       calls.push(method)
-      const told = answer(method)
-      if (told !== undefined) return Response.json(told)
+      const requested = answer(method)
+      if (requested !== undefined) return Response.json(requested)
       if (method === 'device.pair.remove') devices.delete(params.deviceId ?? '')
       if (method === 'device.pair.reject') requests.delete(params.requestId ?? '')
       const payload = {
@@ -38,13 +38,13 @@ function startAdministration(answer: (method: string) => unknown = () => undefin
   }
 }
 
-test('endPairings: an OpenClaw gateway knows no device any more, nor is it asked to', async () => {
+test('endPairings removes all paired and pending devices of an OpenClaw gateway', async () => {
   await using administration = startAdministration()
   await gateway.endPairings(administration.endpoint)
   expect([administration.devices.size, administration.requests.size]).toEqual([0, 0])
 })
 
-test('endPairings: nothing is asked of our own agent, which knows nobody', async () => {
+test('endPairings sends nothing to the built-in agent', async () => {
   await using administration = startAdministration()
   await gateway.endPairings({ ...administration.endpoint, kind: 'stead' })
   expect(administration.calls).toEqual([])
@@ -53,7 +53,7 @@ test('endPairings: nothing is asked of our own agent, which knows nobody', async
 test.each([
   ['that refuses', { ok: false, error: { message: 'admin HTTP RPC method is not supported' } }],
   ['that answers something else', { ok: true, payload: [] }],
-])('endPairings: a gateway %s is an error, which the platform tries again', async (_what, answer) => {
+])('endPairings throws when a gateway %s', async (_what, answer) => {
   await using administration = startAdministration(() => answer)
   await expect(gateway.endPairings(administration.endpoint)).rejects.toMatchObject({ kind: 'upstream_failed' })
 })

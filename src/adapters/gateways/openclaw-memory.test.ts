@@ -8,7 +8,7 @@ import { createAgentGateway } from './gateway.ts'
 const gateway = createAgentGateway({ fetch })
 const hasty = createAgentGateway({ fetch }, { probeMs: 200, changeMs: 200, chatIdleMs: 200, chatTotalMs: 200 })
 
-test('resetMemory pairs once, ends every session but the main one, and empties what was learnt', async () => {
+test('resetMemory pairs once, deletes all sessions but the main one, and empties memory files', async () => {
   const state = createOpenClawState()
   await using double = startOpenClawDouble(state.answer)
   await gateway.resetMemory(double.endpoint)
@@ -28,7 +28,7 @@ test('resetMemory pairs once, ends every session but the main one, and empties w
   expect(double.paired.size).toBe(1)
 })
 
-test('resetMemory: an agent that never had a conversation has no workspace, and nothing to forget', async () => {
+test('resetMemory succeeds without a workspace', async () => {
   const state = createOpenClawState({ hasWorkspace: false })
   await using double = startOpenClawDouble(state.answer)
   await gateway.resetMemory(double.endpoint)
@@ -36,7 +36,7 @@ test('resetMemory: an agent that never had a conversation has no workspace, and 
   expect(await gateway.readNotes(double.endpoint)).toEqual([])
 })
 
-test('readNotes: what it has learnt and its diary, the newest last, without what is empty and who it is', async () => {
+test('readNotes returns memory files and diary, oldest first, without empty files and identity', async () => {
   await using double = startOpenClawDouble(createOpenClawState().answer)
   expect(await gateway.readNotes(double.endpoint)).toEqual([
     { path: 'MEMORY.md', text: 'tea', updatedAt: new Date(1000) },
@@ -45,7 +45,7 @@ test('readNotes: what it has learnt and its diary, the newest last, without what
   ])
 })
 
-test('readNotes: of a long diary the newest hundred files', async () => {
+test('readNotes returns the newest hundred files of a long diary', async () => {
   const state = createOpenClawState()
   for (let day = 0; day < 150; day++) state.files.set(`memory/${day}.md`, `day ${day}`)
   await using double = startOpenClawDouble(state.answer)
@@ -53,7 +53,7 @@ test('readNotes: of a long diary the newest hundred files', async () => {
   expect([notes.length, notes[0]?.text, notes.at(-1)?.text]).toEqual([100, 'day 50', 'day 149'])
 })
 
-test('writeNote: replaces a note, empties it, and refuses what is no note', async () => {
+test('writeNote replaces and empties a memory file, and rejects other files', async () => {
   const state = createOpenClawState()
   await using double = startOpenClawDouble(state.answer)
   await gateway.writeNote(double.endpoint, { path: 'MEMORY.md', text: 'coffee' })
@@ -71,7 +71,7 @@ test('writeNote: replaces a note, empties it, and refuses what is no note', asyn
   }
 })
 
-test('resetMemory: what the agent refuses comes out in its words, and a session that stays is no success', async () => {
+test("resetMemory throws the agent's message, also when a session remains", async () => {
   await using refusing = startOpenClawDouble(() => refusal('not now'))
   await expect(gateway.resetMemory(refusing.endpoint)).rejects.toMatchObject({
     kind: 'upstream_failed',
@@ -86,7 +86,7 @@ test('resetMemory: what the agent refuses comes out in its words, and a session 
   })
 })
 
-test('resetMemory: no pairing, a wrong token, silence, nonsense and nobody are all errors', async () => {
+test('resetMemory throws without pairing, token, response, valid JSON or listener', async () => {
   await using stubborn = startOpenClawDouble(() => ({}), { isStubborn: true })
   await expect(gateway.resetMemory(stubborn.endpoint)).rejects.toMatchObject({ message: 'pairing required' })
   const stranger = { ...stubborn.endpoint, gatewayToken: 'wrong' }
@@ -119,9 +119,9 @@ test.each<[string, (method: string, params: Record<string, unknown>) => unknown]
         : { sessions: [], file: { content: 'a'.repeat(3_000_000) } },
   ],
 ])(
-  'resetMemory, readNotes: an agent that tells of %s is left, and has held nobody up',
+  'resetMemory and readNotes disconnect from an agent that sends %s',
   async (what, answer) => {
-    // The double itself writes hundreds of thousands of files with the same loop.
+    // The peer writes hundreds of thousands of files in the same event loop.
     const limitMs = what.startsWith('hundreds') ? Number.POSITIVE_INFINITY : 50 * measureSlowness()
     for (const work of ['resetMemory', 'readNotes'] as const) {
       const holdMs = await findPreparedHold(
@@ -139,7 +139,7 @@ test.each<[string, (method: string, params: Record<string, unknown>) => unknown]
   600_000,
 )
 
-test('readNotes: an agent that goes on talking without being asked is left', async () => {
+test('readNotes disconnects from an agent that floods it with events', async () => {
   const limitMs = 200 * measureSlowness()
   const holdMs = await findHold(limitMs, async () => {
     using server = Bun.serve({

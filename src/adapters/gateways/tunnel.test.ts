@@ -6,7 +6,7 @@ import { createTunnelHandlers, openTunnel, type Tunnel, toUpgradeHeaders } from 
 const HOLD_MS = 50
 const PROGRAM = new URL('../../../tests/harness/programs/flooding-agent.ts', import.meta.url).pathname
 
-/** The WebSockets that come here lead to the agent at `agentUrl`. */
+/** Starts a server whose WebSockets are tunnels to the agent at `agentUrl`. */
 function startDoor(agentUrl: string) {
   return Bun.serve<Tunnel, never>({
     hostname: '127.0.0.1',
@@ -20,7 +20,7 @@ function startDoor(agentUrl: string) {
   })
 }
 
-test('a WebSocket of an agent that says a million things at once is ended, and has held nobody up', async () => {
+test('openTunnel closes a WebSocket after a million messages at once', async () => {
   const limitMs = HOLD_MS * measureSlowness()
   await using agent = Bun.spawn([process.execPath, PROGRAM], { stdout: 'pipe', stderr: 'inherit' })
   const { value } = await agent.stdout.getReader().read()
@@ -34,7 +34,7 @@ test('a WebSocket of an agent that says a million things at once is ended, and h
   expect(await findHold(limitMs, work)).toBeLessThan(limitMs)
 }, 600_000)
 
-test('a WebSocket that says a hundred things at once passes all of them on, both ways', async () => {
+test('openTunnel forwards a hundred messages at once in both directions', async () => {
   using agent = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,

@@ -3,7 +3,7 @@ import { createBroadcast } from './events.ts'
 import type { Runtime, RuntimeEvent, RuntimeName } from './runtime.ts'
 import { createNoRuntime, createRuntimes } from './runtimes.ts'
 
-/** Runtimes that are nothing but their events; `opened` and `closed` name those that were. */
+/** Creates runtimes that only publish events; `opened` and `closed` name them. */
 function openThree() {
   const opened: RuntimeName[] = []
   const closed: RuntimeName[] = []
@@ -28,7 +28,7 @@ function openThree() {
   return { runtimes, events, opened, closed }
 }
 
-test('each is opened once, when an agent needs it, and all are closed', async () => {
+test('runtimeOf opens each runtime once, and close closes all', async () => {
   const { runtimes, opened, closed } = openThree()
   expect(opened).toEqual([])
   const docker = runtimes.runtimeOf({ runtime: 'docker' })
@@ -41,7 +41,7 @@ test('each is opened once, when an agent needs it, and all are closed', async ()
   expect(() => runtimes.runtimeOf({ runtime: 'swarm' })).toThrow('The agent runtimes are closed')
 })
 
-test('an agent that was never deployed is nowhere, and no runtime is opened for it', async () => {
+test('runtimeOf opens no runtime for an agent that was never deployed', async () => {
   const { runtimes, opened } = openThree()
   const nowhere = runtimes.runtimeOf({ runtime: null })
   expect(await nowhere.inspect('ada-1')).toBeNull()
@@ -52,7 +52,7 @@ test('an agent that was never deployed is nowhere, and no runtime is opened for 
   expect(opened).toEqual([])
 })
 
-test('whoever listens hears of all of them, of one that is opened later as well', async () => {
+test('watch yields events of all runtimes, including later ones', async () => {
   const { runtimes, events } = openThree()
   runtimes.runtimeOf({ runtime: 'process' })
   const heard = runtimes.watch(new AbortController().signal)[Symbol.asyncIterator]()

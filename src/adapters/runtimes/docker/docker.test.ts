@@ -24,7 +24,7 @@ import { createDockerRuntime } from './docker.ts'
 
 const found = await findEngine()
 const instance = randomText(12).toLowerCase()
-/** Of tests that look at everything an installation has. */
+/** For tests that inspect every object of an installation. */
 const own = randomText(12).toLowerCase()
 const PATIENCE_MS = 300_000
 let lastId = 0
@@ -32,7 +32,7 @@ let lastId = 0
 describe.skipIf(!found)('docker', () => {
   if (!found) return test('there is no container engine here', () => {})
   const { engine, docker, image } = found
-  /** An installation's runtime, on the engine of these tests unless it is given another. */
+  /** Creates an installation's runtime, by default on these tests' engine. */
   const createRuntime = (change: { instance?: string; engine?: Engine } = {}) =>
     createDockerRuntime({
       ...{ engine, instance, ...change },
@@ -73,7 +73,7 @@ describe.skipIf(!found)('docker', () => {
     const filters = { label: [`stead.instance=${instance}`, `stead.agent=${id}`] }
     return (await docker.listContainers({ all: true, filters })).map(({ Names }) => Names[0]?.slice(1))
   }
-  /** Has it no process, and will it get none by itself? A container between two starts is `Running` to its engine. */
+  /** Returns whether it has no process and will not be restarted. A restarting container is `Running`. */
   const isDown = async (id: string) => !(await containerOf(id)).State.Running
   const withRuntime = async (
     run: (runtime: Runtime) => Promise<void>,
@@ -110,7 +110,7 @@ describe.skipIf(!found)('docker', () => {
     }
   })
   describe('a container', () => {
-    test('is held to the profile, and nobody finds a secret in it', () =>
+    test('has the restricted profile, and inspection shows no secret', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime, { secrets: { GATEWAY_TOKEN: 'gw_hidden_0815' } })
         const container = await containerOf(spec.id)
@@ -127,9 +127,9 @@ describe.skipIf(!found)('docker', () => {
         expect((await execIn(docker, container.Id, ['sh', '-c', 'echo x > /data/x'])).exitCode).toBe(0)
       }))
 
-    // The engine of the other tests may be one without a firewall.
+    // The other tests' engine may lack a firewall.
     test.skipIf(!canStartSwarm())(
-      'is published on this machine alone, and reaches neither another agent nor the host behind the gateway',
+      'is published on this machine only and cannot reach other agents or the host',
       async () => {
         await using machine = await startMachine()
         await importAgent(machine.docker)
@@ -158,14 +158,14 @@ describe.skipIf(!found)('docker', () => {
       },
     )
 
-    test('that runs out of memory says so, and comes back', () =>
+    test('is reported as out of memory and restarts', () =>
       withRuntime(async (runtime) => {
         const eat = 'sleep 1; exec tail /dev/zero'
         const spec = await makeSpec()
         const seen: RuntimeEvent[] = []
         const abort = new AbortController()
         const watching = collect(runtime.watch(abort.signal), seen)
-        // The program itself takes the memory: its end is the container's.
+        // The program itself uses the memory, so its end is the container's.
         await runtime.deploy({
           ...spec,
           environment: { ...spec.environment, BE: eat },
@@ -179,7 +179,7 @@ describe.skipIf(!found)('docker', () => {
         await runtime.remove(spec.id)
       }))
 
-    test('with bad configuration is given up, until it is deployed with another one', () =>
+    test('is given up on a bad configuration until another deployment', () =>
       withRuntime(async (runtime) => {
         const spec = await makeSpec()
         await runtime.deploy({ ...spec, environment: { ...spec.environment, EXIT_CODE: '78' } })
@@ -192,11 +192,11 @@ describe.skipIf(!found)('docker', () => {
         expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'running', exitCode: null })
       }))
 
-    test('with bad configuration is given up as such, also when it is between two starts by the time that is done', async () => {
+    test('is given up on a bad configuration also between two restarts', async () => {
       const spec = await makeSpec()
       const waitForNextStart = () =>
         until('its next start', async () => !(await orNull(containerOf(spec.id)))?.State.Restarting)
-      // What the engine tells of a container that it is about to start again arrives after that start.
+      // The engine's events before the restart have arrived with it.
       const slow: Engine = {
         ...engine,
         async ask(work) {
@@ -215,7 +215,7 @@ describe.skipIf(!found)('docker', () => {
       )
     })
 
-    test('that was killed by someone else is stopped, and a deployment brings it back', () =>
+    test('is stopped when killed by other means, and a deployment starts it', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime)
         await docker.getContainer(`stead-${instance}-${spec.id}`).kill()
@@ -226,7 +226,7 @@ describe.skipIf(!found)('docker', () => {
   })
 
   describe('a deployment', () => {
-    test('that cannot start leaves the old container running', () =>
+    test('keeps the old container when the new one cannot start', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime)
         const other = await deployHealthy(runtime)
@@ -237,7 +237,7 @@ describe.skipIf(!found)('docker', () => {
         expect((await listNames(spec.id)).length).toBe(1)
       }))
 
-    test('of an image that nobody has, or that is no agent, is refused and changes nothing', () =>
+    test('rejects a missing image and one that is no agent, and changes nothing', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime)
         const before = await runtime.inspect(spec.id)
@@ -255,7 +255,7 @@ describe.skipIf(!found)('docker', () => {
         await expect(missing).rejects.toMatchObject({ extra: { code: 'IMAGE_NOT_FOUND' } })
       }))
 
-    test('that a crash cut short is finished or taken back by the next call', () =>
+    test('is completed or reverted by the next call after a crash', () =>
       withRuntime(async (runtime) => {
         const spec = await deployHealthy(runtime)
         const moved = { ...spec, port: await freePort() }
@@ -274,12 +274,12 @@ describe.skipIf(!found)('docker', () => {
             },
           })
         }
-        // The successor was made, and nothing else.
+        // The successor was only created.
         await createSuccessor()
         expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'running', port: spec.port })
         await runtime.stop(spec.id)
         expect(await listNames(spec.id)).toEqual([current])
-        // The old one made room.
+        // The old container was renamed.
         await createSuccessor()
         await old.rename({ name: `${current}.previous` })
         expect(await runtime.inspect(spec.id)).toMatchObject({ state: 'stopped', port: spec.port })
@@ -287,7 +287,7 @@ describe.skipIf(!found)('docker', () => {
         expect(await listNames(spec.id)).toEqual([current])
         await until('the old one answers', () => answersHealthz(spec.port))
         await runtime.stop(spec.id)
-        // The successor has the place, and was not started.
+        // The successor was renamed but not started.
         const unstarted = await createSuccessor()
         await old.rename({ name: `${current}.previous` })
         await unstarted.rename({ name: current })
@@ -295,7 +295,7 @@ describe.skipIf(!found)('docker', () => {
         await runtime.start(spec.id)
         expect(await listNames(spec.id)).toEqual([current])
         await runtime.stop(spec.id)
-        // It was started: the old one is what is left over.
+        // The successor was started, so the old container is the leftover.
         const started = await createSuccessor()
         await old.rename({ name: `${current}.previous` })
         await started.rename({ name: current })
@@ -306,7 +306,7 @@ describe.skipIf(!found)('docker', () => {
         await until('it answers', () => answersHealthz(spec.port))
       }))
 
-    test('starts a stopped agent from the image that its name stands for by then', () =>
+    test('starts a stopped agent from the current image of its reference', () =>
       withRuntime(async (runtime) => {
         const name = { repo: 'stead-test-moving', tag: instance }
         const reference = `${name.repo}:${name.tag}`
@@ -333,7 +333,7 @@ describe.skipIf(!found)('docker', () => {
 
     afterAll(() => removeAll(docker, own))
 
-    test('by the last agent is nothing, and the next one finds all that it needs', () =>
+    test('removal of the last agent leaves nothing, and the next one starts', () =>
       withOwn(async (runtime) => {
         const [one, other] = [await deployHealthy(runtime), await deployHealthy(runtime)]
         const address = await runtime.platformHost()
@@ -343,7 +343,7 @@ describe.skipIf(!found)('docker', () => {
         await until('the one that was stopped answers', () => answersHealthz(other.port))
         await runtime.remove(other.id)
         expect(await listLeft()).toEqual(NOTHING)
-        // Somebody else has a network meanwhile; ours comes back with the address that the platform listens at.
+        // Another network takes the range; ours returns with the address on which the platform listens.
         const { id: another } = await docker.createNetwork({ Name: `another-${own}` })
         const next = await deployHealthy(runtime)
         expect(await runtime.platformHost()).toBe(address)
@@ -360,7 +360,7 @@ describe.skipIf(!found)('docker', () => {
         await taken.remove()
       }))
 
-    test('by containers that somebody took away goes with the agent, its secrets too', () =>
+    test('removal deletes volumes and secrets of containers that were removed by other means', () =>
       withOwn(async (runtime) => {
         const spec = await deployHealthy(runtime)
         const takeAway = () => docker.getContainer(`stead-${own}-${spec.id}`).remove({ force: true })
@@ -368,14 +368,14 @@ describe.skipIf(!found)('docker', () => {
         expect((await listLeft()).volumes).toHaveLength(2)
         await runtime.deploy(spec)
         await until('it answers again', () => answersHealthz(spec.port))
-        // What it has stored, and the secrets that it has now.
+        // Its state volume and its current secrets.
         expect((await listLeft()).volumes).toHaveLength(2)
         await takeAway()
         await runtime.remove(spec.id)
         expect(await listLeft()).toEqual(NOTHING)
       }))
 
-    test('is never taken from an agent that is being made', () =>
+    test('removal spares the volumes of an agent that is being created', () =>
       withOwn(async (runtime) => {
         for (let round = 0; round < 5; round++) {
           const [old, next] = [await deployHealthy(runtime), await makeSpec()]
@@ -387,14 +387,14 @@ describe.skipIf(!found)('docker', () => {
       }))
   })
 
-  test('an idle container is left alone: its engine starts nothing in it', () =>
+  test('the engine starts no process in an idle container', () =>
     withRuntime(async (runtime) => {
       const { State, Config } = await containerOf((await deployHealthy(runtime)).id)
       expect(Config.Healthcheck?.Test).toEqual(['NONE'])
       expect(State.Health).toBeUndefined()
     }))
 
-  test('what is not of this installation is not touched, whatever its name', () =>
+  test('containers of other installations are not touched', () =>
     withRuntime(async (runtime) => {
       const spec = await makeSpec()
       const name = `stead-${instance}-${spec.id}`
@@ -419,13 +419,13 @@ describe.skipIf(!found)('docker', () => {
     }))
 })
 
-/** One that nobody else takes between two starts of a container. */
+/** Returns a port that stays free between two starts of a container. */
 async function freePort(): Promise<number> {
   const [port = 0] = await findFreePorts(1)
   return port
 }
 
-/** Something on a machine that answers at this address of it. @returns its port. */
+/** Listens on an address of this machine. @returns the port. */
 async function listenOn(machine: SwarmNode, hostname: string): Promise<number> {
   const code = `console.log(Bun.serve({ hostname: '${hostname}', port: 0, fetch: () => new Response('here') }).port)`
   const { value } = await machine.spawn([process.execPath, '-e', code]).stdout.getReader().read()

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import Docker from 'dockerode'
 import { copySecrets } from './container.ts'
 
-/** An engine whose container `full` has as many bytes among its secrets as anybody reads, and `few` a thousand. */
+/** Simulates an engine whose container `full` has secrets of the maximum size and `few` a thousand bytes. */
 function startEngine() {
   const put: number[] = []
   let sentBytes = 0
@@ -33,7 +33,7 @@ function startEngine() {
 
 const never = new AbortController().signal
 
-test('an agent that has filled its folder of secrets fills no memory of the platform with them', async () => {
+test('copySecrets throws when an agent has filled its secrets folder', async () => {
   await using double = startEngine()
   await copySecrets(double.engine, 'few', 'twin')
   expect(double.put).toEqual([1000])

@@ -13,7 +13,7 @@ const HOST_CPUS = 2
 const RUNS = roundsOf('SPEC_RUNS', 1000)
 const image: AgentImage = { reference: 'stead-agent:1', id: 'sha256:1', kind: 'stead', version: '1' }
 
-/** Names that mean something to an engine, and any other. */
+/** Names with a meaning to the engine, and arbitrary names. */
 const name = fc.oneof(
   fc.constantFrom('PRIVILEGED', 'HOSTCONFIG', 'BINDS', 'CAPADD', 'NETWORKMODE', 'PIDMODE', 'DOCKER_HOST', 'USER'),
   fc.stringMatching(/^[A-Z][A-Z0-9_]{0,20}$/),
@@ -74,7 +74,7 @@ test(`${RUNS} specs: nothing that a user says changes what a container is held t
   )
 })
 
-test('the digest tells specs apart, however they are written, and needs the key', () => {
+test('toDigest depends on values and key, not on their order', () => {
   fc.assert(
     fc.property(specs, specs, (one, two) => {
       const turned = { ...one, environment: Object.fromEntries(Object.entries(one.environment).reverse()) }
@@ -91,7 +91,7 @@ describe.skipIf(!found)('in an engine', () => {
   if (!found) return
   const { docker } = found
 
-  test('100 containers: none deviates from the profile', async () => {
+  test('100 containers have exactly the profile', async () => {
     const instance = randomText(12).toLowerCase()
     const network = await docker.createNetwork({ Name: `stead-${instance}` })
     const some = fc.sample(specs, { numRuns: 100, seed: 4 }).map((spec, index) => ({ ...spec, id: `agent-${index}` }))
@@ -117,7 +117,7 @@ describe.skipIf(!found)('in an engine', () => {
   }, 300_000)
 })
 
-/** A user may well call a plain setting `MY_KEY`. */
+/** A plain setting may be named `MY_KEY`. */
 function isNotOwnVariable(line: string): boolean {
   return !line.includes('variables with a secret')
 }

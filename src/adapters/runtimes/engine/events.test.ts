@@ -5,7 +5,7 @@ import { followEvents } from './events.ts'
 
 const FIRST_NANO = 1_700_000_000_500_000_000
 
-/** An engine that tells one event a connection, and those that it is asked for again, and breaks off. */
+/** Simulates an engine that sends one event per connection, with the repeated ones, and disconnects. */
 function serveEvents(unix: string, happened: string[]) {
   const toLine = (action: string, index: number) =>
     `${JSON.stringify({ Type: 'container', Action: action, Actor: { ID: 'c' }, timeNano: FIRST_NANO + index * 1_000_000 })}\n`
@@ -24,18 +24,18 @@ function serveEvents(unix: string, happened: string[]) {
   return { asked, [Symbol.dispose]: () => void server.stop(true) }
 }
 
-test('what happened between two connections to the engine is asked for and told once', async () => {
+test('followEvents yields events between two connections once', async () => {
   using folder = tempFolder()
   const socket = folder.file('docker.sock')
   using engine = serveEvents(socket, ['start', 'die', 'start'])
   const ending = new AbortController()
-  const told: string[] = []
+  const yielded: string[] = []
   const options = { instance: 'i', type: 'container', signal: ending.signal } as const
   for await (const event of followEvents(createEngine(`unix://${socket}`), options)) {
-    told.push(event === 'connected' ? event : event.action)
-    if (told.length === 5) break
+    yielded.push(event === 'connected' ? event : event.action)
+    if (yielded.length === 5) break
   }
   ending.abort()
-  expect(told).toEqual(['connected', 'start', 'connected', 'die', 'start'])
+  expect(yielded).toEqual(['connected', 'start', 'connected', 'die', 'start'])
   expect(engine.asked).toEqual([null, '1700000000.5'])
 })

@@ -26,7 +26,7 @@ describe.skipIf(!found)('fetching an image', async () => {
     registry[Symbol.dispose]()
   })
 
-  test('takes an agent and keeps it; the second time nobody is asked', async () => {
+  test("pulls an agent's image once", async () => {
     registry.offer('agent', '1', { labels: AGENT, layers: [EMPTY_LAYER] })
     await pull('agent:1')
     const asked = registry.requests.length
@@ -34,7 +34,7 @@ describe.skipIf(!found)('fetching an image', async () => {
     expect(registry.requests.length).toBe(asked)
   })
 
-  test('refuses what is no agent and does not keep it', async () => {
+  test('removes an image that is no agent', async () => {
     registry.offer('other', '1', { labels: { 'org.example': 'x' }, layers: [EMPTY_LAYER] })
     await expect(pull('other:1')).rejects.toMatchObject({ kind: 'invalid' })
     expect(await hasImage(engine, `${registry.host}/other:1`)).toBe(false)
@@ -44,7 +44,7 @@ describe.skipIf(!found)('fetching an image', async () => {
     await expect(pull('nobody:1')).rejects.toMatchObject({ extra: { code: 'IMAGE_NOT_FOUND' } })
   })
 
-  test('ends when the layers are larger than allowed, and so does what the engine does for it', async () => {
+  test('aborts in the engine when the layers exceed the limit', async () => {
     registry.offer('large', '1', { labels: AGENT, layers: [2 * GIGABYTE] })
     await expect(pull('large:1')).rejects.toMatchObject({
       kind: 'invalid',
@@ -53,13 +53,13 @@ describe.skipIf(!found)('fetching an image', async () => {
     await until('the engine has given it up', () => registry.waiting() === 0)
   })
 
-  test.each([{ maxMs: 500 }, { maxSilenceMs: 500 }])('ends when it takes longer than %o', async (limits) => {
+  test.each([{ maxMs: 500 }, { maxSilenceMs: 500 }])('aborts after %o', async (limits) => {
     registry.offer('slow', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
     await expect(pull('slow:1', limits)).rejects.toMatchObject({ kind: 'unavailable' })
     await until('the engine has given it up', () => registry.waiting() === 0)
   })
 
-  test('happens one after another: a second one waits for the first', async () => {
+  test('waits for an earlier pull', async () => {
     registry.offer('first', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
     registry.offer('second', '1', { labels: AGENT, layers: [EMPTY_LAYER] })
     const first = pull('first:1', { maxMs: 1000 })
@@ -72,7 +72,7 @@ describe.skipIf(!found)('fetching an image', async () => {
     expect([whenFirstEnds, isSecondAsked()]).toEqual([false, true])
   })
 
-  test('ends with its caller, and holds up nobody who waits', async () => {
+  test('ends with its caller and does not delay the next pull', async () => {
     registry.offer('left', '1', { labels: AGENT, layers: [GIGABYTE / 2] })
     const leaving = new AbortController()
     const left = pull('left:1', {}, leaving.signal)

@@ -24,7 +24,7 @@ async function* inPieces(bytes: Buffer, sizes: number[]): AsyncGenerator<Buffer>
 const read = (bytes: Buffer, after: string | null = null, sizes = [bytes.length]) =>
   Array.fromAsync(readLogLines(inPieces(bytes, sizes), after))
 
-test('lines come out as they were written, however the stream is cut', async () => {
+test('readLogLines returns whole lines however the stream is split', async () => {
   const written = [
     [1, 'one', AT],
     [2, 'zwei ü', LATER],
@@ -45,7 +45,7 @@ test('lines come out as they were written, however the stream is cut', async () 
   )
 })
 
-test('after a cursor comes what follows it, also among lines of one moment', async () => {
+test('readLogLines resumes after a cursor, also among equal timestamps', async () => {
   const bytes = Buffer.concat([frame(`${AT} a\n`), frame(`${LATER} b\n`), frame(`${LATER} c\n`), frame(`${LATER} d\n`)])
   const all = await read(bytes)
   expect(new Set(all.map(({ cursor }) => cursor)).size).toBe(4)
@@ -57,7 +57,7 @@ test('after a cursor comes what follows it, also among lines of one moment', asy
   expect(sinceOf(null)).toBe('0')
 })
 
-test('a line in parts is one line, one without an end is not lost, and one without measure is cut', async () => {
+test('readLogLines joins parts, keeps an unfinished line, and splits a long one', async () => {
   const parts = Buffer.concat([
     frame(`${AT} be`),
     frame(`${AT} err\n`, 2),

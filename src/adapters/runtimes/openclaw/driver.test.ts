@@ -14,14 +14,14 @@ const spec: AgentSpec = {
   limits: { memoryBytes: 2 * GIGABYTE, cpus: 1, processes: 256 },
 }
 
-/** How the configuration speaks of a variable. */
+/** Returns a reference to a variable in the configuration. */
 const named = (variable: string) => `\${${variable}}`
 
 function settingsOf(change: Partial<AgentSpec> = {}) {
   return JSON.parse(openClawDriver.toInputs({ ...spec, ...change }, image).environment.STEAD_SETTINGS ?? '')
 }
 
-test('secrets are files, and nothing that an inspection shows has one', () => {
+test('toInputs puts secrets into files only', () => {
   const secrets = { ...spec.secrets, TELEGRAM_TOKEN: 'tg-secret', PROVIDER_API_KEY: 'key-secret' }
   const inputs = openClawDriver.toInputs({ ...spec, secrets }, image)
   expect(inputs.files).toEqual(secrets)
@@ -32,7 +32,7 @@ test('secrets are files, and nothing that an inspection shows has one', () => {
   }
 })
 
-test('its models are the platform’s, with its own token', () => {
+test("toOpenClawConfig uses the platform's models with the agent's token", () => {
   expect(settingsOf()).toMatchObject({
     gateway: { port: 18_789, bind: 'lan', auth: { mode: 'token', token: named('OPENCLAW_GATEWAY_TOKEN') } },
     models: {
@@ -49,7 +49,7 @@ test('its models are the platform’s, with its own token', () => {
   })
 })
 
-test('a channel is there with its token and gone without; only owners are answered, or whoever is paired', () => {
+test('toOpenClawConfig enables a channel with a token, for owners or paired people', () => {
   expect(settingsOf().channels).toEqual({ telegram: null, discord: null, whatsapp: null })
   const secrets = { ...spec.secrets, TELEGRAM_TOKEN: 't', DISCORD_TOKEN: 'd', WHATSAPP_TOKEN: 'w' }
   const open = { groupPolicy: 'allowlist', dmPolicy: 'pairing', allowFrom: null }
@@ -61,7 +61,7 @@ test('a channel is there with its token and gone without; only owners are answer
   })
 })
 
-test('tools by plan', () => {
+test('toOpenClawConfig selects tools by plan', () => {
   const profileOf = (plan: string) =>
     settingsOf({ environment: { ...spec.environment, AGENT_PLAN: plan } }).tools.profile
   expect(['solo', 'collective', 'network'].map(profileOf)).toEqual(['messaging', 'coding', 'coding'])
@@ -75,7 +75,7 @@ test.each([
   ['2025.12.30', 2, false],
   ['2026.9.6', 4, false],
   [null, 2, true],
-])('version %p with %d GB is slimmed: %p', (version, gigabytes, isSlim) => {
+])('toInputs reduces memory of version %p with %d GB: %p', (version, gigabytes, isSlim) => {
   const limits = { ...spec.limits, memoryBytes: gigabytes * GIGABYTE }
   const { environment } = openClawDriver.toInputs({ ...spec, limits }, { ...image, version })
   expect(environment.OPENCLAW_NODE_FLAGS?.includes('--max-old-space-size=1024')).toBe(isSlim)

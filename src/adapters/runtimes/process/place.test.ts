@@ -9,7 +9,7 @@ const MOUNTS = `22 27 0:21 / /proc rw,relatime - proc proc rw
 31 30 8:1 /srv/agents /data/agents rw,relatime - ext4 /dev/sda1 rw
 32 27 8:17 / /mnt/two\\040words rw,relatime - ext4 /dev/sdb1 rw`
 
-test('a place is told by machine, path without links, and number; never by the bare id of the machine', () => {
+test('readInstanceLocation returns hashed machine id, path and inode', () => {
   using folder = tempFolder()
   const files = {
     machineIds: [folder.file('missing'), folder.file('machine-id')],
@@ -53,11 +53,11 @@ test.each([
   ['/database', null],
   ['/srv/stead', null],
   ['/mnt/two words/stead', '/stead'],
-])('what is at %s in a container is on its host at %p', (path, volume) => {
+])('findVolume maps %s in a container to %p on its host', (path, volume) => {
   expect(findVolume(path, MOUNTS)).toBe(volume)
 })
 
-test('the id of a Mac is read from what ioreg says', () => {
+test('parseMacId reads the id of a Mac', () => {
   const text = `+-o J314sAP  <class IOPlatformExpertDevice, id 0x100000227, registered, matched, active>
     {
       "IOPlatformSerialNumber" = "C02XXXXXXXXX"
@@ -67,7 +67,7 @@ test('the id of a Mac is read from what ioreg says', () => {
   expect(parseMacId('')).toBeNull()
 })
 
-test('another installation is known by its id, where there is one', () => {
+test('findInstance returns the id of another installation', () => {
   using folder = tempFolder()
   expect(findInstance(folder.path)).toEqual({ id: null })
   writeFileSync(folder.file('instance.id'), 'abc\n')

@@ -91,7 +91,7 @@ async function getRecord(dir: string, id: string): Promise<AgentRecord> {
   return record
 }
 
-/** An agent may answer before what is known of its process is on the disk. */
+/** An agent may respond before its record is written. */
 async function getPid(dir: string, id: string): Promise<number> {
   return until(`the process of ${id}`, async () => (await getRecord(dir, id)).process?.pid)
 }
@@ -100,13 +100,13 @@ async function isAlive(pid: number): Promise<boolean> {
   return (await table.find([pid])).length === 1
 }
 
-/** The leading processes of one agent, found without the runtime. */
+/** Lists the leading processes of one agent without the runtime. */
 async function listLeaders(dir: string, id: string): Promise<number[]> {
   const rows = await table.listMarked(agentFolder(dir, id).state)
   return rows.filter((row) => row.pid === row.groupId).map((row) => row.pid)
 }
 
-/** Every process below `dir`, whatever its folder is called. Linux only. */
+/** Lists every process below `dir`. Linux only. */
 async function listAgentProcesses(dir: string): Promise<number[]> {
   if (!hasProc) return []
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
@@ -121,7 +121,7 @@ async function listAgentProcesses(dir: string): Promise<number[]> {
   return pids.filter((_pid, index) => found[index])
 }
 
-/** Has a wanted agent exactly the process of its record, and another one none? */
+/** Returns whether a wanted agent has exactly its recorded process, and another agent none. */
 async function isAsRecorded(dir: string, id: string): Promise<boolean> {
   const { desired, process: recorded } = await getRecord(dir, id)
   const expected = desired === 'running' ? [recorded?.pid] : []
@@ -145,7 +145,7 @@ function contractFixture(change: Partial<ProcessRuntimeDeps>) {
   return async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, change)
-    // Every test of the contract uses the same runtime.
+    // All tests of the contract share the runtime.
     open.delete(runtime)
     return {
       runtime,
@@ -188,7 +188,7 @@ describe('agents outlive the platform', () => {
   }
 
   test(
-    'a restart is counted with the process that it starts, never before it is seen',
+    'a restart is counted together with its process',
     async () => {
       const spec = await makeSpec()
       const dir = newDir()
@@ -207,7 +207,7 @@ describe('agents outlive the platform', () => {
     PATIENCE_MS,
   )
 
-  test('close lets the platform end by itself, and they run on', async () => {
+  test('agents keep running after close', async () => {
     const dir = newDir()
     const spec = await makeSpec()
     const host = await startHost({ dir, command: AGENT, specs: [spec], afterwards: 'close' })
@@ -216,7 +216,7 @@ describe('agents outlive the platform', () => {
     await createRuntime(dir)
   })
 
-  test('close leaves them running and refuses later calls, and an adopted one can be stopped', async () => {
+  test('close rejects later calls, and the next platform can stop an adopted agent', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -235,7 +235,7 @@ describe('agents outlive the platform', () => {
     expect(await listLeaders(dir, spec.id)).toEqual([])
   })
 
-  test('close with stopAgents ends them, and the next platform starts those that were wanted', async () => {
+  test('close with stopAgents stops agents until the next platform', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const [wanted, unwanted] = [await deployHealthy(first), await deployHealthy(first)]
@@ -249,7 +249,7 @@ describe('agents outlive the platform', () => {
     expect(await second.inspect(unwanted.id)).toMatchObject({ state: 'stopped' })
   })
 
-  test('an agent that died while no platform ran is started by the next one', async () => {
+  test('recover starts an agent that died while no platform ran', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -261,7 +261,7 @@ describe('agents outlive the platform', () => {
     expect(await listLeaders(dir, spec.id)).toHaveLength(1)
   })
 
-  test('a crash between start and record: the process is found by its environment and not doubled', async () => {
+  test('recover finds an unrecorded process by its environment', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -274,7 +274,7 @@ describe('agents outlive the platform', () => {
     expect(await listLeaders(dir, spec.id)).toEqual([pid])
   })
 
-  test('a crash while stopping: the next platform finishes the stop', async () => {
+  test('recover finishes an interrupted stop', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -317,7 +317,7 @@ describe('agents outlive the platform', () => {
 })
 
 describe('processes that are not the agent', () => {
-  test('a pid that another program has now is neither taken for the agent nor killed', async () => {
+  test('recover ignores a reused pid', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -343,7 +343,7 @@ describe('processes that are not the agent', () => {
     }
   })
 
-  test('what an agent started ends with it: in its group, in another session, and after its crash', async () => {
+  test('stop and a crash end all processes of an agent', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir)
     const spec = await deployHealthy(runtime)
@@ -362,7 +362,7 @@ describe('processes that are not the agent', () => {
 })
 
 describe('ends', () => {
-  test('exit code 78 is not restarted, not even by the next platform, until someone starts it', async () => {
+  test('exit code 78 is not restarted until a start is requested', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await makeSpec({ environment: { EXIT_CODE: '78' } })
@@ -372,7 +372,7 @@ describe('ends', () => {
     await waitFor(async () => (await getRecord(dir, spec.id)).exitCode === 78, PATIENCE_MS)
     await first.close()
     const second = await createRuntime(dir)
-    // A crashing neighbour's restarts show that the time of one has passed.
+    // The restarts of a crashing agent prove that enough time has passed.
     const neighbour = await makeSpec({ environment: { EXIT_CODE: '1' } })
     await second.deploy(neighbour)
     await waitFor(async () => ((await second.inspect(neighbour.id))?.restarts ?? 0) >= 2, PATIENCE_MS)
@@ -382,7 +382,7 @@ describe('ends', () => {
     expect(await second.inspect(spec.id)).toMatchObject({ state: 'running', exitCode: null })
   })
 
-  test('restarts wait longer after each failure in a row, and a steady run begins anew', async () => {
+  test('restart delays grow with each failure and reset after a steady run', async () => {
     const asked: number[] = []
     const backoffMs = (failures: number) => {
       asked.push(failures)
@@ -402,7 +402,7 @@ describe('ends', () => {
     expect(asked.slice(0, 3)).toEqual([0, 0, 0])
   })
 
-  test('an agent that does not want to end is killed after its time', async () => {
+  test('stop kills an agent after its grace period', async () => {
     const runtime = await createRuntime(newDir(), { timing: { stopMs: 200 } })
     const spec = await deployHealthy(runtime, { environment: { AGENT_ID: 'deaf', IGNORE_TERM: '1' } })
     await runtime.stop(spec.id)
@@ -410,7 +410,7 @@ describe('ends', () => {
     expect(await runtime.logs(spec.id, { tail: 1 })).toEqual(['not now'])
   })
 
-  test('renew gives an agent that is being restarted another environment at once, and leaves one with the same alone', async () => {
+  test('renew applies a changed environment at once and ignores an equal spec', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { backoffMs: () => 600_000 } })
     const spec = await deployHealthy(runtime)
@@ -423,7 +423,7 @@ describe('ends', () => {
     expect((await getRecord(dir, spec.id)).spec.environment.PLATFORM_URL).toBe('http://127.0.0.1:2')
   })
 
-  test('a port that is taken does not keep a crashed agent from coming back later', async () => {
+  test('a crashed agent restarts once its port is free', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { backoffMs: () => 400 } })
     const spec = await deployHealthy(runtime)
@@ -437,7 +437,7 @@ describe('ends', () => {
     await waitFor(() => answersHealthz(spec.port), PATIENCE_MS)
   })
 
-  test('a command that cannot be started is told to the caller and leaves nothing wanted', async () => {
+  test('deploy throws when the command cannot start, and leaves the agent stopped', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { command: ['/nowhere/agent'] })
     const spec = await makeSpec()
@@ -448,7 +448,7 @@ describe('ends', () => {
 })
 
 describe('folders', () => {
-  test.skipIf(!hasProc)('an agent gets its own environment and nothing of the platform', async () => {
+  test.skipIf(!hasProc)('an agent gets no environment of the platform', async () => {
     const dir = newDir()
     const spec = await makeSpec({ environment: { AGENT_NAME: 'Ada' } })
     const order: HostOrder = { dir, command: AGENT, specs: [spec], afterwards: 'wait' }
@@ -456,7 +456,7 @@ describe('folders', () => {
     host.kill('SIGKILL')
     await host.exited
     const runtime = await createRuntime(dir)
-    // Between its birth and its program a process has no environment to be read.
+    // Between fork and exec the environment of a process cannot be read.
     await waitFor(() => answersHealthz(spec.port), PATIENCE_MS)
     const text = await readFile(`/proc/${await getPid(dir, spec.id)}/environ`, 'utf8')
     const environment = Object.fromEntries(
@@ -484,7 +484,7 @@ describe('folders', () => {
     expect(await readdir(dir)).toEqual([])
   })
 
-  test('folders are 0700 and files 0600, secrets are never in the record, and those no longer given are deleted', async () => {
+  test('folders are 0700, files 0600, and only current secrets are stored', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir)
     const spec = await deployHealthy(runtime, { secrets: { GATEWAY_TOKEN: 'gw_0123456789abcdef', OLD: 'x' } })
@@ -500,7 +500,7 @@ describe('folders', () => {
     expect(await readFile(folder.record, 'utf8')).not.toContain('gw_0123456789abcdef')
   })
 
-  test('a log over its bound is cut while the agent writes on, and read over both files', async () => {
+  test('a large log is rotated while the agent writes, and read across both files', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { maxLogBytes: 1000 } })
     const spec = await deployHealthy(runtime)
@@ -516,7 +516,7 @@ describe('folders', () => {
     expect(newer).toContain('listens on')
   })
 
-  test('a record that cannot be read keeps no other agent down, and a deployment mends it without a double', async () => {
+  test('an unreadable record affects no other agent, and a deployment replaces it', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const [broken, sound] = [await deployHealthy(first), await deployHealthy(first)]
@@ -531,31 +531,28 @@ describe('folders', () => {
   })
 })
 
-test.skipIf(!hasProc)(
-  'a process whose first thread has ended is listed as long as another holds its port',
-  async () => {
-    const port = await findFreePort()
-    const headless = Bun.spawn({ cmd: [process.execPath, join(PROGRAMS, 'headless-process.ts'), String(port)] })
-    onTestFinished(() => headless.kill('SIGKILL'))
-    const { pid } = headless
-    await until('the end of its first thread', async () =>
-      /^State:\tZ/m.test(await readFile(`/proc/${pid}/status`, 'utf8')),
-    )
-    expect(await table.find([pid])).toMatchObject([{ pid }])
-    expect(await isPortFree(port)).toBe(false)
-    headless.kill('SIGKILL')
-    await until('its end', async () => (await table.find([pid])).length === 0)
-    expect(await isPortFree(port)).toBe(true)
-  },
-)
+test.skipIf(!hasProc)('find lists a process whose main thread has ended', async () => {
+  const port = await findFreePort()
+  const headless = Bun.spawn({ cmd: [process.execPath, join(PROGRAMS, 'headless-process.ts'), String(port)] })
+  onTestFinished(() => headless.kill('SIGKILL'))
+  const { pid } = headless
+  await until('the end of its first thread', async () =>
+    /^State:\tZ/m.test(await readFile(`/proc/${pid}/status`, 'utf8')),
+  )
+  expect(await table.find([pid])).toMatchObject([{ pid }])
+  expect(await isPortFree(port)).toBe(false)
+  headless.kill('SIGKILL')
+  await until('its end', async () => (await table.find([pid])).length === 0)
+  expect(await isPortFree(port)).toBe(true)
+})
 
-test.skipIf(!hasProc)('what was left of an agent is waited for until it is listed no more, marked or not', async () => {
+test.skipIf(!hasProc)('killLeftovers waits until no process is left', async () => {
   const folder = agentFolder(newDir(), 'agent-0')
   const left = Bun.spawn(['sleep', '600'], { env: { AGENT_DIR: folder.state } })
   onTestFinished(() => left.kill('SIGKILL'))
   const [row] = await table.find([left.pid])
   let looks = 0
-  // As the kernel has it: the environment of one that ends is gone before its other threads are.
+  // As in the kernel: an ending process loses its environment before its other threads end.
   const find = async (pids: readonly number[]) => {
     if (!row || !pids.includes(left.pid)) return table.find(pids)
     looks += 1
@@ -567,7 +564,7 @@ test.skipIf(!hasProc)('what was left of an agent is waited for until it is liste
   expect(left.signalCode).toBe('SIGKILL')
 })
 
-test('a record from before images were known is read, and its agent goes on', async () => {
+test('findRecord accepts a record without an image', async () => {
   const dir = newDir()
   const first = await createRuntime(dir)
   const spec = await deployHealthy(first)
@@ -584,7 +581,7 @@ test('a record from before images were known is read, and its agent goes on', as
 })
 
 describe('followed logs', () => {
-  /** Follows until `isLast`, and returns every line that the agent's own start did not write. */
+  /** Follows until `isLast` and returns the lines that the test wrote. */
   async function follow(runtime: Runtime, id: string, after: string | null, isLast: (line: RuntimeLogLine) => boolean) {
     const ending = new AbortController()
     const lines: RuntimeLogLine[] = []
@@ -597,7 +594,7 @@ describe('followed logs', () => {
     return lines
   }
 
-  test('over many cuts of the file nothing is lost and nothing comes twice, in one go and with the cursor of each line', async () => {
+  test('loses and repeats no line across rotations', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { maxLogBytes: 2000, pollMs: 5 } })
     const spec = await deployHealthy(runtime)
@@ -608,7 +605,7 @@ describe('followed logs', () => {
       seen.push(line)
       return line.text === `line ${total}`
     })
-    // Each line waits until the one before was seen: what is written while a file is being emptied is lost by design.
+    // Wait for each line: output written during a truncation may be lost.
     for (let number = 1; number <= total; number += 1) {
       await appendFile(log, `line ${number}\n`)
       if (number % 20 === 0) await waitFor(async () => seen.at(-1)?.text === `line ${number}`, PATIENCE_MS)
@@ -622,7 +619,7 @@ describe('followed logs', () => {
     }
   })
 
-  test('what was overwritten before it was read is told in bytes', async () => {
+  test('reports overwritten output in bytes', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { maxLogBytes: 500, pollMs: 5 } })
     const spec = await deployHealthy(runtime)
@@ -638,7 +635,7 @@ describe('followed logs', () => {
     expect(rest.at(-1)?.text).toBe('last')
   })
 
-  test('an adopted agent’s log goes on at the cursor of the earlier platform', async () => {
+  test('continues at the cursor of an earlier platform', async () => {
     const dir = newDir()
     const first = await createRuntime(dir)
     const spec = await deployHealthy(first)
@@ -652,7 +649,7 @@ describe('followed logs', () => {
     expect(rest.map(({ text }) => text)).toEqual(['two', 'three'])
   })
 
-  test('a line that never ends comes in parts, whole characters each, and a dead agent’s last words are a line', async () => {
+  test("splits an endless line at characters and ends a dead agent's last line", async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir, { timing: { pollMs: 5 } })
     const spec = await deployHealthy(runtime)
@@ -670,7 +667,7 @@ describe('followed logs', () => {
     ).toBe(long)
   })
 
-  test('of a removed agent they end, and those of a new one of its name begin anew', async () => {
+  test('end with a removed agent and start anew for its successor', async () => {
     const dir = newDir()
     const runtime = await createRuntime(dir)
     const spec = await deployHealthy(runtime)

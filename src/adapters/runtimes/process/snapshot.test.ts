@@ -16,7 +16,7 @@ async function openAgent() {
   return { ...temporary, folder, file: temporary.file('snapshot.tar.gz'), [Symbol.dispose]: temporary[Symbol.dispose] }
 }
 
-/** An archive as somebody else may have written it. */
+/** Writes an archive with arbitrary entries. */
 async function writeArchive(file: string, entries: (Pick<Header, 'name'> & Partial<Header> & { text?: string })[]) {
   const archive = pack()
   const writing = pipeline(archive, createGzip(), createWriteStream(file))
@@ -25,7 +25,7 @@ async function writeArchive(file: string, entries: (Pick<Header, 'name'> & Parti
   await writing
 }
 
-test('files, folders, modes, empty ones and links within the folder come back; nothing else remains', async () => {
+test('restoreStateFolder restores files, folders, modes and inner links, and nothing else remains', async () => {
   using agent = await openAgent()
   const { state } = agent.folder
   const deep = join(state, 'a'.repeat(120), 'b'.repeat(120))
@@ -71,7 +71,7 @@ test.each([
   ],
   ['a device', [{ name: 'null', type: 'character-device', devmajor: 1, devminor: 3 } as const]],
   ['a hard link', [{ name: 'hard', type: 'link', linkname: '/etc/passwd' } as const]],
-])('an archive with %s is refused, and nothing has changed', async (_what, entries) => {
+])('restoreStateFolder rejects an archive with %s and changes nothing', async (_what, entries) => {
   using agent = await openAgent()
   await writeFile(join(agent.folder.state, 'kept'), 'as it was')
   await writeArchive(agent.file, [{ name: 'first', text: 'x' }, ...entries])
@@ -83,7 +83,7 @@ test.each([
   expect(existsSync(join(agent.folder.root, 'escaped'))).toBe(false)
 })
 
-test('a link that steps back behind another one leads where it says, and not outside', async () => {
+test('restoreStateFolder resolves a link behind another one within the folder', async () => {
   using agent = await openAgent()
   await writeArchive(agent.file, [
     { name: 'a/b/up', type: 'symlink', linkname: '../..' },
@@ -97,7 +97,7 @@ test('a link that steps back behind another one leads where it says, and not out
 test.each([
   ['no archive at all', Buffer.from('not gzip')],
   ['half an archive', null],
-])('%s is refused, and nothing has changed', async (_what, bytes) => {
+])('restoreStateFolder rejects %s and changes nothing', async (_what, bytes) => {
   using agent = await openAgent()
   await writeFile(join(agent.folder.state, 'kept'), crypto.getRandomValues(Buffer.alloc(50_000)))
   await writeSnapshot(agent.folder, agent.file)
@@ -108,7 +108,7 @@ test.each([
   expect((await stat(join(agent.folder.state, 'kept'))).size).toBe(50_000)
 })
 
-test('a snapshot that cannot be written leaves no file', async () => {
+test('writeSnapshot leaves no file when it fails', async () => {
   using agent = await openAgent()
   await writeFile(join(agent.folder.state, 'kept'), 'x')
   const file = join(agent.path, 'missing', 'snapshot.tar.gz')
@@ -117,7 +117,7 @@ test('a snapshot that cannot be written leaves no file', async () => {
   expect(existsSync(`${file}.part`)).toBe(false)
 })
 
-test('a restore that a crash cut short: before the new state stood, the old one is back', async () => {
+test('settleRestore restores the old state when the new one was not in place', async () => {
   using agent = await openAgent()
   const { state, replaced, restoring } = agent.folder
   await writeFile(join(state, 'kept'), 'as it was')
@@ -128,7 +128,7 @@ test('a restore that a crash cut short: before the new state stood, the old one 
   expect((await readdir(agent.folder.dir)).sort()).toEqual(['secrets', 'state', 'tmp'])
 })
 
-test('a restore that a crash cut short: once the new state stood, the old one goes', async () => {
+test('settleRestore removes the old state once the new one is in place', async () => {
   using agent = await openAgent()
   const { state, replaced } = agent.folder
   await writeFile(join(state, 'kept'), 'new')

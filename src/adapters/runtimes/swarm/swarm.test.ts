@@ -18,7 +18,7 @@ import { createSwarmRuntime } from './swarm.ts'
 const INSTANCE = 'test'
 const AnyTasks = z.array(z.looseObject({ DesiredState: z.string() }))
 const PATIENCE_MS = 300_000
-/** Most of the time the swarm only waits: for its machines to hear of something, or for a port. */
+/** Long, because the swarm waits for its nodes and for ports. */
 const SIDE_BY_SIDE = 4
 
 let lastPort = 19_000
@@ -30,7 +30,7 @@ describe.skipIf(!canStartSwarm()).concurrent('swarm', () => {
     const image = await importAgent(docker)
     const runtime = createRuntime(dockerHost)
     const makeSpec = async (change: Partial<AgentSpec> = {}) => toSpec(image, change)
-    /** A container that is never started sees the volume as the agent does. */
+    /** Reads the volume through a container that is never started. */
     const withVolume = async <T>(
       id: string,
       work: (container: ReturnType<typeof docker.getContainer>) => Promise<T>,
@@ -99,7 +99,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   afterAll(() => swarm?.[Symbol.asyncDispose]())
 
   test(
-    'an agent that the swarm starts once more in the moment in which it is stopped is ended, by the stop or by who looks after it',
+    'a task that the swarm starts during a stop is ended',
     async () => {
       using engine = startForgetfulEngine(swarm.manager.dockerHost.replace('unix://', ''))
       const runtime = createRuntime(engine.dockerHost)
@@ -120,15 +120,15 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   )
 
   test(
-    'an agent that is stopped while the swarm is looked at is not told as one that died',
+    'an agent that is stopped during a poll is not reported as died',
     async () => {
       using engine = startSlowEngine(swarm.manager.dockerHost.replace('unix://', ''))
       const watching = createRuntime(engine.dockerHost)
       const runtime = createRuntime(swarm.manager.dockerHost)
       const abort = new AbortController()
-      const told: string[] = []
+      const reported: string[] = []
       const reading = (async () => {
-        for await (const { id, type } of watching.watch(abort.signal)) told.push(`${id} ${type}`)
+        for await (const { id, type } of watching.watch(abort.signal)) reported.push(`${id} ${type}`)
       })()
       const [spec, other] = [toSpec(image), toSpec(image)]
       await Promise.all([spec, other].map((one) => runtime.deploy(one)))
@@ -138,9 +138,9 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
       await runtime.stop(spec.id)
       look.goOn()
       await swarm.manager.docker.getContainer((await getContainer(swarm.manager.docker, other.id)).Id).kill()
-      // The other one's crash shows that what came before it has been told.
-      await waitFor(async () => told.includes(`${other.id} died`), PATIENCE_MS)
-      expect(told).not.toContain(`${spec.id} died`)
+      // Its crash proves that earlier events have been reported.
+      await waitFor(async () => reported.includes(`${other.id} died`), PATIENCE_MS)
+      expect(reported).not.toContain(`${spec.id} died`)
       abort.abort()
       await reading
       await Promise.all([spec, other].map(({ id }) => runtime.remove(id)))
@@ -150,7 +150,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   )
 
   test(
-    'an agent is held to the profile, cannot reach another one, and stays down when its configuration is bad',
+    'an agent has the restricted profile, reaches no other agent, and stays down on a bad configuration',
     async () => {
       const { docker, dockerHost, address } = swarm.manager
       const runtime = createRuntime(dockerHost)
@@ -214,7 +214,7 @@ describe.skipIf(!canStartSwarm())('swarm', () => {
   )
 })
 
-/** Stands before the engine at `socket` and answers in its place, as `answer` does with what it may pass on to it. */
+/** Starts a proxy in front of the engine at `socket`; `answer` may respond in its place. */
 function startEngineBefore(
   socket: string,
   answer: (question: { pathname: string; body: string }, passOn: () => Promise<Response>) => Promise<Response>,
@@ -242,8 +242,9 @@ function startEngineBefore(
 }
 
 /**
- * Of a service that it was told to end it says, when it has forgotten that, that its task is still wanted, until it is told
- * again: a swarm does so by chance, once in some hundred stops of an agent that has just died.
+ * Simulates a swarm that forgets the end of a task and reports it as wanted until the spec is sent again, as happens
+ * by chance in
+ * one of some hundred stops of a dying agent.
  */
 function startForgetfulEngine(socket: string) {
   let [willForget, hasForgotten, reminders] = [false, false, 0]
@@ -263,12 +264,12 @@ function startForgetfulEngine(socket: string) {
   })
   return {
     dockerHost,
-    /** How often it was told to end what it had forgotten to. */
+    /** Counts repeated specs. */
     reminders: () => reminders,
     forgetNextEnd() {
       willForget = true
     },
-    /** As if it had forgotten the last end. */
+    /** Forgets the last end. */
     forget() {
       hasForgotten = true
     },
@@ -276,7 +277,7 @@ function startForgetfulEngine(socket: string) {
   }
 }
 
-/** Lets somebody wait in the middle of a look: the services are known, and their tasks are not. */
+/** Pauses a poll between reading services and tasks. */
 function startSlowEngine(socket: string) {
   let count = 0
   let hold: { begin(): void; isOver: Promise<void> } | null = null
@@ -291,7 +292,7 @@ function startSlowEngine(socket: string) {
   })
   return {
     dockerHost,
-    /** Waits for so many looks more, the last of which may be under way. */
+    /** Waits for further polls, the last of which may be pending. */
     async looks(more: number) {
       const last = count + more + 1
       await waitFor(async () => count >= last, PATIENCE_MS)
@@ -317,7 +318,7 @@ function createRuntime(dockerHost: string) {
   })
 }
 
-/** Every agent gets a port of its own in its swarm, which nobody else uses. */
+/** Returns a port that no other agent in the swarm uses. */
 function toSpec(image: string, change: Partial<AgentSpec> = {}): AgentSpec {
   lastPort += 1
   const id = `agent-${lastPort}`

@@ -14,7 +14,7 @@ import { ChannelList } from './schemas.ts'
 const TOKEN = '42:secret-of-the-bot'
 const EVE = { id: 66, first_name: 'Eve' }
 
-/** Ada's agent at a real platform, with a bot to which the person with the id 7 may write. */
+/** Creates Ada's agent with a bot to which the person 7 may write. */
 async function startOwnedBot() {
   const owner = await agentOwner()
   const telegram = startTelegramDouble()
@@ -43,7 +43,7 @@ async function startOwnedBot() {
   return { ...owner, bot, path, list, meet, set, actions }
 }
 
-test('POST /api/agents/:id/channels/:name/pairings/:code: the owner lets a stranger in, and the audit log has it', async () => {
+test('POST /api/agents/:id/channels/:name/pairings/:code: 200 when the owner approves, with an audit entry', async () => {
   const { bot, path, list, meet, actions, asOwner, user, agent } = await startOwnedBot()
   const { code } = await meet()
   const response = await asOwner(`${path}/telegram/pairings/${code.toLowerCase()}`, 'POST', { approve: true })
@@ -65,7 +65,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: the owner lets a stran
   ])
 })
 
-test('DELETE /api/agents/:id/channels/:name/people/:personId: they may write no more; 409 for whom the settings name; 404 for nobody', async () => {
+test('DELETE /api/agents/:id/channels/:name/people/:personId: 200, 409 for a person in the settings, 404 for an unknown one', async () => {
   const { bot, path, meet, actions, asOwner } = await startOwnedBot()
   const { code } = await meet()
   await asOwner(`${path}/telegram/pairings/${code}`, 'POST', { approve: true })
@@ -78,7 +78,7 @@ test('DELETE /api/agents/:id/channels/:name/people/:personId: they may write no 
   expect(bot.textsIn(EVE.id).at(-1)).toContain('I do not know you yet')
 })
 
-test('POST /api/agents/:id/channels/:name/pairings/:code: denied, and 404 for a code, a channel and an agent that are not there', async () => {
+test('POST /api/agents/:id/channels/:name/pairings/:code: 200 when denied, 404 for an unknown code, channel or agent', async () => {
   const { path, meet, list, actions, asOwner } = await startOwnedBot()
   const { code } = await meet()
   const decide = async (at: string, body: object = { approve: false }) => (await asOwner(at, 'POST', body)).status
@@ -92,7 +92,7 @@ test('POST /api/agents/:id/channels/:name/pairings/:code: denied, and 404 for a 
   expect(actions().map(({ action }) => action)).toEqual(['agent.channel-deny'])
 })
 
-test('GET /api/agents/:id/channels: 404 for a stranger on every route; none is told while the agent does not run, or is OpenClaw', async () => {
+test('GET /api/agents/:id/channels: 404 for a stranger on every route; unknown while the agent does not run or is OpenClaw', async () => {
   const { path, meet, list, set, asOwner, asStranger } = await startOwnedBot()
   const { code } = await meet()
   const asked = [

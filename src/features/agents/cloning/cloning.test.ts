@@ -35,7 +35,7 @@ const NOT_VERIFIED = {
   reason: expect.any(String),
 }
 
-/** A platform and Ada, who has an agent and signs in with the wallets of `accounts`. */
+/** Creates a platform and Ada with an agent and the wallets of `accounts`. */
 async function openTestHouse(
   rpcUrl: string | null,
   { plan = 'network' as PlanName | null, accounts = [0], environment = {} } = {},
@@ -110,7 +110,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     return call('transfer', [payee, amount], rest)
   }
 
-  test('POST /api/agents/clone: 200, one generation on, with the settings of its parent and none of its secrets', async () => {
+  test("POST /api/agents/clone: 200 with the next generation, the parent's settings and no secrets", async () => {
     const { cloneWith, agent, parent, user, platform } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const response = await cloneWith({ hash })
@@ -142,7 +142,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(countRows(platform.db)).toMatchObject({ clone_payments: 1, jobs: 1, deployments: 1 })
   })
 
-  test('POST /api/agents/clone: an agent that sleeps is cloned as any other, and sleeps on', async () => {
+  test('POST /api/agents/clone: 200 for a sleeping parent, which stays asleep', async () => {
     const { cloneWith, agent, parent, platform } = await openTestHouse(chain.rpcUrl)
     await write(platform.db, (tx) => tx.update(agents).set({ status: 'sleeping' }).run())
     const response = await cloneWith({ hash: await pay() })
@@ -151,7 +151,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect([agent(agentId)?.status, agent(parent.id)?.status]).toEqual(['provisioning', 'sleeping'])
   })
 
-  test('POST /api/agents/clone: specialization and generation may be given, and a clone’s clone goes on', async () => {
+  test("POST /api/agents/clone: 200 with a given specialization and generation, also for a clone's clone", async () => {
     const { clone, parent } = await openTestHouse(chain.rpcUrl)
     const ask = async (parentAgentId: string, more: object) => {
       const paymentProof = toProof({ hash: await pay(), timestamp: Date.now() })
@@ -163,7 +163,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(await ask(parent.id, { generation: 7 })).toMatchObject({ generation: 8 })
   })
 
-  test('K3: 20 at once with one payment make one clone, whatever the case of its hash', async () => {
+  test('POST /api/agents/clone: one clone for 20 concurrent requests with one payment', async () => {
     const { cloneWith, claims, platform } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const upper: Hex = `0x${hash.slice(2).toUpperCase()}`
@@ -181,7 +181,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect([claims(), countRows(platform.db).agents]).toEqual([1, 2])
   })
 
-  test('a payment stays used when its clone is deleted', async () => {
+  test('POST /api/agents/clone: 409 for a payment whose clone was deleted', async () => {
     const { cloneWith, web, cookie, claims } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const { agentId } = await read(Cloned, cloneWith({ hash }))
@@ -190,7 +190,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(claims()).toBe(1)
   })
 
-  test('two transfers in one transaction pay for two clones, and no third', async () => {
+  test('POST /api/agents/clone: two clones for two transfers in one transaction', async () => {
     const { cloneWith } = await openTestHouse(chain.rpcUrl)
     const hash = await call('transferTwice', [TREASURY, ONE])
     const statuses = []
@@ -198,7 +198,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(statuses).toEqual([200, 200, 409])
   })
 
-  test('the same Idempotency-Key gets the same clone', async () => {
+  test('POST /api/agents/clone: the same clone for the same Idempotency-Key', async () => {
     const { cloneWith, platform } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     const key = { 'idempotency-key': 'clone-1' }
@@ -210,7 +210,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect((await cloneWith({ ...proof, timestamp: 1 }, key)).status).toBe(409)
   })
 
-  test('T6: somebody else’s payment pays for nothing, unless it carries one’s own memo', async () => {
+  test("POST /api/agents/clone: 402 for another user's payment without the own memo", async () => {
     const { cloneWith, web, cookie, claims } = await openTestHouse(chain.rpcUrl)
     const from = devAccount(1).address
     expect((await cloneWith({ hash: await pay(ONE, { from: 1 }), from })).status).toBe(402)
@@ -262,7 +262,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
         return { hash }
       },
     ],
-  ])('K1, K4: 402 for %s, and nothing is written', async (_what, prepare) => {
+  ])('POST /api/agents/clone: 402 for %s, and nothing is written', async (_what, prepare) => {
     const { cloneWith, platform } = await openTestHouse(chain.rpcUrl)
     const proof = await prepare()
     const before = dumpTables(platform.db)
@@ -272,7 +272,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect(dumpTables(platform.db)).toBe(before)
   })
 
-  test('402 for a payment of more than 24 hours ago by our clock; a little less is fine', async () => {
+  test('POST /api/agents/clone: 402 for a payment older than 24 hours', async () => {
     const { cloneWith, clock } = await openTestHouse(chain.rpcUrl)
     const hash = await pay()
     clock.advance(DAY_MS + 60_000)
@@ -281,7 +281,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect((await cloneWith({ hash })).status).toBe(200)
   })
 
-  test('429 at the plan’s cap, 402 without a subscription, and the payment is not used up; admins need neither', async () => {
+  test('POST /api/agents/clone: 429 at the cap, 402 without a subscription, and the payment stays usable', async () => {
     const { cloneWith, claims } = await openTestHouse(chain.rpcUrl, { plan: 'solo' })
     const hash = await pay()
     const full = await cloneWith({ hash })
@@ -297,7 +297,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect((await admin.cloneWith({ hash })).status).toBe(200)
   })
 
-  test('K5: 503 when the chain does not answer or is another one, and the payment can still be used', async () => {
+  test('POST /api/agents/clone: 503 when the chain does not respond or is another one, and the payment stays usable', async () => {
     const hash = await pay()
     const other = await startTestChain(1)
     const hanging = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('{', { status: 502 }) })
@@ -317,7 +317,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     expect((await cloneWith({ hash }, { 'idempotency-key': 'k' })).status).toBe(200)
   })
 
-  test('404 for a parent that is somebody else’s or nobody’s, and the payment can still be used', async () => {
+  test('POST /api/agents/clone: 404 for a foreign or missing parent, and the payment stays usable', async () => {
     const { clone, signIn, platform, clock, claims, cloneWith } = await openTestHouse(chain.rpcUrl)
     const eve = await signIn('eve@example.com', 'network')
     const foreign = await write(platform.db, (tx) =>
@@ -359,7 +359,7 @@ test.each<[unknown, string]>([
   expect(await response.json()).toEqual({ error: expect.stringContaining(error) })
 })
 
-test('POST /api/agents/clone: 401 for nobody, 503 naming what is not set, and when provisioning is switched off', async () => {
+test('POST /api/agents/clone: 401 without a session, 503 when unconfigured or switched off', async () => {
   const { web, cloneWith } = await openTestHouse(null, { environment: { CLONE_PAY_TO: '' } })
   expect((await web.request('/api/agents/clone', json('POST', {}))).status).toBe(401)
   const unset = await cloneWith({ hash: `0x${'a'.repeat(64)}` })
@@ -375,7 +375,7 @@ test('POST /api/agents/clone: 401 for nobody, 503 naming what is not set, and wh
   ])
 })
 
-test('GET /api/agents/clone: 200 for anybody; who is signed in gets a memo of their own', async () => {
+test('GET /api/agents/clone: 200 for everyone, with a memo when signed in', async () => {
   const { web, cookie, signIn } = await openTestHouse(null)
   const response = await web.request('/api/agents/clone')
   expect(response.status).toBe(200)

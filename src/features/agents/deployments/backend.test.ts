@@ -11,7 +11,7 @@ import { enqueueRemoval } from './delete.ts'
 
 const OPERATOR = bearer(INTERNAL_KEY)
 
-/** A platform without a runtime: what a deployment asks for is decided before anything is started. */
+/** A platform without a runtime: requests are validated before anything starts. */
 function deployable(options: TestOptions = {}) {
   const test = testPlatform(options)
   return {

@@ -12,7 +12,7 @@ import { jobs } from '../../../jobs/tables.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { agents } from '../registry/tables.ts'
 
-/** One agent of Ada's in an engine that may go away, for looks or for removals alone. */
+/** Creates Ada's agent in an engine that can fail inspections or removals. */
 async function withAgent() {
   const engine = { answers: true, removes: true, has: new Set(['ada-1']) }
   const ask = () => {
@@ -51,7 +51,7 @@ async function withAgent() {
   }
 }
 
-test('DELETE /api/agents/:id: 500 with the reason while the engine is away, and nothing is changed', async () => {
+test('DELETE /api/agents/:id: 500 with the reason while the engine is away, and nothing changes', async () => {
   const { engine, platform, remove } = await withAgent()
   engine.answers = false
   const before = dumpTables(platform.db)
@@ -67,7 +67,7 @@ test('DELETE /api/agents/:id: 500 with the reason while the engine is away, and 
   expect(engine.has.size).toBe(0)
 })
 
-test('an engine that goes away in the middle of a deletion leaves the agent stopped, until it is back', async () => {
+test('DELETE /api/agents/:id: the agent stays stopped when the engine fails, and is deleted later', async () => {
   const { engine, platform, clock, web, cookie, remove, statusOfRow } = await withAgent()
   engine.removes = false
   const response = await remove()
@@ -99,7 +99,7 @@ test('an engine that goes away in the middle of a deletion leaves the agent stop
   await until('the end of the job', () => platform.db.select().from(jobs).get()?.status === 'done')
 })
 
-test('an agent that was never deployed is deleted while the engine is away', async () => {
+test('DELETE /api/agents/:id: 200 for an agent that was never deployed while the engine is away', async () => {
   const { engine, platform, remove } = await withAgent()
   await write(platform.db, (tx) => tx.update(agents).set({ port: null, runtime: null }).run())
   engine.answers = false

@@ -13,16 +13,16 @@ import { SessionResponse } from '../../accounts/registration/schemas.ts'
 import { AgentStatusEvent, ProvisionResponse, WebAgentDetail, WebAgentList } from '../registry/schemas.ts'
 
 const HELD_AGENT = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs', 'held-agent.ts')
-/** What a program says that has found its settings to be wrong. */
+/** Output of a program with invalid settings. */
 const BROKEN_AGENT = [process.execPath, '-e', 'process.exit(78)'] as const
 
-/** Asks for an agent without waiting for it. */
+/** Requests an agent without waiting for it. */
 async function requestAgent({ urls }: TestServer, person: Person): Promise<string> {
   const request = json('POST', { name: 'Ada' }, { ...person.cookie, prefer: 'respond-async' })
   return (await read(ProvisionResponse, fetch(`${urls.web}/api/agents/provision`, request))).agent.id
 }
 
-/** What is told of an agent, until `isLast`; each event once. */
+/** Collects an agent's events until `isLast`, each once. */
 async function follow(
   person: Person,
   id: string,
@@ -37,7 +37,7 @@ async function follow(
   return events
 }
 
-/** What a restart answers, on the web. */
+/** The response to a restart on the web. */
 const RESTARTED = {
   success: true,
   status: 'running',
@@ -111,7 +111,7 @@ test('GET /api/agents/:id/events: the stream ends with the agent', async () => {
   expect((await following)[0]).toMatchObject({ status: 'running' })
 })
 
-test('a deployment that fails leaves the agent in error, and says why wherever it is asked', async () => {
+test('POST /api/deployments: a failure leaves the agent in error with its reason', async () => {
   await using server = await startServer({}, BROKEN_AGENT)
   const person = await signUp(server.urls.web)
   const response = await person.post('/api/agents/provision', { name: 'Ada' })
@@ -144,7 +144,7 @@ test('a deployment that fails leaves the agent in error, and says why wherever i
   expect(detail.agent).toMatchObject({ status: 'stopped', lastError: null })
 })
 
-test('a port that another program holds is left to it: the agent runs on the next', async () => {
+test('POST /api/deployments: the next port when another program holds the first', async () => {
   const [basePort = 0] = await findFreePorts(1)
   using _other = Bun.serve({ port: basePort, hostname: '127.0.0.1', fetch: () => new Response('mine') })
   await using server = await startServer({ AGENTS_BASE_PORT: String(Math.min(basePort, 60_000)) })
@@ -154,7 +154,7 @@ test('a port that another program holds is left to it: the agent runs on the nex
   expect(await (await fetch(`http://127.0.0.1:${basePort}`)).text()).toBe('mine')
 })
 
-test('a stop during the deployment wins', async () => {
+test('POST /api/agents/:id/stop: 200 during a deployment, and the agent stays stopped', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer({}, [process.execPath, HELD_AGENT, gate])
@@ -174,7 +174,7 @@ test('a stop during the deployment wins', async () => {
   expect(await (await person.post(`/api/agents/${id}/start`, {})).json()).toEqual({ success: true, status: 'running' })
 })
 
-test('a restart during the deployment ends with one agent that runs', async () => {
+test('POST /api/agents/:id/restart: 200 during a deployment, and one agent runs', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer({}, [process.execPath, HELD_AGENT, gate])
@@ -189,7 +189,7 @@ test('a restart during the deployment ends with one agent that runs', async () =
   expect(await statusOf(person, id)).toBe('running')
 })
 
-/** An agent that says why it ends. */
+/** An agent that reports why it ends. */
 const TALKING_AGENT = [process.execPath, '-e', 'console.error("no room for the model"); process.exit(3)'] as const
 
 test('POST /api/agents/provision: an agent that never becomes healthy reports its exit code and last output', async () => {
@@ -204,7 +204,7 @@ test('POST /api/agents/provision: an agent that never becomes healthy reports it
   expect(failed.lastError).toContain('no room for the model')
 })
 
-test('a deletion during the deployment leaves no process, no folder and no port', async () => {
+test('DELETE /api/agents/:id: 200 during a deployment, and nothing is left', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer({}, [process.execPath, HELD_AGENT, gate])
@@ -220,7 +220,7 @@ test('a deletion during the deployment leaves no process, no folder and no port'
   expect((await person.get(`/api/agents/${id}`)).status).toBe(404)
 })
 
-test('POST /api/agents/:id/stop, start and restart: 200 each, and what runs follows', async () => {
+test('POST /api/agents/:id/stop, start and restart: 200, and the process follows', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -242,7 +242,7 @@ test('POST /api/agents/:id/stop, start and restart: 200 each, and what runs foll
   expect(await statusOf(person, id)).toBe('running')
 })
 
-test('the backend says active where the web says running', async () => {
+test('GET /api/agents/:id: `active` on the backend where the web says `running`', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)

@@ -24,7 +24,7 @@ import { DeploymentList } from './schemas.ts'
 const PROGRAMS = join(import.meta.dir, '..', '..', '..', '..', 'tests', 'harness', 'programs')
 const FAILING_AGENT = join(PROGRAMS, 'failing-agent.ts')
 const HELD_AGENT = join(PROGRAMS, 'held-agent.ts')
-/** Repairs wait between their steps; here they need not. */
+/** Removes the pauses of repairs. */
 const OPERATOR = bearer(INTERNAL_KEY)
 const QUICK = { WATCHDOG_KILL_WAIT: '0.05' }
 
@@ -40,7 +40,7 @@ function askBackend({ urls }: TestServer, path: string, init: RequestInit = {}):
   return fetch(`${urls.backend}${path}`, { ...init, headers: { ...bearer(SERVICE_KEY), ...init.headers } })
 }
 
-test('POST /api/agents/:id/update: 200 with another process, a backup, and the answer of each face', async () => {
+test('POST /api/agents/:id/update: 200 with another process and a backup, on both APIs', async () => {
   await using server = await startServer(QUICK)
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -54,17 +54,17 @@ test('POST /api/agents/:id/update: 200 with another process, a backup, and the a
   expect(existsSync(join(server.dataDir, backupPath))).toBe(true)
   expect(await pidOf(server, id)).not.toBe(before)
 
-  // Named, an image is answered with why it was not used.
+  // A named image is answered with the reason why it was not used.
   const named = await person.post(`/api/agents/${id}/update`, { image: 'stead-agent:9' })
   expect(await named.json()).toMatchObject({ message: expect.stringContaining('Images do not apply') })
 
-  // Without a body at all, as the restart of the current version.
+  // Without a body: a restart on the current version.
   const again = await askBackend(server, `/api/agents/${id}/update`, { method: 'POST' })
   expect(await again.json()).toEqual({ ...answer, status: 'active', backupPath: expect.any(String) })
   expect(await statusOf(person, id)).toBe('running')
 })
 
-test('GET /api/agents/:id/deployments: an update that does not run goes back to what was stored before, and says why', async () => {
+test('GET /api/agents/:id/deployments: a failed update is rolled back with its reason', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer(QUICK, [process.execPath, FAILING_AGENT, gate])
@@ -81,10 +81,10 @@ test('GET /api/agents/:id/deployments: an update that does not run goes back to 
     image: null,
     previousImage: null,
   })
-  const told = { status: 'running', lastError: `${reason}. The agent went back, and runs on its version again` }
-  expect((await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent).toMatchObject(told)
-  expect((await read(WebAgentList, person.get('/api/agents'))).agents).toMatchObject([told])
-  expect(await (await askBackend(server, `/api/agents/${id}`)).json()).toMatchObject({ ...told, status: 'active' })
+  const message = { status: 'running', lastError: `${reason}. The agent went back, and runs on its version again` }
+  expect((await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent).toMatchObject(message)
+  expect((await read(WebAgentList, person.get('/api/agents'))).agents).toMatchObject([message])
+  expect(await (await askBackend(server, `/api/agents/${id}`)).json()).toMatchObject({ ...message, status: 'active' })
   expect(await askAgent(server, id, '/poison')).toBe('false')
   const { deployments } = await read(DeploymentList, person.get(`/api/agents/${id}/deployments`))
   expect(deployments[0]).toMatchObject({ kind: 'update', result: 'rolled-back', reason })
@@ -95,7 +95,7 @@ test('GET /api/agents/:id/deployments: an update that does not run goes back to 
 })
 
 test.each(['a;b', '../agent', 'agent image', '$HOME', '`id`', '', 7, null])(
-  'POST /api/agents/:id/update: 400 for the image %p on both faces, and nothing happens',
+  'POST /api/agents/:id/update: 400 for the image %p on both APIs, and nothing changes',
   async (image) => {
     const { web, backend, platform, signIn } = testPlatform()
     const { cookie, user } = await signIn()
@@ -124,7 +124,7 @@ const ROUTES: [method: string, path: string][] = [
 ]
 
 test.each(ROUTES)(
-  '%s /api/agents/:id/%s: 401 for nobody, 404 for a stranger and for an agent that is not there',
+  '%s /api/agents/:id/%s: 401 without a session, 404 for a stranger and a missing agent',
   async (method, part) => {
     const { web, backend, platform, signIn } = testPlatform()
     const { user } = await signIn()
@@ -135,13 +135,13 @@ test.each(ROUTES)(
     expect((await web.request(path, { method })).status).toBe(401)
     expect((await backend.request(path, { method })).status).toBe(401)
     const headers = stranger.cookie
-    const told = [
+    const message = [
       web.request(path, { method, headers }),
       web.request(`/api/agents/nobody/${part}`, { method, headers }),
       backend.request(path, { method, headers: { ...OPERATOR, 'x-user-id': stranger.user.id } }),
       backend.request(`/api/agents/nobody/${part}`, { method, headers: OPERATOR }),
     ]
-    for (const response of await Promise.all(told)) {
+    for (const response of await Promise.all(message)) {
       expect({ status: response.status, body: await response.json() }).toEqual({
         status: 404,
         body: { error: 'Agent not found' },
@@ -173,7 +173,7 @@ test('POST /api/agents/:id/repair: 200 with another process, 500 when the agent 
 })
 
 test.each(['update', 'repair'] as const)(
-  'a stop during an %s wins: nothing runs, and what was stored is as before',
+  'POST /api/agents/:id/stop: 200 during an %s, and the state is as before',
   async (action) => {
     using folder = tempFolder()
     const gate = folder.file('gate')
@@ -196,7 +196,7 @@ test.each(['update', 'repair'] as const)(
   },
 )
 
-test('POST /api/agents/:id/reset-memory: 200, a snapshot first, and the agent remembers nothing', async () => {
+test('POST /api/agents/:id/reset-memory: 200 after a snapshot, and the memory is empty', async () => {
   await using server = await startServer({ ...QUICK, AI_ECHO: 'true' })
   const person = await signUp(server.urls.web)
   const id = await createAgent(person, { model: 'local/echo' })
@@ -214,7 +214,7 @@ test('POST /api/agents/:id/reset-memory: 200, a snapshot first, and the agent re
   expect(last).toMatchObject({ kind: 'reset-memory', result: 'succeeded' })
 })
 
-test('GET /api/agents/:id/token: the one that opens the agent, on both faces', async () => {
+test('GET /api/agents/:id/token: 200 with the gateway token, on both APIs', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -225,7 +225,7 @@ test('GET /api/agents/:id/token: the one that opens the agent, on both faces', a
   expect(await opened(bearer('gw_wrong'))).toBe(401)
 })
 
-test('GET /api/agents/:id/stats: what is measured and counted, and no number for what is not', async () => {
+test('GET /api/agents/:id/stats: 200 with null for what is not measured', async () => {
   await using provider = await startProvider()
   await using server = await startServer({ OPENROUTER_API_KEY: 'sk-or-any', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)
@@ -246,7 +246,7 @@ test('GET /api/agents/:id/stats: what is measured and counted, and no number for
     memory: expect.stringMatching(/^[\d.]+MiB \/ [\d.]+GiB$/),
     uptime: expect.any(Number),
     averageResponseTime: expect.any(Number),
-    // Nobody counts the network of a process.
+    // The network use of a process is unknown.
     network: 'N/A',
   }
   expect(await stats()).toMatchObject({ stats: { ...used, ...measured } })
@@ -257,7 +257,7 @@ test('GET /api/agents/:id/stats: what is measured and counted, and no number for
   })
 })
 
-test('an engine that cannot be asked: status unknown, 500 for what needs it, and no row changes its status', async () => {
+test('GET /api/agents/:id: `unknown` while the engine does not respond, 500 for changes', async () => {
   const { web, backend, platform, signIn } = testPlatform({ runtime: createNoRuntime('docker', 'No engine answers') })
   await using _jobs = startJobs(platform)
   const { cookie, user } = await signIn()
@@ -281,7 +281,7 @@ test('an engine that cannot be asked: status unknown, 500 for what needs it, and
   })
 })
 
-test('an agent that was deleted leaves no snapshot among the others: it is in the trash', async () => {
+test('DELETE /api/agents/:id: its snapshots move to the trash', async () => {
   await using server = await startServer(QUICK)
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)

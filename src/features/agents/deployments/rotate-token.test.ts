@@ -19,20 +19,20 @@ import { insertAgent, openTokens } from '../registry/agents.ts'
 import { WebAgentDetail } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 
-/** Each starts the agent anew. */
+/** Each test restarts the agent. */
 const ROTATIONS = roundsOf('ROTATIONS', 4)
 const Token = z.object({ token: z.string().regex(/^gw_[0-9A-Za-z]{43}$/) })
 const Rotated = z.object({ success: z.literal(true), status: z.string(), token: z.string() })
 const MODEL = 'openai/gpt-4o-mini'
 const withProvider = ({ baseUrl }: ProviderDouble) => ({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: baseUrl })
 
-/** What anybody at this machine can see of an agent that is a process. */
+/** The environment of an agent's process, as visible on this machine. */
 function lookAt(dataDir: string, id: string) {
   const folder = agentFolder(join(dataDir, 'agents'), id)
   const url = async (path: string) => `http://127.0.0.1:${(await findRecord(folder))?.spec.port}${path}`
   return {
     pid: async () => (await findAgentPids(dataDir)).get(id),
-    /** 401 unless this token opens it. */
+    /** Returns `refused` for 401. */
     openWith: async (token: string) =>
       (await fetch(await url('/sessions/any/history'), { headers: bearer(token) })).status === 401 ? 'refused' : 'open',
     platformToken: async () => (await Bun.file(join(folder.secrets, 'PLATFORM_TOKEN')).text()).trim(),
@@ -47,7 +47,7 @@ async function statusOf(person: Person, id: string): Promise<string> {
   return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status
 }
 
-test('POST /api/agents/:id/token/rotate: 200 with a token that opens the running agent; the old one works no more, chat goes on', async () => {
+test('POST /api/agents/:id/token/rotate: 200 with a new token, the old one is invalid, and chat works', async () => {
   await using provider = await startProvider({ text: 'Tea.' })
   await using server = await startServer(withProvider(provider))
   const person = await signUp(server.urls.web)
@@ -64,7 +64,7 @@ test('POST /api/agents/:id/token/rotate: 200 with a token that opens the running
   expect((await say('Who am I?')).reply).toBe('Tea.')
   expect(JSON.stringify(provider.chats.at(-1)?.body.messages)).toContain('My name is Ada')
 
-  // The other face, for the operator, in its own words.
+  // The backend API, for the operator, with its own status.
   const again = await fetch(`${server.urls.backend}/api/agents/${agentId}/token/rotate`, {
     method: 'POST',
     headers: bearer(SERVICE_KEY),
@@ -75,7 +75,7 @@ test('POST /api/agents/:id/token/rotate: 200 with a token that opens the running
   for (const secret of [old, answer.token, token]) expect(server.logLines.join('\n')).not.toContain(secret)
 }, 600_000)
 
-test('POST /api/agents/:id/platform-token/rotate: 200 without any token; the agent has another one, the old one works no more', async () => {
+test('POST /api/agents/:id/platform-token/rotate: 200 without a token, and the old one is invalid', async () => {
   await using provider = await startProvider({ text: 'Tea.' })
   await using server = await startServer(withProvider(provider))
   const person = await signUp(server.urls.web)
@@ -96,14 +96,14 @@ test('POST /api/agents/:id/platform-token/rotate: 200 without any token; the age
 }, 600_000)
 
 test.each(['token', 'platform-token'])(
-  'POST /api/agents/:id/%s/rotate: a turn under way is answered, with the token that it began with',
+  'POST /api/agents/:id/%s/rotate: a running turn ends with the token it started with',
   async (name) => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let asked = 0
     await using provider = await startProvider(async () => {
       const gate = gates[asked++]
       await gate?.promise
-      // The turn asks a second time, after its agent has been told to end.
+      // The turn's second model call comes after the agent was asked to end.
       return asked === 1 ? { toolCalls: [{ name: 'list_files', arguments: {} }] } : { text: 'Tea.' }
     })
     await using server = await startServer(withProvider(provider))
@@ -121,7 +121,7 @@ test.each(['token', 'platform-token'])(
   600_000,
 )
 
-test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped, and comes up with both new tokens', async () => {
+test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped and starts with both new tokens', async () => {
   await using server = await startServer({ AI_ECHO: 'true' })
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person, { model: 'local/echo' })
@@ -132,14 +132,14 @@ test('POST /api/agents/:id/token/rotate: a stopped agent stays stopped, and come
   expect(status).toBe('stopped')
   await person.post(`/api/agents/${agentId}/platform-token/rotate`, {})
   expect(await agent.pid()).toBeUndefined()
-  // Nothing runs that would have to be told of the new one first.
+  // Nothing runs that needs the new token first.
   expect((await fetch(`${server.urls.backend}/v1/models`, { headers: bearer(oldPlatform) })).status).toBe(401)
   await person.post(`/api/agents/${agentId}/start`, {})
   expect([await agent.openWith(oldGateway), await agent.openWith(token)]).toEqual(['refused', 'open'])
   expect((await person.post('/api/chat', { agentId, message: 'Hi' })).status).toBe(200)
 }, 600_000)
 
-test('POST /api/agents/:id/repair: what was stopped before its token was replaced comes up with the new one', async () => {
+test('POST /api/agents/:id/repair: a stopped agent starts with a rotated token', async () => {
   await using server = await startServer({ WATCHDOG_KILL_WAIT: '0.05' })
   const person = await signUp(server.urls.web)
   const agentId = await createAgent(person)
@@ -165,7 +165,7 @@ test(`${ROTATIONS} rotations at once leave one token, which opens the agent`, as
 }, 600_000)
 
 test.each(['token', 'platform-token'])(
-  'POST /api/agents/:id/%s/rotate: a platform that dies in the middle finishes it at its next start',
+  'POST /api/agents/:id/%s/rotate: completed after a crash of the platform',
   async (name) => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     let program = await installation.start()
@@ -191,7 +191,7 @@ test.each(['token', 'platform-token'])(
   600_000,
 )
 
-test('while the engine does not answer nothing is replaced, and the answer says why', async () => {
+test('POST /api/agents/:id/token/rotate: 500 while the engine does not respond, and nothing changes', async () => {
   const { web, platform, signIn: enter } = testPlatform({ runtime: createNoRuntime('docker', 'No engine answers') })
   const { cookie, user } = await enter()
   const row = { ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' } as const
@@ -207,7 +207,7 @@ test('while the engine does not answer nothing is replaced, and the answer says 
   expect(dumpTables(platform.db)).toBe(before)
 })
 
-test('a replaced platform token serves what its agent still ends for five minutes at most; rotations are in the audit log', async () => {
+test('a rotated platform token is valid for pending turns for at most five minutes', async () => {
   const { web, backend, platform, clock, signIn: enter } = testPlatform()
   const { cookie, user } = await enter('ada@example.com', 'network')
   const row = { ownerId: user.id, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' } as const
@@ -217,7 +217,7 @@ test('a replaced platform token serves what its agent still ends for five minute
   for (const name of ['token', 'platform-token'])
     expect((await web.request(`/api/agents/${agent.id}/${name}/rotate`, json('POST', {}, cookie))).status).toBe(200)
   expect(await models(old.accessToken)).toBe(401)
-  // As if a platform had died before the agent was told.
+  // As after a crash before the agent got its token.
   await write(platform.db, (tx) => tx.update(agents).set({ retiringTokenHash: agent.accessTokenHash }).run())
   expect(await models(old.accessToken)).toBe(200)
   clock.advance(5 * 60_000)

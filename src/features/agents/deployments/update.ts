@@ -184,9 +184,8 @@ function isStarted(step: OperationRow['step']): boolean {
 }
 
 /**
- * Clears an agent's memory and sessions: stops it, takes a snapshot, restarts it, and tells the healthy agent to
- * forget. An agent
- * that cannot forget keeps running as before. @throws AppError with the reason why it does not run.
+ * Clears an agent's memory and sessions after taking a snapshot. An agent that cannot clear them keeps running as before.
+ * @throws AppError with the reason why it does not run.
  */
 export async function runResetMemory(deps: OperationDeps, operation: OperationRow, signal: AbortSignal): Promise<void> {
   const { agentId, step } = operation

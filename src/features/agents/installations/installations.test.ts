@@ -10,7 +10,7 @@ import { installations } from './tables.ts'
 const operator = bearer(INTERNAL_KEY)
 const MINUTE_MS = 60_000
 
-/** A platform with one user who has a key, and what the operator sees of it. */
+/** Creates a platform with a user with a key, and the operator's view of it. */
 async function openTestHouse(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const ada = await test.signIn()
@@ -45,7 +45,7 @@ test.each([
   },
 )
 
-test('POST /api/register-link: mode is ignored; POST /api/register-home: it is taken', async () => {
+test('POST /api/register-link ignores mode; POST /api/register-home stores it', async () => {
   const { post, list, ada } = await openTestHouse()
   await post('/api/register-link', { userId: ada.user.id, mode: 'cloud' })
   expect((await list()).map(({ mode }) => mode)).toEqual(['link'])
@@ -53,7 +53,7 @@ test('POST /api/register-link: mode is ignored; POST /api/register-home: it is t
   expect((await list()).map(({ mode }) => mode)).toEqual(['cloud'])
 })
 
-test('registering again changes the row, also many times at once; other names are other machines', async () => {
+test('POST /api/register-home: a repeated name updates its row, other names add rows', async () => {
   const { post, list, ada, clock } = await openTestHouse()
   await Promise.all(
     Array.from({ length: 20 }, () => post('/api/register-home', { userId: ada.user.id, name: 'attic' })),
@@ -75,7 +75,7 @@ test('registering again changes the row, also many times at once; other names ar
   })
 })
 
-test('a gateway’s address is kept without the name and password in it', async () => {
+test('POST /api/register-link: the gateway URL is stored without credentials', async () => {
   const { post, list, ada } = await openTestHouse()
   for (const route of ['/api/register-home', '/api/register-link']) {
     const gatewayUrl = 'http://ada:geheim@192.168.1.7:18789/x'
@@ -84,7 +84,7 @@ test('a gateway’s address is kept without the name and password in it', async 
   expect((await list()).map(({ gatewayUrl }) => gatewayUrl)).toEqual(Array(2).fill('http://192.168.1.7:18789/x'))
 })
 
-test('the gateway’s token is kept sealed for its row and shown nowhere', async () => {
+test('POST /api/register-link: the gateway token is encrypted and never returned', async () => {
   const { post, platform, web, ada } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id, gatewayToken: 'gw_very-secret' })
   const row = platform.db.select().from(installations).get()
@@ -97,7 +97,7 @@ test('the gateway’s token is kept sealed for its row and shown nowhere', async
   expect(shown).not.toContain(row?.gatewayToken ?? '')
 })
 
-test('the operator may register somebody without an account; nobody else sees them', async () => {
+test('POST /api/register-home: the operator may register a user without an account', async () => {
   const { post, list, web, ada } = await openTestHouse()
   expect((await post('/api/register-home', { userId: 'user-of-elsewhere' })).status).toBe(200)
   expect((await list()).map(({ userId }) => userId)).toEqual(['user-of-elsewhere'])
@@ -125,20 +125,23 @@ test.each([
   expect(await list()).toEqual([])
 })
 
-test.each(['/api/register-home', '/api/register-link'])('POST %s: who is turned away', async (path) => {
-  const { post, list, ada, signIn, keyOf } = await openTestHouse()
-  const eve = await signIn('eve@example.com')
-  const request = { userId: ada.user.id }
-  const statusOf = async (headers: Record<string, string>) => (await post(path, request, headers)).status
-  expect(await statusOf({})).toBe(401)
-  expect(await statusOf(ada.cookie)).toBe(401)
-  expect(await statusOf(bearer(`sk_${'a'.repeat(43)}`))).toBe(401)
-  expect(await statusOf(bearer('wrong'))).toBe(403)
-  expect(await statusOf(bearer(await keyOf(eve.cookie)))).toBe(403)
-  expect(await statusOf(bearer(await keyOf(ada.cookie, ['read'])))).toBe(403)
-  expect(await list()).toEqual([])
-  expect(await statusOf(bearer(await keyOf(ada.cookie, ['agents'])))).toBe(200)
-})
+test.each(['/api/register-home', '/api/register-link'])(
+  'POST %s: 401 and 403 for invalid credentials',
+  async (path) => {
+    const { post, list, ada, signIn, keyOf } = await openTestHouse()
+    const eve = await signIn('eve@example.com')
+    const request = { userId: ada.user.id }
+    const statusOf = async (headers: Record<string, string>) => (await post(path, request, headers)).status
+    expect(await statusOf({})).toBe(401)
+    expect(await statusOf(ada.cookie)).toBe(401)
+    expect(await statusOf(bearer(`sk_${'a'.repeat(43)}`))).toBe(401)
+    expect(await statusOf(bearer('wrong'))).toBe(403)
+    expect(await statusOf(bearer(await keyOf(eve.cookie)))).toBe(403)
+    expect(await statusOf(bearer(await keyOf(ada.cookie, ['read'])))).toBe(403)
+    expect(await list()).toEqual([])
+    expect(await statusOf(bearer(await keyOf(ada.cookie, ['agents'])))).toBe(200)
+  },
+)
 
 test('POST /api/register-home works with a user’s key where no internal key is set', async () => {
   const { post, ada } = await openTestHouse({ INTERNAL_API_KEY: '' })
@@ -154,7 +157,7 @@ test('POST /api/register-home: 429 at the 51st machine of one user', async () =>
   expect((await registerNamed('m7')).status).toBe(200)
 })
 
-test('POST /api/heartbeat: the same answer for known, unknown and no user; the known one is seen', async () => {
+test('POST /api/heartbeat: 200 for known, unknown and missing users', async () => {
   const { backend, post, list, ada, clock } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id, name: 'attic' })
   clock.advance(MINUTE_MS)
@@ -196,7 +199,7 @@ test('POST /api/heartbeat: 429 with RateLimit headers over the general limit', a
   expect(refused.headers.get('ratelimit-remaining')).toBe('0')
 })
 
-test('a machine is inactive after 15 minutes of silence, told once, and active again with a heartbeat', async () => {
+test('markSilent logs a machine once after 15 minutes; a heartbeat reactivates it', async () => {
   const { post, list, ada, clock, platform, logLines } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id, name: 'cellar' })
   clock.advance(1)
@@ -251,7 +254,7 @@ test('GET /api/installations on the backend: the internal key only, and for one 
   expect((await read(Installations, ask({ ...operator, 'x-user-id': ada.user.id }))).count).toBe(1)
 })
 
-test('with the account its machines go', async () => {
+test("DELETE /api/user: the account's machines are deleted", async () => {
   const { post, web, platform, ada } = await openTestHouse()
   await post('/api/register-home', { userId: ada.user.id })
   const rows = () => platform.db.select().from(installations).where(eq(installations.userId, ada.user.id)).all()
@@ -261,7 +264,7 @@ test('with the account its machines go', async () => {
   expect(rows()).toEqual([])
 })
 
-test('GET /api/installations/address: the port of the backend, to those who are signed in', async () => {
+test("GET /api/installations/address: 200 with the backend's port when signed in", async () => {
   const { web, ada } = await openTestHouse({ BACKEND_PORT: '4321' })
   const address = web.request('/api/installations/address', { headers: ada.cookie })
   expect(await read(BackendAddress, address)).toEqual({ port: 4321 })

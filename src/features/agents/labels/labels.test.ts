@@ -5,7 +5,7 @@ import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { agentLabels } from '../registry/tables.ts'
 
-test('PUT /api/agents/:id/labels: 200 with the labels it has from now on, each once; 400 for others, 404 for a stranger', async () => {
+test('PUT /api/agents/:id/labels: 200 with unique labels, 400 for invalid ones, 404 for a stranger', async () => {
   const { web, platform, clock, signIn } = testPlatform()
   const ada = await signIn('ada@example.com', 'solo')
   const eve = await signIn('eve@example.com')

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { gatherBatches } from './follow.ts'
 
-/** Numbers as fast as they are taken; afterwards silence until `signal` aborts. */
+/** Yields numbers as fast as they are read, then nothing until `signal` aborts. */
 async function* count(to: number, taken: number[], signal: AbortSignal) {
   for (let number = 1; number <= to; number += 1) {
     taken.push(number)
@@ -10,14 +10,14 @@ async function* count(to: number, taken: number[], signal: AbortSignal) {
   await new Promise((resolve) => signal.addEventListener('abort', resolve))
 }
 
-test('what comes together stays together, in order, and silence holds nothing back', async () => {
+test('gatherBatches groups simultaneous items in order and delays no batch', async () => {
   const session = new AbortController()
   const batches = gatherBatches(count(5, [], session.signal), { gatherMs: 20, maxItems: 100, session })
   expect((await batches.next()).value).toEqual([1, 2, 3, 4, 5])
   await batches.return()
 })
 
-test('a full window takes no more from its source', async () => {
+test('gatherBatches stops reading when a batch is full', async () => {
   const session = new AbortController()
   const taken: number[] = []
   const batches = gatherBatches(count(1000, taken, session.signal), { gatherMs: 60, maxItems: 10, session })
@@ -29,7 +29,7 @@ test('a full window takes no more from its source', async () => {
   await batches.return()
 })
 
-test('when the reader fails, a silent source is let go', async () => {
+test('gatherBatches ends a silent source when the reader fails', async () => {
   const session = new AbortController()
   const reading = async () => {
     for await (const _batch of gatherBatches(count(1, [], session.signal), { gatherMs: 1, maxItems: 10, session })) {
@@ -40,7 +40,7 @@ test('when the reader fails, a silent source is let go', async () => {
   expect(session.signal.aborted).toBe(true)
 })
 
-test('what the source throws is thrown', async () => {
+test('gatherBatches throws errors of the source', async () => {
   const session = new AbortController()
   const failing = async function* () {
     yield 1

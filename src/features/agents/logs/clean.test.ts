@@ -8,15 +8,15 @@ test.each([
   [`a key sk_${'a'.repeat(43)}`, 'a key sk_[redacted]'],
   ['a\0b', 'a\uFFFDb'],
   ['', ''],
-])('%j is kept as %j', (text, kept) => {
+])('createLineCleaner turns %j into %j', (text, kept) => {
   expect(createLineCleaner(['gw-secret.value+1', 'abc'])(text)).toBe(kept)
 })
 
-test('a long line is cut and says so', () => {
+test('createLineCleaner truncates a long line with a notice', () => {
   expect(createLineCleaner([])('y'.repeat(10_000))).toBe(`${'y'.repeat(8192)} [1808 characters more]`)
 })
 
-test('a secret at the cut does not show in parts', () => {
+test('createLineCleaner masks a secret at the truncation', () => {
   const secret = 'topsecret-value-of-the-agent'
   expect(createLineCleaner([secret])(`${'y'.repeat(8180)}${secret}`)).not.toContain('topsecret')
 })

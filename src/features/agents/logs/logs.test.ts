@@ -11,7 +11,7 @@ import { appendLines, countLines, findCursor, MAX_STORED_BYTES, type NewLine } f
 
 const OPERATOR = bearer(INTERNAL_KEY)
 
-/** A platform with an agent of Ada's, and Eve, who has none. */
+/** Creates a platform with Ada's agent, and Eve without one. */
 async function withAgent(options: TestOptions = {}) {
   const test = testPlatform(options)
   const { platform, clock } = test
@@ -32,13 +32,13 @@ async function withAgent(options: TestOptions = {}) {
 
 type World = Awaited<ReturnType<typeof withAgent>>
 
-/** Both faces, each with what opens it for the agent's owner. */
+/** Both APIs with the credentials of the agent's owner. */
 const API_NAMES = [
   ['web', ({ ada }: World) => ada.cookie],
   ['backend', () => OPERATOR],
 ] as const
 
-/** A client of the stream: collects what comes until it is disposed of. */
+/** A client that collects the stream's events until disposed. */
 async function listen(
   world: World,
   api: 'web' | 'backend',
@@ -218,7 +218,7 @@ test.each([
   ['GET', 'history'],
   ['POST', 'stop'],
 ])(
-  '%s /api/logs/:agentId/%s: 404 for a stranger and for an agent that is not there, 401 for nobody',
+  '%s /api/logs/:agentId/%s: 404 for a stranger and a missing agent, 401 without a session',
   async (method, action) => {
     const world = await withAgent()
     const path = (id: string) => `/api/logs/${id}/${action}`
@@ -236,7 +236,7 @@ test.each([
   },
 )
 
-test('GET /api/logs/active: strangers see nothing of it, nobody gets 401', async () => {
+test('GET /api/logs/active: own agents only, 401 without a session', async () => {
   const world = await withAgent()
   const client = await listen(world, 'web', world.ada.cookie)
   const seen = await read(ActiveLogs, world.web.request('/api/logs/active', { headers: world.eve.cookie }))
@@ -247,7 +247,7 @@ test('GET /api/logs/active: strangers see nothing of it, nobody gets 401', async
   await client.ended
 })
 
-test('the eleventh stream of a user is refused with 429, and one that ended makes room', async () => {
+test('GET /api/logs/:agentId/stream: 429 for an eleventh stream, until another one ends', async () => {
   const world = await withAgent()
   const responses = await Promise.all(
     Array.from({ length: 11 }, () => world.web.request('/api/logs/ada-1/stream', { headers: world.ada.cookie })),
@@ -263,7 +263,7 @@ test('the eleventh stream of a user is refused with 429, and one that ended make
   await world.web.request('/api/logs/ada-1/stop', { method: 'POST', headers: world.ada.cookie })
 })
 
-test('what is kept of an agent is bounded: the oldest lines go, and the newest are there', async () => {
+test('appendLines deletes the oldest lines beyond the limit', async () => {
   const { platform, add, toLine } = await withAgent()
   const text = 'x'.repeat(1000)
   for (let batch = 0; batch < 30; batch += 1) {
@@ -274,7 +274,7 @@ test('what is kept of an agent is bounded: the oldest lines go, and the newest a
   expect(lines * 1070).toBeGreaterThan(MAX_STORED_BYTES * 0.85)
 })
 
-test('lines older than 14 days are forgotten, however many they are', async () => {
+test('forgetLogsJob deletes lines older than 14 days', async () => {
   const { platform, clock, add, toLine } = await withAgent()
   await add(Array.from({ length: 2500 }, (_, index) => toLine(`old ${index}`)))
   clock.advance(13 * 86_400_000)
@@ -287,7 +287,7 @@ test('lines older than 14 days are forgotten, however many they are', async () =
   expect(countLines(platform.db, 'ada-1')).toBe(1)
 })
 
-test('a batch whose cursor another platform has moved is not stored twice', async () => {
+test('appendLines stores nothing when the cursor has moved', async () => {
   const { platform, toLine } = await withAgent()
   const store = (before: string | null, after: string) =>
     write(platform.db, (tx) => appendLines(tx, 'ada-1', [toLine(after)], { before, after }))

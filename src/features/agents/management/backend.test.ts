@@ -10,7 +10,7 @@ const OPERATOR = bearer(INTERNAL_KEY)
 const Created = z.object({ id: z.string() })
 const Listed = z.array(Created)
 
-/** Two users with an agent each, and one agent that is the operator's. */
+/** Creates two users with an agent each, and an agent of the operator. */
 async function withAgents() {
   const test = testPlatform()
   const ada = await test.signIn('ada@example.com', 'network')
@@ -85,7 +85,7 @@ test('GET /api/agents/:id: 200 with the detail itself', async () => {
   expect(await response.json()).toEqual({
     id: ids.ada,
     status: 'pending',
-    // Nothing has run yet, so there is nothing to tell of it.
+    // Nothing has run yet, so there are no details.
     startedAt: null,
     plan: 'free',
     subdomain: `${ids.ada}.agents.localhost`,
@@ -233,7 +233,7 @@ test.each(PROTECTED)('%s %s: 500 when no internal key is set', async (method, pa
   }
 })
 
-test('GET /api/agents: 403 when the forwarded user does not exist: nobody becomes the operator by a wrong id', async () => {
+test('GET /api/agents: 403 when the forwarded user does not exist', async () => {
   const { backend, headersFor } = await withAgents()
   expect((await backend.request('/api/agents', { headers: headersFor('usr_nobody') })).status).toBe(403)
 })

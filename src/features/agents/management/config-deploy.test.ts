@@ -9,7 +9,7 @@ import { until } from '../../../../tests/harness/until.ts'
 import { WebProvisioned } from '../provisioning/schemas.ts'
 import { WebAgentDetail } from '../registry/schemas.ts'
 
-/** What an agent's process was started with. */
+/** The environment of an agent's process. */
 function environOf(pid: number): Record<string, string> {
   const lines = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
@@ -24,7 +24,7 @@ async function runningPid({ dataDir, urls }: TestServer, person: Person, id: str
   })
 }
 
-test('channel tokens reach a provisioned agent as files, and a changed configuration reaches it as it runs', async () => {
+test('PUT /api/agents/:id/config: a running agent gets changed settings, and tokens as files', async () => {
   await using provider = await startProvider()
   await using server = await startServer({ OPENROUTER_API_KEY: 'sk-or-any', OPENROUTER_BASE_URL: provider.baseUrl })
   const person = await signUp(server.urls.web)

@@ -29,7 +29,7 @@ test.each([
   ['openrouter', { model: 'custom' }, 'openrouter'],
   ['groq', { model: 'custom' }, 'groq'],
   ['openrouter', { model: 'custom', config: { aiProvider: 'gemini' } }, 'gemini'],
-])('Interface 4.4: AI_PROVIDER=%s and %j make the provider %s', async (AI_PROVIDER, body, aiProvider) => {
+])('POST /api/agents/provision: AI_PROVIDER=%s and %j select provider %s', async (AI_PROVIDER, body, aiProvider) => {
   await using test = openTestHouse({ AI_PROVIDER })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ aiProvider, model: body.model })
@@ -39,7 +39,7 @@ test.each([
   [{}, 'label'],
   [{ tier: 'pro' }, 'pro'],
   [{ config: { plan: 'network' } }, 'label'],
-])('Interface 4.4: %j is a deployment of plan %s', async (body, plan) => {
+])('POST /api/agents/provision: %j selects plan %s', async (body, plan) => {
   await using test = openTestHouse()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ plan })
@@ -66,7 +66,7 @@ test('POST /api/agents/provision: 400 naming near matches for an unknown model, 
   expect(countRows(test.platform.db)).toEqual(before)
 })
 
-test('POST /api/agents/provision: settings may come along, and their secrets are sealed', async () => {
+test('POST /api/agents/provision: 201 with settings, whose secrets are encrypted', async () => {
   await using test = openTestHouse()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   const config = { telegramToken: '1:canary', skills: ['weather'] }

@@ -13,7 +13,7 @@ import { agents } from '../registry/tables.ts'
 const TOKEN = '42:secret-of-the-bot'
 const NOWHERE = 'http://127.0.0.1:1'
 
-/** Discord, which knows one bot and has a bad moment when it is asked about another. */
+/** Simulates Discord, which knows one bot and fails for another. */
 function startDiscord() {
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -75,7 +75,7 @@ test('PUT /api/agents/:id/config: a token that its service refuses is 400 with t
   expect(await secrets()).toMatchObject({ telegramToken: true, discordBotToken: true })
 })
 
-test('PUT /api/agents/:id/config: 503 for a service out of reach, 502 for one in trouble; taking a token away asks nobody', async () => {
+test('PUT /api/agents/:id/config: 503 for an unreachable service, 502 for a failing one, none when a token is removed', async () => {
   const { put, secrets } = await startOwner({ TELEGRAM_API_URL: NOWHERE })
   expect(await put({ telegramToken: TOKEN })).toEqual([
     503,
@@ -86,7 +86,7 @@ test('PUT /api/agents/:id/config: 503 for a service out of reach, 502 for one in
   expect(await put({ telegramToken: null })).toEqual([200, undefined])
 })
 
-test('PUT /api/agents/:id/config: of Slack’s two tokens each is tried as what it is', async () => {
+test("PUT /api/agents/:id/config: 200 after checking each of Slack's tokens by its type", async () => {
   const { put, secrets } = await startOwner()
   expect(await put({ slackBotToken: 'wrong' })).toEqual([400, 'Slack refuses this token: invalid_auth'])
   expect(await put({ slackBotToken: APP })).toEqual([400, 'Slack refuses this token: not_allowed_token_type'])
@@ -118,7 +118,7 @@ test('PUT /api/agents/:id/config: a stranger’s is 404, whatever the token', as
   expect((await asStranger(`/api/agents/${agent.id}/config`, 'PUT', { telegramToken: TOKEN })).status).toBe(404)
 })
 
-test('POST /api/provision and POST /api/deployments: with a token that is refused there is no agent', async () => {
+test('POST /api/provision and POST /api/deployments: 400 for a refused token, and no agent', async () => {
   const { platform, backend, user } = await startOwner()
   const before = listAgents(platform.db, { kind: 'operator' }).length
   const ask = (path: string, body: object) => backend.request(path, json('POST', body, bearer(INTERNAL_KEY)))

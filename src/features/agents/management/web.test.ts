@@ -17,10 +17,10 @@ import { type AgentRow, agents } from '../registry/tables.ts'
 
 type TestPlatform = ReturnType<typeof testPlatform>
 
-/** What every answer to a creation has (Interface 4.4). */
+/** Fields of every response to a creation. */
 const Flat = z.object({ id: z.string(), createdAt: z.string() })
 
-/** An agent that is there without having been deployed. */
+/** Inserts an agent that was never deployed. */
 function addAgent({ platform, clock }: TestPlatform, ownerId: string, agent: Partial<AgentRow> = {}) {
   const usual = { name: 'Ada', model: 'openai/gpt-4o-mini', plan: 'solo', aiProvider: 'openrouter' }
   return write(platform.db, (tx) =>
@@ -32,7 +32,7 @@ function provision({ web }: TestPlatform, headers: Record<string, string>, body:
   return web.request('/api/agents/provision', json('POST', body, headers))
 }
 
-test('GET /api/agents: 200 with an empty list for nobody', async () => {
+test('GET /api/agents: 200 with an empty list without a session', async () => {
   const { web } = testPlatform()
   const response = await web.request('/api/agents')
   expect(response.status).toBe(200)
@@ -113,7 +113,7 @@ test.each([
   ['POST', '/api/agents/ada-1/start'],
   ['POST', '/api/agents/ada-1/stop'],
   ['POST', '/api/agents/ada-1/restart'],
-])('%s %s: 401 for nobody, for a wrong key and for an agent’s token', async (method, path) => {
+])("%s %s: 401 without a session, with a wrong key and with an agent's token", async (method, path) => {
   const test = testPlatform()
   const { user } = await test.signIn('ada@example.com', 'network')
   const { accessToken } = openTokens(test.platform.sealer, await addAgent(test, user.id))
@@ -212,7 +212,7 @@ test.each([
   ['network', 'Pro', 1],
   ['network', 'constructor', 1],
 ] as const)(
-  'POST /api/agents/provision: plan %s with tier %p stops at %d, and tells current and limit',
+  'POST /api/agents/provision: plan %s with tier %p stops at %d with current and limit',
   async (plan, tier, limit) => {
     const test = testPlatform()
     const { user, cookie } = await test.signIn('ada@example.com', plan)
@@ -338,7 +338,7 @@ test.each(['/api/agents', '/api/agents/provision', '/api/agents/ada-1', '/api/ag
   },
 )
 
-test('an account that is deleted takes its agents along', async () => {
+test("DELETE /api/user: the account's agents are deleted", async () => {
   const test = testPlatform()
   const { user } = await test.signIn()
   await addAgent(test, user.id)
@@ -346,7 +346,7 @@ test('an account that is deleted takes its agents along', async () => {
   expect(test.platform.db.select().from(agents).all()).toEqual([])
 })
 
-test('POST /api/agents: 201 with a pending agent that takes a place, and nothing runs', async () => {
+test('POST /api/agents: 201 with a pending agent that counts towards the cap', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com', 'solo')
   const create = () => web.request('/api/agents', json('POST', { name: 'Ada', config: { plan: 'solo' } }, cookie))
@@ -368,7 +368,7 @@ test('POST /api/agents: 201 with a pending agent that takes a place, and nothing
   expect(await second.json()).toMatchObject({ current: 1, limit: 1 })
 })
 
-test('POST /api/agents: 400 without a name, 401 for nobody, 402 without a subscription or beyond one’s size, 503 switched off', async () => {
+test('POST /api/agents: 400 without a name, 401 without a session, 402 without a subscription or beyond the size, 503 switched off', async () => {
   const { web, platform, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com', 'solo')
   const poor = await signIn('eve@example.com')
@@ -386,7 +386,7 @@ test('POST /api/agents: 400 without a name, 401 for nobody, 402 without a subscr
   expect((await off.web.request('/api/agents', json('POST', { name: 'Ada' }, someone.cookie))).status).toBe(503)
 })
 
-test('PUT and PATCH /api/agents/:id: 200 with what has changed, 404 for a stranger, 401 for nobody', async () => {
+test('PUT and PATCH /api/agents/:id: 200 with the change, 404 for a stranger, 401 without a session', async () => {
   const { web, signIn } = testPlatform()
   const { cookie } = await signIn('ada@example.com', 'network')
   const stranger = await signIn('eve@example.com', 'network')
@@ -412,7 +412,7 @@ test('PUT and PATCH /api/agents/:id: 200 with what has changed, 404 for a strang
   }
 })
 
-test('PUT /api/agents/:id: whose it is comes before what it would cost', async () => {
+test('PUT /api/agents/:id: 404 for a stranger before 402', async () => {
   const test = testPlatform()
   const ada = await test.signIn('ada@example.com', 'network')
   const eve = await test.signIn('eve@example.com', 'solo')

@@ -22,7 +22,7 @@ const STRANGE = 'registry.evil.example:5000/agent:1'
 const OTHERS = 'ghcr.io/acme/agent'
 let lastPort = 20_000
 
-/** An engine that has `here`, and writes down for which names it went to a registry, where nobody has anything. */
+/** Simulates an engine that has `here` and records pulls from a registry without images. */
 function engineWith(here: readonly string[]) {
   const fetched: string[] = []
   const asked: string[] = []
@@ -66,7 +66,7 @@ async function addAgent(
   })
 }
 
-/** The two ways by which an owner's update comes in. */
+/** Both ways to update as an owner. */
 async function askBoth(
   installation: ReturnType<typeof openInstallation>,
   agent: AgentRow,
@@ -94,22 +94,19 @@ test.each([
   'acme/agents:1',
   'evil/stead-agent',
   `acme/x@sha256:${'a'.repeat(64)}`,
-])(
-  'POST /api/agents/:id/update: 400 when an owner names %p; the engine is sent nowhere and the agent runs on',
-  async (image) => {
-    const { runtime, fetched, asked } = engineWith([])
-    const installation = openInstallation(runtime)
-    await using _jobs = installation.jobs
-    const owner = await installation.signIn()
-    const agent = await addAgent(installation, owner.user.id)
-    for (const answer of await askBoth(installation, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
-    expect({ fetched, asked }).toEqual({ fetched: [], asked: [] })
-    expect(installation.platform.db.select().from(deploymentHistory).all()).toEqual([])
-    expect(installation.platform.db.select().from(agents).get()?.status).toBe('running')
-  },
-)
+])('POST /api/agents/:id/update: 400 when an owner names %p, without a pull', async (image) => {
+  const { runtime, fetched, asked } = engineWith([])
+  const installation = openInstallation(runtime)
+  await using _jobs = installation.jobs
+  const owner = await installation.signIn()
+  const agent = await addAgent(installation, owner.user.id)
+  for (const answer of await askBoth(installation, agent, owner, image)) expect(answer).toEqual(NOT_ALLOWED)
+  expect({ fetched, asked }).toEqual({ fetched: [], asked: [] })
+  expect(installation.platform.db.select().from(deploymentHistory).all()).toEqual([])
+  expect(installation.platform.db.select().from(agents).get()?.status).toBe('running')
+})
 
-test('an owner may have versions fetched of what the operator allows; what nobody has is 400 and changes nothing', async () => {
+test('POST /api/agents/:id/update: 200 for a version of an allowed image, 400 for a missing one', async () => {
   const { runtime, fetched, asked } = engineWith([])
   const installation = openInstallation(runtime, { AGENT_IMAGES: `${OTHERS}, registry:5000/agent` })
   await using _jobs = installation.jobs
@@ -127,7 +124,7 @@ test('an owner may have versions fetched of what the operator allows; what nobod
   expect(results.map(({ result }) => result)).toEqual(results.map(() => 'refused'))
 })
 
-test('what the engine has with our label can be chosen, unless AGENT_IMAGES says what can', async () => {
+test('POST /api/agents/:id/update: 200 for a labelled local image unless AGENT_IMAGES is set', async () => {
   const labelled = 'somebody/agent:1'
   for (const [environment, isAllowed] of [
     [{}, true],
@@ -145,7 +142,7 @@ test('what the engine has with our label can be chosen, unless AGENT_IMAGES says
   }
 })
 
-test('an image that is no agent is 400 before anything is stopped, for an admin as well', async () => {
+test('POST /api/agents/:id/update: 400 for an image that is no agent, also for an administrator', async () => {
   const { runtime, asked } = engineWith([])
   const installation = openInstallation(runtime)
   await using _jobs = installation.jobs
@@ -156,7 +153,7 @@ test('an image that is no agent is 400 before anything is stopped, for an admin 
   expect(asked).toEqual([])
 })
 
-test('an admin and the operator may name any image', async () => {
+test('POST /api/agents/:id/update: 200 for any image of an administrator or the operator', async () => {
   const { runtime, fetched } = engineWith([])
   const installation = openInstallation(runtime, { AGENT_IMAGES: OTHERS })
   await using _jobs = installation.jobs
@@ -170,7 +167,7 @@ test('an admin and the operator may name any image', async () => {
   expect(fetched).toEqual([STRANGE, STRANGE, `${STRANGE}2`])
 })
 
-test('what an earlier version let an owner ask for is not fetched either', async () => {
+test('pullOperationImage rejects an image that is no longer allowed', async () => {
   const { runtime, fetched } = engineWith([])
   const installation = openInstallation(runtime)
   const owner = await installation.signIn()

@@ -16,7 +16,7 @@ import { takeOverAgents } from './takeover.ts'
 
 const clock = systemClock
 
-/** Installations of one id in one folder; each is there as soon as it is named. */
+/** Creates instances of one id in one folder on first use. */
 function openCopies() {
   const folder = tempFolder()
   onTestFinished(() => folder[Symbol.dispose]())
@@ -36,13 +36,13 @@ function openCopies() {
       here,
       adopt: () => takeOverAgents({ db, clock, table: createProcessTable() }, here),
       objection: () => findStandbyReason(db, here),
-      /** As after its folder was copied from that of `other`. */
+      /** As after copying the folder of `other`. */
       isCopyOf: (other: LocatedInstance) => write(db, (tx) => setOwnership(tx, other, null)),
     }
   }
 }
 
-test('the first to ask lives here; whoever does may say so again', async () => {
+test('takeOverAgents records the first instance, and again for the owner', async () => {
   const one = openCopies()('one')
   expect(one.objection()).toBeNull()
   expect(await claimOwnership(one.db, one.here)).toBeNull()
@@ -51,7 +51,7 @@ test('the first to ask lives here; whoever does may say so again', async () => {
   expect(one.db.select().from(auditLog).all()).toEqual([])
 })
 
-test('of copies of copies the one that adopted last has the agents, and every other one stands back', async () => {
+test('takeOverAgents makes all earlier owners of a chain of copies a standby', async () => {
   const copies = openCopies()
   const [one, two, three] = [copies('one'), copies('two'), copies('three')]
   await claimOwnership(one.db, one.here)
@@ -68,7 +68,7 @@ test('of copies of copies the one that adopted last has the agents, and every ot
   expect(line).toMatchObject({ actor: 'cli', action: 'installation.adopted', target: one.here.place.path })
 })
 
-test('while any of those runs that had the agents, nobody else gets them', async () => {
+test('takeOverAgents throws while a previous owner runs', async () => {
   const copies = openCopies()
   const [one, two, three] = [copies('one'), copies('two'), copies('three')]
   await claimOwnership(one.db, one.here)
@@ -85,7 +85,7 @@ test('while any of those runs that had the agents, nobody else gets them', async
   expect([two, three].map((copy) => copy.objection() === null)).toEqual([false, true])
 })
 
-test('an original on another machine, or one that is gone, cannot be told', async () => {
+test('takeOverAgents reports an original that cannot be notified', async () => {
   const copies = openCopies()
   const [one, two] = [copies('one'), copies('two')]
   const elsewhere = { ...one.here, place: { ...one.here.place, machine: 'another', boot: 'another' } }
@@ -99,7 +99,7 @@ test('an original on another machine, or one that is gone, cannot be told', asyn
   expect(await three.adopt()).toEqual({ original: { path: '/nowhere/at/all', isTold: false } })
 })
 
-test('another installation at the old place is not told', async () => {
+test('takeOverAgents does not notify another instance at the old path', async () => {
   const copies = openCopies()
   const [stranger, copy] = [copies('one', 'stranger'), copies('two')]
   await claimOwnership(stranger.db, stranger.here)

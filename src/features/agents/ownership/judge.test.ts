@@ -50,7 +50,7 @@ test.each(CASES)('%s', (_what, known, here, isGone, verdict) => {
   expect(compareOwnership({ ...HOME, ...known }, { ...PLACE, ...here }, () => isGone)).toBe(verdict)
 })
 
-test('it is told where the original is, and what ends the standing back', () => {
+test('describeStandby names the original and the command', () => {
   const end = 'agents are left alone until stead adopt'
   const copy = { ...PLACE, path: '/srv/new' }
   expect(describeStandby(HOME, copy)).toBe(`this is a copy of the installation at /srv/stead: ${end}`)

@@ -36,13 +36,13 @@ export async function takeOverAgents({ db, clock, table }: AdoptDeps, here: Loca
     await write(db, (tx) => setOwnership(tx, here, null))
     return { original: null }
   }
-  const isTold = await notifyOriginals(table, known, here, clock.now())
+  const isNotified = await notifyOriginals(table, known, here, clock.now())
   await write(db, (tx) => {
     setOwnership(tx, here, null)
     const detail = { from: known.path }
     recordAudit(tx, { actor: 'cli', action: 'installation.adopted', target: here.place.path, detail }, clock.now())
   })
-  return { original: { path: known.path, isTold } }
+  return { original: { path: known.path, isTold: isNotified } }
 }
 
 type Original = { unlock: () => void; path: string; databaseFile: string }

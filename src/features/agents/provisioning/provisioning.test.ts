@@ -25,7 +25,7 @@ function openTestHouse(environment: Record<string, string> = {}) {
   }
 }
 
-test('POST /api/provision on the web: 200 with the filtered body; the tokens reach the agent and nobody else', async () => {
+test('POST /api/provision on the web: 200 without tokens, which only the agent gets', async () => {
   await using test = openTestHouse()
   const { user, cookie } = await test.signIn('ada@example.com', 'solo')
   const response = await test.onWeb({ ...CHANNEL, discordBotToken: 'canary-discord', apiKey: 'sk-canary' }, cookie)
@@ -36,7 +36,7 @@ test('POST /api/provision on the web: 200 with the filtered body; the tokens rea
     success: true,
     userId: user.id,
     agentId,
-    // This test has no runtime; that is said, and the agent is there.
+    // Without a runtime the deployment fails, and the agent exists.
     status: 'error',
     error: 'This test has no runtime',
     subdomain: `${agentId}.agents.localhost`,
@@ -53,7 +53,7 @@ test('POST /api/provision on the web: 200 with the filtered body; the tokens rea
   expect([JSON.stringify(body), dumpTables(test.platform.db), ...test.logLines].join('\n')).not.toContain('canary')
 })
 
-test('POST /api/provision on the backend: 200 says what is true, and no video service is made up', async () => {
+test('POST /api/provision on the backend: 200 with null for missing video services', async () => {
   await using test = openTestHouse()
   const response = await test.onBackend({ ...PAID, ...CHANNEL, aiProvider: 'groq', model: 'groq/x', name: 'Grace' })
   expect(response.status).toBe(200)
@@ -92,7 +92,7 @@ test('POST /api/provision: an account with the address that the operator names o
   expect(userId).toBe(user.id)
 })
 
-test('POST /api/provision: other names of the same fields are understood (decisions, 17)', async () => {
+test('POST /api/provision: 200 with aliases of fields', async () => {
   await using test = openTestHouse()
   const names = { channelToken: CHANNEL.telegramToken, channelUserId: 42, paymentSubscriptionId: 'sub_1', plan: 'solo' }
   const { id, metadata } = await read(Provisioned, test.onBackend(names))
@@ -129,10 +129,13 @@ test.each([
   expect(countRows(test.platform.db)).toMatchObject({ agents: 0, jobs: 0 })
 })
 
-test('POST /api/provision on the web: 401, 400 and 403 in the words that its clients expect', async () => {
+test('POST /api/provision on the web: 401, 400 and 403 with the expected messages', async () => {
   await using test = openTestHouse()
-  const nobody = await test.onWeb(CHANNEL, {})
-  expect([nobody.status, await nobody.json()]).toEqual([401, { success: false, error: 'Authentication required' }])
+  const withoutAccount = await test.onWeb(CHANNEL, {})
+  expect([withoutAccount.status, await withoutAccount.json()]).toEqual([
+    401,
+    { success: false, error: 'Authentication required' },
+  ])
   const { cookie } = await test.signIn('ada@example.com')
   const unpaid = await test.onWeb({ ...CHANNEL, plan: 'solo', subscriptionId: 'sub_1' }, cookie)
   expect(unpaid.status).toBe(403)
@@ -150,7 +153,7 @@ test('POST /api/provision on the web: 401, 400 and 403 in the words that its cli
   expect(countRows(test.platform.db).agents).toBe(0)
 })
 
-test('POST /api/provision: no channel is needed for a business agent or one that is to be set up later', async () => {
+test('POST /api/provision: 200 without a channel for a business agent or autoProvision', async () => {
   await using test = openTestHouse()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect((await test.onWeb({ agentType: 'business' }, cookie)).status).toBe(200)
@@ -161,7 +164,7 @@ test.each([
   ['solo', 1],
   ['collective', 3],
   ['label', 10],
-] as const)('POST /api/provision: 50 at once on %s end at exactly %d agents, on both faces', async (plan, limit) => {
+] as const)('POST /api/provision: 50 concurrent requests on %s end at exactly %d agents', async (plan, limit) => {
   await using test = openTestHouse()
   const { user, cookie } = await test.signIn('ada@example.com', plan)
   const forUser = { 'x-user-id': user.id }
@@ -188,7 +191,7 @@ test.each([
     { email: 'GRACE@example.com', subscriptionId: 'sub_2' },
   ],
   ['their subscription', { subscriptionId: 'sub_1' }, { subscriptionId: 'sub_1' }],
-])('POST /api/provision: somebody without an account is known by %s', async (_how, first, second) => {
+])('POST /api/provision: a tenant without an account is identified by %s', async (_how, first, second) => {
   await using test = openTestHouse()
   const other = { subscriptionId: 'sub_other', email: 'other@example.com' }
   expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...first })).status).toBe(200)
@@ -196,7 +199,7 @@ test.each([
   expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...other })).status).toBe(200)
 })
 
-test('POST /api/provision: a user’s plan is the database’s, whatever the request says; a smaller one may be asked for', async () => {
+test("POST /api/provision: the user's plan limits the requested one", async () => {
   await using test = openTestHouse()
   const { user, cookie } = await test.signIn('ada@example.com', 'collective')
   const { agentId } = await read(WebProvisioned, test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie))
@@ -216,7 +219,7 @@ test('POST /api/provision: admins need no subscription and have no cap', async (
   expect(countRows(test.platform.db).agents).toBe(4)
 })
 
-test('POST /api/provision: 503 when provisioning is switched off, on both faces', async () => {
+test('POST /api/provision: 503 when provisioning is switched off, on both APIs', async () => {
   await using test = openTestHouse({ KILL_SWITCH: 'true' })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   for (const response of [await test.onWeb(CHANNEL, cookie), await test.onBackend({ ...CHANNEL, ...PAID })]) {
@@ -240,20 +243,16 @@ test('POST /api/provision on the web: 429 beyond the rate of one address; 401 an
   expect((await backend.request('/api/provision', json('POST', CHANNEL, bearer('wrong')))).status).toBe(403)
 })
 
-test.each(['/api/provision', '/api/agents/provision'])(
-  'POST %s: the same Idempotency-Key makes one agent',
-  async (path) => {
-    await using test = openTestHouse()
-    const { cookie } = await test.signIn('ada@example.com', 'network')
-    const ask = (body: unknown) =>
-      test.web.request(path, json('POST', body, { ...cookie, 'idempotency-key': 'order-1' }))
-    const responses = await Promise.all(Array.from({ length: 20 }, () => ask({ ...CHANNEL, name: 'Ada' })))
-    const bodies = await Promise.all(responses.map((response) => response.text()))
-    expect(new Set(bodies).size).toBe(1)
-    expect(new Set(responses.map(({ status }) => status)).size).toBe(1)
-    expect(responses[0]?.ok).toBe(true)
-    expect(countRows(test.platform.db).agents).toBe(1)
-    expect((await ask({ ...CHANNEL, name: 'Bo' })).status).toBe(409)
-    expect(countRows(test.platform.db).agents).toBe(1)
-  },
-)
+test.each(['/api/provision', '/api/agents/provision'])('POST %s: one agent for an Idempotency-Key', async (path) => {
+  await using test = openTestHouse()
+  const { cookie } = await test.signIn('ada@example.com', 'network')
+  const ask = (body: unknown) => test.web.request(path, json('POST', body, { ...cookie, 'idempotency-key': 'order-1' }))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => ask({ ...CHANNEL, name: 'Ada' })))
+  const bodies = await Promise.all(responses.map((response) => response.text()))
+  expect(new Set(bodies).size).toBe(1)
+  expect(new Set(responses.map(({ status }) => status)).size).toBe(1)
+  expect(responses[0]?.ok).toBe(true)
+  expect(countRows(test.platform.db).agents).toBe(1)
+  expect((await ask({ ...CHANNEL, name: 'Bo' })).status).toBe(409)
+  expect(countRows(test.platform.db).agents).toBe(1)
+})

@@ -23,7 +23,7 @@ import { createReconciler } from './reconcile.ts'
 
 const AWAY = 'away'
 
-/** An agent of Ada's that is a web server, in an engine that tells of it what the test says. */
+/** Creates Ada's agent, a web server, in an engine with simulated inspections. */
 async function openFollowed(change: Partial<AgentRow> = {}) {
   const [port = 0] = await findFreePorts(1)
   const agent = {
@@ -71,11 +71,11 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
     list,
     isShown,
     looks: () => looks,
-    /** What the engine says of it from now on, to who asks. */
+    /** Sets the engine's inspection. */
     turns(state: typeof agent.state, exitCode: number | null = null) {
       Object.assign(agent, { state, exitCode })
     },
-    /** What the engine says of it from now on, and that something happened. */
+    /** Sets the engine's inspection and publishes an event. */
     happens(type: RuntimeEvent['type'], state: typeof agent.state, exitCode: number | null = null) {
       Object.assign(agent, { state, exitCode })
       events.publish({ id: row.id, type, at: new Date() })
@@ -84,7 +84,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
       const answer = () => Response.json({ ok: true, status: 'live' })
       agent.server = Bun.serve({ port, hostname: '127.0.0.1', fetch: answer })
     },
-    /** The engine answers nobody until the function that it returns is called. */
+    /** Blocks the engine until the returned function is called. */
     keepWaiting() {
       const { promise, resolve } = Promise.withResolvers<void>()
       agent.answers = promise
@@ -99,7 +99,7 @@ async function openFollowed(change: Partial<AgentRow> = {}) {
   }
 }
 
-test('an agent that dies is in error for its owner at once, and runs again when it answers, not before', async () => {
+test('followOutages marks a dead agent at once, until it responds', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
@@ -127,14 +127,14 @@ test.each([
   await world.isShown('error', reason)
 })
 
-test('what happened while the platform was down is seen at its start', async () => {
+test('followOutages finds outages from before its start', async () => {
   await using world = await openFollowed({ downAt: new Date(), lastError: 'It ended' })
   expect(await world.list()).toMatchObject({ status: 'error', lastError: 'It ended' })
   world.listen()
   await world.isShown('running', null)
 })
 
-test('an engine that does not answer makes nobody down, and one that hangs is left to the watchdog', async () => {
+test('followOutages marks no agent when the engine or the agent hangs', async () => {
   await using world = await openFollowed()
   world.happens('changed', 'running')
   await until('the first look', () => world.looks() > 0)
@@ -144,7 +144,7 @@ test('an engine that does not answer makes nobody down, and one that hangs is le
   expect(await world.list()).toMatchObject({ status: 'running', lastError: null })
 })
 
-test('one that ended and has a process again before anybody looks was down, until it answers', async () => {
+test('followOutages marks a restarted agent until it responds', async () => {
   await using world = await openFollowed()
   await until('the first look', () => world.looks() > 0)
   world.happens('died', 'running')
@@ -153,7 +153,7 @@ test('one that ended and has a process again before anybody looks was down, unti
   await world.isShown('running', null)
 })
 
-test('one that died is down for its owner before a slow engine says how it is', async () => {
+test('followOutages marks a dead agent before a slow inspection ends', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
@@ -164,7 +164,7 @@ test('one that died is down for its owner before a slow engine says how it is', 
   await world.isShown('running', null)
 })
 
-test('one that was back when its end was told runs, although its engine answers nobody from then on', async () => {
+test('followOutages clears an agent that was up when its engine stopped responding', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
@@ -176,23 +176,23 @@ test('one that was back when its end was told runs, although its engine answers 
   await world.isShown('running', null)
 })
 
-test('GET /api/agents/:id/events: one that ended and answers again before anybody looks is told as down, then as back', async () => {
+test('GET /api/agents/:id/events: a short outage is reported as down and up', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
-  const told: string[] = []
+  const reported: string[] = []
   for await (const { data } of readEvents(
     await world.web.request('/api/agents/ada-1/events', { headers: world.cookie }),
   )) {
     const { status, error } = AgentStatusEvent.parse(JSON.parse(data))
-    told.push(error === null ? status : `${status}: ${error}`)
-    if (told.length === 1) world.happens('died', 'running')
-    if (told.length === 3) break
+    reported.push(error === null ? status : `${status}: ${error}`)
+    if (reported.length === 1) world.happens('died', 'running')
+    if (reported.length === 3) break
   }
-  expect(told).toEqual(['running', 'error: It ended', 'running'])
+  expect(reported).toEqual(['running', 'error: It ended', 'running'])
 })
 
-test('one that is down runs again although its engine did not answer once and tells nothing more', async () => {
+test('followOutages clears an agent after a missed inspection', async () => {
   await using world = await openFollowed()
   world.happens('died', AWAY)
   await world.isShown('error', 'It ended')
@@ -203,14 +203,14 @@ test('one that is down runs again although its engine did not answer once and te
   await world.isShown('running', null)
 })
 
-test('one that ends without a word of its engine is down when agents and rows are compared, and comes back', async () => {
+test('reconcileAgents marks an agent whose end was not reported', async () => {
   await using world = await openFollowed()
   world.listen()
   await until('the first look', () => world.looks() > 0)
   world.turns('restarting', 137)
   const reconcile = createReconciler(world.platform)
   await until('the agent is shown as down', async () => {
-    // The first look may have seen it up and say so only now; the next comparison finds it down again.
+    // The first check may report that it was up; the next comparison finds it down.
     await reconcile()
     return (await world.list())?.lastError === 'It ended with exit code 137, and is being started again'
   })
@@ -218,7 +218,7 @@ test('one that ends without a word of its engine is down when agents and rows ar
   await world.isShown('running', null)
 })
 
-test('many that stay down keep nobody from being looked at', async () => {
+test('followOutages checks others while many agents stay down', async () => {
   await using world = await openFollowed()
   await write(world.platform.db, (tx) => {
     for (let number = 0; number < 20; number++) {
@@ -234,7 +234,7 @@ test('many that stay down keep nobody from being looked at', async () => {
   )
 })
 
-test('one that is stopped is stopped, whatever ended', async () => {
+test('followOutages leaves a stopped agent alone', async () => {
   await using world = await openFollowed()
   world.happens('died', 'restarting', 1)
   await world.isShown('error', 'It ended with exit code 1, and is being started again')
@@ -247,7 +247,7 @@ test('one that is stopped is stopped, whatever ended', async () => {
   expect(world.looks()).toBeLessThanOrEqual(looks + 1)
 })
 
-test('POST /api/agents/:id/start: an agent that is down is brought up, not taken for running', async () => {
+test('POST /api/agents/:id/start: 200 restarts an agent that is down', async () => {
   await using world = await openFollowed()
   world.happens('died', 'restarting', 1)
   await world.isShown('error', 'It ended with exit code 1, and is being started again')
@@ -255,7 +255,7 @@ test('POST /api/agents/:id/start: an agent that is down is brought up, not taken
   await world.isShown('provisioning', null)
 })
 
-test('when the events of the runtime break off, following ends with their reason, and can begin anew', async () => {
+test('followOutages throws when the event stream breaks, and can restart', async () => {
   const { platform } = testPlatform({ runtime: createNoRuntime('docker', 'The engine has gone') })
   const following = followOutages(platform, AbortSignal.timeout(60_000), { sweepMs: 60_000 })
   await expect(following).rejects.toThrow('The engine has gone')

@@ -13,7 +13,7 @@ import { insertAgent } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { reconcileAgents } from './reconcile.ts'
 
-/** A runtime that knows one agent in `state` and tells what was asked of it. */
+/** Simulates a runtime with one agent in `state`, which records its calls. */
 function runtimeWith(state: AgentState | null): { runtime: Runtime; asked: string[] } {
   const asked: string[] = []
   const seen = {
@@ -40,7 +40,7 @@ function runtimeWith(state: AgentState | null): { runtime: Runtime; asked: strin
   }
 }
 
-/** What becomes of an agent in `status` when the runtime is asked again. */
+/** Returns the status of an agent in `status` after another reconciliation. */
 async function reconciled(runtime: Runtime, agent: Partial<AgentRow>): Promise<string | undefined> {
   const { platform, clock } = testPlatform({ runtime })
   const row = { ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter', port: 20_000 }
@@ -67,7 +67,7 @@ test.each([
 )
 
 test.each(['pending', 'provisioning', 'stopped', 'error'] as const)(
-  'an agent that is %s is left alone',
+  'reconcileAgents leaves an agent alone that is %s',
   async (status) => {
     const { runtime, asked } = runtimeWith(null)
     expect(await reconciled(runtime, { status })).toBe(status)
@@ -86,7 +86,7 @@ test.each([
   expect(asked).toEqual([...calls])
 })
 
-test('a deployment that a crash kept from being asked for is asked for after a minute, once', async () => {
+test('reconcileAgents requests a lost deployment once after a minute', async () => {
   const { platform, clock } = testPlatform({ runtime: runtimeWith(null).runtime })
   const row = { ownerId: null, name: 'Ada', model: 'm', plan: 'solo', aiProvider: 'openrouter' }
   const add = (status: AgentRow['status']) =>
@@ -109,7 +109,7 @@ test('a deployment that a crash kept from being asked for is asked for after a m
 })
 
 test.each(['restart', 'repair', 'reset-memory', 'update'])(
-  'POST /api/agents/:id/%s: agents that would not find the platform are not stopped, and it says why',
+  'POST /api/agents/:id/%s: 500 without stopping an agent that could not reach the platform',
   async (verb) => {
     const { runtime, asked } = runtimeWith('running')
     const reason = 'Agents cannot run: nothing leads to the platform'
@@ -130,6 +130,6 @@ test.each(['restart', 'repair', 'reset-memory', 'update'])(
   },
 )
 
-test('an engine that does not answer changes no status', async () => {
+test('reconcileAgents changes no status when the engine does not respond', async () => {
   expect(await reconciled(createNoRuntime('docker', 'The engine does not answer'), {})).toBe('running')
 })

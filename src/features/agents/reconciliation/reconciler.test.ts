@@ -13,7 +13,7 @@ import { createReconciler, reconcileOnEvents } from './reconcile.ts'
 type Seen = { state: AgentState; host?: string }
 type TestPlatform = ReturnType<typeof testPlatform>
 
-/** An engine whose agents are those of `seen`, and what was asked of it. */
+/** Simulates an engine with the agents of `seen`, which records its calls. */
 function engineWith(seen: Map<string, Seen>, events: RuntimeEvent[] = []) {
   const asked: string[] = []
   const inspect = (id: string): Inspection | null => {
@@ -52,7 +52,7 @@ async function addAgent({ platform, clock }: TestPlatform, id: string): Promise<
 }
 
 test.each(['stopped', 'exited', null] as const)(
-  'an agent that is found %p is left to the watchdog for a minute',
+  'createReconciler leaves a %p agent to the watchdog for a minute',
   async (state) => {
     const { runtime, asked } = engineWith(new Map(state ? [['ada', { state }]] : []))
     const world = testPlatform({ runtime })
@@ -70,7 +70,7 @@ test.each(['stopped', 'exited', null] as const)(
   },
 )
 
-test('what no row knows is removed after ten minutes, and all that it had stored is kept', async () => {
+test('createReconciler removes an orphan after ten minutes and keeps a snapshot', async () => {
   const seen = new Map<string, Seen>([
     ['ada', { state: 'running' }],
     ['ghost', { state: 'running' }],
@@ -89,7 +89,7 @@ test('what no row knows is removed after ten minutes, and all that it had stored
   expect(existsSync(join(world.platform.snapshotDir, '..', 'orphans', 'ghost.tar.gz'))).toBe(true)
 })
 
-test('what a runtime has under the name of an agent that runs in another one is removed as well', async () => {
+test('createReconciler removes an orphan whose agent runs in another runtime', async () => {
   const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]))
   const world = testPlatform({ runtime })
   await addAgent(world, 'ada')
@@ -102,7 +102,7 @@ test('what a runtime has under the name of an agent that runs in another one is 
   expect(world.platform.db.select().from(agents).all()).toHaveLength(1)
 })
 
-test('an event of a runtime that the agent is not in wakes nobody', async () => {
+test('reconcileOnEvents ignores events of another runtime', async () => {
   const events: RuntimeEvent[] = [{ id: 'ada', type: 'changed', at: new Date(0) }]
   const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]), events)
   const world = testPlatform({ runtime })
@@ -112,7 +112,7 @@ test('an event of a runtime that the agent is not in wakes nobody', async () => 
   expect(asked).toEqual([])
 })
 
-test('a database without any agent removes nothing from the engine', async () => {
+test('createReconciler removes nothing when the database has no agents', async () => {
   const { runtime, asked } = engineWith(new Map([['ada', { state: 'running' }]]))
   const world = testPlatform({ runtime })
   const reconcile = createReconciler(world.platform)
@@ -122,7 +122,7 @@ test('a database without any agent removes nothing from the engine', async () =>
   expect(asked).toEqual([])
 })
 
-test('an event of the engine moves the row to the machine where the agent is now, and wakes nobody who died', async () => {
+test('reconcileOnEvents updates the host and restarts no dead agent', async () => {
   const events = ['ada', 'bo', 'ghost'].map((id): RuntimeEvent => ({ id, type: 'changed', at: new Date(0) }))
   const seen = new Map<string, Seen>([
     ['ada', { state: 'running', host: '10.0.0.7' }],
@@ -143,7 +143,7 @@ test('an event of the engine moves the row to the machine where the agent is now
   expect(asked).toEqual(['deploy ada'])
 })
 
-test('an agent for which something is being done is left to that', async () => {
+test('createReconciler skips a locked agent', async () => {
   const { runtime, asked } = engineWith(new Map())
   const world = testPlatform({ runtime })
   await addAgent(world, 'ada')

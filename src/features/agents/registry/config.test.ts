@@ -57,7 +57,7 @@ const SECRETS = {
   webhookUrl: 'https://user:canary-password@hooks.example/canary-path?canary=1',
 }
 
-test('GET /api/agents/:id/config: 200 with what an agent begins with', async () => {
+test('GET /api/agents/:id/config: 200 with the initial settings', async () => {
   const { get } = await withAgent()
   const response = await get()
   expect(response.status).toBe(200)
@@ -67,7 +67,7 @@ test('GET /api/agents/:id/config: 200 with what an agent begins with', async () 
   })
 })
 
-test('PUT /api/agents/:id/config: 200 with all of it, secrets go in and never come out', async () => {
+test('PUT /api/agents/:id/config: 200 with all settings but secrets', async () => {
   const { put, get, platform, logLines } = await withAgent()
   const plain = {
     model: 'openai/gpt-4o',
@@ -122,7 +122,7 @@ test('PUT /api/agents/:id/config: 400 naming the nearest setting when one is mis
   expect(row()).toEqual(before)
 })
 
-test('PUT /api/agents/:id/config: what is left out stays, null takes away, and what was shown may be sent back', async () => {
+test('PUT /api/agents/:id/config: 200 keeps missing fields, removes null, accepts a shown config', async () => {
   const { put, get, row, platform } = await withAgent()
   await put({ ...SECRETS, skills: ['weather'], template: 'support' })
   await put({ telegramToken: null, template: null })
@@ -147,7 +147,7 @@ test('PUT /api/agents/:id/config: what is left out stays, null takes away, and w
   expect(row().secretConfig).toBeNull()
 })
 
-test('PUT /api/agents/:id/config: 60 changes at a time lose nothing of each other', async () => {
+test('PUT /api/agents/:id/config: 60 concurrent changes all apply', async () => {
   const { put, get } = await withAgent()
   const changes = Object.entries(SECRETS).flatMap(([name, value]) =>
     Array.from({ length: 12 }, () => put({ [name]: value })),
@@ -158,7 +158,7 @@ test('PUT /api/agents/:id/config: 60 changes at a time lose nothing of each othe
   expect(config.secrets).toEqual({ ...NONE, ...Object.fromEntries(Object.keys(SECRETS).map((name) => [name, true])) })
 })
 
-test('the spec of an agent carries its settings: secrets as files, the rest in its environment', async () => {
+test('toSpec passes secrets as files and other settings as environment', async () => {
   const { put, row, platform } = await withAgent()
   await put({
     ...SECRETS,
@@ -187,7 +187,7 @@ test('the spec of an agent carries its settings: secrets as files, the rest in i
   expect(JSON.stringify(spec.environment)).not.toContain('canary')
 })
 
-test('PUT /api/agents/:id/config: a running agent is deployed anew when it would notice, and only then', async () => {
+test('PUT /api/agents/:id/config: a running agent is redeployed only when its deployment changes', async () => {
   const { put, row, platform } = await withAgent('running')
   const asked = () => platform.db.select().from(deployments).all().length
   for (const change of [{ webhookUrl: SECRETS.webhookUrl }, { model: 'openai/gpt-4o-mini' }, { brain: 'careful' }]) {
@@ -227,7 +227,7 @@ test.each([
   expect(dumpTables(platform.db)).toBe(before)
 })
 
-test('PUT /api/agents/:id/config: 400 for another plan unless the operator or an administrator asks', async () => {
+test('PUT /api/agents/:id/config: 400 for another plan except for the operator and administrators', async () => {
   const { put, backend, agent, row } = await withAgent('stopped')
   const refused = await put({ plan: 'network' })
   expect(refused.status).toBe(400)
@@ -243,7 +243,7 @@ test('PUT /api/agents/:id/config: 400 for another plan unless the operator or an
 })
 
 test.each(['config', 'messages'])(
-  '/api/agents/:id/%s: 401 for nobody, 404 for a stranger and a missing id',
+  '/api/agents/:id/%s: 401 without a session, 404 for a stranger and a missing id',
   async (what) => {
     const { web, backend, signIn, agent, platform } = await withAgent()
     const eve = await signIn('eve@example.com', 'network')
@@ -267,7 +267,7 @@ test.each(['config', 'messages'])(
   },
 )
 
-test('GET /api/agents/:id/messages: real messages, newest first, in pages that tell the total', async () => {
+test('GET /api/agents/:id/messages: 200 with pages, newest first, and the total', async () => {
   const { web, backend, user, cookie, agent, platform, clock } = await withAgent()
   await write(platform.db, (tx) => {
     const usual = { userId: user.id, agentId: agent.id, topic: null, status: 'sent', createdAt: clock.now() } as const

@@ -34,7 +34,7 @@ async function planOf(person: Person, id: string): Promise<string> {
   return (await person.get(`/api/browse/read?${new URLSearchParams({ agentId: id, path: PATH })}`)).text()
 }
 
-test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200, what was stored is back, and what it replaced is kept', async () => {
+test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200 with the state, and the replaced one is kept', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -52,7 +52,7 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200, what was stored i
   })
   expect(before?.sizeBytes).toBeGreaterThan(0)
   expect(new Date(before?.takenAt ?? '').toISOString()).toBe(before?.takenAt ?? '')
-  // Two clicks are one.
+  // Two clicks are one operation.
   const answers = await Promise.all([restore(person, id, before?.id), restore(person, id, before?.id)])
   for (const answer of answers) {
     expect(answer.status).toBe(200)
@@ -76,7 +76,7 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200, what was stored i
   expect(await planOf(person, id)).toContain('tea at five')
 })
 
-test('POST /api/agents/:id/snapshots/:snapshotId/restore: 500 when it does not run on it, and it runs with what it had before', async () => {
+test('POST /api/agents/:id/snapshots/:snapshotId/restore: 500 after a rollback when it does not run', async () => {
   using folder = tempFolder()
   const gate = folder.file('gate')
   await using server = await startServer({}, [process.execPath, FAILING_AGENT, gate])
@@ -89,18 +89,18 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 500 when it does not r
   const [before] = await listOf(person, id)
   await Bun.write(gate, '')
   const response = await restore(person, id, before?.id)
-  const told = 'The agent ended before it was healthy (exit code 78). The agent runs with what it had before'
+  const message = 'The agent ended before it was healthy (exit code 78). The agent runs with what it had before'
   expect(response.status).toBe(500)
-  expect(await response.json()).toMatchObject({ error: told, code: 'ROLLED_BACK' })
+  expect(await response.json()).toMatchObject({ error: message, code: 'ROLLED_BACK' })
   expect(await Bun.file(plan).text()).toBe('tea at five')
   const { agent } = await read(WebAgentDetail, person.get(`/api/agents/${id}`))
-  expect(agent).toMatchObject({ status: 'running', lastError: told })
+  expect(agent).toMatchObject({ status: 'running', lastError: message })
   const [last] = await readHistory(person, id)
   expect(last).toMatchObject({ kind: 'restore-snapshot', result: 'rolled-back' })
   expect(last?.logTail).toContain('the new version does not work here')
 })
 
-test('an agent that was stopped runs with the snapshot it goes back to, and the one it went back to is kept', async () => {
+test('POST /api/agents/:id/snapshots/:snapshotId/restore: 200 starts a stopped agent and keeps the snapshot', async () => {
   await using server = await startServer()
   const person = await signUp(server.urls.web)
   const id = await createAgent(person)
@@ -113,7 +113,7 @@ test('an agent that was stopped runs with the snapshot it goes back to, and the 
   expect(kept).toHaveLength(4)
 })
 
-/** An agent without an engine, of which one snapshot is kept. */
+/** Creates an agent without an engine and with one snapshot. */
 async function openInstallation() {
   const installation = testPlatform({ runtime: createNoRuntime('docker', 'No engine answers') })
   const { user, cookie } = await installation.signIn()
@@ -126,7 +126,7 @@ async function openInstallation() {
   return { ...installation, user, cookie, folder }
 }
 
-test('GET /api/agents/:id/snapshots: what is kept, newest first; 401 for nobody, 404 for a stranger', async () => {
+test('GET /api/agents/:id/snapshots: 200 newest first, 401 without a session, 404 for a stranger', async () => {
   const { web, backend, signIn, cookie } = await openInstallation()
   const path = '/api/agents/ada-1/snapshots'
   const one = { id: KEPT, takenAt: '2026-11-20T01:00:00.000Z', before: null, sizeBytes: 18 }
@@ -138,7 +138,7 @@ test('GET /api/agents/:id/snapshots: what is kept, newest first; 401 for nobody,
 })
 
 test.each(['2026-11-20T02-00-00.000Z', `${KEPT}.tar.gz`, `..%2Fada-1%2F${KEPT}`, '..', '%00'])(
-  'POST /api/agents/:id/snapshots/:snapshotId/restore: 404 for %p, and nothing is asked for',
+  'POST /api/agents/:id/snapshots/:snapshotId/restore: 404 for %p, and nothing is requested',
   async (snapshotId) => {
     const { web, platform, cookie } = await openInstallation()
     const response = await web.request(`/api/agents/ada-1/snapshots/${snapshotId}/restore`, json('POST', {}, cookie))
@@ -147,7 +147,7 @@ test.each(['2026-11-20T02-00-00.000Z', `${KEPT}.tar.gz`, `..%2Fada-1%2F${KEPT}`,
   },
 )
 
-test('POST /api/agents/:id/snapshots/:snapshotId/restore: 401 for nobody, 404 for a stranger, 409 while it is being deleted', async () => {
+test('POST /api/agents/:id/snapshots/:snapshotId/restore: 401 without a session, 404 for a stranger, 409 during a deletion', async () => {
   const { web, signIn, cookie, platform } = await openInstallation()
   const path = `/api/agents/ada-1/snapshots/${KEPT}/restore`
   const eve = await signIn('eve@example.com')
@@ -157,7 +157,7 @@ test('POST /api/agents/:id/snapshots/:snapshotId/restore: 401 for nobody, 404 fo
   expect((await web.request(path, json('POST', {}, cookie))).status).toBe(409)
 })
 
-test('a snapshot that is forgotten before its turn comes is refused, and an engine that cannot be asked changes nothing', async () => {
+test('runRestoreSnapshot rejects a deleted snapshot and changes nothing without an engine', async () => {
   const { web, platform, cookie, folder } = await openInstallation()
   const path = `/api/agents/ada-1/snapshots/${KEPT}/restore`
   await using _jobs = startJobs(platform)

@@ -6,7 +6,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { OperationRow } from '../operations/tables.ts'
 import { forgetSnapshots, removeSnapshots, takeSnapshot, toBackupPath } from './snapshots.ts'
 
-/** An update that was asked for at `hour` o'clock. */
+/** Returns an update requested at `hour` o'clock. */
 function updateAt(hour: number): OperationRow {
   const nothing = {
     image: null,
@@ -29,7 +29,7 @@ function updateAt(hour: number): OperationRow {
   return { ...nothing, ...times, ...rest, statusBefore: 'running' }
 }
 
-test('the three newest snapshots of an agent are kept, in a folder that nobody else reads', async () => {
+test('forgetSnapshots keeps the three newest snapshots in a private folder', async () => {
   using folder = tempFolder()
   const runtime = { snapshot: async (_id: string, file: string) => void (await Bun.write(file, 'state')) }
   const deps = { runtime, snapshotDir: folder.path }
@@ -50,7 +50,7 @@ test('the three newest snapshots of an agent are kept, in a folder that nobody e
   await forgetSnapshots(deps, 'ada-1')
 })
 
-test('an agent that was never deployed has no snapshot; what goes wrong otherwise is told', async () => {
+test('takeSnapshot returns null for an agent that was never deployed and throws other errors', async () => {
   using folder = tempFolder()
   const refusing = (kind: 'not_found' | 'internal') => ({
     snapshotDir: folder.path,

@@ -29,7 +29,7 @@ function openInstallation() {
   return {
     ...installation,
     folder,
-    /** All snapshots in the trash, by path. */
+    /** Lists all snapshots in the trash by path. */
     listTrash: () => listFiles(folder),
     emptyOld: () => trashJob(platform).run(new AbortController().signal),
     async addAgent(id: string, ownerId: string | null) {
@@ -52,7 +52,7 @@ function listFiles(folder: string): string[] {
   }
 }
 
-test('the snapshots of a deleted agent are in the trash for 7 days, by owner, and the log says where', async () => {
+test('discardSnapshots keeps snapshots for 7 days by owner and logs the folder', async () => {
   const installation = openInstallation()
   const { user, cookie } = await installation.signIn()
   await installation.addAgent('ada-1', user.id)
@@ -74,7 +74,7 @@ test('the snapshots of a deleted agent are in the trash for 7 days, by owner, an
   expect(installation.listTrash()).toEqual([])
 })
 
-test('an agent that is deleted, made again and deleted again has both in the trash', async () => {
+test('discardSnapshots keeps the snapshots of two agents with one id', async () => {
   const installation = openInstallation()
   const { user, cookie } = await installation.signIn()
   for (const _round of [1, 2]) {
@@ -85,7 +85,7 @@ test('an agent that is deleted, made again and deleted again has both in the tra
   expect(installation.listTrash()).toHaveLength(2)
 })
 
-test('with the account its snapshots go at once: those of its agents, and those in the trash', async () => {
+test('DELETE /api/user: snapshots of agents and in the trash are deleted', async () => {
   const installation = openInstallation()
   await using _jobs = startJobs(installation.platform)
   const [ada, bo] = [await installation.signIn(), await installation.signIn('bo@example.com')]
@@ -105,7 +105,7 @@ test('with the account its snapshots go at once: those of its agents, and those 
   expect(installation.listTrash()[0]).toStartWith(bo.user.id)
 })
 
-test('what is left of an account that is gone does not wait; what somebody else put there stays', async () => {
+test('forgetTrash deletes the snapshots of deleted accounts and keeps foreign files', async () => {
   const installation = openInstallation()
   const strange = join(installation.folder, 'operator', 'mine')
   for (const folder of [strange, join(installation.folder, 'usr_gone', 'ada-1@2026-11-20T01-00-00.000Z')]) {

@@ -23,7 +23,7 @@ const GIGABYTE = 1024 ** 3
 const never = new AbortController().signal
 const Settings = z.object({ storage: z.object({ used: z.number(), limit: z.number() }) })
 
-/** Ada's agent on a plan of one gigabyte; `fill` leaves so many bytes of it. */
+/** Creates Ada's agent on a plan of one gigabyte; `fill` leaves the given bytes free. */
 async function openTestHouse(
   options: { plan?: PlanName | null; environment?: Record<string, string>; port?: number } = {},
 ) {
@@ -71,7 +71,7 @@ describe('storage by plan', () => {
     ['label', 20],
     ['network', 100],
     [null, 100 / 1024],
-  ] as const)('%s has %d GB, which GET /api/settings tells beside what is used', async (plan, gigabytes) => {
+  ] as const)('GET /api/settings: plan %s has %d GB', async (plan, gigabytes) => {
     const { web, cookie, ask, agent } = await openTestHouse({ plan })
     await ask('POST', '/api/memory', { agentId: agent.id, key: 'likes', memory: 'tea'.repeat(1000) })
     const { storage } = await read(Settings, web.request('/api/settings', { headers: cookie }))
@@ -80,14 +80,14 @@ describe('storage by plan', () => {
     expect(storage.used).toBeLessThan(4000)
   })
 
-  test('an admin has that of the largest plan', async () => {
+  test('an administrator has the storage of the largest plan', async () => {
     const { platform, user } = await openTestHouse({ plan: null, environment: { ADMIN_EMAILS: 'ada@example.com' } })
     expect(platform.storage.read(platform.db, user.id)?.limit).toBe(100 * GIGABYTE)
   })
 })
 
 describe('when storage is full', () => {
-  test('POST /api/memory: 507 STORAGE_FULL with used and limit, and nothing is kept; deleting gives room back', async () => {
+  test('POST /api/memory: 507 STORAGE_FULL with used and limit; deleting frees space', async () => {
     const { ask, agent, fill, used, platform } = await openTestHouse()
     const save = (key: string, memory: string) => ask('POST', '/api/memory', { agentId: agent.id, key, memory })
     expect((await save('old', 'o'.repeat(50_000))).status).toBe(200)
@@ -97,14 +97,14 @@ describe('when storage is full', () => {
     expect([response.status, await response.json()]).toEqual([507, isFull(full)])
     expect(platform.db.select({ key: agentMemory.key }).from(agentMemory).all()).toEqual([{ key: 'old' }])
     expect(used()).toBe(full)
-    // What takes less than before is fine, and so is taking away.
+    // Smaller writes and deletions are allowed.
     expect((await save('old', 'o'.repeat(40_000))).status).toBe(200)
     expect((await save('new', 'n'.repeat(2000))).status).toBe(200)
     expect((await ask('DELETE', `/api/memory?agentId=${agent.id}&key=old`)).status).toBe(200)
     expect(used()).toBeLessThan(full - 40_000)
   })
 
-  test('POST /v1/memory and /v1/memory/import: 507 for an agent that remembers by itself', async () => {
+  test("POST /v1/memory and /v1/memory/import: 507 for an agent's own requests", async () => {
     const { backend, platform, agent, fill, used } = await openTestHouse()
     await fill(100)
     const headers = bearer(openTokens(platform.sealer, agent).accessToken)
@@ -115,7 +115,7 @@ describe('when storage is full', () => {
     expect(platform.db.select().from(agentMemory).all()).toEqual([])
   })
 
-  test('POST /api/chat: a reply that was paid for is stored beyond the limit; the next question is 507 and reaches nobody', async () => {
+  test('POST /api/chat: a paid reply is stored beyond the limit; the next question is 507', async () => {
     await using double = startAgentDouble(() => 'r'.repeat(5000))
     const { ask, agent, fill, used, web, cookie } = await openTestHouse({ port: double.port })
     await fill(1000)
@@ -128,7 +128,7 @@ describe('when storage is full', () => {
     expect(lines.map(({ content }) => content.length)).toEqual([5, 5000])
   })
 
-  test('mail is refused with 507 until there is room, so that its service tells of it again', async () => {
+  test('mail is refused with 507 until there is space, so that its service retries', async () => {
     const { platform, agent, fill } = await openTestHouse()
     const mail = {
       from: 'bo@example.com',
@@ -148,7 +148,7 @@ describe('when storage is full', () => {
     expect(await receive()).toBe('processed')
   })
 
-  test('files: write, upload, mkdir and git-sync are 507; what is deleted is room within seconds', async () => {
+  test('files: write, upload, mkdir and git-sync are 507; deleting frees space within seconds', async () => {
     const { web, cookie, ask, agent, fill, used, workspace, measure } = await openTestHouse()
     mkdirSync(workspace, { recursive: true })
     const at = `agentId=${agent.id}`
@@ -178,7 +178,7 @@ describe('when storage is full', () => {
     expect((await upload('more.bin', 10_000)).status).toBe(201)
   })
 
-  test('two uploads at once to two agents do not share the same room, and a failed one gives its room back', async () => {
+  test('concurrent uploads reserve separate space, and a failed one releases it', async () => {
     const { web, cookie, agent, addAgent, fill, used, platform } = await openTestHouse()
     const other = await addAgent()
     for (const { id } of [agent, other])
@@ -199,7 +199,7 @@ describe('when storage is full', () => {
 })
 
 describe('what is used', () => {
-  test('is what agents have on disk, links not followed, found anew after a while and never in a request', async () => {
+  test('counts disk use without following links, measured outside requests', async () => {
     const { workspace, measure, used, clock } = await openTestHouse()
     mkdirSync(join(workspace, 'below'), { recursive: true })
     symlinkSync('/', join(workspace, 'everything'))
@@ -216,7 +216,7 @@ describe('what is used', () => {
     expect(used()).toBeGreaterThan(first + 499_000)
   })
 
-  test('stays in step with the rows, whatever is written, changed and deleted', async () => {
+  test('follows every insert, update and delete of rows', async () => {
     await using double = startAgentDouble(({ message }) => `You said ${message} – ünïcödé`)
     const { ask, agent, addAgent, user, platform, used } = await openTestHouse({ port: double.port })
     const other = await addAgent()

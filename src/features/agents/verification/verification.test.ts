@@ -20,7 +20,7 @@ const RESOLVER: Address = '0xeeeeeeee14d718c2b47d9923deab1335e144eeee'
 const WALLET = devAccount(0)
 const STRANGER = devAccount(1)
 const ATTESTER = devAccount(2).address
-const NOBODY: Address = `0x${'0'.repeat(40)}`
+const NO_VERIFICATION: Address = `0x${'0'.repeat(40)}`
 const SCHEMA: Hex = `0x${'5'.repeat(64)}`
 const NONE = {
   verified: false,
@@ -56,7 +56,7 @@ async function openTestHouse(rpc: { base?: string; ens?: string } = {}) {
     path,
     challenge,
     verify: (body: unknown) => test.web.request(path, json('POST', body, cookie)),
-    /** The fields that a wallet adds to a request; it signs a new challenge. */
+    /** Returns the wallet's fields of a request, with a newly signed challenge. */
     sign: async (account = WALLET) => {
       const message = await challenge()
       return { walletAddress: account.address, signature: await account.signMessage({ message }) }
@@ -79,7 +79,7 @@ async function expectRefused(response: Response, status: number, error: string, 
   ])
 }
 
-test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on both faces while nothing is verified', async () => {
+test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on both APIs while nothing is verified', async () => {
   const { web, backend, cookie, agent } = await openTestHouse()
   for (const path of [`/api/agents/${agent.id}/verify`, `/api/agents/${agent.id}/verification`]) {
     for (const response of [
@@ -91,7 +91,7 @@ test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on bo
   }
 })
 
-test('POST /api/agents/:id/verify/challenge: 201 with a text of this agent and account, for ten minutes; the last counts', async () => {
+test('POST /api/agents/:id/verify/challenge: 201 with a message of this agent, valid for ten minutes', async () => {
   const { web, path, cookie, agent, user, clock, platform } = await openTestHouse()
   const ask = async () => {
     const response = await web.request(`${path}/challenge`, { method: 'POST', headers: cookie })
@@ -135,7 +135,7 @@ test.each([
   expect(countRows(platform.db).agent_verifications).toBe(0)
 })
 
-test('/api/agents/:id/verify: 401 for nobody, 404 for a stranger and a missing id, and nothing changes', async () => {
+test('/api/agents/:id/verify: 401 without a session, 404 for a stranger and a missing id', async () => {
   const { web, backend, signIn, agent, platform } = await openTestHouse()
   const eve = await signIn('eve@example.com', 'network')
   const before = dumpTables(platform.db)
@@ -180,7 +180,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
 
   const onBoth = () => openTestHouse({ base: base.rpcUrl, ens: main.rpcUrl })
 
-  /** Writes an attestation for Ada's wallet, and returns its id. */
+  /** Writes an attestation for Ada's wallet. @returns its id. */
   const attest = async (fields: Record<string, unknown> = {}) => {
     const attestation = {
       uid: `0x${'e'.repeat(64)}`,
@@ -206,7 +206,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
       args: [account, primary, namehash(primary.toLowerCase()), forward],
     })
 
-  test('eas: 200 for an attestation of a wallet that the owner signs in with; shown on both faces, and removed', async () => {
+  test("eas: 200 for an attestation of the owner's wallet; shown on both APIs, and removed", async () => {
     const { verify, show, signInWith, backend, web, agent, cookie, path, clock } = await onBoth()
     const attestationUid = await attest()
     await signInWith(WALLET.address)
@@ -228,12 +228,12 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(await show()).toEqual(NONE)
   })
 
-  test('eas: 200 when the attester or the recipient signs the challenge, a contract wallet as well', async () => {
+  test('eas: 200 when attester or recipient signs the challenge, also a contract wallet', async () => {
     const contract: Address = '0x7777777777777777777777777777777777777777'
     await base.putCode(contract, ownedBy(WALLET.address))
     for (const [parties, account] of [
       [{ recipient: WALLET.address }, WALLET.address],
-      [{ recipient: NOBODY, attester: WALLET.address }, WALLET.address],
+      [{ recipient: NO_VERIFICATION, attester: WALLET.address }, WALLET.address],
       [{ recipient: contract }, contract],
     ] as const) {
       const { verify, sign } = await onBoth()
@@ -258,7 +258,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(countRows(platform.db).agent_verifications).toBe(0)
   })
 
-  test('a signature counts once, in its time, for its agent, and of the wallet that it says', async () => {
+  test('POST /api/agents/:id/verify: 400 for a reused, expired or foreign signature', async () => {
     const { verify, sign, challenge, clock, platform } = await onBoth()
     const attestationUid = await attest()
     const request = { verificationType: 'eas', attestationUid, walletAddress: WALLET.address }
@@ -282,7 +282,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(responses.filter(({ status }) => status === 400)).toHaveLength(19)
   })
 
-  test('coinbase: 200 with Coinbase’s own attestation of the wallet that signed, found or named', async () => {
+  test("coinbase: 200 with Coinbase's attestation of the signing wallet, found or named", async () => {
     const uid = await attest({ attester: COINBASE_ATTESTER, schema: COINBASE_ACCOUNT_SCHEMA })
     const { verify, sign, show } = await onBoth()
     const ask = async (more = {}) => verify({ verificationType: 'coinbase', ...(await sign()), ...more })
@@ -294,7 +294,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(await show()).toMatchObject({ verificationType: 'coinbase', attestationUid: uid, verified: true })
   })
 
-  test('coinbase: 400 for an attestation of somebody else, and for one of somebody else’s wallet', async () => {
+  test('coinbase: 400 for an attestation by another party or for another wallet', async () => {
     const { verify, sign, platform } = await onBoth()
     for (const parties of [{ attester: ATTESTER }, { attester: COINBASE_ATTESTER, recipient: STRANGER.address }]) {
       const attestationUid = await attest(parties)
@@ -304,7 +304,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(countRows(platform.db).agent_verifications).toBe(0)
   })
 
-  test('ens: 200 for a wallet whose primary name leads back to it; the backend checks it as well', async () => {
+  test('ens: 200 for a wallet whose primary name resolves to it, on both APIs', async () => {
     await name(WALLET.address, 'ada.eth')
     const { verify, sign, show, backend, path } = await onBoth()
     expect((await verify({ verificationType: 'ens', ...(await sign()) })).status).toBe(200)
@@ -320,7 +320,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['no name', async () => undefined],
     ['a name of somebody else', () => name(WALLET.address, 'vitalik.eth', STRANGER.address)],
-    ['a name that leads nowhere', () => name(WALLET.address, 'ada.eth', NOBODY)],
+    ['a name that leads nowhere', () => name(WALLET.address, 'ada.eth', NO_VERIFICATION)],
     ['a name that only a web page knows', () => name(WALLET.address, 'ada.web')],
     ['a name that is not in normal form', () => name(WALLET.address, 'ADA.eth')],
   ])('ens: 400 for a wallet with %s', async (_what, prepare) => {
@@ -331,7 +331,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     expect(countRows(platform.db).agent_verifications).toBe(0)
   })
 
-  test('503 when a chain does not answer, and the challenge can still be used', async () => {
+  test('POST /api/agents/:id/verify: 503 when a chain does not respond, and the challenge stays valid', async () => {
     await name(WALLET.address, 'ada.eth')
     const down = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('', { status: 502 }) })
     const { verify, sign, platform } = await openTestHouse({ base: `http://127.0.0.1:${down.port}`, ens: base.rpcUrl })

@@ -20,7 +20,7 @@ function inspect({ state, up, restarts, exitCode = 137 }: Look): Inspection {
   }
 }
 
-/** Crashes counted at each look, one after the other. */
+/** Returns the crashes counted at each inspection. */
 function countAll(looks: Look[]): number[] {
   let seen: SeenProcess | null = null
   return looks.map((look) => {
@@ -111,7 +111,7 @@ test.each(rows)('%s', (_name, looks, crashes) => {
   expect(countAll(looks)).toEqual(crashes)
 })
 
-test('exit code 78 is bad configuration and no crash, whether the runtime waits or tries again', () => {
+test('countCrashes treats exit code 78 as misconfigured, not as a crash', () => {
   const seen = { startedAt: 1, restarts: 0 }
   for (const state of ['exited', 'restarting'] as const) {
     const finding = countCrashes(seen, inspect({ state, restarts: 1, exitCode: 78 }), true)
@@ -119,6 +119,6 @@ test('exit code 78 is bad configuration and no crash, whether the runtime waits 
   }
 })
 
-test('an agent that the engine does not know is down', () => {
+test('countCrashes reports an unknown agent as down', () => {
   expect(countCrashes({ startedAt: 1, restarts: 0 }, null, true)).toMatchObject({ crashes: 0, isDown: true })
 })

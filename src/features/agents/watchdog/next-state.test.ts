@@ -3,7 +3,7 @@ import { newWatch, nextState, type Watch, type WatchdogInput, type WatchdogRules
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
-/** The defaults of Interface 8 and the start period of Interface 4.9. */
+/** The default limits and the start period of the built-in agent. */
 const RULES: WatchdogRules = {
   startPeriodMs: 20 * SECOND,
   checkMs: 120 * SECOND,
@@ -25,19 +25,19 @@ const begun = { type: 'repair-begun' } as const
 const repaired = { type: 'repair-ended', isRepaired: true } as const
 const unrepaired = { type: 'repair-ended', isRepaired: false } as const
 
-/** Lets steps happen, each at its second, and returns where they lead and what was told on the way. */
+/** Applies steps, each at its second. @returns the state and the notices. */
 function play(steps: [second: number, step: Step][], rules = RULES) {
   let watch: Watch = newWatch(0)
-  const told: string[] = []
+  const reported: string[] = []
   let hasGivenUp = false
   for (const [second, step] of steps) {
     const event: WatchdogInput = { ...step, at: second * SECOND }
     const transition = nextState(watch, event, rules)
     watch = transition.watch
-    told.push(...transition.notices)
+    reported.push(...transition.notices)
     hasGivenUp ||= transition.givesUp
   }
-  return { watch, state: watch.state, told, hasGivenUp, wantsRepair: wantsRepair(watch, rules) }
+  return { watch, state: watch.state, told: reported, hasGivenUp, wantsRepair: wantsRepair(watch, rules) }
 }
 
 const RUNNING: [number, Step][] = [
@@ -48,7 +48,7 @@ const DEGRADED: [number, Step][] = [...RUNNING, [121, slow]]
 const REPAIRING: [number, Step][] = [...DEGRADED, [126, slow], [126, begun]]
 const CRASH_LOOP: [number, Step][] = [...RUNNING, [10, crash], [20, crash], [30, crash]]
 
-describe('the transitions of Interface 3', () => {
+describe('transitions', () => {
   const rows: [string, [number, Step][], string, string[]][] = [
     ['an agent that is started is starting', [[0, started]], 'starting', []],
     ['starting, first success: running', RUNNING, 'running', []],
@@ -112,25 +112,25 @@ describe('the transitions of Interface 3', () => {
     ],
     ['running, crashed once: starting', [...RUNNING, [10, crash]], 'starting', ['crash']],
   ]
-  test.each(rows)('%s', (_name, steps, state, told) => {
-    expect(play(steps)).toMatchObject({ state, told })
+  test.each(rows)('%s', (_name, steps, state, reported) => {
+    expect(play(steps)).toMatchObject({ state, told: reported })
   })
 
-  test('a crash loop is left by nothing else', () => {
+  test('a crash loop ends only with a start or stop', () => {
     const steps: Step[] = [ok, slow, down, crash, { type: 'misconfigured' }, begun, repaired, unrepaired]
     const all: [number, Step][] = [...CRASH_LOOP, ...steps.map((step): [number, Step] => [50, step])]
     expect(play(all)).toMatchObject({ state: 'crash_loop', told: ['crash', 'crash', 'crash_loop'], wantsRepair: false })
   })
 })
 
-describe('a slow start is never ended', () => {
-  test('failures count only after the grace, and at most one a check interval', () => {
+describe('a slow start', () => {
+  test('counts failures only after the grace period, one per check interval', () => {
     const probes = Array.from({ length: 49 }, (_, index): [number, Step] => [index * 5, slow])
     expect(play([[0, started], ...probes]).watch).toMatchObject({ state: 'starting', failures: 2 })
     expect(play([[0, started], ...probes, [245, ok]]).state).toBe('running')
   })
 
-  test('the third is one too many, and is repaired at once', () => {
+  test('is repaired at once after the third failure', () => {
     const steps: [number, Step][] = [
       [0, started],
       [19, slow],
@@ -141,7 +141,7 @@ describe('a slow start is never ended', () => {
     expect(play([...steps, [260, slow]])).toMatchObject({ state: 'degraded', told: ['degraded'], wantsRepair: true })
   })
 
-  test('without a process there is nothing to wait for', () => {
+  test('is degraded at once without a process', () => {
     expect(
       play([
         [0, started],
@@ -159,12 +159,12 @@ describe('a slow start is never ended', () => {
 })
 
 describe('repairs', () => {
-  test('one slow probe begins none', () => {
+  test('start only after two failed probes', () => {
     expect(play(DEGRADED).wantsRepair).toBe(false)
     expect(play([...DEGRADED, [126, slow]]).wantsRepair).toBe(true)
   })
 
-  test('with WATCHDOG_AUTO_REPAIR=false nothing is done, only told', () => {
+  test('only notify with WATCHDOG_AUTO_REPAIR=false', () => {
     const rules = { ...RULES, repairsItself: false }
     const all: [number, Step][] = [...DEGRADED, [126, slow], [131, slow], [131, begun], [136, down]]
     expect(play(all, rules)).toMatchObject({ state: 'degraded', told: ['degraded'], wantsRepair: false })
@@ -172,18 +172,18 @@ describe('repairs', () => {
     expect(play(CRASH_LOOP).hasGivenUp).toBe(true)
   })
 
-  test('bad configuration is repaired at once and is no crash', () => {
+  test('start at once on a bad configuration, which is no crash', () => {
     const result = play([...RUNNING, [5, { type: 'misconfigured' }]])
     expect(result).toMatchObject({ state: 'degraded', wantsRepair: true, told: ['degraded'] })
     expect(result.watch.crashes).toEqual([])
   })
 
-  test('one that was interrupted is no attempt', () => {
+  test('do not count an interrupted attempt', () => {
     const { watch } = play([...REPAIRING, [130, { type: 'repair-interrupted' }]])
     expect(watch).toMatchObject({ state: 'degraded', attempts: 0, failures: 1 })
   })
 
-  test('those that worked and did not last are used up', () => {
+  test('count attempts without a lasting effect', () => {
     const again: [number, Step][] = [
       [160, repaired],
       [170, slow],
@@ -196,7 +196,7 @@ describe('repairs', () => {
     expect(play([...REPAIRING, ...again, [215, slow]])).toMatchObject({ state: 'crash_loop', hasGivenUp: true })
   })
 
-  test('ten healthy minutes clear the counters, less do not', () => {
+  test('counters reset after ten healthy minutes', () => {
     const healthy: [number, Step][] = [...REPAIRING, [160, repaired], [700, ok]]
     expect(play([...healthy, [759, ok]]).watch.attempts).toBe(1)
     expect(play([...healthy, [760, ok]]).watch).toMatchObject({ attempts: 0, crashes: [] })
@@ -204,13 +204,13 @@ describe('repairs', () => {
 })
 
 describe('crashes', () => {
-  test('the window holds what is five minutes old, and nothing older', () => {
+  test('count within the last five minutes', () => {
     const first: [number, Step][] = [...RUNNING, [10, crash], [100, crash]]
     expect(play([...first, [310, crash]]).state).toBe('crash_loop')
     expect(play([...first, [310.001, crash]]).state).toBe('starting')
   })
 
-  test('those of an agent that somebody stopped do not count', () => {
+  test('do not count for a stopped agent', () => {
     expect(play([...RUNNING, [2, stopped], [3, { type: 'crashed', count: 9 }]])).toMatchObject({
       state: 'stopped',
       told: [],

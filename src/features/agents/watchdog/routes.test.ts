@@ -32,7 +32,7 @@ async function openAgent() {
     agent,
     cookie,
     notices,
-    /** Lets an event happen `seconds` after the one before. */
+    /** Records an event `seconds` after the previous one. */
     happen: (
       seconds: number,
       event: WatchdogInput extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never,
@@ -46,7 +46,7 @@ async function openAgent() {
   }
 }
 
-test('GET /api/agents/:id/watchdog: state, history and uptime of an own agent, on both faces', async () => {
+test('GET /api/agents/:id/watchdog: 200 with state, history and uptime, on both APIs', async () => {
   const { web, backend, cookie, path, happen } = await openAgent()
   await happen(0, { type: 'started' })
   await happen(1, { type: 'probed', isHealthy: true })
@@ -64,7 +64,7 @@ test('GET /api/agents/:id/watchdog: state, history and uptime of an own agent, o
   expect({ ...same, uptime: null }).toEqual({ ...shown, uptime: null })
 })
 
-test('GET /api/agents/:id/watchdog: stopped before the first look', async () => {
+test('GET /api/agents/:id/watchdog: 200 with `stopped` before the first check', async () => {
   const { web, cookie, path } = await openAgent()
   const shown = await read(AgentWatchdog, web.request(path, { headers: cookie }))
   expect(shown).toMatchObject({
@@ -90,7 +90,7 @@ test('GET /api/agents/:id/watchdog: 401 without a session, 404 for a stranger an
   }
 })
 
-test('a crash loop counts as down until the agent is started again', async () => {
+test('readUptime counts a crash loop as down until a start', async () => {
   const { web, cookie, path, happen, clock, notices } = await openAgent()
   await happen(0, { type: 'started' })
   await happen(0, { type: 'probed', isHealthy: true })
@@ -99,11 +99,11 @@ test('a crash loop counts as down until the agent is started again', async () =>
   clock.advance(7_200_000)
   await happen(0, { type: 'started' })
   const shown = await read(AgentWatchdog, web.request(path, { headers: cookie }))
-  // The first hour is believed for as long as a probe holds, 300 s; the two hours after it are known to be lost.
+  // Only 300 s of the first hour are known, as long as a probe holds; the next two hours are unknown.
   expect(shown.uptime.day).toBe(4)
 })
 
-test('history is kept for a month, at most 500 events an agent, and goes with the agent', async () => {
+test('watchdogHistoryJob keeps a month and at most 500 events per agent', async () => {
   const { platform, clock, agent, happen } = await openAgent()
   const count = () => platform.db.select().from(watchdogEvents).all().length
   const { run } = watchdogHistoryJob(platform)

@@ -30,7 +30,7 @@ async function openHours() {
   }
 }
 
-test('a spell is spread over the hours it lies in', async () => {
+test('addUptime splits a span over its hours', async () => {
   const { id, add, hours } = await openHours()
   await add('2026-11-20T12:20:00Z', { upMs: 90 * MINUTE })
   await add('2026-11-20T12:30:00Z', { downMs: 10 * MINUTE })
@@ -42,7 +42,7 @@ test('a spell is spread over the hours it lies in', async () => {
   ])
 })
 
-test('percentages are of what is known, and null when nothing is', async () => {
+test('readUptime returns percentages of the known time, null without any', async () => {
   const { id, db, add } = await openHours()
   const now = new Date('2026-11-20T12:30:00Z')
   expect(readUptime(db, id, now, NONE)).toEqual({ day: null, week: null, month: null })
@@ -53,7 +53,7 @@ test('percentages are of what is known, and null when nothing is', async () => {
   expect(readUptime(db, id, now, { ...NONE, downMs: HOUR })).toMatchObject({ day: 75 })
 })
 
-test('a result is believed for a while, and nothing grows with a clock that was set far ahead', () => {
+test('toUptimeSpan limits trust and jumps of the clock', () => {
   expect(toUptimeSpan(true, 1000, 5000)).toEqual({ upMs: 1000, downMs: 0, unknownMs: 0 })
   expect(toUptimeSpan(false, 9000, 5000)).toEqual({ upMs: 0, downMs: 5000, unknownMs: 4000 })
   expect(toUptimeSpan(true, -9000, 5000)).toEqual(NONE)
@@ -61,7 +61,7 @@ test('a result is believed for a while, and nothing grows with a clock that was 
   expect(upMs + downMs + unknownMs).toBeLessThanOrEqual(31 * 24 * HOUR)
 })
 
-test('hours older than a month are forgotten', async () => {
+test('isOldHour selects hours older than a month', async () => {
   const { db, add, hours } = await openHours()
   await add('2026-10-20T12:00:00Z', { upMs: HOUR })
   await add('2026-10-22T12:00:00Z', { upMs: HOUR })
