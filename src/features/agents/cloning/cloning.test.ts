@@ -36,7 +36,7 @@ const NOT_VERIFIED = {
 }
 
 /** Creates a platform and Ada with an agent and the wallets of `accounts`. */
-async function openTestHouse(
+async function openTest(
   rpcUrl: string | null,
   { plan = 'network' as PlanName | null, accounts = [0], environment = {} } = {},
 ) {
@@ -111,7 +111,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   }
 
   test("POST /api/agents/clone: 200 with the next generation, the parent's settings and no secrets", async () => {
-    const { cloneWith, agent, parent, user, platform } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, agent, parent, user, platform } = await openTest(chain.rpcUrl)
     const hash = await pay()
     const response = await cloneWith({ hash })
     expect(response.status).toBe(200)
@@ -143,7 +143,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: 200 for a sleeping parent, which stays asleep', async () => {
-    const { cloneWith, agent, parent, platform } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, agent, parent, platform } = await openTest(chain.rpcUrl)
     await write(platform.db, (tx) => tx.update(agents).set({ status: 'sleeping' }).run())
     const response = await cloneWith({ hash: await pay() })
     expect(response.status).toBe(200)
@@ -152,7 +152,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test("POST /api/agents/clone: 200 with a given specialization and generation, also for a clone's clone", async () => {
-    const { clone, parent } = await openTestHouse(chain.rpcUrl)
+    const { clone, parent } = await openTest(chain.rpcUrl)
     const ask = async (parentAgentId: string, more: object) => {
       const paymentProof = toProof({ hash: await pay(), timestamp: Date.now() })
       return read(Cloned, clone({ parentAgentId, name: 'Bo', paymentProof, ...more }))
@@ -164,7 +164,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: one clone for 20 concurrent requests with one payment', async () => {
-    const { cloneWith, claims, platform } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, claims, platform } = await openTest(chain.rpcUrl)
     const hash = await pay()
     const upper: Hex = `0x${hash.slice(2).toUpperCase()}`
     const responses = await Promise.all(
@@ -182,7 +182,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: 409 for a payment whose clone was deleted', async () => {
-    const { cloneWith, web, cookie, claims } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, web, cookie, claims } = await openTest(chain.rpcUrl)
     const hash = await pay()
     const { agentId } = await read(Cloned, cloneWith({ hash }))
     await web.request(`/api/agents/${agentId}`, { method: 'DELETE', headers: cookie })
@@ -191,7 +191,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: two clones for two transfers in one transaction', async () => {
-    const { cloneWith } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith } = await openTest(chain.rpcUrl)
     const hash = await call('transferTwice', [TREASURY, ONE])
     const statuses = []
     for (let index = 0; index < 3; index++) statuses.push((await cloneWith({ hash })).status)
@@ -199,7 +199,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: the same clone for the same Idempotency-Key', async () => {
-    const { cloneWith, platform } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, platform } = await openTest(chain.rpcUrl)
     const hash = await pay()
     const key = { 'idempotency-key': 'clone-1' }
     const proof = { hash, timestamp: 1_790_000_000 }
@@ -211,7 +211,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test("POST /api/agents/clone: 402 for another user's payment without the own memo", async () => {
-    const { cloneWith, web, cookie, claims } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, web, cookie, claims } = await openTest(chain.rpcUrl)
     const from = devAccount(1).address
     expect((await cloneWith({ hash: await pay(ONE, { from: 1 }), from })).status).toBe(402)
     const { memo } = await read(CloneService, web.request('/api/agents/clone', { headers: cookie }))
@@ -263,7 +263,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
       },
     ],
   ])('POST /api/agents/clone: 402 for %s, and nothing is written', async (_what, prepare) => {
-    const { cloneWith, platform } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, platform } = await openTest(chain.rpcUrl)
     const proof = await prepare()
     const before = dumpTables(platform.db)
     const response = await cloneWith(proof)
@@ -273,7 +273,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: 402 for a payment older than 24 hours', async () => {
-    const { cloneWith, clock } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith, clock } = await openTest(chain.rpcUrl)
     const hash = await pay()
     clock.advance(DAY_MS + 60_000)
     expect((await cloneWith({ hash })).status).toBe(402)
@@ -282,7 +282,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
   })
 
   test('POST /api/agents/clone: 429 at the cap, 402 without a subscription, and the payment stays usable', async () => {
-    const { cloneWith, claims } = await openTestHouse(chain.rpcUrl, { plan: 'solo' })
+    const { cloneWith, claims } = await openTest(chain.rpcUrl, { plan: 'solo' })
     const hash = await pay()
     const full = await cloneWith({ hash })
     expect([full.status, await full.json()]).toEqual([
@@ -290,10 +290,10 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
       { error: 'Agent limit reached for solo tier', current: 1, limit: 1 },
     ])
     expect(claims()).toBe(0)
-    const unpaid = await openTestHouse(chain.rpcUrl, { plan: null })
+    const unpaid = await openTest(chain.rpcUrl, { plan: null })
     expect((await unpaid.cloneWith({ hash })).status).toBe(402)
     expect(unpaid.claims()).toBe(0)
-    const admin = await openTestHouse(chain.rpcUrl, { environment: { ADMIN_EMAILS: 'ada@example.com' }, plan: null })
+    const admin = await openTest(chain.rpcUrl, { environment: { ADMIN_EMAILS: 'ada@example.com' }, plan: null })
     expect((await admin.cloneWith({ hash })).status).toBe(200)
   })
 
@@ -303,7 +303,7 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
     const hanging = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('{', { status: 502 }) })
     try {
       for (const rpcUrl of ['http://127.0.0.1:1', other.rpcUrl, `http://127.0.0.1:${hanging.port}`]) {
-        const { cloneWith, claims } = await openTestHouse(rpcUrl)
+        const { cloneWith, claims } = await openTest(rpcUrl)
         const response = await cloneWith({ hash }, { 'idempotency-key': 'k' })
         expect(response.status).toBe(503)
         expect(await response.json()).toEqual({ error: expect.stringContaining('The chain cannot be asked') })
@@ -313,12 +313,12 @@ describe.skipIf(!hasAnvil)('clones, on a real chain', () => {
       await hanging.stop(true)
       await other.stop()
     }
-    const { cloneWith } = await openTestHouse(chain.rpcUrl)
+    const { cloneWith } = await openTest(chain.rpcUrl)
     expect((await cloneWith({ hash }, { 'idempotency-key': 'k' })).status).toBe(200)
   })
 
   test('POST /api/agents/clone: 404 for a foreign or missing parent, and the payment stays usable', async () => {
-    const { clone, signIn, platform, clock, claims, cloneWith } = await openTestHouse(chain.rpcUrl)
+    const { clone, signIn, platform, clock, claims, cloneWith } = await openTest(chain.rpcUrl)
     const eve = await signIn('eve@example.com', 'network')
     const foreign = await write(platform.db, (tx) =>
       insertAgent({ clock, sealer: platform.sealer }, tx, {
@@ -353,21 +353,21 @@ test.each<[unknown, string]>([
     'paymentProof.amount must be a decimal text',
   ]),
 ])('POST /api/agents/clone: 400 for %j', async (body, error) => {
-  const { clone } = await openTestHouse(null)
+  const { clone } = await openTest(null)
   const response = await clone(body)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error: expect.stringContaining(error) })
 })
 
 test('POST /api/agents/clone: 401 without a session, 503 when unconfigured or switched off', async () => {
-  const { web, cloneWith } = await openTestHouse(null, { environment: { CLONE_PAY_TO: '' } })
+  const { web, cloneWith } = await openTest(null, { environment: { CLONE_PAY_TO: '' } })
   expect((await web.request('/api/agents/clone', json('POST', {}))).status).toBe(401)
   const unset = await cloneWith({ hash: `0x${'a'.repeat(64)}` })
   expect([unset.status, await unset.json()]).toEqual([
     503,
     { error: 'Payment for clones is not configured: set CLONE_RPC_URL and CLONE_PAY_TO', code: 'NOT_CONFIGURED' },
   ])
-  const off = await openTestHouse(null, { environment: { KILL_SWITCH: 'true' } })
+  const off = await openTest(null, { environment: { KILL_SWITCH: 'true' } })
   const response = await off.cloneWith({ hash: `0x${'a'.repeat(64)}` })
   expect([response.status, await response.json()]).toEqual([
     503,
@@ -376,7 +376,7 @@ test('POST /api/agents/clone: 401 without a session, 503 when unconfigured or sw
 })
 
 test('GET /api/agents/clone: 200 for everyone, with a memo when signed in', async () => {
-  const { web, cookie, signIn } = await openTestHouse(null)
+  const { web, cookie, signIn } = await openTest(null)
   const response = await web.request('/api/agents/clone')
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({

@@ -11,7 +11,7 @@ const operator = bearer(INTERNAL_KEY)
 const MINUTE_MS = 60_000
 
 /** Creates a platform with a user with a key, and the operator's view of it. */
-async function openTestHouse(environment: Record<string, string> = {}) {
+async function openTest(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const ada = await test.signIn()
   const keyOf = async (cookie: Record<string, string>, scopes: string[] = []) =>
@@ -33,7 +33,7 @@ test.each([
 ] as const)(
   'POST %s: 200 with the key of the user or the operator’s, and it is listed',
   async (path, message, mode) => {
-    const { post, list, ada, clock } = await openTestHouse()
+    const { post, list, ada, clock } = await openTest()
     for (const headers of [operator, bearer(ada.key)]) {
       const response = await post(path, { userId: ada.user.id, gatewayToken: 'gw_secret' }, headers)
       expect(response.status).toBe(200)
@@ -46,7 +46,7 @@ test.each([
 )
 
 test('POST /api/register-link ignores mode; POST /api/register-home stores it', async () => {
-  const { post, list, ada } = await openTestHouse()
+  const { post, list, ada } = await openTest()
   await post('/api/register-link', { userId: ada.user.id, mode: 'cloud' })
   expect((await list()).map(({ mode }) => mode)).toEqual(['link'])
   await post('/api/register-home', { userId: ada.user.id, mode: 'cloud' })
@@ -54,7 +54,7 @@ test('POST /api/register-link ignores mode; POST /api/register-home stores it', 
 })
 
 test('POST /api/register-home: a repeated name updates its row, other names add rows', async () => {
-  const { post, list, ada, clock } = await openTestHouse()
+  const { post, list, ada, clock } = await openTest()
   await Promise.all(
     Array.from({ length: 20 }, () => post('/api/register-home', { userId: ada.user.id, name: 'attic' })),
   )
@@ -76,7 +76,7 @@ test('POST /api/register-home: a repeated name updates its row, other names add 
 })
 
 test('POST /api/register-link: the gateway URL is stored without credentials', async () => {
-  const { post, list, ada } = await openTestHouse()
+  const { post, list, ada } = await openTest()
   for (const route of ['/api/register-home', '/api/register-link']) {
     const gatewayUrl = 'http://ada:geheim@192.168.1.7:18789/x'
     expect((await post(route, { userId: ada.user.id, name: route, gatewayUrl })).status).toBe(200)
@@ -85,7 +85,7 @@ test('POST /api/register-link: the gateway URL is stored without credentials', a
 })
 
 test('POST /api/register-link: the gateway token is encrypted and never returned', async () => {
-  const { post, platform, web, ada } = await openTestHouse()
+  const { post, platform, web, ada } = await openTest()
   await post('/api/register-home', { userId: ada.user.id, gatewayToken: 'gw_very-secret' })
   const row = platform.db.select().from(installations).get()
   expect(row?.gatewayToken).not.toContain('very-secret')
@@ -98,7 +98,7 @@ test('POST /api/register-link: the gateway token is encrypted and never returned
 })
 
 test('POST /api/register-home: the operator may register a user without an account', async () => {
-  const { post, list, web, ada } = await openTestHouse()
+  const { post, list, web, ada } = await openTest()
   expect((await post('/api/register-home', { userId: 'user-of-elsewhere' })).status).toBe(200)
   expect((await list()).map(({ userId }) => userId)).toEqual(['user-of-elsewhere'])
   expect(await (await web.request('/api/installations', { headers: ada.cookie })).json()).toEqual({
@@ -118,7 +118,7 @@ test.each([
   [{ userId: 'a', gatewayToken: 5 }, 'gatewayToken must be text'],
   [{ userId: 'a', name: 'x'.repeat(65) }, 'name is too long (max 64 chars)'],
 ])('POST /api/register-home: 400 for %j, and nothing is stored', async (body, error) => {
-  const { post, list } = await openTestHouse()
+  const { post, list } = await openTest()
   const response = await post('/api/register-home', body)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ success: false, error })
@@ -128,7 +128,7 @@ test.each([
 test.each(['/api/register-home', '/api/register-link'])(
   'POST %s: 401 and 403 for invalid credentials',
   async (path) => {
-    const { post, list, ada, signIn, keyOf } = await openTestHouse()
+    const { post, list, ada, signIn, keyOf } = await openTest()
     const eve = await signIn('eve@example.com')
     const request = { userId: ada.user.id }
     const statusOf = async (headers: Record<string, string>) => (await post(path, request, headers)).status
@@ -144,13 +144,13 @@ test.each(['/api/register-home', '/api/register-link'])(
 )
 
 test('POST /api/register-home works with a user’s key where no internal key is set', async () => {
-  const { post, ada } = await openTestHouse({ INTERNAL_API_KEY: '' })
+  const { post, ada } = await openTest({ INTERNAL_API_KEY: '' })
   expect((await post('/api/register-home', { userId: ada.user.id }, bearer(ada.key))).status).toBe(200)
   expect((await post('/api/register-home', { userId: ada.user.id })).status).toBe(500)
 })
 
 test('POST /api/register-home: 429 at the 51st machine of one user', async () => {
-  const { post, ada } = await openTestHouse()
+  const { post, ada } = await openTest()
   const registerNamed = (name: string) => post('/api/register-home', { userId: ada.user.id, name })
   for (let count = 0; count < 50; count++) expect((await registerNamed(`m${count}`)).status).toBe(200)
   expect((await registerNamed('one more')).status).toBe(429)
@@ -158,7 +158,7 @@ test('POST /api/register-home: 429 at the 51st machine of one user', async () =>
 })
 
 test('POST /api/heartbeat: 200 for known, unknown and missing users', async () => {
-  const { backend, post, list, ada, clock } = await openTestHouse()
+  const { backend, post, list, ada, clock } = await openTest()
   await post('/api/register-home', { userId: ada.user.id, name: 'attic' })
   clock.advance(MINUTE_MS)
   const timestamp = clock.now().toISOString()
@@ -183,7 +183,7 @@ test.each([
   ['{"userId":5}', 'userId must be text'],
   ['{', 'Malformed JSON in request body'],
 ])('POST /api/heartbeat: 400 for %s', async (body, error) => {
-  const { backend } = await openTestHouse()
+  const { backend } = await openTest()
   const headers = { 'content-type': 'application/json' }
   const response = await backend.request('/api/heartbeat', { method: 'POST', headers, body })
   expect(response.status).toBe(400)
@@ -191,7 +191,7 @@ test.each([
 })
 
 test('POST /api/heartbeat: 429 with RateLimit headers over the general limit', async () => {
-  const { backend, ada } = await openTestHouse({ RATE_LIMIT_BACKEND: '2' })
+  const { backend, ada } = await openTest({ RATE_LIMIT_BACKEND: '2' })
   const beat = () => backend.request('/api/heartbeat', json('POST', { userId: ada.user.id }))
   expect([(await beat()).status, (await beat()).status]).toEqual([200, 200])
   const refused = await beat()
@@ -200,7 +200,7 @@ test('POST /api/heartbeat: 429 with RateLimit headers over the general limit', a
 })
 
 test('markSilent logs a machine once after 15 minutes; a heartbeat reactivates it', async () => {
-  const { post, list, ada, clock, platform, logLines } = await openTestHouse()
+  const { post, list, ada, clock, platform, logLines } = await openTest()
   await post('/api/register-home', { userId: ada.user.id, name: 'cellar' })
   clock.advance(1)
   await post('/api/register-home', { userId: ada.user.id, name: 'attic' })
@@ -221,7 +221,7 @@ test('markSilent logs a machine once after 15 minutes; a heartbeat reactivates i
 })
 
 test('GET /api/installations and DELETE /api/installations/:id on the web: own machines only, a stranger’s is 404', async () => {
-  const { post, web, list, ada, signIn } = await openTestHouse()
+  const { post, web, list, ada, signIn } = await openTest()
   const eve = await signIn('eve@example.com')
   await post('/api/register-home', { userId: ada.user.id })
   await post('/api/register-home', { userId: eve.user.id })
@@ -243,7 +243,7 @@ test('GET /api/installations and DELETE /api/installations/:id on the web: own m
 })
 
 test('GET /api/installations on the backend: the internal key only, and for one user theirs', async () => {
-  const { backend, post, ada } = await openTestHouse()
+  const { backend, post, ada } = await openTest()
   await post('/api/register-home', { userId: ada.user.id })
   await post('/api/register-home', { userId: 'somebody' })
   const ask = (headers: Record<string, string>) => backend.request('/api/installations', { headers })
@@ -255,7 +255,7 @@ test('GET /api/installations on the backend: the internal key only, and for one 
 })
 
 test("DELETE /api/user: the account's machines are deleted", async () => {
-  const { post, web, platform, ada } = await openTestHouse()
+  const { post, web, platform, ada } = await openTest()
   await post('/api/register-home', { userId: ada.user.id })
   const rows = () => platform.db.select().from(installations).where(eq(installations.userId, ada.user.id)).all()
   expect(rows()).toHaveLength(1)
@@ -265,7 +265,7 @@ test("DELETE /api/user: the account's machines are deleted", async () => {
 })
 
 test("GET /api/installations/address: 200 with the backend's port when signed in", async () => {
-  const { web, ada } = await openTestHouse({ BACKEND_PORT: '4321' })
+  const { web, ada } = await openTest({ BACKEND_PORT: '4321' })
   const address = web.request('/api/installations/address', { headers: ada.cookie })
   expect(await read(BackendAddress, address)).toEqual({ port: 4321 })
   expect((await web.request('/api/installations/address')).status).toBe(401)

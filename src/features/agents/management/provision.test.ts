@@ -8,7 +8,7 @@ import { countRows, dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { ConfigResponse, ProvisionResponse } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
 
-function openTestHouse(environment: Record<string, string> = {}) {
+function openTest(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const jobs = startJobs(test.platform)
   return {
@@ -30,7 +30,7 @@ test.each([
   ['groq', { model: 'custom' }, 'groq'],
   ['openrouter', { model: 'custom', config: { aiProvider: 'gemini' } }, 'gemini'],
 ])('POST /api/agents/provision: AI_PROVIDER=%s and %j select provider %s', async (AI_PROVIDER, body, aiProvider) => {
-  await using test = openTestHouse({ AI_PROVIDER })
+  await using test = openTest({ AI_PROVIDER })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ aiProvider, model: body.model })
 })
@@ -40,13 +40,13 @@ test.each([
   [{ tier: 'pro' }, 'pro'],
   [{ config: { plan: 'network' } }, 'label'],
 ])('POST /api/agents/provision: %j selects plan %s', async (body, plan) => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect(await test.provision(body, cookie)).toMatchObject({ plan })
 })
 
 test('POST /api/agents/provision: 402 when the tier is larger than the plan, and the default stays within it', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { cookie } = await test.signIn('ada@example.com', 'solo')
   const order = json('POST', { name: 'Ada', tier: 'enterprise' }, cookie)
   const refused = await test.web.request('/api/agents/provision', order)
@@ -67,7 +67,7 @@ test('POST /api/agents/provision: 400 naming near matches for an unknown model, 
 })
 
 test('POST /api/agents/provision: 201 with settings, whose secrets are encrypted', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   const config = { telegramToken: '1:canary', skills: ['weather'] }
   const agent = await test.provision({ config }, cookie)

@@ -11,7 +11,7 @@ import { Provisioned, WebProvisioned } from './schemas.ts'
 const CHANNEL = { telegramToken: '123456:canary-telegram', telegramUserId: '42' }
 const PAID = { plan: 'solo', email: 'Grace@Example.com', subscriptionId: 'sub_1' }
 
-function openTestHouse(environment: Record<string, string> = {}) {
+function openTest(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const jobs = startJobs(test.platform)
   return {
@@ -26,7 +26,7 @@ function openTestHouse(environment: Record<string, string> = {}) {
 }
 
 test('POST /api/provision on the web: 200 without tokens, which only the agent gets', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { user, cookie } = await test.signIn('ada@example.com', 'solo')
   const response = await test.onWeb({ ...CHANNEL, discordBotToken: 'canary-discord', apiKey: 'sk-canary' }, cookie)
   expect(response.status).toBe(200)
@@ -54,7 +54,7 @@ test('POST /api/provision on the web: 200 without tokens, which only the agent g
 })
 
 test('POST /api/provision on the backend: 200 with null for missing video services', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const response = await test.onBackend({ ...PAID, ...CHANNEL, aiProvider: 'groq', model: 'groq/x', name: 'Grace' })
   expect(response.status).toBe(200)
   const body = await response.json()
@@ -86,14 +86,14 @@ test('POST /api/provision on the backend: 200 with null for missing video servic
 })
 
 test('POST /api/provision: an account with the address that the operator names owns the agent', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { user } = await test.signIn('grace@example.com')
   const { userId } = await read(Provisioned, test.onBackend({ ...PAID, ...CHANNEL }))
   expect(userId).toBe(user.id)
 })
 
 test('POST /api/provision: 200 with aliases of fields', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const names = { channelToken: CHANNEL.telegramToken, channelUserId: 42, paymentSubscriptionId: 'sub_1', plan: 'solo' }
   const { id, metadata } = await read(Provisioned, test.onBackend(names))
   expect(metadata.channels.telegram).toBe('enabled')
@@ -122,7 +122,7 @@ test.each([
     { error: 'Active subscription required. Subscribe at /pricing', code: 'PAYMENT_REQUIRED' },
   ],
 ])('POST /api/provision on the backend: %j gets %d, and nothing is written', async (body, status, error) => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const response = await test.onBackend(body)
   expect(response.status).toBe(status)
   expect(await response.json()).toEqual({ success: false, ...error })
@@ -130,7 +130,7 @@ test.each([
 })
 
 test('POST /api/provision on the web: 401, 400 and 403 with the expected messages', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const withoutAccount = await test.onWeb(CHANNEL, {})
   expect([withoutAccount.status, await withoutAccount.json()]).toEqual([
     401,
@@ -154,7 +154,7 @@ test('POST /api/provision on the web: 401, 400 and 403 with the expected message
 })
 
 test('POST /api/provision: 200 without a channel for a business agent or autoProvision', async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   expect((await test.onWeb({ agentType: 'business' }, cookie)).status).toBe(200)
   expect((await test.onWeb({ autoProvision: true }, cookie)).status).toBe(200)
@@ -165,7 +165,7 @@ test.each([
   ['collective', 3],
   ['label', 10],
 ] as const)('POST /api/provision: 50 concurrent requests on %s end at exactly %d agents', async (plan, limit) => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { user, cookie } = await test.signIn('ada@example.com', plan)
   const forUser = { 'x-user-id': user.id }
   const order = (index: number) =>
@@ -192,7 +192,7 @@ test.each([
   ],
   ['their subscription', { subscriptionId: 'sub_1' }, { subscriptionId: 'sub_1' }],
 ])('POST /api/provision: a tenant without an account is identified by %s', async (_how, first, second) => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const other = { subscriptionId: 'sub_other', email: 'other@example.com' }
   expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...first })).status).toBe(200)
   expect((await test.onBackend({ ...CHANNEL, plan: 'solo', ...second })).status).toBe(402)
@@ -200,7 +200,7 @@ test.each([
 })
 
 test("POST /api/provision: the user's plan limits the requested one", async () => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { user, cookie } = await test.signIn('ada@example.com', 'collective')
   const { agentId } = await read(WebProvisioned, test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie))
   expect(test.agent(agentId)).toMatchObject({ plan: 'solo' })
@@ -210,7 +210,7 @@ test("POST /api/provision: the user's plan limits the requested one", async () =
 })
 
 test('POST /api/provision: admins need no subscription and have no cap', async () => {
-  await using test = openTestHouse({ ADMIN_EMAILS: 'ada@example.com' })
+  await using test = openTest({ ADMIN_EMAILS: 'ada@example.com' })
   const { cookie } = await test.signIn('ada@example.com')
   for (let count = 0; count < 2; count++) {
     expect((await test.onWeb({ ...CHANNEL, plan: 'solo' }, cookie)).status).toBe(200)
@@ -220,7 +220,7 @@ test('POST /api/provision: admins need no subscription and have no cap', async (
 })
 
 test('POST /api/provision: 503 when provisioning is switched off, on both APIs', async () => {
-  await using test = openTestHouse({ KILL_SWITCH: 'true' })
+  await using test = openTest({ KILL_SWITCH: 'true' })
   const { cookie } = await test.signIn('ada@example.com', 'network')
   for (const response of [await test.onWeb(CHANNEL, cookie), await test.onBackend({ ...CHANNEL, ...PAID })]) {
     expect(response.status).toBe(503)
@@ -233,7 +233,7 @@ test('POST /api/provision: 503 when provisioning is switched off, on both APIs',
 })
 
 test('POST /api/provision on the web: 429 beyond the rate of one address; 401 and 403 on the backend without the key', async () => {
-  await using test = openTestHouse({ RATE_LIMIT_PROVISION: '1' })
+  await using test = openTest({ RATE_LIMIT_PROVISION: '1' })
   await test.onWeb(CHANNEL, {})
   const response = await test.onWeb(CHANNEL, {})
   expect(response.status).toBe(429)
@@ -244,7 +244,7 @@ test('POST /api/provision on the web: 429 beyond the rate of one address; 401 an
 })
 
 test.each(['/api/provision', '/api/agents/provision'])('POST %s: one agent for an Idempotency-Key', async (path) => {
-  await using test = openTestHouse()
+  await using test = openTest()
   const { cookie } = await test.signIn('ada@example.com', 'network')
   const ask = (body: unknown) => test.web.request(path, json('POST', body, { ...cookie, 'idempotency-key': 'order-1' }))
   const responses = await Promise.all(Array.from({ length: 20 }, () => ask({ ...CHANNEL, name: 'Ada' })))

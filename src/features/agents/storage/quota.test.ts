@@ -24,7 +24,7 @@ const never = new AbortController().signal
 const Settings = z.object({ storage: z.object({ used: z.number(), limit: z.number() }) })
 
 /** Creates Ada's agent on a plan of one gigabyte; `fill` leaves the given bytes free. */
-async function openTestHouse(
+async function openTest(
   options: { plan?: PlanName | null; environment?: Record<string, string>; port?: number } = {},
 ) {
   const installation = testPlatform({
@@ -72,7 +72,7 @@ describe('storage by plan', () => {
     ['network', 100],
     [null, 100 / 1024],
   ] as const)('GET /api/settings: plan %s has %d GB', async (plan, gigabytes) => {
-    const { web, cookie, ask, agent } = await openTestHouse({ plan })
+    const { web, cookie, ask, agent } = await openTest({ plan })
     await ask('POST', '/api/memory', { agentId: agent.id, key: 'likes', memory: 'tea'.repeat(1000) })
     const { storage } = await read(Settings, web.request('/api/settings', { headers: cookie }))
     expect(storage.limit).toBe(gigabytes * GIGABYTE)
@@ -81,14 +81,14 @@ describe('storage by plan', () => {
   })
 
   test('an administrator has the storage of the largest plan', async () => {
-    const { platform, user } = await openTestHouse({ plan: null, environment: { ADMIN_EMAILS: 'ada@example.com' } })
+    const { platform, user } = await openTest({ plan: null, environment: { ADMIN_EMAILS: 'ada@example.com' } })
     expect(platform.storage.read(platform.db, user.id)?.limit).toBe(100 * GIGABYTE)
   })
 })
 
 describe('when storage is full', () => {
   test('POST /api/memory: 507 STORAGE_FULL with used and limit; deleting frees space', async () => {
-    const { ask, agent, fill, used, platform } = await openTestHouse()
+    const { ask, agent, fill, used, platform } = await openTest()
     const save = (key: string, memory: string) => ask('POST', '/api/memory', { agentId: agent.id, key, memory })
     expect((await save('old', 'o'.repeat(50_000))).status).toBe(200)
     await fill(1000)
@@ -105,7 +105,7 @@ describe('when storage is full', () => {
   })
 
   test("POST /v1/memory and /v1/memory/import: 507 for an agent's own requests", async () => {
-    const { backend, platform, agent, fill, used } = await openTestHouse()
+    const { backend, platform, agent, fill, used } = await openTest()
     await fill(100)
     const headers = bearer(openTokens(platform.sealer, agent).accessToken)
     const said = await backend.request('/v1/memory', json('POST', { key: 'k', memory: 'm' }, headers))
@@ -117,7 +117,7 @@ describe('when storage is full', () => {
 
   test('POST /api/chat: a paid reply is stored beyond the limit; the next question is 507', async () => {
     await using double = startAgentDouble(() => 'r'.repeat(5000))
-    const { ask, agent, fill, used, web, cookie } = await openTestHouse({ port: double.port })
+    const { ask, agent, fill, used, web, cookie } = await openTest({ port: double.port })
     await fill(1000)
     const first = await ask('POST', '/api/chat', { agentId: agent.id, message: 'Hello' })
     expect([first.status, used() > GIGABYTE]).toEqual([200, true])
@@ -129,7 +129,7 @@ describe('when storage is full', () => {
   })
 
   test('mail is refused with 507 until there is space, so that its service retries', async () => {
-    const { platform, agent, fill } = await openTestHouse()
+    const { platform, agent, fill } = await openTest()
     const mail = {
       from: 'bo@example.com',
       to: `${agent.id}@x.example`,
@@ -149,7 +149,7 @@ describe('when storage is full', () => {
   })
 
   test('files: write, upload, mkdir and git-sync are 507; deleting frees space within seconds', async () => {
-    const { web, cookie, ask, agent, fill, used, workspace, measure } = await openTestHouse()
+    const { web, cookie, ask, agent, fill, used, workspace, measure } = await openTest()
     mkdirSync(workspace, { recursive: true })
     const at = `agentId=${agent.id}`
     const upload = (name: string, bytes: number) =>
@@ -179,7 +179,7 @@ describe('when storage is full', () => {
   })
 
   test('concurrent uploads reserve separate space, and a failed one releases it', async () => {
-    const { web, cookie, agent, addAgent, fill, used, platform } = await openTestHouse()
+    const { web, cookie, agent, addAgent, fill, used, platform } = await openTest()
     const other = await addAgent()
     for (const { id } of [agent, other])
       mkdirSync(join(platform.agentsFolder, id, 'state', 'workspace'), { recursive: true })
@@ -200,7 +200,7 @@ describe('when storage is full', () => {
 
 describe('what is used', () => {
   test('counts disk use without following links, measured outside requests', async () => {
-    const { workspace, measure, used, clock } = await openTestHouse()
+    const { workspace, measure, used, clock } = await openTest()
     mkdirSync(join(workspace, 'below'), { recursive: true })
     symlinkSync('/', join(workspace, 'everything'))
     writeFileSync(join(workspace, 'below', 'one'), new Uint8Array(500_000))
@@ -218,7 +218,7 @@ describe('what is used', () => {
 
   test('follows every insert, update and delete of rows', async () => {
     await using double = startAgentDouble(({ message }) => `You said ${message} – ünïcödé`)
-    const { ask, agent, addAgent, user, platform, used } = await openTestHouse({ port: double.port })
+    const { ask, agent, addAgent, user, platform, used } = await openTest({ port: double.port })
     const other = await addAgent()
     for (const { id } of [agent, other]) {
       await ask('POST', '/api/chat', { agentId: id, message: 'Grüße' })

@@ -37,7 +37,7 @@ const EAS_ABI = parseAbi([
 ])
 const NAMES_ABI = parseAbi(['function write(bytes account, string primary, bytes32 node, address forward)'])
 
-async function openTestHouse(rpc: { base?: string; ens?: string } = {}) {
+async function openTest(rpc: { base?: string; ens?: string } = {}) {
   const environment = { ...(rpc.base && { BASE_RPC_URL: rpc.base }), ...(rpc.ens && { ENS_RPC_URL: rpc.ens }) }
   const test = testPlatform({ environment })
   const { user, cookie } = await test.signIn('ada@example.com', 'solo')
@@ -80,7 +80,7 @@ async function expectRefused(response: Response, status: number, error: string, 
 }
 
 test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on both APIs while nothing is verified', async () => {
-  const { web, backend, cookie, agent } = await openTestHouse()
+  const { web, backend, cookie, agent } = await openTest()
   for (const path of [`/api/agents/${agent.id}/verify`, `/api/agents/${agent.id}/verification`]) {
     for (const response of [
       await web.request(path, { headers: cookie }),
@@ -92,7 +92,7 @@ test('GET /api/agents/:id/verify and GET /api/agents/:id/verification: 200 on bo
 })
 
 test('POST /api/agents/:id/verify/challenge: 201 with a message of this agent, valid for ten minutes', async () => {
-  const { web, path, cookie, agent, user, clock, platform } = await openTestHouse()
+  const { web, path, cookie, agent, user, clock, platform } = await openTest()
   const ask = async () => {
     const response = await web.request(`${path}/challenge`, { method: 'POST', headers: cookie })
     expect(response.status).toBe(201)
@@ -130,13 +130,13 @@ test.each([
     'NOT_CONFIGURED',
   ],
 ])('POST /api/agents/:id/verify: %j gets %d, and nothing is stored', async (body, status, error, code) => {
-  const { verify, platform } = await openTestHouse()
+  const { verify, platform } = await openTest()
   await expectRefused(await verify({ verified: true, ...body }), status, error, code)
   expect(countRows(platform.db).agent_verifications).toBe(0)
 })
 
 test('/api/agents/:id/verify: 401 without a session, 404 for a stranger and a missing id', async () => {
-  const { web, backend, signIn, agent, platform } = await openTestHouse()
+  const { web, backend, signIn, agent, platform } = await openTest()
   const eve = await signIn('eve@example.com', 'network')
   const before = dumpTables(platform.db)
   for (const id of [agent.id, 'missing-00000000']) {
@@ -178,7 +178,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
     }
   })
 
-  const onBoth = () => openTestHouse({ base: base.rpcUrl, ens: main.rpcUrl })
+  const onBoth = () => openTest({ base: base.rpcUrl, ens: main.rpcUrl })
 
   /** Writes an attestation for Ada's wallet. @returns its id. */
   const attest = async (fields: Record<string, unknown> = {}) => {
@@ -334,7 +334,7 @@ describe.skipIf(!hasAnvil)('verification, on real chains', () => {
   test('POST /api/agents/:id/verify: 503 when a chain does not respond, and the challenge stays valid', async () => {
     await name(WALLET.address, 'ada.eth')
     const down = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('', { status: 502 }) })
-    const { verify, sign, platform } = await openTestHouse({ base: `http://127.0.0.1:${down.port}`, ens: base.rpcUrl })
+    const { verify, sign, platform } = await openTest({ base: `http://127.0.0.1:${down.port}`, ens: base.rpcUrl })
     for (const request of [{ verificationType: 'eas', attestationUid: SCHEMA }, { verificationType: 'ens' }]) {
       await expectRefused(await verify({ ...request, ...(await sign()) }), 503, 'The chain cannot be asked')
     }
