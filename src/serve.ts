@@ -49,7 +49,7 @@ export type Server = {
   /** What new agents get. */
   runtimeName: RuntimeName
   /** It is a copy of an installation that lives elsewhere, and leaves the agents alone. */
-  standsBack: boolean
+  isStandby: boolean
   models: string[]
   /** Takes over the settings that count without a restart; those of `next` that do not are left alone. */
   reload(next: Config): void
@@ -117,14 +117,14 @@ export async function serve(options: ServeOptions): Promise<Server> {
     installation = await openThisPlatform()
   }
   const stopChecking = isCheckDue && options.runStead ? startDatabaseCheck(options.runStead, log) : null
-  const stopWaiting = startRunner(first.standsBack ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
+  const stopWaiting = startRunner(first.isStandby ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
 
   return {
     urls: listeners.urls,
     isFirstRun,
     setup: toSetup(first.setupLink, config.appUrl ?? listeners.urls.web),
     runtimeName: first.runtimeName,
-    standsBack: first.standsBack,
+    isStandby: first.isStandby,
     models: first.listProviders(),
     reload(next) {
       reloadConfig(config, next)

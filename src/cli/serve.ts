@@ -130,7 +130,7 @@ function toBanner(server: Server, config: ReturnType<typeof readConfig>): string
     `  Summarizer  ${urls.summarizer}`,
     `  Data        ${config.dataDir}${isFirstRun ? ' (new)' : ''}`,
     `  Mode        ${config.mode}`,
-    `  Runtime     ${server.standsBack ? 'none: this is a copy, and its agents are left alone (stead adopt)' : server.runtimeName}`,
+    `  Runtime     ${server.isStandby ? 'none: this is a copy, and its agents are left alone (stead adopt)' : server.runtimeName}`,
     `  AI          ${models.length > 0 ? models.join(', ') : 'no provider: set OPENROUTER_API_KEY, or AI_ECHO=true to try without'}`,
   ]
   if (setup) {

@@ -15,12 +15,12 @@ import { type AdmitDeps, admit, createGatewayFinder, createHostReader } from '..
 import { addressKey } from '../http/address.ts'
 import type { Bodies } from '../http/bodies/unfinished.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
-import { STANDS_BACK } from './standby.ts'
+import { STANDBY_REASON } from './standby.ts'
 
 /** Where a request came in; `stopping` ends the subscriptions that would never end. */
 export type ReachCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
 
-export type Reach = {
+export type AgentProxy = {
   /** The agent that a request to the web port is for by its Host header; null for the web app itself. */
   agentOf(host: string | null): { id: string } | null
   /** Passes the request on to that agent. Undefined once it has become a WebSocket. Never throws. */
@@ -32,13 +32,13 @@ const BODY_SECONDS = 40
 /** As much of a body as the server reads ahead of an agent that takes its time. */
 const AHEAD_BYTES = 1024 * 1024
 
-type ReachDeps = {
+type AgentProxyDeps = {
   db: Db
   sealer: Sealer
   log: Log
   bodies: Bodies
   addresses: { agentsDomain: string }
-  standsBack: boolean
+  isStandby: boolean
   activity: AdmitDeps['activity']
   wake: AdmitDeps['wake']
   timeouts?: ProxyTimeouts
@@ -48,12 +48,12 @@ type ReachDeps = {
  * Agents at `<agent_id>.<AGENTS_DOMAIN>` (Interface 2). Their gateways check who calls by their own token; here nothing is
  * added to a request but where it came from, and one that sleeps is woken for whoever has that token.
  */
-export function createReach(deps: ReachDeps): Reach {
+export function createAgentProxy(deps: AgentProxyDeps): AgentProxy {
   const readHost = createHostReader(deps.addresses.agentsDomain)
   const findGateway = createGatewayFinder(deps)
 
   const passOn = async (request: Request, id: string, { server, client, stopping }: ReachCaller) => {
-    if (deps.standsBack) throw new AppError('unavailable', STANDS_BACK)
+    if (deps.isStandby) throw new AppError('unavailable', STANDBY_REASON)
     const keepOpen = () => server.timeout(request, 0)
     // What comes of a body after the answer must not hold the connection for ever.
     if (request.body) server.timeout(request, BODY_SECONDS)

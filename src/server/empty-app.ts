@@ -19,7 +19,7 @@ export function createEmptyApp(config: Config) {
     encryptionKey: 'only for listing routes',
     passwordCost: PASSWORD_COST,
     runtimes: onlyRuntime(createNoRuntime('process', 'Only routes are listed here.')),
-    standsBack: false,
+    isStandby: false,
     providers: [],
     bound: {
       webUrl: 'http://localhost:3000',

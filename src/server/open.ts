@@ -30,7 +30,7 @@ import { catalogueJob } from '../features/ai/catalogue/catalogue.ts'
 import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
 import { freeLeases } from '../jobs/queue.ts'
 import { startRunner } from '../jobs/runner.ts'
-import { createReach } from './agent-proxy.ts'
+import { createAgentProxy } from './agent-proxy.ts'
 import { createApp } from './app.ts'
 import { sweepBackups } from './backups/sweep.ts'
 import { openDashboard } from './dashboard.ts'
@@ -64,7 +64,7 @@ export type OpenServer = ServedApps & {
   runtimeName: RuntimeName
   /** By which the first account is made; null when there is one. */
   setupLink: SetupLink | null
-  standsBack: boolean
+  isStandby: boolean
   /** Who is asked for models, by id. */
   listProviders(): string[]
   /** Asks the providers that the settings name now. */
@@ -99,7 +99,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
     connection,
     passwordCost: PASSWORD_COST,
     runtimes,
-    standsBack: objection !== null,
+    isStandby: objection !== null,
     openProvider: (id, apiKey, baseUrl) => {
       const provider = openProviderOf(config, id, apiKey, baseUrl)
       return provider && parts.trace(provider)
@@ -109,10 +109,10 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
   const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)
   return {
     app: createApp(platform, openDashboard()),
-    reach: createReach(platform.agents),
+    reach: createAgentProxy(platform.agents),
     runtimeName: await runtimes.choose(),
     setupLink: objection === null ? await prepareFirstAccount(platform, config) : null,
-    standsBack: objection !== null,
+    isStandby: objection !== null,
     listProviders: () => platform.ai.serviceProviders.all.map(({ id }) => id),
     reload() {
       platform.ai.serviceProviders.reload()

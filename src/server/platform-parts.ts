@@ -31,7 +31,7 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   passwordCost: PasswordCost
   runtimes: Runtimes
   /** A copy speaks to no agent, asks nothing to be done to one, and provisions none. */
-  standsBack: boolean
+  isStandby: boolean
   providers: AiProvider[]
   /** Where the listeners are; `urlForAgents` leads to the backend from wherever the agents of a runtime are. */
   bound: {

@@ -22,10 +22,10 @@ export type Platform = ReturnType<typeof openPlatform>
  * in a higher domain are passed down as callbacks. Closing the platform closes the database.
  */
 export function openPlatform(parts: PlatformParts) {
-  const { clock, log, fetch, connection, passwordCost, standsBack, bound } = parts
+  const { clock, log, fetch, connection, passwordCost, isStandby, bound } = parts
   const { db } = connection
   const queue = createJobQueue({ db, clock, log })
-  const enqueue = standsBack ? refuseAgentJobs(queue.enqueue) : queue.enqueue
+  const enqueue = isStandby ? refuseAgentJobs(queue.enqueue) : queue.enqueue
   const base: Base = { db, clock, log, sealer: createSealer(parts.encryptionKey), enqueue, fetch }
   const settings = { ...parts.config, passwordCost, appUrl: parts.config.appUrl ?? bound.webUrl }
 
@@ -47,7 +47,7 @@ export function openPlatform(parts: PlatformParts) {
     ...pick(accounts, ACCOUNTS_FOR_PAYMENTS),
     ...pick(agents, AGENTS_FOR_PAYMENTS),
     ...pick(ai, AI_FOR_PAYMENTS),
-    ...openPayments(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId), standsBack }),
+    ...openPayments(base, settings, { countQuestions: (agentId) => countQuestions(db, agentId), isStandby }),
   }
   const conversations = {
     ...base,
@@ -89,7 +89,7 @@ export function openPlatform(parts: PlatformParts) {
     ...openAdmin(base, settings, {
       connection,
       // A standby copy must not run commands.
-      runStead: standsBack ? null : (parts.runStead ?? null),
+      runStead: isStandby ? null : (parts.runStead ?? null),
       openLiveShelf: (readPlace) => createLiveShelf(readPlace, settings.backups),
       shownSettings: parts.shownSettings ?? [],
       logTail: parts.logTail ?? createLogTail(),
@@ -142,7 +142,7 @@ const ACCOUNTS_FOR_PAYMENTS = [
   'requestsPerMinute',
   'signUp',
 ] as const
-const AGENTS_FOR_PAYMENTS = ['addresses', 'aggregator', 'gateway', 'standsBack', 'storage'] as const
+const AGENTS_FOR_PAYMENTS = ['addresses', 'aggregator', 'gateway', 'isStandby', 'storage'] as const
 const AI_FOR_PAYMENTS = [
   'callers',
   'catalogue',
@@ -194,7 +194,7 @@ const ACCOUNTS_FOR_MONITORING = [
 ] as const
 const AGENTS_FOR_MONITORING = [
   'addresses',
-  'agentTurns',
+  'agentLocks',
   'agentsFolder',
   'changes',
   'clonePayments',

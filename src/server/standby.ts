@@ -12,7 +12,7 @@ import { ASK_BY_WEBHOOK_JOB } from '../features/conversations/webhook-channel/re
 import type { Enqueue } from '../jobs/queue.ts'
 
 /** What callers are told in a copy. Where the original is, is the operator's business. */
-export const STANDS_BACK = 'This is a copy of another installation: agents are left alone here'
+export const STANDBY_REASON = 'This is a copy of another installation: agents are left alone here'
 
 /** Work that is done to agents or with them. */
 const OF_AGENTS: ReadonlySet<string> = new Set([
@@ -27,18 +27,18 @@ const OF_AGENTS: ReadonlySet<string> = new Set([
 
 /** Runtimes that touch no agent (decisions, 42). */
 export function leaveAlone({ runtime }: Config['agents']): Runtimes {
-  return createNoRuntimes(runtime === 'auto' ? 'process' : runtime, STANDS_BACK)
+  return createNoRuntimes(runtime === 'auto' ? 'process' : runtime, STANDBY_REASON)
 }
 
 /** What speaks to agents; a copy speaks to none. */
-export function gatewayOf({ standsBack, fetch }: Pick<Base, 'fetch'> & { standsBack: boolean }): AgentGateway {
-  return standsBack ? createNoGateway(STANDS_BACK) : createAgentGateway({ fetch })
+export function gatewayOf({ isStandby, fetch }: Pick<Base, 'fetch'> & { isStandby: boolean }): AgentGateway {
+  return isStandby ? createNoGateway(STANDBY_REASON) : createAgentGateway({ fetch })
 }
 
 /** Nothing may be asked of an agent that would be done at the adoption, or never. */
 export function refuseAgentJobs(enqueue: Enqueue): Enqueue {
   return (tx, kind, payload, options) => {
-    if (OF_AGENTS.has(kind)) throw new AppError('unavailable', STANDS_BACK)
+    if (OF_AGENTS.has(kind)) throw new AppError('unavailable', STANDBY_REASON)
     enqueue(tx, kind, payload, options)
   }
 }

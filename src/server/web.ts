@@ -23,14 +23,13 @@ import { updatesWeb } from '../features/admin/updates/web.ts'
 import { channelsWeb } from '../features/agents/channels/web.ts'
 import { cloningWeb } from '../features/agents/cloning/web.ts'
 import { lifecycleWeb } from '../features/agents/deployments/lifecycle-routes.ts'
-import { deploymentsWeb } from '../features/agents/deployments/web.ts'
-import { installationsWeb } from '../features/agents/installations/web.ts'
-import { labelsWeb } from '../features/agents/labels/web.ts'
+import { deploymentsWeb } from '../features/agents/deployments/routes.ts'
+import { installationsWeb } from '../features/agents/installations/routes.ts'
 import { logRoutes } from '../features/agents/logs/routes.ts'
-import { agentConfigRoutes } from '../features/agents/management/config-routes.ts'
-import { agentsWeb } from '../features/agents/management/web.ts'
-import { provisioningWeb } from '../features/agents/provisioning/web.ts'
-import { reachWeb } from '../features/agents/proxy/web.ts'
+import { agentConfigRoutes } from '../features/agents/management/backend.ts'
+import { agentsWeb, labelsWeb } from '../features/agents/management/web.ts'
+import { provisioningWeb } from '../features/agents/provisioning/routes.ts'
+import { agentProxyRoutes } from '../features/agents/proxy/ingress.ts'
 import { refuseWritesOnFullDisk } from '../features/agents/storage/disk.ts'
 import { verificationRoutes } from '../features/agents/verification/routes.ts'
 import { watchdogRoutes } from '../features/agents/watchdog/routes.ts'
@@ -124,7 +123,7 @@ export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Das
   app.route('/', provisioningWeb({ ...agents, catalogue, checkModel }))
   app.route('/', deploymentsWeb(agents))
   app.route('/', channelsWeb(agents))
-  app.route('/', reachWeb(agents))
+  app.route('/', agentProxyRoutes(agents))
   app.route('/', labelsWeb(agents))
   app.route('/', lifecycleWeb(agents))
   app.route('/', instancesWeb(monitoring))

@@ -63,7 +63,7 @@ export type TestOptions = {
   shownSettings?: readonly ShownSetting[]
   logTail?: LogTail
   runtime?: Runtime
-  standsBack?: boolean
+  isStandby?: boolean
   urlForAgents?: () => Promise<string>
   /** Lines that were logged are added here. */
   logLines?: string[]
@@ -119,7 +119,7 @@ export function testPlatform(options: TestOptions = {}) {
     encryptionKey: 'a key that only tests use',
     passwordCost: LOW_PASSWORD_COST,
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
-    standsBack: options.standsBack ?? false,
+    isStandby: options.isStandby ?? false,
     providers: options.providers ?? [],
     openProvider: (id, apiKey, baseUrl) =>
       baseUrl

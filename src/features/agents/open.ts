@@ -15,7 +15,7 @@ import type { Base } from '../base.ts'
 import type { BookClonePayment, OpenAgentWallet } from './cloning/clone.ts'
 import { createLogViewers } from './logs/read.ts'
 import { createImageRules } from './operations/images.ts'
-import { createAgentTurns } from './operations/operations.ts'
+import { createAgentLocks } from './operations/operations.ts'
 import { createTokenCheck } from './registry/checks.ts'
 import { createAgentActivity } from './sleep/sleep.ts'
 import { createWaker, createWakingGateway } from './sleep/wake.ts'
@@ -46,7 +46,7 @@ type AgentsNeeds = {
   runtimes: Runtimes
   gateway: AgentGateway
   /** A standby instance speaks to no agent and provisions none. */
-  standsBack: boolean
+  isStandby: boolean
   webPort: number
   /** Returns the URL of the backend for the agents of a runtime. */
   urlForAgents: (runtime: Runtime) => Promise<string>
@@ -62,7 +62,7 @@ export function openAgents(
   base: Base,
   settings: AgentsSettings,
   { isHttps, rules, mailer }: Pick<ReturnType<typeof openAccounts>, 'isHttps' | 'rules' | 'mailer'>,
-  { runtimes, gateway, standsBack, webPort, urlForAgents, clearMemory, bookClonePayment, openAgentWallet }: AgentsNeeds,
+  { runtimes, gateway, isStandby, webPort, urlForAgents, clearMemory, bookClonePayment, openAgentWallet }: AgentsNeeds,
 ) {
   const { db, clock } = base
   const { agents, agentsDomain, ai, baseRpcUrl, dataDir, databaseFile, siweChainId, verification, watchdog } = settings
@@ -73,10 +73,10 @@ export function openAgents(
   }
   const addresses = { agentsDomain, isHttps, webPort }
   const imageRules = createImageRules(agents)
-  const agentTurns = createAgentTurns()
+  const agentLocks = createAgentLocks()
   const activity = createAgentActivity(clock)
   const placing = { addresses, runtimes, urlForAgents, imageRules, channelUrls, basePort: agents.basePort }
-  const wake = createWaker({ ...base, ...placing, gateway, agentTurns })
+  const wake = createWaker({ ...base, ...placing, gateway, agentLocks })
   return {
     ...placing,
     backendPort: settings.ports.backend,
@@ -87,8 +87,8 @@ export function openAgents(
     activity,
     wake,
     sleepAfterMs: agents.sleepAfterMs,
-    standsBack,
-    killSwitch: agents.killSwitch || standsBack,
+    isStandby,
+    killSwitch: agents.killSwitch || isStandby,
     checkTokens: createTokenCheck({ tryTokens: createTokenTrial(channelUrls, base.fetch), runtimes }),
     aggregator: ai.aggregator,
     aiProviderUrls: Object.fromEntries(ai.providers.map(({ id, baseUrl }) => [id, baseUrl])),
@@ -100,7 +100,7 @@ export function openAgents(
     },
     agentsFolder: join(dataDir, 'agents'),
     snapshotDir: join(dataDir, 'backups', 'agents'),
-    agentTurns,
+    agentLocks,
     changes: createChangeFeed(db),
     liveStreams: createLiveStreams(),
     logViewers: createLogViewers(clock),

@@ -19,7 +19,7 @@ type PaymentsSettings = Pick<Config, 'mode' | 'x402GatewayUrl' | 'cards' | 'paid
 export function openPayments(
   base: Base,
   settings: PaymentsSettings,
-  above: { countQuestions: CountQuestions; standsBack: boolean },
+  above: { countQuestions: CountQuestions; isStandby: boolean },
 ) {
   const { appUrl, mode, x402GatewayUrl } = settings
   const colonyUpstream = x402GatewayUrl === undefined ? null : createColonyUpstream(x402GatewayUrl, base)

@@ -5,7 +5,7 @@ import { INTERNAL_KEY, testPlatform } from '../../../tests/harness/platform.ts'
 import { findFreePorts } from '../../../tests/harness/ports.ts'
 import { bearer } from '../../../tests/harness/requests.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
-import { createReach } from '../agent-proxy.ts'
+import { createAgentProxy } from '../agent-proxy.ts'
 import { createAgentDoor } from './agent-listener.ts'
 import { hostRuleOf } from './hosts.ts'
 import { listen } from './listen.ts'
@@ -16,7 +16,7 @@ const PORTS = { web: 0, backend: 0, summarizer: 0 }
 
 function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
   const { platform, app, config: settings } = testPlatform()
-  const installation = { app, reach: createReach(platform) }
+  const installation = { app, reach: createAgentProxy(platform) }
   const listeners = listen(() => installation, {
     host,
     ports: PORTS,

@@ -4,7 +4,7 @@ import { bearer, json } from '../../../tests/harness/requests.ts'
 import { SERVICE_KEY, startServer, type TestServer } from '../../../tests/harness/server.ts'
 import { until } from '../../../tests/harness/until.ts'
 import { askRaw, openRaw } from '../../../tests/harness/wires/raw-http.ts'
-import { createReach } from '../agent-proxy.ts'
+import { createAgentProxy } from '../agent-proxy.ts'
 import { hostRuleOf } from './hosts.ts'
 import { listen } from './listen.ts'
 
@@ -78,7 +78,7 @@ test('GET /api/health, GET /health: 200 when a browser sends every cookie that i
 
 test('listeners.stop answers a request under way with connection: close and refuses new connections', async () => {
   const { platform, app, config } = testPlatform()
-  const house = { app, reach: createReach(platform) }
+  const house = { app, reach: createAgentProxy(platform) }
   const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
   const rules = { judgeHost: hostRuleOf(config), noteMisdirected: () => undefined }
   const listeners = listen(() => house, { ...settings, ...rules })

@@ -9,7 +9,7 @@ import { clientAddress, isIn, parseRanges } from '../../http/address.ts'
 import { MAX_LARGE_BODY_BYTES } from '../../http/bodies/body.ts'
 import type { ApiName } from '../../http/env.ts'
 import type { HostRule, HostVerdict } from '../../http/hosts.ts'
-import { createTunnels, type Reach } from '../agent-proxy.ts'
+import { type AgentProxy, createTunnels } from '../agent-proxy.ts'
 import type { App } from '../app.ts'
 import { type Door, openDoor } from './listener.ts'
 
@@ -24,7 +24,7 @@ export type ListenOptions = {
 }
 
 /** What answers: the app, and on the web port the agents by their Host. */
-export type ServedApps = { app: App; reach: Reach }
+export type ServedApps = { app: App; reach: AgentProxy }
 
 export type Listeners = {
   ports: Record<ApiName, number>

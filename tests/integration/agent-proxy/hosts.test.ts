@@ -3,7 +3,7 @@ import { createAgentDoor } from '../../../src/server/listeners/agent-listener.ts
 import { startServer } from '../../harness/server.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { askRaw } from '../../harness/wires/raw-http.ts'
-import { openReach, startAgentDouble } from './open-reach.ts'
+import { openAgentProxy, startAgentDouble } from './open-agent-proxy.ts'
 
 const SETTINGS = { DOMAIN: 'stead.example', APP_URL: 'https://app.stead.example', ALLOWED_HOSTS: 'nas.lan, Stead-1' }
 const HEALTH = { web: '/api/health', backend: '/health', summarizer: '/health' } as const
@@ -70,7 +70,7 @@ test('a host name that is not served is logged once, and its WebSockets are refu
 })
 
 test('the door of agents in containers has the same hosts: the address they call, the machine’s names, no other', async () => {
-  await using reach = await openReach({ environment: SETTINGS, domain: 'stead.example' })
+  await using reach = await openAgentProxy({ environment: SETTINGS, domain: 'stead.example' })
   using folder = tempFolder()
   const door = createAgentDoor({
     config: { host: '127.0.0.1', dataDir: folder.path },
@@ -87,7 +87,7 @@ test('the door of agents in containers has the same hosts: the address they call
 
 test('AGENTS_DOMAIN: agents answer below a domain of their own, and no longer below DOMAIN', async () => {
   using agent = startAgentDouble(() => new Response('agent'))
-  await using reach = await openReach({
+  await using reach = await openAgentProxy({
     domain: 'stead.example',
     environment: { ...SETTINGS, AGENTS_DOMAIN: 'Stead-Pages.Example' },
   })

@@ -5,7 +5,7 @@ import { startPlatformDouble } from '../../harness/doubles/platform.ts'
 import { atMostMs } from '../../harness/speed/promised-times.ts'
 import { until } from '../../harness/until.ts'
 import { openRaw } from '../../harness/wires/raw-http.ts'
-import { openReach, startAgentDouble } from './open-reach.ts'
+import { openAgentProxy, startAgentDouble } from './open-agent-proxy.ts'
 
 const Reported = z.record(z.string(), z.string())
 /** Returns the received request. */
@@ -17,7 +17,7 @@ test('the request arrives with method, path, query, body and headers, and the an
     const text = `${request.method} ${pathname}${search} ${request.headers.get('authorization')} ${await request.text()}`
     return new Response(text, { status: 418, headers: { 'x-agent': 'ada', etag: '"1"' } })
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const response = await reach.ask('ada', '/v1/x%20y?q=a%2Fb', {
     method: 'PUT',
@@ -39,7 +39,7 @@ test.each([
   using agent = startAgentDouble(() =>
     method === 'HEAD' ? new Response('x'.repeat(77)) : new Response(null, { status, headers: { etag: '"1"' } }),
   )
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const response = await reach.ask('ada', '/', { method })
   expect(response.status).toBe(status)
@@ -55,7 +55,7 @@ test('a compressed answer stays compressed, and redirects are the caller’s to 
       ? Response.redirect('http://127.0.0.1:1/inside', 302)
       : new Response(packed, { headers: { 'content-encoding': 'gzip' } }),
   )
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const response = await reach.ask('ada', '/')
   expect(response.headers.get('content-encoding')).toBe('gzip')
@@ -66,7 +66,7 @@ test('a compressed answer stays compressed, and redirects are the caller’s to 
 
 test('the dashboard’s cookies stay here, the agent’s own pass', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const ask = async (cookie: string) =>
     Reported.parse(await (await reach.ask('ada', '/', { headers: { cookie } })).json())
@@ -78,7 +78,7 @@ test('the dashboard’s cookies stay here, the agent’s own pass', async () => 
 
 test('what is said about the caller is true: forged claims and hop-by-hop headers are dropped', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const response = await reach.ask('ada', '/', {
     headers: {
@@ -107,7 +107,7 @@ test('what is said about the caller is true: forged claims and hop-by-hop header
 
 test('behind a trusted proxy its word about address and https is passed on', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openReach({ trustedProxies: ['127.0.0.1'] })
+  await using reach = await openAgentProxy({ trustedProxies: ['127.0.0.1'] })
   await reach.add('ada', agent.port)
   const response = await reach.ask('ada', '/', {
     headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9', 'x-forwarded-proto': 'https' },
@@ -117,7 +117,7 @@ test('behind a trusted proxy its word about address and https is passed on', asy
 
 test('the agent proxy sends no forwarding headers to OpenClaw, which refuses unknown proxies', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port, 'running', 'openclaw')
   const response = await reach.ask('ada', '/', {
     headers: { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=1.2.3.4' },
@@ -134,7 +134,7 @@ test('an agent’s cookies are for its own host alone, and it cannot clear the s
     headers.append('set-cookie', 'own=1; domain = .AGENTS.localhost ; SameSite=Lax')
     return new Response('ok', { headers })
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const { headers } = await reach.ask('ada', '/')
   expect(headers.getSetCookie()).toEqual(['service-session=planted; Path=/; HttpOnly', 'own=1; SameSite=Lax'])
@@ -143,7 +143,7 @@ test('an agent’s cookies are for its own host alone, and it cannot clear the s
 
 test('hosts: any case, with and without port or final dot; strangers get 404, the domain the dashboard, other hosts 421', async () => {
   using agent = startAgentDouble(() => new Response('agent'))
-  await using reach = await openReach({ domain: 'Example.com' })
+  await using reach = await openAgentProxy({ domain: 'Example.com' })
   await reach.add('ada', agent.port)
   const ask = async (host: string) => {
     const response = await fetch(`${reach.web}/api/health`, { headers: { host } })
@@ -165,7 +165,7 @@ test('hosts: any case, with and without port or final dot; strangers get 404, th
 
 test.each(['stopped', 'provisioning', 'pending', 'error'] as const)('an agent that is %s: 503', async (status) => {
   using agent = startAgentDouble(() => new Response('agent'))
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port, status)
   const response = await reach.ask('ada', '/')
   expect(response.status).toBe(503)
@@ -176,7 +176,7 @@ test.each(['stopped', 'provisioning', 'pending', 'error'] as const)('an agent th
 
 test('an agent that does not listen, and one that hangs up: 502', async () => {
   using listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.end() } })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('rude', listener.port)
   await reach.add('gone', 1)
   for (const id of ['rude', 'gone']) {
@@ -194,7 +194,7 @@ test('a question is streamed to the agent while it is still being asked', async 
     for await (const chunk of request.body ?? []) received.push(Buffer.from(chunk).toString())
     return new Response(received.join(''))
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
@@ -222,7 +222,7 @@ test('an answer is streamed while it is still being made', async () => {
         { headers: { 'content-type': 'text/event-stream' } },
       ),
   )
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const response = await reach.ask('ada', '/')
   expect(response.headers.get('content-type')).toBe('text/event-stream')
@@ -240,7 +240,7 @@ test('8 MB up and 64 MB down arrive whole; what is larger is refused', async () 
       ? new Response(down)
       : new Response(Bun.CryptoHasher.hash('sha256', await request.arrayBuffer(), 'hex')),
   )
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const up = Buffer.alloc(8 * 1024 * 1024, 'agent')
   const reported = await (await reach.ask('ada', '/', { method: 'POST', body: up })).text()
@@ -266,7 +266,7 @@ test('a caller who reads nothing makes the agent wait, and their leaving ends it
         }),
       ),
   )
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = await Bun.connect({
     hostname: '127.0.0.1',
@@ -298,7 +298,7 @@ test('an agent that disconnects inside a response aborts it, so no client takes 
       },
     },
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const answer = reach.ask('ada', '/').then((response) => response.text())
   await expect(answer).rejects.toThrow()
@@ -313,7 +313,7 @@ test('a caller who leaves before the answer aborts the request at the agent', as
     asked.resolve()
     return aborted.promise.then(() => new Response('late'))
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const leaving = new AbortController()
   const response = reach.ask('ada', '/', { signal: leaving.signal })
@@ -329,7 +329,7 @@ test('a caller who leaves in the middle of a body for an agent is no warning in 
     arrived += 1
     return new Response(await request.text().catch(() => 'cut off'))
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const framings = ['Content-Length: 400000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n61a80\r\n']
   for (const [index, framing] of framings.entries()) {
@@ -351,7 +351,7 @@ test('a body that comes byte by byte is given up: 408, and neither side stays op
     request.signal.addEventListener('abort', () => aborted.resolve())
     return new Response(await request.text().catch(() => 'cut off'))
   })
-  await using reach = await openReach({ timeouts: { connectMs: 5000, bodyMs: 300, answerMs: 60_000 } })
+  await using reach = await openAgentProxy({ timeouts: { connectMs: 5000, bodyMs: 300, answerMs: 60_000 } })
   await reach.add('ada', agent.port)
   using connection = await openRaw(reach.web)
   await connection.write('POST / HTTP/1.1\r\nHost: ada.agents.localhost\r\nContent-Length: 1000\r\n\r\n')
@@ -365,7 +365,7 @@ test('a body that comes byte by byte is given up: 408, and neither side stays op
 })
 
 test('60 large bodies for an agent that does not read: 503 with Retry-After beyond the memory limit', async () => {
-  await using installation = await openReach()
+  await using installation = await openAgentProxy()
   const deaf = createServer((socket) => socket.pause().on('error', () => undefined))
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
   const address = deaf.address()
@@ -397,7 +397,7 @@ test('300 open streams of agents leave the platform’s own calls their connecti
     const body = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('data: 1\n\n')) })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   await using model = startPlatformDouble2()
   const sockets = await Promise.all(
@@ -423,7 +423,7 @@ test('stopping ends subscriptions at once', async () => {
         headers: { 'content-type': 'text/event-stream' },
       }),
   )
-  const reach = await openReach()
+  const reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const response = await reach.ask('ada', '/', { headers: { accept: 'text/event-stream' } })
   const body = response.text().catch(() => 'broken')

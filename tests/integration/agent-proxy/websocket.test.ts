@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { until } from '../../harness/until.ts'
-import { openReach, startSocketDouble } from './open-reach.ts'
+import { openAgentProxy, startSocketDouble } from './open-agent-proxy.ts'
 
 type Message = string | Buffer
 
@@ -25,7 +25,7 @@ const echo = (protocol = '') =>
 
 test('text and bytes, both ways and in order, from the agent’s first word on', async () => {
   using agent = echo()
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = reach.connect('ada', '/ws?session=1')
   const { messages, opened } = listen(socket)
@@ -45,7 +45,7 @@ test('the agent chooses the subprotocol, and sees the handshake without the dash
       seen = socket.data.headers
     },
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = reach.connect('ada', '/', {
     protocols: ['v1', 'v2'],
@@ -71,7 +71,7 @@ test('the agent chooses the subprotocol, and sees the handshake without the dash
 
 test.each([1000, 1001, 1011, 3000, 4001])('the agent closes with %i: so does the caller’s', async (code) => {
   using agent = startSocketDouble({ message: (socket) => socket.close(code, 'because') })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = reach.connect('ada', '/')
   const { opened, ended } = listen(socket)
@@ -83,7 +83,7 @@ test.each([1000, 1001, 1011, 3000, 4001])('the agent closes with %i: so does the
 test.each([1000, 1001, 3000, 4001])('the caller closes with %i: the agent hears it', async (code) => {
   const closed = Promise.withResolvers<{ code: number; reason: string }>()
   using agent = startSocketDouble({ close: (code, reason) => closed.resolve({ code, reason }) })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = reach.connect('ada', '/')
   await listen(socket).opened
@@ -97,7 +97,7 @@ test('a break is a break on the other side as well', async () => {
     message: (socket) => socket.terminate(),
     close: (code) => closed.resolve(code),
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const broken = reach.connect('ada', '/')
   const { opened, ended } = listen(broken)
@@ -114,7 +114,7 @@ test('a break is a break on the other side as well', async () => {
 
 test('the handshake fails when an agent refuses or is absent, and a plain request returns the reason', async () => {
   using agent = echo()
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   await reach.add('gone', 1)
   await reach.add('idle', 2, 'stopped')
@@ -147,7 +147,7 @@ test('the handshake fails when an agent refuses or is absent, and a plain reques
 })
 
 test('the web app itself takes no WebSocket', async () => {
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   const socket = new WebSocket(`${reach.web.replace('http', 'ws')}/api/health`)
   const { ended } = listen(socket)
   expect((await ended).code).toBe(1006)
@@ -166,7 +166,7 @@ test('a client that does not read is disconnected, and its buffer is limited', a
     },
     close: () => closed.resolve(),
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = await Bun.connect({
     hostname: '127.0.0.1',
@@ -198,7 +198,7 @@ test('an agent that does not read is cut off', async () => {
       },
     },
   })
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = reach.connect('ada', '/')
   const { opened, ended } = listen(socket)
@@ -222,7 +222,7 @@ test('an agent that does not read is cut off', async () => {
 
 test('stopping ends WebSockets with 1001', async () => {
   using agent = echo()
-  const reach = await openReach()
+  const reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const { opened, ended } = listen(reach.connect('ada', '/'))
   await opened

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { SERVICE_KEY, startServer } from '../../harness/server.ts'
 import { until } from '../../harness/until.ts'
 import { openRaw } from '../../harness/wires/raw-http.ts'
-import { openReach, startAgentDouble } from '../agent-proxy/open-reach.ts'
+import { openAgentProxy, startAgentDouble } from '../agent-proxy/open-agent-proxy.ts'
 
 /** The real timeouts take most of a minute; only `bun run stress bodies` waits for them. */
 const HAS_TIME = process.env.BODY_STRICT === '1'
@@ -16,7 +16,7 @@ test.skipIf(!HAS_TIME)(
     await using server = await startServer()
     using listening = startAgentDouble(async (request) => new Response(await request.text().catch(() => '')))
     using refusing = startAgentDouble(() => new Response('no', { status: 401 }))
-    await using reach = await openReach()
+    await using reach = await openAgentProxy()
     await reach.add('listens', listening.port)
     await reach.add('refuses', refusing.port)
     const drips: [string, string, string[], number][] = [

@@ -10,7 +10,7 @@ import { findAgentPids, type Installation, openInstallation, type Program } from
 import { until } from '../../harness/until.ts'
 
 const PATIENCE_MS = 600_000
-const STANDS_BACK = 'This is a copy of another installation: agents are left alone here'
+const STANDBY_REASON = 'This is a copy of another installation: agents are left alone here'
 
 /** An installation with one agent that runs; the service has ended, and the agent goes on. */
 async function openOriginal(installation: Installation): Promise<{ agentId: string; pid: number }> {
@@ -47,7 +47,7 @@ test(
       await visit(second, agentId),
     ]
     expect(refusals.map(({ status }) => status)).toEqual(refusals.map(() => 503))
-    expect(await refusals[2]?.json()).toEqual({ error: STANDS_BACK })
+    expect(await refusals[2]?.json()).toEqual({ error: STANDBY_REASON })
     const health = await fetch(`${second.urls.backend}/health`)
     expect(await health.json()).toMatchObject({ provisioning: 'disabled' })
     expect(readRecord(copy, agentId)).toBe(record)

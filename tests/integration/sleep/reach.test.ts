@@ -1,27 +1,27 @@
 import { expect, test } from 'bun:test'
 import { findAgentRow, openTokens } from '../../../src/features/agents/registry/agents.ts'
 import { until } from '../../harness/until.ts'
-import { openReach, startAgentDouble, startSocketDouble } from '../agent-proxy/open-reach.ts'
+import { openAgentProxy, startAgentDouble, startSocketDouble } from '../agent-proxy/open-agent-proxy.ts'
 
-type Reach = Awaited<ReturnType<typeof openReach>>
+type AgentProxy = Awaited<ReturnType<typeof openAgentProxy>>
 
-function rowOf({ platform }: Reach) {
+function rowOf({ platform }: AgentProxy) {
   const row = findAgentRow(platform.db, 'ada')
   if (!row) throw new Error('The agent is gone')
   return row
 }
 
-function tokenOf(reach: Reach): string {
+function tokenOf(reach: AgentProxy): string {
   return openTokens(reach.platform.sealer, rowOf(reach)).gatewayToken
 }
 
 /** Does anybody need the agent now, whenever that began? */
-function isHeld({ platform }: Reach): boolean {
+function isHeld({ platform }: AgentProxy): boolean {
   return platform.activity.isUsedSince('ada', new Date(8.64e15))
 }
 
 test('a sleeping agent: 401 for a stranger without waking it, and the reason for a token holder when it cannot wake', async () => {
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', 20_001, 'sleeping')
   for (const headers of [{}, { authorization: 'Bearer gw_wrong' }]) {
     const response = await reach.ask('ada', '/healthz', { headers })
@@ -48,7 +48,7 @@ test('an answer that goes on keeps the agent awake until it ends, for who has it
         }),
       ),
   )
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const stranger = await reach.ask('ada', '/stream')
   expect(isHeld(reach)).toBe(false)
@@ -62,7 +62,7 @@ test('an answer that goes on keeps the agent awake until it ends, for who has it
 
 test('an open WebSocket keeps the agent awake until it is closed', async () => {
   using agent = startSocketDouble({})
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', agent.port)
   const socket = reach.connect('ada', '/', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
   await until('the WebSocket', () => socket.readyState === WebSocket.OPEN)
@@ -72,7 +72,7 @@ test('an open WebSocket keeps the agent awake until it is closed', async () => {
 })
 
 test('an unanswered request does not keep the agent awake', async () => {
-  await using reach = await openReach()
+  await using reach = await openAgentProxy()
   await reach.add('ada', 1)
   const response = await reach.ask('ada', '/', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
   expect(response.status).toBe(502)

@@ -9,13 +9,13 @@ import { write } from '../../../db/write.ts'
 import type { Principal } from '../../../http/env.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { jobs } from '../../../jobs/tables.ts'
-import { type AgentTurns, REMOVE_JOB, removeKey } from '../operations/operations.ts'
+import { type AgentLocks, REMOVE_JOB, removeKey } from '../operations/operations.ts'
 import { findAgent, findAgentRow, logAgentChange } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import { removeSnapshots } from '../snapshots/snapshots.ts'
 import { discardSnapshots, type TrashDeps } from '../snapshots/trash.ts'
 
-export type RemovalDeps = TrashDeps & { db: Db; runtimes: Runtimes; agentTurns: AgentTurns }
+export type RemovalDeps = TrashDeps & { db: Db; runtimes: Runtimes; agentLocks: AgentLocks }
 export type DeleteDeps = RemovalDeps & { enqueue: Enqueue }
 
 /** A removal job. `runtime` is missing for a row without one. */
@@ -61,7 +61,7 @@ export function enqueueRemoval(
 
 /** Removes what runs for a deleted agent, and its row if it still has one. @throws AppError as the runtime. */
 export async function finishDeletion(deps: RemovalDeps, { agentId, runtime }: Removal): Promise<void> {
-  await deps.agentTurns.take(agentId, async () => {
+  await deps.agentLocks.run(agentId, async () => {
     // A concurrent first deployment may have set the runtime since the job was queued.
     const row = findAgentRow(deps.db, agentId)
     if (!row || wasDeployed(row)) await removeEverywhere(deps.runtimes, agentId, row ? row.runtime : runtime)

@@ -6,7 +6,7 @@ import { AppError } from '../../../core/errors.ts'
 import type { Sealer } from '../../../core/secrets.ts'
 import type { Db } from '../../../db/open.ts'
 import { pause } from '../../../jobs/runner.ts'
-import { type AgentTurns, OUTPUT_FOLLOWS } from '../operations/operations.ts'
+import { type AgentLocks, OUTPUT_FOLLOWS } from '../operations/operations.ts'
 import { findAgentRow, openTokens } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { type SpecDeps, toSpec } from './spec.ts'
@@ -152,7 +152,7 @@ export function toInspectedEndpoint(sealer: Sealer, agent: AgentRow, { host, por
 export type RepairDeps = SpecDeps & {
   db: Db
   gateway: HealthDeps['gateway']
-  agentTurns: AgentTurns
+  agentLocks: AgentLocks
   watchdog: { killWaitSeconds: number; restartWaitSeconds: number }
 }
 
@@ -166,7 +166,7 @@ const OPENCLAW_MEND_MS = 60_000
  * @returns whether the agent became healthy and is still wanted. @throws AppError as the engine, the signal's reason.
  */
 export function repairAgent(deps: RepairDeps, agentId: string, signal: AbortSignal): Promise<boolean> {
-  return deps.agentTurns.take(agentId, () => runRepair(deps, agentId, 'running', signal))
+  return deps.agentLocks.run(agentId, () => runRepair(deps, agentId, 'running', signal))
 }
 
 /** Runs `repairAgent` for a caller who holds the agent's lock, as long as its status is `wanted`. */

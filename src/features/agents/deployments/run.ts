@@ -57,7 +57,7 @@ const RUNNERS: Readonly<Record<OperationKind, Runner>> = {
  * continues where it stopped. Failures are recorded as outcomes with their reason.
  */
 async function runOperations(deps: OperationDeps, agentId: string, signal: AbortSignal): Promise<void> {
-  await deps.agentTurns.take(agentId, async () => {
+  await deps.agentLocks.run(agentId, async () => {
     for (;;) {
       const operation = findUnfinished(deps.db, agentId)
       if (!operation) return

@@ -1,5 +1,4 @@
-import type { MiddlewareHandler } from 'hono'
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import type { z } from 'zod'
 import type { Log } from '../../../core/log.ts'
 import { endpoint } from '../../../http/endpoint.ts'
@@ -9,16 +8,16 @@ import { validate } from '../../../http/validate.ts'
 import { findAgentVersion, type VersionDeps } from '../operations/images.ts'
 import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent, listShort } from '../registry/agents.ts'
-import { CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
+import { showConfig } from '../registry/config.ts'
+import { ConfigRequest, ConfigResponse, CreateAgentRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { findShownStatus, toBackendStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import { findVerification, toVerification } from '../verification/verify.ts'
-import { toCreated, toUpdated } from './answers.ts'
 import { type CreateOwnDeps, createAgentFor } from './create.ts'
 import { BackendAgent, BackendAgentList, CreatedAgent, UpdatedAgent } from './schemas.ts'
-import { type ConfigDeps, updateAgent } from './update.ts'
+import { type ConfigDeps, changeConfig, updateAgent } from './update.ts'
 
-export type AgentsBackendDeps = CreateOwnDeps &
+type AgentsBackendDeps = CreateOwnDeps &
   ConfigDeps &
   VersionDeps & {
     log: Log
@@ -126,5 +125,69 @@ function toListed(
     created: createdAt.toISOString(),
     subdomain: toSubdomain(id, addresses),
     url: toUrl(id, addresses),
+  }
+}
+
+/** Routes for agent settings, shared by the web and the backend API. Secrets are write-only. */
+export function agentConfigRoutes(deps: ConfigDeps, guard: MiddlewareHandler<BackendEnv>) {
+  const app = new Hono<BackendEnv>()
+
+  app.get(
+    '/api/agents/:id/config',
+    endpoint({
+      summary: 'Returns the settings of an agent, secrets masked',
+      tag: 'Agents',
+      responses: { 200: ConfigResponse },
+      errors: ['not_found'],
+    }),
+    guard,
+    (c) => {
+      const agent = getAgent(deps.db, c.var.principal, c.req.param('id'))
+      return c.json({ config: showConfig(deps.sealer, agent), status: 'ok' })
+    },
+  )
+
+  app.put(
+    '/api/agents/:id/config',
+    endpoint({
+      summary: 'Changes the settings of an agent',
+      tag: 'Agents',
+      responses: { 200: ConfigResponse },
+      errors: ['payment_required', 'not_found', 'conflict', 'upstream_failed', 'unavailable'],
+      scope: 'agents',
+    }),
+    guard,
+    validate('json', ConfigRequest),
+    async (c) => {
+      const agent = await changeConfig(deps, c.var.principal, c.req.param('id'), c.req.valid('json'))
+      return c.json({ config: showConfig(deps.sealer, agent), status: 'updated' })
+    },
+  )
+
+  return app
+}
+
+/** Builds the response to a creation, the same on the web and the backend API. */
+export function toCreated(agent: AgentRow, addresses: AgentAddresses): CreatedAgent {
+  return {
+    id: agent.id,
+    name: agent.name,
+    agentId: agent.id,
+    status: agent.status,
+    subdomain: toSubdomain(agent.id, addresses),
+    url: toUrl(agent.id, addresses),
+    createdAt: agent.createdAt.toISOString(),
+  }
+}
+
+/** Builds the response to a change. `status` uses the vocabulary of the API that responds. */
+export function toUpdated(agent: AgentRow, addresses: AgentAddresses, status: string): UpdatedAgent {
+  return {
+    id: agent.id,
+    plan: agent.plan,
+    aiProvider: agent.aiProvider,
+    subdomain: toSubdomain(agent.id, addresses),
+    status,
+    message: 'Agent updated',
   }
 }

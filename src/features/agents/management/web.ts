@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import type { Db } from '../../../db/open.ts'
 import { endpoint, type Responses, type RouteOptions } from '../../../http/endpoint.ts'
 import type { WebEnv } from '../../../http/env.ts'
 import type { Idempotency } from '../../../http/idempotency.ts'
@@ -22,14 +23,21 @@ import {
 } from '../registry/schemas.ts'
 import { findShownStatus, toShownError, toShownStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
-import { toCreated, toUpdated } from './answers.ts'
+import { toCreated, toUpdated } from './backend.ts'
 import { createAgent, type ProvisionDeps, provisionAgent, provisionAgentInBackground } from './create.ts'
-import { CreatedWebAgent, ProvisionedAgentList, RenamedAgent, UpdatedWebAgent } from './schemas.ts'
-import { renameAgent, updateAgent } from './update.ts'
+import {
+  CreatedWebAgent,
+  Labels,
+  LabelsRequest,
+  ProvisionedAgentList,
+  RenamedAgent,
+  UpdatedWebAgent,
+} from './schemas.ts'
+import { renameAgent, setLabels, updateAgent } from './update.ts'
 
 const ofAgents: RouteOptions = { scope: 'agents' }
 
-export type AgentsWebDeps = ProvisionDeps & {
+type AgentsWebDeps = ProvisionDeps & {
   runtimes: Pick<Runtimes, 'runtimeOf'>
   guards: Guards
   idempotency: Idempotency
@@ -178,4 +186,29 @@ function toWebAgent(agent: AgentRow, addresses: AgentAddresses, status = toShown
     createdAt: agent.createdAt.toISOString(),
     updatedAt: agent.updatedAt.toISOString(),
   }
+}
+
+/** Label routes of the web API: own agents only. */
+export function labelsWeb(deps: { db: Db; guards: Pick<Guards, 'signedIn'> }) {
+  const app = new Hono<WebEnv>()
+
+  app.put(
+    '/api/agents/:id/labels',
+    endpoint({
+      summary: 'Replaces the labels of an agent',
+      tag: 'Agents',
+      responses: { 200: Labels },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
+    deps.guards.signedIn,
+    validate('json', LabelsRequest),
+    async (c) => {
+      const { labels } = c.req.valid('json')
+      await setLabels(deps, { kind: 'user', user: c.var.user }, c.req.param('id'), labels)
+      return c.json({ labels })
+    },
+  )
+
+  return app
 }

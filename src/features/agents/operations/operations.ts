@@ -248,17 +248,17 @@ function forgetOldest(tx: Tx, agentId: string): void {
  * because
  * only one server uses a database.
  */
-export type AgentTurns = {
+export type AgentLocks = {
   /** Runs `work` after all earlier work for this agent. */
-  take<T>(agentId: string, work: () => Promise<T>): Promise<T>
+  run<T>(agentId: string, work: () => Promise<T>): Promise<T>
   /** Returns whether work for this agent runs or waits. */
-  isTaken(agentId: string): boolean
+  isLocked(agentId: string): boolean
 }
 
-export function createAgentTurns(): AgentTurns {
+export function createAgentLocks(): AgentLocks {
   const last = new Map<string, Promise<unknown>>()
   return {
-    async take(agentId, work) {
+    async run(agentId, work) {
       const before = last.get(agentId)
       const mine = (before ?? Promise.resolve()).then(work, work)
       last.set(agentId, mine)
@@ -268,6 +268,6 @@ export function createAgentTurns(): AgentTurns {
         if (last.get(agentId) === mine) last.delete(agentId)
       }
     },
-    isTaken: (agentId) => last.has(agentId),
+    isLocked: (agentId) => last.has(agentId),
   }
 }

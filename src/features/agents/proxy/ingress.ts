@@ -1,4 +1,6 @@
 import { eq } from 'drizzle-orm'
+import { Hono } from 'hono'
+import { z } from 'zod'
 import type { AgentEndpoint } from '../../../adapters/gateways/http.ts'
 import { orAborted } from '../../../core/concurrency/or-aborted.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -6,7 +8,10 @@ import { isSameSecret, type Sealer } from '../../../core/secrets.ts'
 import { memoize } from '../../../db/changes/memo.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
+import { Done, endpoint } from '../../../http/endpoint.ts'
+import type { WebEnv } from '../../../http/env.ts'
 import { readBearer } from '../../../http/internal-key.ts'
+import { validate } from '../../../http/validate.ts'
 import { findEndpoint } from '../registry/address.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
 import type { AgentActivity } from '../sleep/sleep.ts'
@@ -88,4 +93,34 @@ export function createHostReader(agentsDomain: string): (host: string | null) =>
     const id = name.slice(0, -suffix.length)
     return { id: AGENT_ID.test(id) ? id : '', name }
   }
+}
+
+/** `domain` is the host name for which a proxy needs a certificate. */
+const ServedQuery = z.object({ domain: z.string().max(253) })
+
+/**
+ * Public route that confirms an agent's host name, for proxies that issue certificates on demand (Caddy's
+ * `on_demand_tls`):
+ * they must not request certificates for arbitrary names.
+ */
+export function agentProxyRoutes({ db, addresses }: { db: Db; addresses: { agentsDomain: string } }) {
+  const app = new Hono<WebEnv>()
+  const readHost = createHostReader(addresses.agentsDomain)
+  app.get(
+    '/api/served',
+    endpoint({
+      summary: 'Checks whether a host name is served',
+      tag: 'Machines',
+      responses: { 200: Done },
+      errors: ['not_found'],
+    }),
+    validate('query', ServedQuery),
+    (c) => {
+      const named = readHost(c.req.valid('query').domain)
+      const row = named && db.select({ id: agents.id }).from(agents).where(eq(agents.id, named.id)).get()
+      if (!row) throw new AppError('not_found', 'No agent has this name')
+      return c.json({ success: true })
+    },
+  )
+  return app
 }

@@ -17,7 +17,7 @@ import { deployKey } from '../operations/operations.ts'
 import { AGENTS_NEWEST_FIRST, findAgentRow } from '../registry/agents.ts'
 import { markDown, watchAgentEvents } from '../registry/status.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { describeEnd, followOutages, type OutageDeps } from './follow-downs.ts'
+import { describeEnd, followOutages, type OutageDeps } from './outages.ts'
 
 type ReconcileDeps = OperationDeps & { enqueue: Enqueue }
 
@@ -110,9 +110,9 @@ async function resumeForgotten(deps: ReconcileDeps): Promise<void> {
 
 /** Reconciles one agent and logs failures. With `down` it may be down for a while first. */
 async function reconcileAgent(deps: OperationDeps, agentId: string, down: Down | null): Promise<void> {
-  if (deps.agentTurns.isTaken(agentId)) return
+  if (deps.agentLocks.isLocked(agentId)) return
   try {
-    await deps.agentTurns.take(agentId, async () => {
+    await deps.agentLocks.run(agentId, async () => {
       const agent = findAgentRow(deps.db, agentId)
       if (!agent) return
       if (agent.status === 'running') await keepRunning(deps, agent, down)
@@ -212,7 +212,7 @@ function isAtHome(homes: ReadonlyMap<string, RuntimeName | null>, id: string, ru
 async function removeOrphan(deps: OperationDeps, runtime: Runtime, id: string): Promise<void> {
   const who = { agent: id, runtime: runtime.name }
   try {
-    await deps.agentTurns.take(id, () => putAside(deps, runtime, id))
+    await deps.agentLocks.run(id, () => putAside(deps, runtime, id))
     deps.log.warn(who, 'an agent that no row knows was removed; what it had stored is among the backups')
   } catch (error) {
     deps.log.error({ ...who, error: errorMessage(error) }, 'an agent that no row knows could not be removed')

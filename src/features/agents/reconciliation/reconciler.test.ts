@@ -148,7 +148,7 @@ test('createReconciler skips a locked agent', async () => {
   const world = testPlatform({ runtime })
   await addAgent(world, 'ada')
   const done = Promise.withResolvers<void>()
-  const working = world.platform.agentTurns.take('ada', () => done.promise)
+  const working = world.platform.agentLocks.run('ada', () => done.promise)
   const reconcile = createReconciler(world.platform)
   await reconcile()
   world.clock.advance(3_600_000)
@@ -156,5 +156,5 @@ test('createReconciler skips a locked agent', async () => {
   expect(asked).toEqual([])
   done.resolve()
   await working
-  expect(world.platform.agentTurns.isTaken('ada')).toBe(false)
+  expect(world.platform.agentLocks.isLocked('ada')).toBe(false)
 })

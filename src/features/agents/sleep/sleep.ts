@@ -9,7 +9,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { stopIfDeployed } from '../deployments/start.ts'
-import { type AgentTurns, findUnfinished } from '../operations/operations.ts'
+import { type AgentLocks, findUnfinished } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { hasMessenger, hasToStayAwake } from '../registry/config.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
@@ -63,7 +63,7 @@ type SleepDeps = {
   log: Log
   sealer: Sealer
   runtimes: Pick<Runtimes, 'runtimeOf'>
-  agentTurns: AgentTurns
+  agentLocks: AgentLocks
   activity: AgentActivity
   /** Idle time before an agent sleeps; null disables sleep. */
   sleepAfterMs: number | null
@@ -98,10 +98,10 @@ function listIdle(deps: SleepDeps, since: Date): string[] {
  * timers and
  * channels are unknown here), and no owner who wants it to stay awake.
  */
-function isIdle({ activity, agentTurns, sealer }: SleepDeps, agent: AgentRow, since: Date): boolean {
+function isIdle({ activity, agentLocks, sealer }: SleepDeps, agent: AgentRow, since: Date): boolean {
   if (agent.status !== 'running' || agent.kind !== 'stead' || agent.downAt !== null) return false
   if (agent.startedAt === null || agent.startedAt > since) return false
-  if (activity.isUsedSince(agent.id, since) || agentTurns.isTaken(agent.id)) return false
+  if (activity.isUsedSince(agent.id, since) || agentLocks.isLocked(agent.id)) return false
   return !hasToStayAwake(agent) && (agent.secretConfig === null || !hasMessenger(sealer, agent))
 }
 
@@ -113,7 +113,7 @@ function isIdle({ activity, agentTurns, sealer }: SleepDeps, agent: AgentRow, si
 async function fallAsleep(deps: SleepDeps, agentId: string, since: Date): Promise<void> {
   const known = findAgentRow(deps.db, agentId)
   if (!known || !isIdle(deps, known, since)) return
-  await deps.agentTurns.take(agentId, async () => {
+  await deps.agentLocks.run(agentId, async () => {
     const agent = await write(deps.db, (tx) => markAsleep(deps, tx, agentId, since))
     if (!agent) return
     try {
@@ -132,7 +132,7 @@ async function fallAsleep(deps: SleepDeps, agentId: string, since: Date): Promis
  */
 function markAsleep(deps: SleepDeps, tx: Tx, agentId: string, since: Date): AgentRow | null {
   const agent = findAgentRow(tx, agentId)
-  const alone = { ...deps, agentTurns: { ...deps.agentTurns, isTaken: () => false } }
+  const alone = { ...deps, agentLocks: { ...deps.agentLocks, isLocked: () => false } }
   if (!agent || !isIdle(alone, agent, since) || findUnfinished(tx, agentId)) return null
   setStatus(tx, agentId, 'running', 'sleeping', deps.clock.now())
   return agent

@@ -12,7 +12,7 @@ import { write } from '../../../db/write.ts'
 import { waitForHealthy } from '../deployments/health.ts'
 import { finishRotation } from '../deployments/rotate-token.ts'
 import { endIfUnwanted, type StartDeps, startOnFreePort, toLogged, toReason, toSeen } from '../deployments/start.ts'
-import type { AgentTurns } from '../operations/operations.ts'
+import type { AgentLocks } from '../operations/operations.ts'
 import { findReachableEndpoint } from '../registry/address.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
@@ -22,7 +22,7 @@ type WakeDeps = StartDeps & {
   clock: Clock
   log: Log
   gateway: Pick<AgentGateway, 'isLive' | 'readiness' | 'endPairings'>
-  agentTurns: AgentTurns
+  agentLocks: AgentLocks
 }
 
 /**
@@ -40,7 +40,7 @@ export function createWaker(deps: WakeDeps): Wake {
   return (agentId) => {
     const known = waking.get(agentId)
     if (known) return known
-    const woken = deps.agentTurns.take(agentId, () => wakeAgent(deps, agentId)).finally(() => waking.delete(agentId))
+    const woken = deps.agentLocks.run(agentId, () => wakeAgent(deps, agentId)).finally(() => waking.delete(agentId))
     waking.set(agentId, woken)
     return woken
   }

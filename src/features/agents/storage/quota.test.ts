@@ -24,9 +24,7 @@ const never = new AbortController().signal
 const Settings = z.object({ storage: z.object({ used: z.number(), limit: z.number() }) })
 
 /** Creates Ada's agent on a plan of one gigabyte; `fill` leaves the given bytes free. */
-async function openTest(
-  options: { plan?: PlanName | null; environment?: Record<string, string>; port?: number } = {},
-) {
+async function openTest(options: { plan?: PlanName | null; environment?: Record<string, string>; port?: number } = {}) {
   const installation = testPlatform({
     environment: { EMAIL_ALLOWED_SENDERS: 'bo@example.com', ...options.environment },
   })

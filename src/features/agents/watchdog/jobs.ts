@@ -10,7 +10,7 @@ import type { Db } from '../../../db/open.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type RepairDeps, repairAgent } from '../deployments/health.ts'
-import type { AgentTurns } from '../operations/operations.ts'
+import type { AgentLocks } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import { END_JOB } from './record.ts'
 import { hostFaults, watchdogEvents, watchdogHours, watchdogs } from './tables.ts'
@@ -32,14 +32,14 @@ export function watchdogJob(deps: Omit<WatchDeps, 'repairAgent'> & RepairDeps): 
   }
 }
 
-type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; agentTurns: Pick<AgentTurns, 'take'> }
+type EndDeps = { db: Db; runtimes: Pick<Runtimes, 'runtimeOf'>; agentLocks: Pick<AgentLocks, 'run'> }
 
 /** Ends an agent that the watchdog gave up, unless it was started since. */
 export function endAgentJob(deps: EndDeps): JobKind {
   return defineJob({
     kind: END_JOB,
     payload: z.object({ agentId: z.string() }),
-    run: ({ agentId }) => deps.agentTurns.take(agentId, () => endAgent(deps, agentId)),
+    run: ({ agentId }) => deps.agentLocks.run(agentId, () => endAgent(deps, agentId)),
   })
 }
 

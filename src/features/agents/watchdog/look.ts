@@ -7,7 +7,7 @@ import type { Sealer } from '../../../core/secrets.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { toInspectedEndpoint } from '../deployments/health.ts'
-import type { AgentTurns } from '../operations/operations.ts'
+import type { AgentLocks } from '../operations/operations.ts'
 import { findAgentRow } from '../registry/agents.ts'
 import type { AgentRow } from '../registry/tables.ts'
 import type { WatchdogInput } from './next-state.ts'
@@ -20,7 +20,7 @@ export type LookDeps = RecordDeps & {
   sealer: Sealer
   runtimes: Pick<Runtimes, 'runtimeOf'>
   gateway: Pick<AgentGateway, 'isLive'>
-  agentTurns: Pick<AgentTurns, 'isTaken'>
+  agentLocks: Pick<AgentLocks, 'isLocked'>
 }
 
 /** Engine and agent are asked one after the other, each for at most 5 s. */
@@ -39,7 +39,7 @@ export async function lookAtAgent(deps: LookDeps, agent: AgentRow, hasDied: bool
     return true
   }
   const isHealthy = await isLive(deps, agent, inspection)
-  if (deps.agentTurns.isTaken(agent.id)) return false
+  if (deps.agentLocks.isLocked(agent.id)) return false
   await write(deps.db, (tx) => {
     const current = findUnchanged(tx, agent)
     if (!current) return

@@ -163,7 +163,7 @@ function record(
 
 /** Notifies the owner of transitions that matter to them; operators get all of them. */
 function notifyOwner(deps: RecordDeps, tx: Tx, { id, name, ownerId }: AgentRow, notice: WatchdogNotice, text: string) {
-  const kind = OWNERS_NEWS[notice]
+  const kind = OWNER_NOTICES[notice]
   if (ownerId !== null && kind) deps.sendNotice(tx, { userId: ownerId, agent: { id, name }, kind, text })
 }
 

@@ -1,9 +1,15 @@
+import { desc, eq } from 'drizzle-orm'
 import { Hono, type MiddlewareHandler } from 'hono'
+import type { Clock } from '../../../core/clock.ts'
+import type { Db } from '../../../db/open.ts'
 import { endpoint } from '../../../http/endpoint.ts'
 import type { BackendEnv } from '../../../http/env.ts'
 import { getAgent } from '../registry/agents.ts'
+import type { WatchdogSettings } from './next-state.ts'
+import { uptimeSince } from './record.ts'
 import { AgentWatchdog } from './schemas.ts'
-import { type ShowDeps, showWatchdog } from './show.ts'
+import { type WatchdogEventRow, watchdogEvents, watchdogs } from './tables.ts'
+import { readUptime } from './uptime.ts'
 
 /** Watchdog routes, shared by both APIs. */
 export function watchdogRoutes(deps: ShowDeps, guard: MiddlewareHandler<BackendEnv>) {
@@ -25,4 +31,52 @@ export function watchdogRoutes(deps: ShowDeps, guard: MiddlewareHandler<BackendE
   )
 
   return app
+}
+
+type ShowDeps = { db: Db; clock: Clock; steady: Clock; watchdogSettings: WatchdogSettings }
+
+const SHOWN_EVENTS = 50
+const UNKNOWN = { upMs: 0, downMs: 0, unknownMs: 0 }
+
+/**
+ * Returns the watchdog's view of an agent: newest events first, `stopped` before the first check. The caller checks
+ * access.
+ */
+export function showWatchdog(deps: ShowDeps, agentId: string): AgentWatchdog {
+  const row = deps.db.select().from(watchdogs).where(eq(watchdogs.agentId, agentId)).get()
+  const now = deps.steady.now().getTime()
+  const spell = (row && uptimeSince(deps.watchdogSettings, row, now)) ?? UNKNOWN
+  const lastProbe =
+    row?.lastProbeAt && row.lastProbeHealthy !== null
+      ? { at: toText(row.lastProbeAt), healthy: row.lastProbeHealthy }
+      : null
+  return {
+    state: row?.state ?? 'stopped',
+    since: row ? toText(row.since) : null,
+    attempts: row?.attempts ?? 0,
+    crashes: row?.crashes.length ?? 0,
+    lastProbe,
+    exitCode: row?.exitCode ?? null,
+    outOfMemory: row?.outOfMemory ?? false,
+    uptime: readUptime(deps.db, agentId, deps.clock.now(), spell),
+    events: listEvents(deps.db, agentId).map(toEvent),
+  }
+}
+
+function listEvents(db: Db, agentId: string): WatchdogEventRow[] {
+  return db
+    .select()
+    .from(watchdogEvents)
+    .where(eq(watchdogEvents.agentId, agentId))
+    .orderBy(desc(watchdogEvents.sequence))
+    .limit(SHOWN_EVENTS)
+    .all()
+}
+
+function toEvent({ id, kind, state, attempt, exitCode, outOfMemory, at }: WatchdogEventRow) {
+  return { id, kind, state, attempt, exitCode, outOfMemory, at: at.toISOString() }
+}
+
+function toText(time: number): string {
+  return new Date(time).toISOString()
 }

@@ -107,12 +107,12 @@ class WatchdogLoop {
 
   /** Returns the agents without running or queued work; the keys of such jobs have the form `<kind>:<agent>`. */
   #filterFree(all: Watched[]): Watched[] {
-    const { db, agentTurns } = this.#deps
+    const { db, agentLocks } = this.#deps
     const keys = db.select({ key: jobs.key }).from(jobs).where(isNotNull(jobs.key)).all()
     const asked = new Set(keys.map(({ key }) => key?.slice(key.indexOf(':') + 1)))
     return all.filter(
       ({ agent: { id } }) =>
-        !this.#looks.has(id) && !this.#repairs.has(id) && !asked.has(id) && !agentTurns.isTaken(id),
+        !this.#looks.has(id) && !this.#repairs.has(id) && !asked.has(id) && !agentLocks.isLocked(id),
     )
   }
 
@@ -192,7 +192,7 @@ class WatchdogLoop {
   /** Returns null when nothing was tried or the engine did not respond, which is no failed repair. */
   async #tryRepair(agent: AgentRow): Promise<boolean | null> {
     // Other work may just have restarted the agent, so do not wait for the lock.
-    if (this.#deps.agentTurns.isTaken(agent.id)) return null
+    if (this.#deps.agentLocks.isLocked(agent.id)) return null
     try {
       return await this.#deps.repairAgent(agent.id, this.#signal)
     } catch (error) {

@@ -79,7 +79,7 @@ function orderCall(
   demand: Demand,
   once: Once,
 ): Promise<PaymentRow> {
-  if (deps.standsBack) throw copyCannotPay()
+  if (deps.isStandby) throw copyCannotPay()
   const order = toOrder(deps, wallet, call, demand)
   return write(deps.db, (tx) => {
     const payment = findWaiting(tx, wallet.id, order.requestHash) ?? orderPayment(tx, deps, order)

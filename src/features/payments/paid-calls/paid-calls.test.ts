@@ -216,7 +216,7 @@ describe.skipIf(!hasAnvil)('requests that cost money (x402)', () => {
     await approved(it, {})
     const call = PaidCall.parse({ url: it.seller.url })
     const once = { made: null, note: () => undefined }
-    const copy = { ...it.platform, standsBack: true }
+    const copy = { ...it.platform, isStandby: true }
     await expect(callPaying(copy, it.wallet, call, once)).rejects.toMatchObject({ extra: { code: 'COPY' } })
     expect(it.rows().map(({ status }) => status)).toEqual(['created'])
     expect(it.seller.shown).toEqual([])

@@ -199,7 +199,7 @@ async function signAndKeep(deps: SettleDeps, settler: Settler, row: GatewayPayme
   return signed.raw
 }
 
-type SettlementsDeps = SettleDeps & { log: Log; standsBack: boolean }
+type SettlementsDeps = SettleDeps & { log: Log; isStandby: boolean }
 
 /** Settles payments whose request was interrupted. */
 export function gatewaySettlementsJob(deps: SettlementsDeps): RepeatingJob {
@@ -208,7 +208,7 @@ export function gatewaySettlementsJob(deps: SettlementsDeps): RepeatingJob {
 
 /** Sends nothing: the client retries with its signature if it still wants the work. */
 export async function settleInterrupted(deps: SettlementsDeps): Promise<void> {
-  if (deps.standsBack) return
+  if (deps.isStandby) return
   const isDue = and(eq(gatewayPayments.state, 'settling'), lte(gatewayPayments.checkAt, deps.clock.now()))
   const rows = deps.db.select().from(gatewayPayments).where(isDue).orderBy(gatewayPayments.checkAt).limit(BATCH).all()
   for (const row of rows) {

@@ -38,7 +38,7 @@ function listDueSplits(db: Db, now: Date): number[] {
  */
 export async function settleSplit(deps: SettleDeps, id: number): Promise<void> {
   // A standby copy pays nothing; the original does.
-  if (deps.standsBack) return
+  if (deps.isStandby) return
   const obstacle = await write(deps.db, (tx) => findObstacle(tx, deps, id))
   if (obstacle !== null) return
   while ((await write(deps.db, (tx) => orderBatch(tx, deps, id))) > 0);

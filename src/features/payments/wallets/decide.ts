@@ -122,7 +122,7 @@ export function settlePaymentsJob(deps: SettlePaymentsDeps): RepeatingJob {
 
 /** Settles all due payments. A failure is logged and does not stop the others. */
 export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
-  if (deps.standsBack) return
+  if (deps.isStandby) return
   await inLanes(listDue(deps.db, deps.clock.now(), BATCH), LANES, async (payment) => {
     try {
       await settleOne(deps, payment)

@@ -15,7 +15,7 @@ import type { TransferRequest } from './schemas.ts'
 import { type PaymentRow, type WalletRow, walletPayments } from './tables.ts'
 import { advanceUntilSettled, type TransferDeps } from './transfer.ts'
 
-export type PaymentOrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; standsBack: boolean }
+export type PaymentOrderDeps = { clock: Clock; enqueue: Enqueue; approvalExpiryMinutes: number; isStandby: boolean }
 
 /**
  * An order for a payment. `reference` is unique, such as `split:12:3`: ordering it again returns the same payment.
@@ -39,8 +39,8 @@ type PaymentOrder = Pick<PaymentRow, 'userId' | 'agentId' | 'kind' | 'purpose' |
  * has another payment.
  */
 export function orderPayment(tx: Tx, deps: PaymentOrderDeps, order: PaymentOrder): PaymentRow {
-  const { clock, approvalExpiryMinutes, standsBack } = deps
-  if (standsBack) throw copyCannotPay()
+  const { clock, approvalExpiryMinutes, isStandby } = deps
+  if (isStandby) throw copyCannotPay()
   const existing = findByReference(tx, order.reference)
   if (existing) return requireSame(existing, order)
   const now = clock.now()

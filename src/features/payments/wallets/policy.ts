@@ -51,10 +51,10 @@ export function requireWithinPolicy(
  */
 export function requireSendable(
   tx: Tx,
-  { clock, standsBack }: { clock: Clock; standsBack: boolean },
+  { clock, isStandby }: { clock: Clock; isStandby: boolean },
   payment: PaymentRow,
 ): void {
-  if (standsBack) throw copyCannotPay()
+  if (isStandby) throw copyCannotPay()
   if (payment.walletId === null) return
   const wallet = tx.select().from(managedWallets).where(eq(managedWallets.id, payment.walletId)).get()
   if (!wallet) throw new Error(`Payment ${payment.id} has no wallet`)

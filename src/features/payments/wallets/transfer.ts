@@ -24,7 +24,7 @@ export type TransferDeps = {
   /** Serializes the transactions of an address, because their nonces must be consecutive. */
   runInWalletQueue: RunInLane
   /** A standby copy of an installation pays nothing. */
-  standsBack: boolean
+  isStandby: boolean
 }
 
 /** Confirmations after which a transaction is final; without new blocks, it is final after an hour. */
@@ -47,7 +47,7 @@ const FINALITY_PAUSE_MS = 30_000
  * which fails the payment.
  */
 export async function advanceTransfer(deps: TransferDeps, id: string, takesOver = false): Promise<PaymentRow> {
-  if (deps.standsBack) throw copyCannotPay()
+  if (deps.isStandby) throw copyCannotPay()
   const { fromAddress, chainId } = getPayment(deps.db, id)
   return deps.runInWalletQueue(`${chainId}:${fromAddress}`, async () => {
     const payment = getPayment(deps.db, id)

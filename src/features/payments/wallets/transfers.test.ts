@@ -48,7 +48,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
   const paid = (payee: string) => readToken(chain, USDC, payee)
 
   test('a copy of the installation pays nothing: 503, no row, and what was ordered before stays for the original', async () => {
-    const paying = await openPaying(chain.rpcUrl, { standsBack: true })
+    const paying = await openPaying(chain.rpcUrl, { isStandby: true })
     await fund(chain, USDC, paying.wallet.address, 100n * DOLLAR)
     const payee = newPayee()
     const refused = await send(paying, { recipient: payee, amount: '1' })
@@ -70,7 +70,7 @@ describe.skipIf(!hasAnvil)('payments of a wallet', () => {
       amountMicroUsd: 1_000_000,
       keepsTrying: true,
     } as const
-    const payment = await write(platform.db, (tx) => orderPayment(tx, { ...platform, standsBack: false }, order))
+    const payment = await write(platform.db, (tx) => orderPayment(tx, { ...platform, isStandby: false }, order))
     paying.clock.advance(3_600_000)
     await settlePayments(platform)
     expect(getPayment(platform.db, payment.id)).toEqual(payment)

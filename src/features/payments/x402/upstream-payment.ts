@@ -14,7 +14,7 @@ export type UpstreamPaymentDeps = {
   clock: Clock
   colonyUpstream: ColonyUpstream | null
   /** A standby copy of an installation pays nothing. */
-  standsBack: boolean
+  isStandby: boolean
   /** Concurrent requests for the same payment wait for its end. */
   runInWalletQueue: RunInLane
 }

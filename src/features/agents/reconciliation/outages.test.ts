@@ -18,7 +18,7 @@ import { write } from '../../../db/write.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { AgentStatusEvent, WebAgentList } from '../registry/schemas.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
-import { followOutages } from './follow-downs.ts'
+import { followOutages } from './outages.ts'
 import { createReconciler } from './reconcile.ts'
 
 const AWAY = 'away'

@@ -3,13 +3,13 @@ import type { ProxyTimeouts } from '../../../src/adapters/gateways/proxy.ts'
 import { write } from '../../../src/db/write.ts'
 import { insertAgent } from '../../../src/features/agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../../src/features/agents/registry/tables.ts'
-import { createReach } from '../../../src/server/agent-proxy.ts'
+import { createAgentProxy } from '../../../src/server/agent-proxy.ts'
 import { createMisdirectedNote, hostRuleOf } from '../../../src/server/listeners/hosts.ts'
 import { type Listeners, listen } from '../../../src/server/listeners/listen.ts'
 import { testPlatform } from '../../harness/platform.ts'
 
 /** A platform on real ports, whose agents are whatever a test lets listen; `await using` stops it. */
-export async function openReach(
+export async function openAgentProxy(
   options: {
     trustedProxies?: string[]
     domain?: string
@@ -19,7 +19,7 @@ export async function openReach(
 ) {
   const domain = options.domain ?? 'localhost'
   const { platform, app, config, logLines } = testPlatform({ environment: { DOMAIN: domain, ...options.environment } })
-  const reach = createReach({ ...platform, ...(options.timeouts && { timeouts: options.timeouts }) })
+  const reach = createAgentProxy({ ...platform, ...(options.timeouts && { timeouts: options.timeouts }) })
   const listeners: Listeners = listen(() => ({ app, reach }), {
     host: '127.0.0.1',
     ports: { web: 0, backend: 0, summarizer: 0 },

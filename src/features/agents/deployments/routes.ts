@@ -1,20 +1,28 @@
 import { eq } from 'drizzle-orm'
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { ChangeFeed } from '../../../db/changes/feed.ts'
 import type { Db } from '../../../db/open.ts'
 import { parameter } from '../../../db/parameters.ts'
 import { endpoint } from '../../../http/endpoint.ts'
-import type { WebEnv } from '../../../http/env.ts'
+import type { BackendEnv, WebEnv } from '../../../http/env.ts'
+import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { type LiveStreams, liveStream } from '../../../http/streams/sse.ts'
+import { validate } from '../../../http/validate.ts'
+import { findAgentVersion, type VersionDeps } from '../operations/images.ts'
 import { deployments } from '../operations/tables.ts'
+import { type AgentAddresses, toSubdomain, toUrl } from '../registry/address.ts'
 import { getAgent } from '../registry/agents.ts'
+import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import type { AgentStatusEvent } from '../registry/schemas.ts'
-import { toShownStatus } from '../registry/status.ts'
+import { toBackendStatus, toShownStatus } from '../registry/status.ts'
 import { agents } from '../registry/tables.ts'
+import { deployAgent, type RequestDeps } from './request.ts'
+import { DeployedAgent, DeploymentRequest } from './schemas.ts'
 
-export type DeploymentsWebDeps = {
+type DeploymentsWebDeps = {
   db: Db
   log: Log
   guards: Guards
@@ -67,6 +75,50 @@ export function deploymentsWeb(deps: DeploymentsWebDeps) {
           await deps.changes.changed(count, signal)
         }
       })
+    },
+  )
+
+  return app
+}
+
+type DeploymentsBackendDeps = RequestDeps &
+  VersionDeps & {
+    checkTokens: CheckTokens
+    checkModel: CheckModel
+    addresses: AgentAddresses
+    killSwitch: boolean
+    internalKey: MiddlewareHandler<BackendEnv>
+    requestsPerMinute: { deployments: number }
+  }
+
+/** Deployment route of the backend API, internal key. */
+export function deploymentsBackend(deps: DeploymentsBackendDeps) {
+  const app = new Hono<BackendEnv>()
+  const { internalKey } = deps
+
+  app.post(
+    '/api/deployments',
+    endpoint({
+      summary: 'Deploys an agent for a user',
+      tag: 'Deployments',
+      responses: { 200: DeployedAgent, 201: DeployedAgent },
+      errors: ['payment_required', 'not_found', 'conflict', 'unavailable'],
+    }),
+    limitRate(() => deps.requestsPerMinute.deployments, 'Deployment rate limit exceeded.'),
+    internalKey,
+    validate('json', DeploymentRequest),
+    async (c) => {
+      if (deps.killSwitch) throw new AppError('unavailable', 'Provisioning is temporarily disabled. Contact support.')
+      const { agent, wasRunning } = await deployAgent(deps, c.var.principal, c.req.valid('json'))
+      const body = {
+        id: `deploy-${agent.id}`,
+        agentId: agent.id,
+        subdomain: toSubdomain(agent.id, deps.addresses),
+        url: toUrl(agent.id, deps.addresses),
+        status: toBackendStatus(agent.status),
+        runtimeVersion: await findAgentVersion(deps, agent),
+      }
+      return c.json(body, wasRunning ? 200 : 201)
     },
   )
 

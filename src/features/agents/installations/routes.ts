@@ -4,13 +4,14 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
-import { describeMiddleware, endpoint } from '../../../http/endpoint.ts'
-import type { BackendEnv } from '../../../http/env.ts'
+import { Done, describeMiddleware, endpoint } from '../../../http/endpoint.ts'
+import type { BackendEnv, WebEnv } from '../../../http/env.ts'
 import { type InternalKeyGuard, readBearer } from '../../../http/internal-key.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { sendPieces } from '../../../http/streams/send-pieces.ts'
 import { validate, validateAnyBody } from '../../../http/validate.ts'
 import {
+  BackendAddress,
   HeartbeatRequest,
   Installations,
   NotedHeartbeat,
@@ -18,9 +19,50 @@ import {
   RegisterHomeRequest,
   RegisterLinkRequest,
 } from './schemas.ts'
-import { listInstallations, type RegisterDeps, recordHeartbeat, register } from './service.ts'
+import { deleteInstallation, listInstallations, type RegisterDeps, recordHeartbeat, register } from './service.ts'
 
-export type InstallationsBackendDeps = RegisterDeps & {
+/** Installation routes of the web API: own machines only. */
+export function installationsWeb(deps: { db: Db; log: Log; guards: Guards; backendPort: number }) {
+  const app = new Hono<WebEnv>()
+  const { signedIn } = deps.guards
+
+  app.get(
+    '/api/installations',
+    endpoint({ summary: 'Lists registered machines', tag: 'Machines', responses: { 200: Installations } }),
+    signedIn,
+    (c) => {
+      const pieces = listInstallations(deps.db, { kind: 'user', user: c.var.user })
+      return sendPieces(c, deps, { type: 'application/json', pieces })
+    },
+  )
+
+  app.get(
+    '/api/installations/address',
+    endpoint({ summary: 'Returns the backend port', tag: 'Machines', responses: { 200: BackendAddress } }),
+    signedIn,
+    (c) => c.json({ port: deps.backendPort }),
+  )
+
+  app.delete(
+    '/api/installations/:id',
+    endpoint({
+      summary: 'Removes a machine',
+      tag: 'Machines',
+      responses: { 200: Done },
+      errors: ['not_found'],
+      scope: 'agents',
+    }),
+    signedIn,
+    async (c) => {
+      await deleteInstallation(deps.db, c.var.user.id, c.req.param('id'))
+      return c.json({ success: true })
+    },
+  )
+
+  return app
+}
+
+type InstallationsBackendDeps = RegisterDeps & {
   db: Db
   clock: Clock
   log: Log
