@@ -1,10 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { migrations } from '../../../../migrations/list.ts'
 import { INTERNAL_KEY, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
-import { migrate } from '../../../db/migrate.ts'
-import { openDatabase } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
@@ -206,38 +203,4 @@ test('/v1/memory: 429 over the rate limit of one agent, independent of other age
   for (let index = 0; index < 3; index++) statuses.push((await ask('/v1/memory')).status)
   expect(statuses).toEqual([200, 200, 429])
   expect((await ask('/v1/memory', {}, other.headers)).status).toBe(200)
-})
-
-test('migrations: facts stored before the memory table are kept', () => {
-  const index = migrations.findIndex(({ sql }) => sql.includes('__new_agent_memory'))
-  const { sqlite } = openDatabase(':memory:')
-  migrate(sqlite, migrations.slice(0, index))
-  sqlite.pragma('foreign_keys = OFF')
-  const insert = sqlite.prepare('INSERT INTO agent_memory VALUES (?, ?, ?, ?, ?)')
-  insert.run('usr_1', 'agent-1', 'likes', '"coffee"', 2000)
-  insert.run('usr_2', 'agent-1', 'likes', '"tea"', 1000)
-  insert.run('usr_1', 'agent-2', 'name', '"Bo"', 3000)
-  const statements = (migrations[index]?.sql ?? '').split('--> statement-breakpoint')
-  for (const statement of statements) if (statement.includes('agent_memory')) sqlite.exec(statement)
-  expect(sqlite.prepare('SELECT * FROM agent_memory ORDER BY agent_id').all()).toEqual([
-    { agent_id: 'agent-1', key: 'likes', value: '"coffee"', source: 'user', updated_at: 2000 },
-    { agent_id: 'agent-2', key: 'name', value: '"Bo"', source: 'user', updated_at: 3000 },
-  ])
-})
-
-test('migrations: facts stored before their sources are kept, the oldest first', () => {
-  const index = migrations.findLastIndex(({ sql }) => sql.includes('__new_agent_memory'))
-  const { sqlite } = openDatabase(':memory:')
-  migrate(sqlite, migrations.slice(0, index))
-  sqlite.pragma('foreign_keys = OFF')
-  const insert = sqlite.prepare('INSERT INTO agent_memory VALUES (?, ?, ?, ?, ?)')
-  insert.run('agent-1', 'later', '"coffee"', 'user', 2000)
-  insert.run('agent-1', 'earlier', '"tea"', 'agent', 1000)
-  const statements = (migrations[index]?.sql ?? '').split('--> statement-breakpoint')
-  for (const statement of statements) if (statement.includes('agent_memory')) sqlite.exec(statement)
-  const unknown = { agent_id: 'agent-1', session: null, page: null, created_at: null }
-  expect(sqlite.prepare('SELECT * FROM agent_memory ORDER BY sequence').all()).toEqual([
-    { ...unknown, sequence: 1, key: 'earlier', value: '"tea"', source: 'agent', updated_at: 1000 },
-    { ...unknown, sequence: 2, key: 'later', value: '"coffee"', source: 'user', updated_at: 2000 },
-  ])
 })

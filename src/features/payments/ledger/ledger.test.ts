@@ -1,15 +1,13 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
-import { migrations } from '../../../../migrations/list.ts'
 import { openTestDatabase } from '../../../../tests/harness/database.ts'
 import { testClock, testPlatform } from '../../../../tests/harness/platform.ts'
 import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { formatMicroUsd } from '../../../core/money.ts'
-import { migrate } from '../../../db/migrate.ts'
-import { type Connection, openDatabase } from '../../../db/open.ts'
+import type { Connection } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { type Account, creditsOf, platformAccount, walletsOf } from './accounts.ts'
+import { type Account, creditsOf, platformAccount } from './accounts.ts'
 import { checkLedger } from './check.ts'
 import { type Posting, post, readBalance, transfer } from './post.ts'
 import { Credits, LedgerPage } from './schemas.ts'
@@ -280,48 +278,6 @@ test('GET /api/ledger/export: CSV of every own line, and no formula', async () =
   expect(lines[1]).toEndWith(",credits,USD,0.01,0.01,'=1+1")
   expect(lines[450]).toEndWith(`,credits,USD,0.01,${formatMicroUsd(4_500_000, 2)},"Card, ""gold"""`)
   expect((await web.request('/api/ledger/export')).status).toBe(401)
-})
-
-test('credits from before there was a ledger are its first entries', () => {
-  const { sqlite, db } = openDatabase(':memory:')
-  const first = migrations.findIndex(({ sql: text }) => text.includes('CREATE TABLE `ledger_accounts`'))
-  migrate(sqlite, migrations.slice(0, first))
-  const insert = sqlite.prepare(
-    "INSERT INTO users (id, email, name, credits, created_at, updated_at) VALUES (?, ?, '', ?, 0, 0)",
-  )
-  for (const [id, credits] of [
-    ['usr_a', 10],
-    ['usr_b', 0],
-    ['usr_c', 35],
-  ])
-    insert.run(id, `${id}@example.com`, credits)
-  migrate(sqlite, migrations)
-  expect(checkLedger(db)).toEqual({ entries: 2, lines: 4, accounts: 3, faults: [] })
-  expect(readBalance(db, creditsOf('usr_c'))).toBe(350_000)
-  expect(readBalance(db, platformAccount('grants', 'USD'))).toBe(-450_000)
-})
-
-test('payments from wallets of before the ledger kept them are its entries, one each', () => {
-  const { sqlite, db } = openDatabase(':memory:')
-  const first = migrations.findIndex(({ sql: text }) => text.includes("'wallets', 'payees'"))
-  migrate(sqlite, migrations.slice(0, first))
-  sqlite.exec("INSERT INTO users (id, email, name, created_at, updated_at) VALUES ('usr_a', 'a@example.com', '', 0, 0)")
-  const insert = sqlite.prepare(`INSERT INTO wallet_payments
-    (id, user_id, kind, purpose, reference, currency, recipient, amount_micro_usd, status, created_at)
-    VALUES (?, ?, ?, 'send', ?, ?, '0xb', ?, ?, 0)`)
-  const rows: [string, string | null, string, string, number, string][] = [
-    ['pay_1', 'usr_a', 'transfer', 'USDC', 3 * DOLLAR, 'succeeded'],
-    ['pay_2', 'usr_a', 'authorization', 'USDC', DOLLAR, 'succeeded'],
-    ['pay_3', null, 'transfer', 'pathUSD', 7, 'succeeded'],
-    ['pay_4', 'usr_a', 'transfer', 'USDC', DOLLAR, 'failed'],
-    ['pay_5', 'usr_a', 'upstream', 'EUR', DOLLAR, 'succeeded'],
-  ]
-  for (const [id, userId, kind, currency, amount, status] of rows)
-    insert.run(id, userId, kind, id, currency, amount, status)
-  migrate(sqlite, migrations)
-  expect(checkLedger(db)).toEqual({ entries: 3, lines: 6, accounts: 4, faults: [] })
-  expect(readBalance(db, walletsOf('usr_a', 'USDC'))).toBe(-4 * DOLLAR)
-  expect(readBalance(db, platformAccount('payees', 'pathUSD'))).toBe(7)
 })
 
 test('checkLedger reports a payment without a posting', () => {

@@ -1,1 +1,0 @@
-ALTER TABLE `card_subscriptions` ADD `replaced_by` text;

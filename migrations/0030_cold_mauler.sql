@@ -1,1 +1,0 @@
-ALTER TABLE `gateway_payments` ADD `request_hash` text;

@@ -1,1 +1,0 @@
-ALTER TABLE `agent_tool_settings` ADD `http_hosts` text DEFAULT '[]' NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `notice_channels` ADD `destination` text NOT NULL;

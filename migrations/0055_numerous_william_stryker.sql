@@ -1,2 +1,0 @@
-ALTER TABLE `agent_mcp_servers` ADD `command` text;--> statement-breakpoint
-ALTER TABLE `agent_mcp_servers` ADD `args` text DEFAULT '[]' NOT NULL;

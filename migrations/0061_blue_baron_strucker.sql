@@ -1,1 +1,0 @@
-CREATE INDEX `approvals_by_agent_status` ON `approvals` (`agent_id`,`status`);
