@@ -11,7 +11,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Log } from '../core/log.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
-import { bringRestoredStates, type FindWaiting } from './restored-states.ts'
+import { bringRestoredStates, type FindWaiting } from './backups/restored-states.ts'
 
 /** `instance` names this installation in an engine that others may share; `digestKey` is a secret of its own. */
 export type RuntimesOptions = {

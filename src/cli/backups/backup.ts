@@ -3,18 +3,16 @@ import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { quoteForShell } from '../../core/text/quote-for-shell.ts'
-import type { RestoredAgent } from '../../server/backups/agent/restore-agent.ts'
+import type { RestoredAgent } from '../../server/backups/restore-agent.ts'
 import type { CreatedBackup } from '../../server/backups/create.ts'
-import type { BackupAgent } from '../../server/backups/manifest.ts'
+import type { BackupAgent } from '../../server/backups/archive.ts'
 import type { Restored } from '../../server/backups/restore.ts'
 import type { ListedBackup } from '../../server/backups/verify.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { findInstalledOn } from '../service/installed.ts'
 import { readEnvironment } from '../settings/environment.ts'
-import { drillCommand } from './drill.ts'
-import { printRemote, toPlace, withLocal } from './places.ts'
-import { createProgress } from './progress.ts'
+import { printRemote, toPlace, withLocal, createProgress } from './places.ts'
 
 type Json = { json: boolean }
 type RestoreOptions = Json & { dataDir?: string; inPlace: boolean; agent?: string; replace: boolean }
@@ -52,7 +50,7 @@ ${EXIT_CODES}`,
       const { createBackup } = await import('../../server/backups/create.ts')
       const config = readConfig(readEnvironment())
       const target = out ?? output ?? config.backups.to
-      const { createRemoteBackup, isRemote } = await import('../../server/backups/remote.ts')
+      const { createRemoteBackup, isRemote } = await import('../../server/backups/store.ts')
       const make = isRemote(target) ? createRemoteBackup : createBackup
       using progress = createProgress()
       const created = await make({ config, clock: systemClock }, target, progress.report)
@@ -120,7 +118,7 @@ function listCommand(backup: Command): void {
       const { listBackups } = await import('../../server/backups/verify.ts')
       const settings = readConfig(readEnvironment()).backups
       const place = toPlace(folder ?? settings.to)
-      const { isRemote } = await import('../../server/backups/remote.ts')
+      const { isRemote } = await import('../../server/backups/store.ts')
       if (isRemote(place)) return printRemote(place, settings, json)
       if (folder !== undefined && !existsSync(place))
         throw new AppError('not_found', `backup: there is no folder ${place}`)
@@ -176,7 +174,7 @@ one that is there and stopped. ${EXIT_CODES}`,
 async function restoreOneAgent(file: string, agentId: string, replaces: boolean, json: boolean): Promise<void> {
   const { withDatabase } = await import('../database.ts')
   const { systemClock } = await import('../../core/clock.ts')
-  const { restoreAgent } = await import('../../server/backups/agent/restore-agent.ts')
+  const { restoreAgent } = await import('../../server/backups/restore-agent.ts')
   const { findKey } = await import('../../server/keys/encryption-key.ts')
   using progress = createProgress()
   const restored = await withDatabase((connection, config) => {
@@ -265,4 +263,36 @@ function toLine({ file, bytes, manifest, problem }: ListedBackup): string {
     ? `${manifest.createdAt}\t${manifest.agents.length} agents\tStead ${manifest.stead}`
     : `✗ ${problem}`
   return `${file}\t${bytes} bytes\t${what}\n`
+}
+
+/** Adds `backup drill`: proves that a backup can be restored, by doing it. */
+function drillCommand(backup: Command): void {
+  addExample(
+    backup.command('drill'),
+    'stead backup drill',
+    'Needs room for what is restored in TMPDIR. Exit codes: 0 all came back, 1 something did not.',
+  )
+    .description('restores a backup into a throw-away folder, opens it, and tells whether all came back')
+    .argument('[file]', 'default: the newest of BACKUP_TO')
+    .option('--json', 'print one JSON document', false)
+    .action(async (name: string | undefined, { json }: { json: boolean }) => {
+      const { readConfig } = await import('../../core/config.ts')
+      const { systemClock } = await import('../../core/clock.ts')
+      const { drillBackup, findNewest } = await import('../../server/backups/drill.ts')
+      const { encryptionKey = null, backups } = readConfig(readEnvironment())
+      const file = name === undefined ? await findNewest(backups) : toPlace(name)
+      const keys = { givenKey: encryptionKey, passphrase: backups.passphrase ?? null }
+      using progress = createProgress()
+      const drill = await withLocal(file, (local) =>
+        drillBackup({ clock: systemClock }, { ...keys, file: local }, progress.report),
+      )
+      progress[Symbol.dispose]()
+      const { createdAt, agents, seconds, problems } = drill
+      const text =
+        problems.length === 0
+          ? `${file} can be restored: made ${createdAt}, ${agents} agents, ${seconds} s\n`
+          : problems.map((problem) => `✗ ${problem}\n`).join('')
+      process.stdout.write(json ? `${JSON.stringify({ ...drill, file, ok: problems.length === 0 })}\n` : text)
+      process.exitCode = problems.length === 0 ? 0 : 1
+    })
 }

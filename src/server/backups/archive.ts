@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises'
 import { extract, type Pack, pack } from 'tar-stream'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { sha256 } from '../../core/secrets.ts'
-import { type BackupFile, MANIFEST, MANIFEST_SUM, Manifest } from './manifest.ts'
-import { openBackup, type Seal } from './seal.ts'
+import { z } from 'zod'
+import { AgentSpec, RUNTIMES } from '../../adapters/runtimes/contract/runtime.ts'
 
 /** How many bytes a stream had and their SHA-256. */
 export type Sum = Pick<BackupFile, 'bytes' | 'sha256'>
@@ -161,4 +161,139 @@ function isOfSystem(error: unknown): error is Error {
 export async function flush(path: string): Promise<void> {
   const file = await open(path, 'r')
   await file.sync().finally(() => file.close())
+}
+
+/** What every file of the age format begins with (https://age-encryption.org/v1). */
+const AGE_HEADER = 'age-encryption.org/v1\n'
+
+/** To what power of two scrypt works at a passphrase: what `age -p` takes, about a second of a fast machine. */
+const SCRYPT_WORK_FACTOR = 18
+
+type Seal = (chunks: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>
+
+/** What goes through it comes out sealed with `passphrase`, piece by piece, as `age -p` does; null leaves it as it is. */
+export function createSeal(passphrase: string | null, scryptWorkFactor = SCRYPT_WORK_FACTOR): Seal {
+  return async function* (chunks) {
+    if (passphrase === null) return yield* chunks
+    const { Encrypter } = await import('age-encryption')
+    const encrypter = new Encrypter()
+    encrypter.setPassphrase(passphrase)
+    encrypter.setScryptWorkFactor(scryptWorkFactor)
+    yield* await encrypter.encrypt(toStream(chunks))
+  }
+}
+
+async function isSealed(file: string): Promise<boolean> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(AGE_HEADER.length), 0, AGE_HEADER.length, 0)
+    return buffer.toString('utf8', 0, bytesRead) === AGE_HEADER
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * What a backup holds, from its beginning and `maxBytes` of the file at most, sealed or not.
+ * @throws AppError `invalid` when it is sealed and `passphrase` does not open it, or is not given.
+ */
+async function openBackup(file: string, passphrase: string | null, maxBytes = Infinity): Promise<Readable> {
+  const whole = Bun.file(file)
+  const bytes = (maxBytes === Infinity ? whole : whole.slice(0, maxBytes)).stream()
+  if (!(await isSealed(file))) return Readable.from(bytes)
+  if (passphrase === null) throw new AppError('invalid', 'it is sealed: set BACKUP_PASSPHRASE_FILE to open it')
+  const { Decrypter } = await import('age-encryption')
+  const decrypter = new Decrypter()
+  decrypter.addPassphrase(passphrase)
+  try {
+    return Readable.from(await decrypter.decrypt(bytes))
+  } catch (error) {
+    const isOther = errorMessage(error).includes('no identity matched')
+    throw new AppError(
+      'invalid',
+      isOther
+        ? 'the passphrase is not the one that it was sealed with'
+        : `its seal is damaged (${errorMessage(error)})`,
+      {},
+      { cause: error },
+    )
+  }
+}
+
+function toStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel() {
+      await iterator.return?.()
+    },
+  })
+}
+
+/** The entries of a backup that are not listed in its manifest: the manifest itself and its SHA-256. */
+export const MANIFEST = 'manifest.json'
+export const MANIFEST_SUM = 'manifest.json.sha256'
+export const DATABASE = 'data/stead.db.gz'
+export const INSTANCE = 'data/instance.id'
+export const KEY = 'data/encryption.key'
+
+/** Folders of the data folder that hold what users have stored, besides the agents' own. */
+export const FOLDERS = ['workspace', 'videos'] as const
+
+/** No other path is ever written or restored: a backup may come from anywhere. */
+const Path = z.union([
+  z.string().regex(/^data\/(?:stead\.db\.gz|instance\.id|webhook\.key|encryption\.key(?:\.until-[0-9TZ]+)?)$/),
+  z.enum(FOLDERS.map((name) => `data/${name}.tar.gz` as const)),
+  z.string().regex(/^agents\/[a-z0-9][a-z0-9-]{0,40}\.tar\.gz$/),
+])
+
+/** An entry of the archive; `bytes` and `sha256` are of what stands in it, compressed or not. */
+const BackupFile = z.object({
+  path: Path,
+  bytes: z.number().int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+})
+export type BackupFile = z.infer<typeof BackupFile>
+
+/**
+ * `whole`: as it was at one moment. `moving`: each file is whole, but the agent went on writing while they were read.
+ * `none`: it had stored nothing. `missing`: it could not be read, and `reason` says why.
+ */
+const STATES = ['whole', 'moving', 'none', 'missing'] as const
+
+const BackupAgent = z.object({
+  id: AgentSpec.shape.id,
+  name: z.string(),
+  runtime: z.enum(RUNTIMES).nullable(),
+  state: z.enum(STATES),
+  reason: z.string().nullable(),
+})
+export type BackupAgent = z.infer<typeof BackupAgent>
+
+/**
+ * What a backup holds. `schema.version` is the number of migrations of its database and `schema.migration` the last of them.
+ * `key` is `kept` when the encryption key is in it, `given` when that was a setting, and `none` when there was none yet.
+ */
+export const Manifest = z.object({
+  format: z.literal('stead-backup'),
+  formatVersion: z.literal(1),
+  createdAt: z.iso.datetime(),
+  stead: z.string(),
+  instance: z.string(),
+  schema: z.object({ version: z.number().int(), migration: z.string().nullable() }),
+  /** Of the database before it is packed; unknown in older backups. */
+  databaseBytes: z.number().int().nonnegative().optional(),
+  key: z.enum(['kept', 'given', 'none']),
+  files: z.array(BackupFile),
+  agents: z.array(BackupAgent),
+})
+export type Manifest = z.infer<typeof Manifest>
+
+/** Where the state of an agent stands in a backup. */
+export function toAgentPath(id: string): string {
+  return `agents/${id}.tar.gz`
 }

@@ -15,13 +15,10 @@ import { VERSION } from '../../core/version.ts'
 import { copyDatabase } from '../../db/copy.ts'
 import { openForReading } from '../../db/open.ts'
 import { listKeyFiles, toKeyFile } from '../keys/key-file.ts'
-import { type Sum, sumFile, writeArchive } from './archive.ts'
-import { captureFolder } from './capture.ts'
-import { examineDatabase } from './examine.ts'
-import { type BackupAgent, DATABASE, FOLDERS, INSTANCE, KEY, type Manifest } from './manifest.ts'
-import { createSeal } from './seal.ts'
+import { type Sum, sumFile, writeArchive, type BackupAgent, DATABASE, FOLDERS, INSTANCE, KEY, type Manifest, createSeal } from './archive.ts'
+import { captureFolder, captureStates, listAgents, type ReadStored } from './capture.ts'
+import { examineDatabase } from './verify.ts'
 import { openStaging, removeForgotten, type Staging } from './staging.ts'
-import { captureStates, listAgents, type ReadStored } from './states.ts'
 
 export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & {
   agents: Pick<Config['agents'], 'dockerHost'>

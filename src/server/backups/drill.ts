@@ -8,10 +8,10 @@ import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
 import { findDamage } from '../../db/copy.ts'
 import { openMigrated } from '../database.ts'
-import { toRestoredStates } from '../restored-states.ts'
+import { toRestoredStates } from './restored-states.ts'
 import type { Report } from './create.ts'
 import { restoreBackup } from './restore.ts'
-import { listAgents } from './states.ts'
+import { listAgents } from './capture.ts'
 import { createShelf } from './store.ts'
 
 export type DrillOrder = { file: string; givenKey: string | null; passphrase: string | null }

@@ -12,14 +12,12 @@ import { listPendingMigrations } from '../../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../../db/open.ts'
 import { findStandbyReason } from '../../features/agents/ownership/ownership.ts'
 import { toHere } from '../open.ts'
-import { toRestoredStates } from '../restored-states.ts'
-import { flush } from './archive.ts'
+import { toRestoredStates } from './restored-states.ts'
+import { flush, type BackupAgent, FOLDERS, type Manifest, toAgentPath } from './archive.ts'
 import type { Report } from './create.ts'
 import { endAgents } from './end-agents.ts'
-import { extractBackup } from './extract.ts'
-import { type BackupAgent, FOLDERS, type Manifest, toAgentPath } from './manifest.ts'
+import { extractBackup, requireBackup } from './verify.ts'
 import { isUnfinished, markFinished, markUnfinished, putAside, removeRestored, undoUnfinished } from './unfinished.ts'
-import { requireBackup } from './verify.ts'
 
 /** `isInPlace`: the folder is that of an installation, which is stopped. `givenKey` is for backups without a key. */
 export type RestoreOrder = {

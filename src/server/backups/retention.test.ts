@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { listOutdated } from './retention.ts'
+import { listOutdated } from './run.ts'
 
 const DAY_MS = 86_400_000
 

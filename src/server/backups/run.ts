@@ -5,13 +5,12 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
 import { requireWritableFolder } from '../../core/files/writable.ts'
-import { flush } from './archive.ts'
+import { flush, type Manifest } from './archive.ts'
 import { type BackupConfig, type CreatedBackup, createBackup, type Report } from './create.ts'
-import type { Manifest } from './manifest.ts'
-import { createRemoteBackup, isRemote, openRemote } from './remote.ts'
-import { listOutdated } from './retention.ts'
+import { createRemoteBackup, isRemote, openRemote } from './store.ts'
 import { openStaging } from './staging.ts'
 import { listBackups, verifyBackup } from './verify.ts'
+import type { BackupKeep } from '../../core/settings/backups.ts'
 
 export type RunConfig = BackupConfig & Pick<Config, 'backups' | 'minFreeDiskBytes'>
 /** What a run made, after it was taken apart and proved, and the files that went for it. */
@@ -117,4 +116,38 @@ async function requireFree({ minFreeDiskBytes }: RunConfig, folder: string, need
     'unavailable',
     `backup: ${toMegabytes(freeBytes)} MB are free at ${folder}; it takes ${toMegabytes(neededBytes)} MB, and MIN_FREE_DISK_MB stays free`,
   )
+}
+
+const DAY_MS = 86_400_000
+/** 1970-01-05 was a Monday. */
+const FIRST_MONDAY = 4
+
+type Dated = { createdAt: string }
+
+/**
+ * Those of `backups` that may go: all but the newest of each of the last so many days, weeks (from Monday) and months, in UTC,
+ * of which there is one. The newest of all always stays.
+ */
+export function listOutdated<T extends Dated>(backups: readonly T[], keep: BackupKeep): T[] {
+  const newestFirst = backups.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
+  const kept = new Set(newestFirst.slice(0, 1))
+  const rules = [
+    [keep.days, toDay],
+    [keep.weeks, (backup: Dated) => Math.floor((toDay(backup) - FIRST_MONDAY) / 7)],
+    [keep.months, ({ createdAt }: Dated) => createdAt.slice(0, 7)],
+  ] as const
+  for (const [count, toPeriod] of rules) {
+    const periods = new Set<string | number>()
+    for (const backup of newestFirst) {
+      const period = toPeriod(backup)
+      if (periods.has(period) || periods.size === count) continue
+      periods.add(period)
+      kept.add(backup)
+    }
+  }
+  return newestFirst.filter((backup) => !kept.has(backup))
+}
+
+function toDay({ createdAt }: Dated): number {
+  return Math.floor(Date.parse(createdAt) / DAY_MS)
 }

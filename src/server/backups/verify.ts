@@ -1,11 +1,19 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat, mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
 import { AppError, errorMessage } from '../../core/errors.ts'
-import { readManifest } from './archive.ts'
-import { type Examined, extractBackup } from './extract.ts'
-import type { Manifest } from './manifest.ts'
+import { readManifest, type Manifest, createSummer, readArchive, type BackupFile, DATABASE, KEY, MANIFEST, MANIFEST_SUM } from './archive.ts'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { extract } from 'tar-stream'
+import { openForReading, hasTable, toDb } from '../../db/open.ts'
+import { createSealer } from '../../core/secrets.ts'
+import { findDamage } from '../../db/copy.ts'
+import { findKeyProblem } from '../../features/accounts/encryption/check-key.ts'
+import { findClosed } from '../../features/accounts/encryption/sealed-values.ts'
 
 /** A backup in a folder; `problem` says why its manifest cannot be read, which then is null. Nothing else was looked at. */
 export type ListedBackup = { file: string; bytes: number; manifest: Manifest | null; problem: string | null }
@@ -59,4 +67,175 @@ async function describe(file: string, passphrase: string | null): Promise<Listed
     if (!(error instanceof AppError) && !isUnreadable) throw error
     return { file, bytes, manifest: null, problem: errorMessage(error) }
   }
+}
+
+/** Without a size in the manifest: so many times what it is packed to, and a little for small ones. */
+const MOST_PACKED = 100
+const SPARE_BYTES = 64 * 1024 ** 2
+
+/** `problems` names each thing that is wrong; a backup without any is whole. `manifest` is null when it says nothing. */
+export type Examined = { manifest: Manifest | null; problems: string[] }
+
+/**
+ * Takes a backup apart into `folder`, each file under its path there and the database as `stead.db`, and proves everything:
+ * the sums of the files, that nothing is missing or too many, that the archives within can be read, that the database is
+ * whole and its references hold, and that the key opens all that is sealed. `givenKey` is for backups without one, `passphrase`
+ * for those that are sealed.
+ * @throws Error of the system when the backup cannot be read or the folder not be written.
+ */
+export async function extractBackup(
+  file: string,
+  folder: string,
+  givenKey: string | null,
+  passphrase: string | null = null,
+): Promise<Examined> {
+  let manifest: Manifest
+  try {
+    manifest = await readManifest(file, passphrase)
+  } catch (error) {
+    if (error instanceof AppError) return { manifest: null, problems: [error.message] }
+    throw error
+  }
+  const problems = await extractFiles(file, folder, manifest, passphrase)
+  for (const { path } of manifest.files) {
+    if (path.endsWith('.tar.gz')) problems.push(...(await examineArchive(folder, path)))
+  }
+  problems.push(...listUnmentioned(manifest), ...(await examineContent(folder, manifest, givenKey)))
+  return { manifest, problems: [...new Set(problems)] }
+}
+
+async function extractFiles(
+  file: string,
+  folder: string,
+  manifest: Manifest,
+  passphrase: string | null,
+): Promise<string[]> {
+  for (const name of ['data', 'agents']) await mkdir(join(folder, name), { recursive: true, mode: 0o700 })
+  const problems: string[] = []
+  const expected = new Map(manifest.files.map((entry) => [entry.path as string, entry]))
+  try {
+    await readArchive(file, passphrase, async (name, content) => {
+      const entry = expected.get(name)
+      if (entry) problems.push(...(await writeEntry(content, folder, entry)))
+      else if (name !== MANIFEST && name !== MANIFEST_SUM) problems.push(`${name} is not in the manifest`)
+      expected.delete(name)
+    })
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    problems.push(error.message)
+  }
+  return [...problems, ...[...expected.keys()].map((path) => `${path} is missing`)]
+}
+
+async function writeEntry(content: Readable, folder: string, { path, bytes, sha256 }: BackupFile): Promise<string[]> {
+  const summer = createSummer()
+  await pipeline(content, summer.through, createWriteStream(join(folder, path), { mode: 0o600, flags: 'w' }))
+  const sum = summer.sum()
+  if (sum.bytes !== bytes) return [`${path} has ${sum.bytes} bytes and not ${bytes}`]
+  return sum.sha256 === sha256 ? [] : [`${path} was altered: its checksum differs`]
+}
+
+/** Reads a gzipped tar to its end. */
+async function examineArchive(folder: string, path: string): Promise<string[]> {
+  const file = join(folder, path)
+  if (!existsSync(file)) return []
+  const archive = extract()
+  const reading = async () => {
+    for await (const entry of archive) entry.resume()
+  }
+  try {
+    await Promise.all([pipeline(createReadStream(file), createGunzip(), archive), reading()])
+    return []
+  } catch (error) {
+    archive.destroy()
+    return [`${path} cannot be unpacked (${errorMessage(error)})`]
+  }
+}
+
+/** The manifest tells which agents have a state in it. */
+function listUnmentioned({ agents, files }: Manifest): string[] {
+  const paths = new Set<string>(files.map(({ path }) => path))
+  const kept = agents.filter(({ state }) => state === 'whole' || state === 'moving')
+  return kept.filter(({ id }) => !paths.has(`agents/${id}.tar.gz`)).map(({ id }) => `agents/${id}.tar.gz is missing`)
+}
+
+async function examineContent(folder: string, manifest: Manifest, givenKey: string | null): Promise<string[]> {
+  const [packed, database] = [join(folder, DATABASE), join(folder, 'stead.db')]
+  if (!existsSync(packed)) return [`${DATABASE} is missing`]
+  try {
+    const bound = boundTo(manifest)
+    await pipeline(createReadStream(packed), createGunzip(), bound, createWriteStream(database, { mode: 0o600 }))
+  } catch (error) {
+    return [`${DATABASE} cannot be unpacked (${errorMessage(error)})`]
+  }
+  const key = await readKey(folder, manifest, givenKey)
+  if (manifest.key === 'given' && key === null) {
+    return [`${DATABASE}: its key is not in the backup: set ENCRYPTION_KEY to prove that it fits`]
+  }
+  return examineFile(database, manifest, key).map((problem) => `${DATABASE}: ${problem}`)
+}
+
+/**
+ * Ends what unpacks to more than the manifest says, before it fills the disk: a few megabytes can stand for terabytes. An
+ * older manifest does not say it; then it is bounded by what text is ever packed to.
+ */
+function boundTo({ databaseBytes, files }: Manifest) {
+  const packedBytes = files.find(({ path }) => path === DATABASE)?.bytes ?? 0
+  const most = databaseBytes ?? packedBytes * MOST_PACKED + SPARE_BYTES
+  return async function* (chunks: AsyncIterable<Uint8Array>) {
+    let bytes = 0
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      if (bytes > most) throw new Error(`it is larger than the ${most} bytes that the manifest tells of`)
+      yield chunk
+    }
+  }
+}
+
+/** The key of a backup that was taken apart into `folder`. */
+export async function readKey(folder: string, { key }: Manifest, givenKey: string | null): Promise<string | null> {
+  const file = join(folder, KEY)
+  if (key === 'given' || !existsSync(file)) return givenKey
+  return (await Bun.file(file).text()).trim()
+}
+
+function examineFile(database: string, { schema }: Manifest, key: string | null): string[] {
+  let sqlite: ReturnType<typeof openForReading> | undefined
+  try {
+    sqlite = openForReading(database)
+    const found = examineDatabase(sqlite, key)
+    const isSame = found.problems.length > 0 || found.schema.version === schema.version
+    return isSame ? found.problems : [`it has ${found.schema.version} migrations and not ${schema.version}`]
+  } catch (error) {
+    return [`it cannot be opened (${errorMessage(error)})`]
+  } finally {
+    sqlite?.close()
+  }
+}
+
+/** What is wrong with a database and with `key` for it, in words, and of which version it is. */
+export function examineDatabase(
+  sqlite: ReturnType<typeof openForReading>,
+  key: string | null,
+): { problems: string[]; schema: Manifest['schema'] } {
+  const damage = findDamage(sqlite)
+  if (damage !== null) return { problems: [damage], schema: { version: 0, migration: null } }
+  const keyProblem = describeKey(sqlite, key)
+  return { problems: keyProblem === null ? [] : [keyProblem], schema: readSchema(sqlite) }
+}
+
+function describeKey(sqlite: ReturnType<typeof openForReading>, key: string | null): string | null {
+  const db = toDb(sqlite)
+  const problem = findKeyProblem(db, key)
+  if (problem === 'missing') return 'its encryption key is missing'
+  if (problem === 'wrong') return 'the encryption key is not the one that it was sealed with'
+  if (key === null) return null
+  const closed = findClosed(db, createSealer(key))
+  return closed && `${closed} cannot be opened with the encryption key`
+}
+
+function readSchema(sqlite: ReturnType<typeof openForReading>): Manifest['schema'] {
+  if (!hasTable(toDb(sqlite), 'migrations')) return { version: 0, migration: null }
+  const names = sqlite.prepare<[], { name: string }>('SELECT name FROM migrations ORDER BY name').all()
+  return { version: names.length, migration: names.at(-1)?.name ?? null }
 }

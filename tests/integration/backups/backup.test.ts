@@ -16,11 +16,10 @@ import { basename, join } from 'node:path'
 import { extract } from 'tar-stream'
 import { systemClock } from '../../../src/core/clock.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { writeArchive } from '../../../src/server/backups/archive.ts'
+import { writeArchive, createSeal } from '../../../src/server/backups/archive.ts'
 import { createBackup } from '../../../src/server/backups/create.ts'
-import { extractBackup } from '../../../src/server/backups/extract.ts'
+import { extractBackup, listBackups, verifyBackup } from '../../../src/server/backups/verify.ts'
 import { restoreBackup } from '../../../src/server/backups/restore.ts'
-import { createSeal } from '../../../src/server/backups/seal.ts'
 import {
   isUnfinished,
   markUnfinished,
@@ -28,7 +27,6 @@ import {
   requireFinished,
   undoUnfinished,
 } from '../../../src/server/backups/unfinished.ts'
-import { listBackups, verifyBackup } from '../../../src/server/backups/verify.ts'
 import { openKey } from '../../../src/server/keys/encryption-key.ts'
 import { dumpTables } from '../../harness/rows/dump.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
-import type { Runtime } from '../adapters/runtimes/contract/runtime.ts'
-import type { Db } from '../db/open.ts'
-import { agents } from '../features/agents/registry/tables.ts'
-import { ignoreMissing } from '../features/agents/snapshots/snapshots.ts'
+import type { Runtime } from '../../adapters/runtimes/contract/runtime.ts'
+import type { Db } from '../../db/open.ts'
+import { agents } from '../../features/agents/registry/tables.ts'
+import { ignoreMissing } from '../../features/agents/snapshots/snapshots.ts'
 
 /** Where the states of agents wait that a restored backup has brought. */
 export function toRestoredStates(dataDir: string): string {
