@@ -19,41 +19,41 @@ import { requireFinished, undoUnfinished } from './server/backups/unfinished.ts'
 import { requireWhole } from './server/damage.ts'
 import { openKey } from './server/keys/encryption-key.ts'
 import { startDatabaseCheck } from './server/later-check.ts'
-import { createAgentDoor } from './server/listeners/agent-listener.ts'
+import { createAgentListener } from './server/listeners/agent-listener.ts'
 import { createMisdirectedNote, hostRuleOf } from './server/listeners/hosts.ts'
 import { listen } from './server/listeners/listen.ts'
 import { type OpenServer, openServer } from './server/open.ts'
 import { noteServerAddress } from './server/server-address.ts'
 
-/** What comes from outside the configuration: the environment of agents and the way to start one. */
+/** Options from outside the configuration: the environment of agents and how to start one. */
 export type ServeOptions = {
   config: Config
   log: Log
-  /** Absolute path of this program and what makes it an agent. */
+  /** Command that starts an agent: the absolute path of this program and its arguments. */
   agentCommand: readonly [string, ...string[]]
   path: string
   lang: string
-  /** Runs this program beside this process, for backups. */
+  /** Runs a command of this program in a child process, for backups. */
   runStead?: RunStead
-  /** The settings in effect, for admins; none unless they are given. */
+  /** Effective settings, shown to administrators. */
   shownSettings?: readonly ShownSetting[]
-  /** The last lines of the log, for administrators. */
+  /** Latest log lines, shown to administrators. */
   logTail?: LogTail
 }
 
 export type Server = {
   urls: { web: string; backend: string; summarizer: string }
   isFirstRun: boolean
-  /** Where the first account is made, and until when; null when there is one. */
+  /** URL that creates the first account, with its expiry; null when an account exists. */
   setup: { url: string; expiresAt: Date } | null
-  /** What new agents get. */
+  /** Runtime of new agents. */
   runtimeName: RuntimeName
-  /** It is a copy of an installation that lives elsewhere, and leaves the agents alone. */
+  /** The installation is a copy of one that runs elsewhere; its agents are not started. */
   isStandby: boolean
   models: string[]
-  /** Takes over the settings that count without a restart; those of `next` that do not are left alone. */
+  /** Applies the settings that can change without a restart and ignores the others. */
   reload(next: Config): void
-  /** Returns how many agents run now, which they do not stop doing with the server. */
+  /** Returns the number of running agents, which outlive the server. */
   countRunning(): number
   /** Drains requests for up to 10 s, then closes. Agents go on unless `stopAgents` is set. */
   stop(options?: { stopAgents?: boolean }): Promise<void>
@@ -61,8 +61,8 @@ export type Server = {
 
 const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
 const PROBE_TIMEOUT_MS = 300
-/** How often a copy looks whether it has been adopted. */
-const ADOPT_MS = 1000
+/** Interval at which a standby server checks for `stead adopt`. */
+const TAKE_OVER_CHECK_MS = 1000
 
 /**
  * Starts everything: the database, the three listeners, jobs, and the agents that should be running.
@@ -102,22 +102,25 @@ export async function serve(options: ServeOptions): Promise<Server> {
       bound: {
         webUrl: listeners.urls.web,
         webPort: listeners.ports.web,
-        urlForAgents: createAgentDoor({ config, listeners }),
+        urlForAgents: createAgentListener({ config, listeners }),
         countUnderWay: listeners.countUnderWay,
       },
     })
   const first = await openThisPlatform()
   installation = first
-  const adopt = async () => {
-    if (!installation?.wasAdopted()) return
-    log.info('The agents were adopted: they are looked after from now on.')
+  const takeOver = async () => {
+    if (!installation?.wasTakenOver()) return
+    log.info('This installation took over the agents.')
     const before = installation
     installation = null
     await before.close()
     installation = await openThisPlatform()
   }
   const stopChecking = isCheckDue && options.runStead ? startDatabaseCheck(options.runStead, log) : null
-  const stopWaiting = startRunner(first.isStandby ? [{ name: 'adopt', everyMs: ADOPT_MS, run: adopt }] : [], log)
+  const stopWaiting = startRunner(
+    first.isStandby ? [{ name: 'take-over', everyMs: TAKE_OVER_CHECK_MS, run: takeOver }] : [],
+    log,
+  )
 
   return {
     urls: listeners.urls,
@@ -144,8 +147,9 @@ export async function serve(options: ServeOptions): Promise<Server> {
 }
 
 /**
- * Takes back a restore that was broken off, and checks a small database.
- * @returns whether a check of a large one is due. @throws StartupError
+ * Undoes an interrupted restore and checks a small database.
+ * @returns whether a large database needs a check.
+ * @throws StartupError
  */
 function requireUsableData(config: Config): boolean {
   undoUnfinished(config.dataDir)
@@ -154,14 +158,14 @@ function requireUsableData(config: Config): boolean {
 }
 
 /**
- * The thread that carries out `fetch` begins with the first call, and ends the whole process when it finds no file
- * descriptors for its event loop: that must be before strangers can connect. Nobody listens at this path.
+ * Starts Bun's fetch thread before clients can connect: it starts with the first call and ends the process when no file
+ * descriptor is left. The socket path does not exist.
  */
 async function startFetchThread(): Promise<void> {
-  await fetch('http://localhost/', { unix: '/nobody', signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(() => null)
+  await fetch('http://localhost/', { unix: '/none', signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(() => null)
 }
 
-/** Those that need no key. */
+/** Opens the providers that need no API key. */
 async function openKeylessProviders(config: Config): Promise<AiProvider[]> {
   const { ai } = config
   const openOllama = (baseUrl: string) =>

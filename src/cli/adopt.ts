@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addExample } from './example.ts'
 
-/** Adds `adopt`: says that this copy of an installation is the one whose agents live on. */
+/** Adds `adopt`: makes this copy of an installation the one that runs the agents. */
 export function adoptCommand(program: Command): void {
   addExample(
     program.command('adopt'),

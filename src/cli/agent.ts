@@ -17,17 +17,17 @@ import { UsageError } from './exit.ts'
 import { listMisspelt } from './misspelt.ts'
 import { firstSignal } from './signals.ts'
 
-/** Just under the 30 s that a container is given to stop (decisions, 37). */
+/** Just under the 30 s stop timeout of a container. */
 export const STOP_GRACE_MS = 25_000
-/** How long the platform may be silent, and a turn may take, for built-in agents. */
+/** Time limits for the platform's response and for a turn of a built-in agent. */
 export const PLATFORM_IDLE_MS = 100_000
 export const MAX_TURN_MS = 600_000
 const CHECK_MS = 4000
-/** Of its channels: between two tries to connect, and between two edits of an answer that grows. */
+/** Intervals of channels: between connection attempts, and between edits of a streamed answer. */
 const CHANNEL_RETRY_MS = 15_000
 const CHANNEL_EDIT_EVERY_MS = 1200
 
-/** Without these it is live and not ready. */
+/** Required settings; without them the agent is live but not ready. */
 const REQUIRED = ['AGENT_MODEL', 'GATEWAY_TOKEN', 'PLATFORM_URL', 'PLATFORM_TOKEN'] as const
 
 const Url = z
@@ -66,7 +66,7 @@ const Complete = Environment.required({
 
 type AgentOptions = { check?: boolean; files?: string; erase?: string; parser?: string }
 
-/** Adds `agent`, which serves until SIGTERM or SIGINT. @throws StartupError from the action, one line, for exit 78. */
+/** Adds `agent`, which serves until SIGTERM or SIGINT. @throws StartupError from the action (exit code 78). */
 export function agentCommand(program: Command): void {
   addExample(
     program.command('agent'),
@@ -88,8 +88,8 @@ export function agentCommand(program: Command): void {
 }
 
 /**
- * For the platform, which runs this in a container with what an agent has stored in `folder`: serves its working tree over
- * standard input and output, and ends with its input.
+ * Serves the files of `folder` over standard input and output until its input ends. The platform runs this in a
+ * container with an agent's files.
  */
 async function serveFiles(folder: string): Promise<void> {
   const { serveStandardStreams } = await import('../adapters/workspaces/server.ts')
@@ -97,7 +97,7 @@ async function serveFiles(folder: string): Promise<void> {
   process.exit(0)
 }
 
-/** For the platform, which runs this where an agent was that is gone: deletes everything in `folder`, and leaves that. */
+/** Deletes the content of `folder`. The platform runs this after an agent was deleted. */
 async function eraseFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
   process.exit(0)
@@ -111,7 +111,7 @@ const PARSERS = {
   tokens: async () => (await import('../adapters/models/token-parser.ts')).openParser,
 } as const satisfies Record<ParserKind, unknown>
 
-/** For the platform, which runs this as a child: parses foreign content, and ends with its input. */
+/** Parses untrusted content until its input ends. The platform runs this as a child process. */
 async function parse(kind: string): Promise<void> {
   const open = Object.entries(PARSERS).find(([name]) => name === kind)?.[1]
   if (!open) throw new UsageError(`there is no parser ${JSON.stringify(kind)}`)
@@ -120,7 +120,7 @@ async function parse(kind: string): Promise<void> {
   process.exit(0)
 }
 
-/** For the health check of a container: it ends before the 5 s that the engine gives it. */
+/** Time limit of the container health check, below the engine's 5 s. */
 async function checkAgent(environment: Record<string, string | undefined>): Promise<void> {
   const { PORT: port } = readEnvironment(environment)
   const isHealthy = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(CHECK_MS) }).then(
@@ -141,7 +141,7 @@ async function serveAgent(environment: Record<string, string | undefined>): Prom
   process.exit(0)
 }
 
-/** What a container that was started without settings does: it says so, instead of ending and being started again. */
+/** Keeps a container without settings running and reports the problem, instead of restarting forever. */
 async function openAgent(settings: z.infer<typeof Environment>, log: Log) {
   const missing = REQUIRED.filter((name) => settings[name] === undefined)
   if (missing.length > 0) {
@@ -188,7 +188,7 @@ function toChannels(env: z.infer<typeof Complete>) {
   }
 }
 
-/** Each word of a list once. */
+/** Returns the distinct words of a list. */
 function toIds(list: string): string[] {
   return [...new Set(list.split(',').map((id) => id.trim()))].filter(Boolean)
 }
@@ -203,7 +203,7 @@ function readEnvironment(environment: Record<string, string | undefined>) {
     SLACK_BOT_TOKEN: readSecret(environment, 'SLACK_BOT_TOKEN'),
     SLACK_APP_TOKEN: readSecret(environment, 'SLACK_APP_TOKEN'),
   }
-  // An empty value is an unset one: shells and compose files have no other way to say so.
+  // Treats an empty variable as unset: shells and compose files cannot unset one.
   const values = Object.fromEntries(Object.entries(given).filter(([, value]) => value))
   const parsed = Environment.safeParse(values, { error: describeIssue })
   if (parsed.success) return parsed.data

@@ -1,6 +1,6 @@
-/** `warning` runs and deserves a word; `error` does not run, or is not safe. */
+/** `warning`: the server runs but should be fixed; `error`: it does not run, or is unsafe. */
 export type Check = { name: string; status: 'ok' | 'warning' | 'error'; message: string; fix?: Fix }
-/** A harmless fix, and the command that does the same. */
+/** A safe fix, and the equivalent command. */
 export type Fix = { command: string; run: () => void }
 
 export function ok(name: string, message: string): Check {

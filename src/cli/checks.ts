@@ -21,11 +21,11 @@ import { checkBackups, checkDisk, checkWritePaths, findBackupPlan } from './oper
 
 type Sqlite = ReturnType<typeof openForReading>
 
-/** A random key has more different characters than that. */
+/** Minimum number of distinct characters in a random key. */
 const MIN_DIFFERENT_CHARACTERS = 12
 const MIN_KEY_LENGTH = 32
 
-/** Looks at everything that can be seen without starting the service; changes nothing but the access times of files. */
+/** Runs every check that does not need a running server; changes only file access times. */
 export async function examine(readEnvironment: () => Record<string, string | undefined>): Promise<Check[]> {
   try {
     const environment = readEnvironment()
@@ -84,7 +84,7 @@ function checkDataDir({ dataDir }: Config): Check {
   return { ...((mode & 0o022) === 0 ? warning(name, problem) : broken(name, problem)), fix }
 }
 
-/** The files that hold everything: whoever reads them is everybody. */
+/** Checks the permissions of files with secrets. */
 function checkFiles({ dataDir, databaseFile, encryptionKey }: Config): Check[] {
   const files = [databaseFile, ...(encryptionKey ? [] : listKeyFiles(dataDir))].filter((file) => existsSync(file))
   const open = files.filter((file) => (modeOf(file) & 0o077) !== 0)
@@ -111,7 +111,7 @@ function checkDatabase(config: Config): Check[] {
   let sqlite: Sqlite | undefined
   try {
     sqlite = openForReading(databaseFile)
-    return [checkIntegrity(sqlite, config), checkSchema(sqlite), checkResidence(sqlite, config)]
+    return [checkIntegrity(sqlite, config), checkSchema(sqlite), checkStandby(sqlite, config)]
   } catch (error) {
     const advice = isDamage(error) ? `: ${describeRestore(config)}` : ''
     return [broken('database', `${errorMessage(error)}${advice}`)]
@@ -139,8 +139,8 @@ function checkSchema(sqlite: Sqlite): Check {
   }
 }
 
-/** A copy is fine as it is; whoever asks what is wrong with its agents should be told. */
-function checkResidence(sqlite: Sqlite, { dataDir, databaseFile }: Config): Check {
+/** Reports standby as a warning: it explains why agents do not run. */
+function checkStandby(sqlite: Sqlite, { dataDir, databaseFile }: Config): Check {
   const name = 'installation'
   const instance = join(dataDir, 'instance.id')
   if (!hasTable(toDb(sqlite), 'residence') || !existsSync(instance))
@@ -202,7 +202,7 @@ function checkAdmins({ adminEmails, databaseFile }: Config, { mail }: KnownServi
   return ok(name, `${adminEmails.length} addresses, each believed once it is verified`)
 }
 
-/** Accounts that are admins by their row; 0 where there is no database that knows of it. */
+/** Counts administrators; 0 without a readable database. */
 function countMadeAdmins(databaseFile: string): number {
   if (!existsSync(databaseFile)) return 0
   let sqlite: Sqlite | undefined
@@ -210,7 +210,7 @@ function countMadeAdmins(databaseFile: string): number {
     sqlite = openForReading(databaseFile)
     return Number(sqlite.prepare('SELECT count(*) FROM users WHERE is_admin = 1').pluck().get())
   } catch {
-    // What is wrong with it stands in the lines about the database.
+    // The database check reports the fault.
     return 0
   } finally {
     sqlite?.close()
@@ -250,7 +250,7 @@ function checkNotifications({ watchdog, dataDir }: Config): Check {
   )
 }
 
-/** Returns whether the installation has run containers; false where there is no database that says so. */
+/** Returns whether the installation has run containers; false without a readable database. */
 export function ranContainers(databaseFile: string): boolean {
   if (!existsSync(databaseFile)) return false
   let sqlite: Sqlite | undefined
@@ -258,7 +258,7 @@ export function ranContainers(databaseFile: string): boolean {
     sqlite = openForReading(databaseFile)
     return hasRunContainers(toDb(sqlite))
   } catch {
-    // The lines about the database say what is wrong with it.
+    // The database check reports the fault.
     return false
   } finally {
     sqlite?.close()

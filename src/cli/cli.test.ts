@@ -15,7 +15,7 @@ const Users = z.object({ users: z.array(z.looseObject({ email: z.string(), plan:
 /** Runs `user …`, once before the service has ever been started and once beside it. */
 const WHEN = ['stopped', 'running'] as const
 
-async function houseThatIs(state: (typeof WHEN)[number]): Promise<Installation & { web: string }> {
+async function platformThatIs(state: (typeof WHEN)[number]): Promise<Installation & { web: string }> {
   const installation = await openInstallation()
   const web = state === 'running' ? (await installation.start()).urls.web : ''
   return { ...installation, web }
@@ -29,7 +29,7 @@ async function listUsers(installation: Installation) {
 test.each(WHEN)(
   'user create, list, set-plan and reset-password while the service is %s',
   async (state) => {
-    await using installation = await houseThatIs(state)
+    await using installation = await platformThatIs(state)
     expect((await installation.run(['user', 'list'])).stdout).toBe('No accounts yet.\n')
 
     const created = await installation.run(['user', 'create', 'Ada@Example.com', '--password-stdin'], {
@@ -62,7 +62,7 @@ test.each(WHEN)(
 )
 
 test('what is changed beside a running service holds there at once: plan, sessions and password', async () => {
-  await using installation = await houseThatIs('running')
+  await using installation = await platformThatIs('running')
   await signUp(installation.web, 'owner@example.com')
   const ada = await signUp(installation.web, 'ada@example.com')
   expect((await ada.post('/api/agents/provision', {})).status).toBe(400)

@@ -19,7 +19,7 @@ const Shown = z.object({
   default: z.unknown().optional(),
 })
 
-/** Adds `config`: what the service would run with. A bad setting is one line and exit code 78. */
+/** Adds `config`: prints the effective settings. Exit code 78 for an invalid one. */
 export function configCommand(program: Command): void {
   const config = program.command('config').description('shows and checks the settings').helpCommand(false)
   addExample(config, 'stead config print')
@@ -56,7 +56,7 @@ export function configCommand(program: Command): void {
     })
 }
 
-/** The variables as JSON Schema, for editors and for what fills them in: all of them are text, `default` is what an unset one is. */
+/** Prints the settings as JSON Schema for editors; `default` is the value when unset. */
 function describeSettings(): unknown {
   const { properties = {} } = z.toJSONSchema(Environment, { io: 'input', unrepresentable: 'any' })
   const described = Object.entries(properties).map(([name, schema]) => [name, toTextSchema(name, schema)])

@@ -10,8 +10,7 @@ import { warnOfMisspelt } from './misspelt.ts'
 import { readEnvironment } from './settings/environment.ts'
 
 /**
- * Opens the configured database for one command and closes it afterwards. Works beside a running server: SQLite lets the
- * two take turns.
+ * Opens the configured database for one command; a running server may use it at the same time.
  * @throws StartupError as `readConfig`, `openDatabase` and `migrate`.
  */
 export async function withDatabase<T>(
@@ -27,7 +26,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Writes the file anew, as `compact` does. @throws StartupError while a server runs on the folder. */
+/** Compacts the database file. @throws StartupError while a server runs on the folder. */
 export function compactStopped(connection: Connection, { dataDir }: Pick<Config, 'dataDir'>): void {
   const unlock = lockDataDir(dataDir)
   try {
@@ -37,7 +36,10 @@ export function compactStopped(connection: Connection, { dataDir }: Pick<Config,
   }
 }
 
-/** How many migrations a database has, and which the next start applies; null without a database. @throws StartupError */
+/**
+ * Returns the number of applied migrations and those that the next start applies; null without a database.
+ * @throws StartupError
+ */
 export function readMigrationStatus(databaseFile: string): { applied: number; pending: string[] } | null {
   if (!existsSync(databaseFile)) return null
   const sqlite = openForReading(databaseFile)

@@ -4,10 +4,10 @@ import type { Check } from './check.ts'
 import { addExample } from './example.ts'
 import { addSettingFlags, readEnvironment } from './settings/environment.ts'
 
-/** What was done about a check; `error` says why it could not be. */
+/** Outcome of fixing a check; `error` says why the fix failed. */
 type Mended = { command: string; error: string | null }
 
-/** Adds `doctor`: one line for each thing that is looked at; exit code 1 when one of them is broken. */
+/** Adds `doctor`: prints one line per check; exit code 1 when one fails. */
 export function doctorCommand(program: Command): void {
   addSettingFlags(
     addExample(

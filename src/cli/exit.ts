@@ -8,20 +8,20 @@ const WRONG_USAGE = 2
 const TRY_AGAIN = 75
 const BAD_CONFIGURATION = 78
 
-/** What another program holds for now: a port, the database. */
+/** Errors of a resource in use by another program: a port, the database. */
 const HELD = /^(?:EADDRINUSE|SQLITE_BUSY|SQLITE_LOCKED)/
-/** A database that this user may not write, or that is damaged. */
+/** Errors of a read-only or damaged database. */
 const UNUSABLE = /^SQLITE_(?:READONLY|CANTOPEN|CORRUPT|NOTADB)/
 
-/** An option or argument that is missing or wrong. */
+/** A missing or invalid option or argument. */
 export class UsageError extends Error {}
 
-/** The server that a command asks is not there; it may be soon. */
+/** The server does not answer; retrying later may succeed. */
 export class NotRunningError extends Error {}
 
 /**
- * Ends the process after any error: one line on standard error and the exit code that says whether to try again.
- * With `STEAD_DEBUG` set the stack follows the line.
+ * Prints one line on standard error and ends the process with the exit code of the error, which says whether to retry.
+ * `STEAD_DEBUG` adds the stack.
  */
 export function endWith(error: unknown): never {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : WRONG_USAGE)
@@ -33,7 +33,7 @@ export function endWith(error: unknown): never {
   process.exit(toExitCode(error))
 }
 
-/** Lets errors that no one awaited end the process as all others do. */
+/** Handles uncaught errors and rejections like all others. */
 export function endOnUncaught(): void {
   process.on('uncaughtException', endWith)
   process.on('unhandledRejection', endWith)
@@ -45,7 +45,7 @@ function toExitCode(error: unknown): number {
   return error instanceof StartupError || findCause(error, UNUSABLE) ? BAD_CONFIGURATION : FAILED
 }
 
-/** The error, or one that caused it, whose code matches. */
+/** Returns the error in the cause chain whose code matches. */
 function findCause(error: unknown, code: RegExp): Error | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && code.test(String(cause.code))) return cause
@@ -53,7 +53,7 @@ function findCause(error: unknown, code: RegExp): Error | null {
   return null
 }
 
-/** Startup errors name the setting themselves; SQLite's own errors are those of some statement on the database. */
+/** Startup errors name the setting; SQLite errors name only a statement, so the database is added. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof StartupError) return error.message

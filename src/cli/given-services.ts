@@ -6,10 +6,10 @@ import { toCredentialName, toCustomIds } from '../features/ai/gateway/providers.
 
 type Source = 'environment' | 'dashboard'
 
-/** Which services can be used, and who said so: the settings count before what was given in the dashboard. */
+/** Lists the configured services and their source: settings override the dashboard. */
 export type KnownServices = { mail: Source | null; providers: { id: string; source: Source }[] }
 
-/** Reads the names alone, so it needs no key and changes nothing. A database that is not there, older or damaged gives none. */
+/** Reads only the names, so it needs no key. Returns none for a missing, older or damaged database. */
 export function findServices({ ai, mail, databaseFile }: Pick<Config, 'ai' | 'mail' | 'databaseFile'>): KnownServices {
   const given = listGiven(databaseFile)
   const sourceOf = (configured: string | undefined, name: string): Source | null =>
@@ -37,7 +37,7 @@ function listGiven(databaseFile: string): string[] {
     const db = toDb(sqlite)
     return hasTable(db, 'service_credentials') ? listServiceCredentials(db) : []
   } catch {
-    // What is wrong with it is told by what opens it to work with it.
+    // The command that opens the database for its work reports the fault.
     return []
   } finally {
     sqlite?.close()

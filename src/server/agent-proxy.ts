@@ -17,19 +17,19 @@ import type { Bodies } from '../http/bodies/unfinished.ts'
 import { describeFailure, statusOf, summarize, toAppError } from '../http/errors.ts'
 import { STANDBY_REASON } from './standby.ts'
 
-/** Where a request came in; `stopping` ends the subscriptions that would never end. */
-export type ReachCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
+/** Connection of a request; `stopping` ends subscriptions, which would otherwise never end. */
+export type AgentProxyCaller = { server: Bun.Server<Tunnel>; client: ProxyClient; stopping: AbortSignal }
 
 export type AgentProxy = {
-  /** The agent that a request to the web port is for by its Host header; null for the web app itself. */
+  /** Returns the agent that the Host header addresses; null for the web app. */
   agentOf(host: string | null): { id: string } | null
-  /** Passes the request on to that agent. Undefined once it has become a WebSocket. Never throws. */
-  answer(request: Request, agent: { id: string }, from: ReachCaller): Promise<Response | undefined>
+  /** Forwards the request to the agent. Resolves to undefined after an upgrade to a WebSocket. Never rejects. */
+  answer(request: Request, agent: { id: string }, from: AgentProxyCaller): Promise<Response | undefined>
 }
 
-/** A little longer than a body may take. */
+/** Slightly longer than the time limit of a body. */
 const BODY_SECONDS = 40
-/** As much of a body as the server reads ahead of an agent that takes its time. */
+/** Bytes of a body that the server buffers while the agent is slow to read. */
 const AHEAD_BYTES = 1024 * 1024
 
 type AgentProxyDeps = {
@@ -45,31 +45,31 @@ type AgentProxyDeps = {
 }
 
 /**
- * Agents at `<agent_id>.<AGENTS_DOMAIN>` (Interface 2). Their gateways check who calls by their own token; here nothing is
- * added to a request but where it came from, and one that sleeps is woken for whoever has that token.
+ * Serves agents at `<agent_id>.<AGENTS_DOMAIN>`. Their gateways authenticate callers by the agent's token; the proxy
+ * adds only forwarding headers and wakes a sleeping agent for a caller with a valid token.
  */
 export function createAgentProxy(deps: AgentProxyDeps): AgentProxy {
   const readHost = createHostReader(deps.addresses.agentsDomain)
   const findGateway = createGatewayFinder(deps)
 
-  const passOn = async (request: Request, id: string, { server, client, stopping }: ReachCaller) => {
+  const passOn = async (request: Request, id: string, { server, client, stopping }: AgentProxyCaller) => {
     if (deps.isStandby) throw new AppError('unavailable', STANDBY_REASON)
     const keepOpen = () => server.timeout(request, 0)
-    // What comes of a body after the answer must not hold the connection for ever.
+    // A body that arrives after the response must not keep the connection open.
     if (request.body) server.timeout(request, BODY_SECONDS)
     else keepOpen()
     const { gateway, release } = await admit({ ...deps, findGateway }, id, request)
-    const told = gateway.kind === 'openclaw' ? null : client
+    const forwardedFor = gateway.kind === 'openclaw' ? null : client
     try {
       if (isWebSocket(request)) {
-        const tunnel = await openTunnel(request, gateway.baseUrl, told)
+        const tunnel = await openTunnel(request, gateway.baseUrl, forwardedFor)
         tunnel.agent.addEventListener('close', release)
         return upgrade(request, server, tunnel)
       }
       const ending = isSubscription(request) ? AbortSignal.any([request.signal, stopping]) : request.signal
       const share = takeBodyShare(deps.bodies, request, client)
       const events = { onWhole: keepOpen, onOver: share.close, onAnswered: release }
-      return await forward(request, gateway.baseUrl, told, ending, events, deps.timeouts)
+      return await forward(request, gateway.baseUrl, forwardedFor, ending, events, deps.timeouts)
     } catch (error) {
       release()
       throw error
@@ -91,7 +91,10 @@ export function createAgentProxy(deps: AgentProxyDeps): AgentProxy {
   }
 }
 
-/** Nobody is known here: all callers share what strangers may send at once. @throws AppError `unavailable` beyond that. */
+/**
+ * Charges the body to the caller's address: callers are not authenticated here.
+ * @throws AppError `unavailable` above the limit.
+ */
 function takeBodyShare(bodies: Bodies, request: Request, { address }: ProxyClient): { close(): void } {
   const share = bodies.beginBody({ key: addressKey(address), isKnown: false })
   const length = request.headers.get('content-length')
@@ -99,7 +102,7 @@ function takeBodyShare(bodies: Bodies, request: Request, { address }: ProxyClien
   return share
 }
 
-/** The WebSockets of agents; they end with `stopping`, because nothing else would end them. */
+/** Handles WebSockets to agents and closes them when `stopping` aborts. */
 export function createTunnels(stopping: AbortSignal): Bun.WebSocketHandler<Tunnel> {
   const open = new Set<Bun.ServerWebSocket<Tunnel>>()
   stopping.addEventListener('abort', () => {
@@ -118,12 +121,12 @@ function isWebSocket(request: Request): boolean {
   return request.method === 'GET' && request.headers.get('upgrade')?.toLowerCase() === 'websocket'
 }
 
-/** As browsers ask for a stream of events: unlike an answer it does not end by itself. */
+/** Returns whether the request opens an event stream, which does not end by itself. */
 function isSubscription(request: Request): boolean {
   return request.method === 'GET' && request.headers.get('accept')?.includes('text/event-stream') === true
 }
 
-/** A caller who leaves breaks the connection to the agent, which says nothing of the agent. */
+/** A caller that disconnects breaks the connection to the agent; this is no fault of the agent. */
 function logFailure(log: Log, error: unknown, about: { requestId: string; agentId: string; hasCallerLeft: boolean }) {
   const known = toAppError(error)
   if (statusOf(known.kind) < 500 || known.kind === 'unavailable') return

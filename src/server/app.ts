@@ -17,19 +17,19 @@ import { mountWeb } from './web.ts'
 
 export type App = ReturnType<typeof createApp>
 
-/** The one app of the three listeners: each calls it with its face, which stands before the path inside. */
+/** Creates the app of all three listeners. Each listener passes the name of its API, which prefixes the path. */
 export function createApp(platform: Platform, dashboard: Dashboard) {
   const { bodies, log, isHttps } = platform.accounts
   const { noteRequest } = platform.monitoring.exposition
   const app = new Hono<BaseEnv>({
-    // Fixed paths stand beside parameters here, which Hono's faster router does not take: it would be tried at each start.
+    // Fixed and parametrised paths overlap here. Hono's faster router rejects that and would be tried at each start.
     router: receiveFirst(new FixedPathRouter()),
     getPath: (request, options) => withApi(apiNameOf(options?.env), getPath(request)),
   })
   app.use(frame(log, { isHttps, noteRequest }))
   app.use(boundBodies(bodies))
   const documents = createApiDocuments(() => app.routes)
-  // Each face stands in this app itself: one of its own would make every route twice.
+  // Routes are registered on this app directly: a sub-app per API would store every route twice.
   mountWeb(app, platform, dashboard, documents)
   mountBackend(app, platform, documents)
   mountSummarizer(app, platform, documents)
@@ -52,7 +52,7 @@ function receiveFirst(router: Router<Route>): Router<Route> {
   }
 }
 
-/** Hono knows the root of a mounted app without a slash at its end. */
+/** Hono matches the root of a mounted app without a trailing slash. */
 function withApi(api: string, path: string): string {
   return path === '/' ? `/${api}` : `/${api}${path}`
 }

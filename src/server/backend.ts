@@ -43,7 +43,7 @@ import type { Platform } from './platform.ts'
 
 const WRONG_BEARERS_PER_MINUTE = 60
 
-/** The backend face: what services and agents call. One line a room. */
+/** Mounts the backend API, which services and agents call: one line per feature. */
 export function mountBackend(root: Hono<BaseEnv>, platform: Platform, documents: ApiDocuments) {
   const app = root.basePath('/backend')
   const { accounts, agents, ai, payments, conversations, webTools, monitoring } = platform

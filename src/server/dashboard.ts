@@ -13,7 +13,7 @@ import { isPage } from './pages.ts'
 /** Files of the built dashboard by URL path; empty when it was not built. */
 export type Dashboard = ReadonlyMap<string, Blob>
 
-/** A file as it is, and in each compression that there is, the best first. */
+/** A file and its compressed forms, best first. */
 type Served = { bytes: Bytes; compressed: readonly { name: 'br' | 'gzip'; bytes: Bytes }[]; type: string }
 type Bytes = Uint8Array<ArrayBuffer>
 
@@ -25,10 +25,13 @@ const DOCUMENTS = '/docs'
 /** Browsers send about 20 characters; a longer header gets an uncompressed response. */
 const MAX_ENCODINGS_LENGTH = 1000
 
-/** The build leaves files compressed by Brotli beside themselves, and the executable carries them in this form alone; no address leads there. */
+/**
+ * Suffix of Brotli files, which the build writes next to each file; the executable contains only these. Not served
+ * under this name.
+ */
 const COMPRESSED = '.br'
 
-/** Everything comes from our own files. */
+/** All content comes from the same origin. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -43,15 +46,14 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** From the executable, or from `web/dist` in a checkout. */
+/** Opens the dashboard from the executable, or from `web/dist` in a checkout. */
 export function openDashboard(): Dashboard {
   return embeddedDashboard() ?? readBuild(BUILD_FOLDER)
 }
 
 /**
- * Serves the files, the documents, and for every page of the dashboard the one that finds its own way. It stands at
- * addresses that lead nowhere as well, with 404, for browsers that want a page; whoever wants anything else is told so
- * in JSON.
+ * Serves the files, the documents, and the single-page app for every page of the dashboard. Unknown addresses get 404:
+ * the app for browsers, JSON for other clients.
  */
 export function dashboardWeb(files: Dashboard) {
   const app = new Hono<WebEnv>()
@@ -65,11 +67,11 @@ export function dashboardWeb(files: Dashboard) {
     if (!hasFile(files, path)) return c.text('The dashboard is not built. Run `bun run build:web`.', 503)
 
     const served = await getOrInsert(prepared, path, () => prepare(files, path))
-    // A page of an agent can fill the browser with cookies for our domain too.
+    // An agent's page can fill the browser with cookies for this domain too.
     if (hasTooManyCookies(c.req.raw.headers)) c.header('clear-site-data', '"cookies"')
     const accepted = listEncodings(c.req.header('accept-encoding'))
     const packed = served.compressed.find(({ name }) => accepted.has(name))
-    // Names of assets hold the hash of their content.
+    // Asset names contain a hash of their content.
     c.header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
     c.header('content-security-policy', CONTENT_SECURITY_POLICY)
     c.header('cross-origin-opener-policy', 'same-origin')
@@ -81,7 +83,7 @@ export function dashboardWeb(files: Dashboard) {
   return app
 }
 
-/** What stands at an address, or in the place of what does not: the document or the page that says so. */
+/** Returns the file for an address, or the page that reports it as not found. */
 function findFile(files: Dashboard, wanted: string): { path: string; isKnown: boolean } {
   if (hasFile(files, wanted) && !wanted.endsWith(COMPRESSED)) return { path: wanted, isKnown: true }
   if (wanted !== DOCUMENTS && !wanted.startsWith(`${DOCUMENTS}/`))
@@ -91,13 +93,13 @@ function findFile(files: Dashboard, wanted: string): { path: string; isKnown: bo
   return hasFile(files, path) ? { path, isKnown: true } : { path: '/docs/missing.html', isKnown: false }
 }
 
-/** A browser on its way to a page: what has an extension is a file, and monitoring is no page of ours. */
+/** Returns whether the client wants an HTML page: paths with an extension and `/metrics` are not pages. */
 function wantsPage(c: Context, path: string): boolean {
   const isFile = path.includes('.', path.lastIndexOf('/') + 1) || path === '/metrics'
   return !isFile && c.req.header('accept')?.includes('text/html') === true
 }
 
-/** What a browser takes, without what it refuses by `q=0`. */
+/** Returns the accepted encodings, without those refused by `q=0`. */
 function listEncodings(header = ''): Set<string> {
   if (header.length > MAX_ENCODINGS_LENGTH) return new Set()
   const parts = header.split(',').map((part) => part.split(';').map((word) => word.trim().toLowerCase()))
@@ -108,14 +110,14 @@ function hasFile(files: Dashboard, path: string): boolean {
   return files.has(path) || files.has(path + COMPRESSED)
 }
 
-/** Read, and compressed by gzip, once, with the first request for it. */
+/** Reads a file and compresses it with gzip, once per file. */
 async function prepare(files: Dashboard, path: string): Promise<Served> {
   const brotli = await files.get(path + COMPRESSED)?.bytes()
   const bytes = (await files.get(path)?.bytes()) ?? new Uint8Array(await promisify(brotliDecompress)(brotli ?? ''))
   const best = brotli ? [{ name: 'br' as const, bytes: brotli }] : []
-  // The name alone tells the type.
+  // Bun derives the type from the name.
   const { type } = Bun.file(path)
-  // Fonts are compressed in themselves.
+  // Font formats are already compressed.
   if (type.startsWith('font/')) return { bytes, compressed: [], type }
   return { bytes, compressed: [...best, { name: 'gzip', bytes: Bun.gzipSync(bytes) }], type }
 }

@@ -14,7 +14,8 @@ import { requireFinished } from './backups/unfinished.ts'
 const ALL_FIGURES = [MESSAGE_FIGURES, MESSAGE_WORDS, FACT_WORDS, STORAGE_FIGURES, LEDGER_FIGURES, PROMETHEUS_TOTALS]
 
 /**
- * Opens the database as it is to be used: migrated, its figures kept, with its write queue. `applied` are the migrations that were due.
+ * Opens the database, migrates it, and installs triggers and the write queue.
+ * @returns `applied`: the migrations that were due.
  * @throws StartupError when it cannot be opened or migrated, or is half restored.
  */
 export function openMigrated(file: string, dataDir: string): { connection: Connection; applied: string[] } {

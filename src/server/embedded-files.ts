@@ -1,10 +1,7 @@
 /** `scripts/build.ts` embeds the folder `web/dist`, whose files Bun names from its last part. */
 const DASHBOARD_FOLDER = 'dist/'
 
-/**
- * Files of the dashboard by URL path (`/index.html`, `/assets/…`) as the executable carries them; each has its media type.
- * Null outside the executable, where `web/dist` is read instead.
- */
+/** Returns the dashboard files in the executable by URL path, each with its media type; null outside the executable. */
 export function embeddedDashboard(): Map<string, Blob> | null {
   if (!Bun.isStandaloneExecutable) return null
   const files = new Map<string, Blob>()

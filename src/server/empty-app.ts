@@ -8,7 +8,7 @@ import { createApp } from './app.ts'
 import { openMigrated } from './database.ts'
 import { openPlatform } from './platform.ts'
 
-/** The app on an empty database in memory: for whoever wants to know its routes without serving them. */
+/** Creates the app on an empty in-memory database, to list its routes without serving them. */
 export function createEmptyApp(config: Config) {
   const platform = openPlatform({
     config,

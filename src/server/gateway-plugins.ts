@@ -11,13 +11,13 @@ import { extract, summarize } from '../features/web-tools/summarizer/pages.ts'
 import { ExtractRequest, SummarizeRequest } from '../features/web-tools/summarizer/schemas.ts'
 import type { SignedInUser } from '../http/env.ts'
 
-/** Calls are booked on this name: whoever pays for them by the piece does not use up a plan. */
+/** User id under which paid calls are recorded: a caller who pays per call does not use up a plan. */
 const PAYERS = 'gateway'
 const ENDPOINT = '/api/v1/gateway'
 const CENT = 10_000
 const MAX_TOKENS = 1024
 const MAX_CHARACTERS = 16_000
-/** The small models, of which a cent pays for an answer many times over. */
+/** Plan of paid calls: small models, whose answers cost far less than the price. */
 const PAYERS_PLAN = { ...PLANS.label, tokensPerMonth: null }
 
 const Messages = z
@@ -41,7 +41,9 @@ const AgentRequest = z
   .transform(({ agentId, message, messages }) => ({ agentId, message: message ?? messages?.at(-1)?.content ?? '' }))
   .refine(({ message }) => message.trim() !== '', 'message required')
 
-/** What callers may pay for by the request: work of wings above and beside the gateway, handed to it here. */
+/**
+ * Returns the services that callers can pay for per request. They belong to higher domains and are passed down here.
+ */
 export function gatewayPlugins(deps: CompleteDeps & ChatDeps & ReadUrlDeps): Plugins {
   return new Map<string, Plugin>([
     ['generate-text', generateText(deps)],
@@ -97,7 +99,7 @@ function pagePlugin<Request>(
   }
 }
 
-/** One of the caller's own agents: nobody else's answers for money. */
+/** Sends a message to one of the caller's own agents. */
 function askAgent(deps: ChatDeps): Plugin {
   return {
     name: 'Agent',
@@ -124,7 +126,7 @@ function toStoppedReply({ question }: Turn) {
   }
 }
 
-/** @throws AppError `unauthenticated`, in the words that existing clients expect. */
+/** Returns the signed-in user. @throws AppError `unauthenticated` with the message that existing clients expect. */
 function requireUser(user: SignedInUser | null): SignedInUser {
   if (!user) throw new AppError('unauthenticated', 'Unauthorized', { message: 'Authentication required' })
   return user

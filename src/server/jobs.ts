@@ -52,7 +52,7 @@ import type { JobKind } from '../jobs/queue.ts'
 import type { RepeatingJob } from '../jobs/runner.ts'
 import type { Platform } from './platform.ts'
 
-/** Every kind of durable work. One line a kind. */
+/** Returns every kind of queued job, one line each. */
 export function jobKinds({ accounts, agents, payments, conversations, webTools, admin }: Platform): JobKind[] {
   return [
     deployJob(agents),
@@ -84,7 +84,7 @@ export function jobKinds({ accounts, agents, payments, conversations, webTools, 
   ]
 }
 
-/** Everything that repeats. One line a timer. */
+/** Returns every repeating job, one line each. */
 export function repeatingJobs(platform: Platform): RepeatingJob[] {
   const { accounts, agents, ai, payments, conversations, webTools, monitoring, admin } = platform
   return [

@@ -32,6 +32,7 @@ import { freeLeases } from '../jobs/queue.ts'
 import { startRunner } from '../jobs/runner.ts'
 import { createAgentProxy } from './agent-proxy.ts'
 import { createApp } from './app.ts'
+import { createFindWaiting, sweepRestoredStates, toRestoredStates } from './backups/restored-states.ts'
 import { sweepBackups } from './backups/staging.ts'
 import { openDashboard } from './dashboard.ts'
 import { readOrCreateInstance } from './data-dir.ts'
@@ -40,14 +41,13 @@ import { jobKinds, repeatingJobs } from './jobs.ts'
 import type { ServedApps } from './listeners/listen.ts'
 import { openPlatform, type Platform } from './platform.ts'
 import type { PlatformParts } from './platform-parts.ts'
-import { createFindWaiting, sweepRestoredStates, toRestoredStates } from './backups/restored-states.ts'
 import { openRuntimes } from './runtime.ts'
-import { leaveAlone } from './standby.ts'
+import { createStandbyRuntimes } from './standby.ts'
 
-/** So long may providers take to list their models after the settings have changed; the next round asks them again. */
+/** Time limit for refreshing model lists after a change of settings; the next regular refresh follows anyway. */
 const CATALOGUE_MS = 10_000
 
-/** What a house is made from; `agent` is what starts an agent as a process, and its environment. */
+/** Parts of a server; `agent` is the command and environment of agents that run as processes. */
 export type ServerParts = Pick<
   PlatformParts,
   'encryptionKey' | 'providers' | 'bound' | 'runStead' | 'shownSettings' | 'logTail' | 'traceGateway'
@@ -55,30 +55,30 @@ export type ServerParts = Pick<
   config: Config
   log: Log
   agent: { command: readonly [string, ...string[]]; path: string; lang: string }
-  /** Lets whoever watches see the calls of a provider that is opened later. */
+  /** Traces the calls of a provider that is opened later. */
   trace: (provider: AiProvider) => AiProvider
 }
 
-/** Everything behind the listeners. `runtimeName` is what new agents get. */
+/** Everything behind the listeners. `runtimeName` is the runtime of new agents. */
 export type OpenServer = ServedApps & {
   runtimeName: RuntimeName
-  /** By which the first account is made; null when there is one. */
+  /** Link that creates the first account; null when an account exists. */
   setupLink: SetupLink | null
   isStandby: boolean
-  /** Who is asked for models, by id. */
+  /** Ids of the configured model providers. */
   listProviders(): string[]
-  /** Asks the providers that the settings name now. */
+  /** Applies changed provider settings. */
   reload(): void
-  /** Returns how many agents run now. */
+  /** Returns the number of running agents. */
   countRunning(): number
-  /** Has somebody said, since it was opened, that the agents belong here after all? */
-  wasAdopted(): boolean
+  /** Returns whether an operator has since assigned the agents to this standby server (`stead adopt`). */
+  wasTakenOver(): boolean
   close(options?: { stopAgents?: boolean }): Promise<void>
 }
 
 /**
- * Opens the database, the runtimes and what stands on both, and starts the jobs. A copy of an installation that lives
- * elsewhere is opened without runtimes and jobs: it shows everything and touches no agent (decisions, 42).
+ * Opens the database and the runtimes, and starts the jobs. A copy of an installation that runs elsewhere is opened on
+ * standby, without runtimes and jobs: it serves all data and touches no agent.
  * @throws StartupError when the database cannot be opened or migrated.
  */
 export async function openServer(parts: ServerParts): Promise<OpenServer> {
@@ -87,11 +87,14 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
   const { db } = connection
   await write(db, (tx) => noteKey(tx, createSealer(encryptionKey)))
   await preparePlans(db, parts)
-  await sweepBackups(config).catch((error) => log.warn({ error: errorMessage(error) }, 'backups cannot be swept'))
+  await sweepBackups(config).catch((error) =>
+    log.warn({ error: errorMessage(error) }, 'cannot remove leftovers of backups'),
+  )
   const here = toHere(config)
   const objection = await claimOwnership(db, here)
-  if (objection !== null) log.warn(`Agents are left alone: ${objection}.`)
-  const runtimes = objection === null ? await openOwnRuntimes(parts, db, here.instance) : leaveAlone(config.agents)
+  if (objection !== null) log.warn(`Standby: ${objection}. Agents are not started or stopped.`)
+  const runtimes =
+    objection === null ? await openOwnRuntimes(parts, db, here.instance) : createStandbyRuntimes(config.agents)
   const platform = openPlatform({
     ...parts,
     clock: systemClock,
@@ -109,7 +112,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
   const jobs = objection === null ? await startJobs(platform) : startIdleJobs(platform)
   return {
     app: createApp(platform, openDashboard()),
-    reach: createAgentProxy(platform.agents),
+    agentProxy: createAgentProxy(platform.agents),
     runtimeName: await runtimes.choose(),
     setupLink: objection === null ? await prepareFirstAccount(platform, config) : null,
     isStandby: objection !== null,
@@ -120,7 +123,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
       void platform.ai.catalogue.refresh(AbortSignal.timeout(CATALOGUE_MS))
     },
     countRunning: () => countRows(db, agents, eq(agents.status, 'running')),
-    wasAdopted: () => objection !== null && findStandbyReason(db, here) === null,
+    wasTakenOver: () => objection !== null && findStandbyReason(db, here) === null,
     async close(options) {
       await jobs.stop()
       await platform.conversations.turns.close()
@@ -132,7 +135,7 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
   }
 }
 
-/** @throws StartupError when `DEFAULT_PLAN` names no plan. */
+/** Loads `PLANS_FILE`. @throws StartupError when `DEFAULT_PLAN` names no plan. */
 async function preparePlans(db: Db, { config: { plans }, log }: ServerParts): Promise<void> {
   for (const plan of await takePlansOfFile({ db, clock: systemClock, plans })) {
     log.warn({ plan }, 'a plan left PLANS_FILE and accounts have it: it stays, and the dashboard can change it')
@@ -140,13 +143,13 @@ async function preparePlans(db: Db, { config: { plans }, log }: ServerParts): Pr
   requireDefaultPlan(db, plans.byDefault)
 }
 
-/** The account that the settings name is made; without one, and without any account, a link by which it can be. */
+/** Creates the administrator of the settings. @returns a setup link when no account exists. */
 async function prepareFirstAccount({ accounts }: Platform, { firstAdmin }: Config): Promise<SetupLink | null> {
   if (firstAdmin) await createConfiguredOwner(accounts, firstAdmin)
   return issueSetupLink(accounts)
 }
 
-/** Where the installation of these settings is. @throws StartupError when its folder cannot be used. */
+/** Returns the location of this installation. @throws StartupError when its folder cannot be used. */
 export function toHere({ dataDir, databaseFile }: Pick<Config, 'dataDir' | 'databaseFile'>): LocatedInstance {
   return { place: readInstanceLocation(dataDir), databaseFile, instance: readOrCreateInstance(dataDir) }
 }
@@ -173,7 +176,7 @@ async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }>
   const { db, clock, log } = agents
   await freeLeases(db, clock)
   await ai.usageSpool.recover().catch((error) => log.error(`[UsageLogger] Failed to log usage: ${errorMessage(error)}`))
-  // Before any request: whoever joins a turn finds it.
+  // Before any request, so that a client joining a turn finds it.
   platform.conversations.turns.resume()
   queue.start(jobKinds(platform))
   const stopRunner = startRunner(repeatingJobs(platform), log)
@@ -191,12 +194,12 @@ async function startJobs(platform: Platform): Promise<{ stop(): Promise<void> }>
   }
 }
 
-/** What the original does must not be done twice: no mail, no payment, no scheduled prompt. */
+/** A standby server sends no mail, payment or prompt: the original does. */
 function startIdleJobs({ ai }: Platform): { stop(): Promise<void> } {
   return { stop: startRunner([catalogueJob(ai)], ai.log) }
 }
 
-/** A provider at the given address, or one of the configurable ones; null for another. */
+/** Opens a provider at the given address, or a configured one; null when there is no such provider. */
 function openProviderOf({ ai }: Config, ...[id, apiKey, given]: Parameters<OpenProvider>): AiProvider | null {
   const baseUrl = given ?? ai.providers.find((provider) => provider.id === id)?.baseUrl
   return baseUrl ? createHttpProvider({ id, baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch }) : null

@@ -1,4 +1,4 @@
-/** Every page of the dashboard, as its router knows it (`web/routes.tsx`). Other addresses are answered with 404. */
+/** Pages of the dashboard, as in `web/routes.tsx`. Other addresses return 404. */
 export const PAGES = [
   '/',
   '/dashboard',

@@ -22,18 +22,18 @@ import { createWallet } from '../features/payments/wallets/create.ts'
 import type { ApiName } from '../http/env.ts'
 import { gatewayOf } from './standby.ts'
 
-/** What differs between a server, a test and a command line: everything else is made here. */
+/** Parts that differ between the server, tests and CLI commands. */
 export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   config: Config
   connection: Connection
   encryptionKey: string
-  /** Tests alone hand in less than `PASSWORD_COST`. */
+  /** Tests pass less than `PASSWORD_COST` to save time. */
   passwordCost: PasswordCost
   runtimes: Runtimes
-  /** A copy speaks to no agent, asks nothing to be done to one, and provisions none. */
+  /** A standby server contacts, changes and creates no agents. */
   isStandby: boolean
   providers: AiProvider[]
-  /** Where the listeners are; `urlForAgents` leads to the backend from wherever the agents of a runtime are. */
+  /** Addresses of the listeners; `urlForAgents` resolves to the backend API as seen from agents of a runtime. */
   bound: {
     webUrl: string
     webPort: number
@@ -42,15 +42,15 @@ export type PlatformParts = Pick<Base, 'clock' | 'log' | 'fetch'> & {
   }
   /** Opens a provider with a user's own key. */
   openProvider: OpenProvider
-  /** Lets whoever watches see the turns of agents. */
+  /** Traces the turns of agents. */
   traceGateway?: ((gateway: AgentGateway) => AgentGateway) | null
-  /** Runs this program beside this process; nothing does in tests. */
+  /** Runs a command of this program in a child process; null in tests. */
   runStead?: RunStead | null
-  /** The settings in effect, as admins see them. */
+  /** Effective settings, as administrators see them. */
   shownSettings?: readonly ShownSetting[]
-  /** The last lines of the log, for administrators; empty unless it is given. */
+  /** Latest log lines for administrators; empty by default. */
   logTail?: LogTail
-  /** Counts tokens in place of the platform's own counter. */
+  /** Replaces the platform's token counter. */
   tokens?: TokenCounter
 }
 

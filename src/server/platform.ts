@@ -11,7 +11,7 @@ import { openMonitoring } from '../features/monitoring/open.ts'
 import { openPayments } from '../features/payments/open.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
 import { createJobQueue } from '../jobs/queue.ts'
-import { createLiveShelf } from './backups/store.ts'
+import { createConfiguredBackupStore } from './backups/store.ts'
 import { createCallbacks, type PlatformParts } from './platform-parts.ts'
 import { refuseAgentJobs } from './standby.ts'
 
@@ -90,7 +90,7 @@ export function openPlatform(parts: PlatformParts) {
       connection,
       // A standby copy must not run commands.
       runStead: isStandby ? null : (parts.runStead ?? null),
-      openLiveShelf: (readPlace) => createLiveShelf(readPlace, settings.backups),
+      openConfiguredBackupStore: (readPlace) => createConfiguredBackupStore(readPlace, settings.backups),
       shownSettings: parts.shownSettings ?? [],
       logTail: parts.logTail ?? createLogTail(),
       canRetry: queue.canRetry,
@@ -98,7 +98,7 @@ export function openPlatform(parts: PlatformParts) {
   }
 
   const close = () => {
-    // The last writes of the turns find no database; a server has waited for them before.
+    // Not awaited: the database closes below. A server awaits the turns before this.
     void conversations.turns.close()
     const parsers = [webTools.pages, webTools.git, webTools.pdf, webTools.mailReader, ai.tokens]
     for (const part of [agents.changes, ...parsers, monitoring.exposition]) part.close()

@@ -13,30 +13,29 @@ import type { Log } from '../core/log.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
 import { bringRestoredStates, type FindWaiting } from './backups/restored-states.ts'
 
-/** `instance` names this installation in an engine that others may share; `digestKey` is a secret of its own. */
+/** `instance` identifies this installation in a shared engine; `digestKey` is a secret. */
 export type RuntimesOptions = {
   config: Config['agents']
   instance: string
   digestKey: string
   clock: Clock
   log: Log
-  /** Where the states wait that a restored backup has brought. */
+  /** Folder of agent files waiting after a restore. */
   restoredStates: string
   findWaiting: FindWaiting
   /** Returns whether an agent of this installation ever ran in a container. */
   hasRunContainers: () => boolean
-  /** For agents that are processes: their folder, what starts one, and which of those that are found may be started. */
+  /** For the process runtime: folder, start command, and which agents may be started. */
   process: Pick<ProcessRuntimeDeps, 'dir' | 'command' | 'path' | 'lang' | 'mayStart'>
 }
 
-/** How long a look at the engine tells what the next agent gets. */
+/** How long the result of a container engine check is used. */
 const CHOICE_MS = 5000
 
 /**
- * All that agents may run in. Processes are looked after from now on, the engine as soon as an agent needs it. New agents
- * get what `AGENT_RUNTIME` says. With `auto` that is the engine when it answers and has the image, because only then an
- * agent can run in it, and processes otherwise: the log says which, and why. An installation that has run containers never
- * falls back to processes, which nothing confines: there a new agent fails until the engine and the image are back.
+ * Opens the runtimes. `AGENT_RUNTIME` selects the runtime of new agents; `auto` means containers when the engine
+ * answers and has the image, processes otherwise, and logs the reason. An installation that has run containers never
+ * falls back to processes, which are not isolated: new agents fail until the engine and image are available.
  */
 export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> {
   const { config, instance, digestKey, clock, log } = options
@@ -75,19 +74,19 @@ function createChoice(
   return {
     choose: async () => (hasRunContainers() || (await look()) === null ? 'docker' : 'process'),
     async whyNotNew() {
-      // Asked anew: whoever has just run the command that helps does not wait for it.
+      // Not cached, so that a fix is seen at once.
       const reason = hasRunContainers() ? await whyNoContainers(config) : null
       return reason && describeBound(reason)
     },
   }
 }
 
-/** Says why an installation that has run containers makes no new agents now. */
+/** Describes why an installation that has run containers cannot create agents. */
 export function describeBound(reason: string): string {
   return `New agents of this installation run in containers, and ${reason}. AGENT_RUNTIME=process would run them as processes, which nothing confines`
 }
 
-/** What keeps new agents from running in containers now, in words; null when nothing does. */
+/** Returns why new agents cannot run in containers; null when they can. */
 export async function whyNoContainers(
   config: Pick<Config['agents'], 'runtime' | 'dockerHost' | 'image'>,
 ): Promise<string | null> {

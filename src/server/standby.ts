@@ -11,10 +11,10 @@ import { ASK_MEMBER_JOB } from '../features/conversations/swarms/start-run.ts'
 import { ASK_BY_WEBHOOK_JOB } from '../features/conversations/webhook-channel/receive.ts'
 import type { Enqueue } from '../jobs/queue.ts'
 
-/** What callers are told in a copy. Where the original is, is the operator's business. */
+/** Error message of a standby server. It does not reveal where the original runs. */
 export const STANDBY_REASON = 'This is a copy of another installation: agents are left alone here'
 
-/** Work that is done to agents or with them. */
+/** Jobs that change or contact agents. */
 const OF_AGENTS: ReadonlySet<string> = new Set([
   DEPLOY_JOB,
   REMOVE_JOB,
@@ -25,17 +25,17 @@ const OF_AGENTS: ReadonlySet<string> = new Set([
   ASK_BY_WEBHOOK_JOB,
 ])
 
-/** Runtimes that touch no agent (decisions, 42). */
-export function leaveAlone({ runtime }: Config['agents']): Runtimes {
+/** Returns runtimes that refuse every operation on agents. */
+export function createStandbyRuntimes({ runtime }: Config['agents']): Runtimes {
   return createNoRuntimes(runtime === 'auto' ? 'process' : runtime, STANDBY_REASON)
 }
 
-/** What speaks to agents; a copy speaks to none. */
+/** Returns the client of agent gateways; on standby it refuses every call. */
 export function gatewayOf({ isStandby, fetch }: Pick<Base, 'fetch'> & { isStandby: boolean }): AgentGateway {
   return isStandby ? createNoGateway(STANDBY_REASON) : createAgentGateway({ fetch })
 }
 
-/** Nothing may be asked of an agent that would be done at the adoption, or never. */
+/** Rejects agent jobs on standby: they would run at takeover, or never. */
 export function refuseAgentJobs(enqueue: Enqueue): Enqueue {
   return (tx, kind, payload, options) => {
     if (OF_AGENTS.has(kind)) throw new AppError('unavailable', STANDBY_REASON)

@@ -6,7 +6,7 @@ import type { BaseEnv } from '../http/env.ts'
 import { type ApiDocuments, apiDocumentRoutes } from './api-document/served.ts'
 import type { Platform } from './platform.ts'
 
-/** The summarizer face. One line a room. */
+/** Mounts the summarizer API: one line per feature. */
 export function mountSummarizer(root: Hono<BaseEnv>, { monitoring, webTools }: Platform, documents: ApiDocuments) {
   const app = root.basePath('/summarizer')
   app.route('/', probes(monitoring))

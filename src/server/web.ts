@@ -86,7 +86,7 @@ import type { Platform } from './platform.ts'
 
 type WebApi = Hono<BaseEnv, BlankSchema, '/web'>
 
-/** The web face: the public API and, behind it, the dashboard. One line a room. */
+/** Mounts the web API and, after it, the dashboard: one line per feature. */
 export function mountWeb(root: Hono<BaseEnv>, platform: Platform, dashboard: Dashboard, documents: ApiDocuments) {
   const app = root.basePath('/web')
   const { accounts, agents, ai, conversations, webTools, monitoring, admin } = platform
@@ -177,7 +177,7 @@ function mountAdmin(app: WebApi, { admin, ai }: Platform): void {
   app.route('/', overviewWeb(admin))
 }
 
-/** The rooms of money, a line each as above. */
+/** Payment features, one line each. */
 function mountMoney(app: WebApi, { accounts, payments, conversations, webTools }: Platform): void {
   const { owner } = accounts.guards
   app.route('/', billingWeb(payments))

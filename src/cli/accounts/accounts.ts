@@ -25,15 +25,18 @@ import { AccountChange } from '../../features/admin/accounts/schemas.ts'
 import { toAdminUser } from '../../features/admin/accounts/users.ts'
 import { withDatabase } from '../database.ts'
 
-/** What a command has to say: one text for people, one document for programs. */
+/** Output of a command: text for people, JSON for programs. */
 export type Report = { text: string; json: unknown }
 
-/** What `stead user …` can do; every change is in the audit log. @throws AppError with the reason of a refusal. */
+/**
+ * Functions behind `stead user`; every change is recorded in the audit log.
+ * @throws AppError with the reason of a refusal.
+ */
 export type AccountCommands = ReturnType<typeof accountCommands>
 
 export function withAccounts(command: (accounts: AccountCommands) => Promise<Report>): Promise<Report> {
   return withDatabase(async (connection, config) => {
-    // The server may never have run with this file.
+    // The server may not have run with this settings file yet.
     await write(connection.db, (tx) => addPlansOfFile(tx, config.plans.own, systemClock.now()))
     requireDefaultPlan(connection.db, config.plans.byDefault)
     return command(accountCommands(connection, config))

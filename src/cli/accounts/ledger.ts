@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addExample } from '../example.ts'
 
-/** Adds `ledger`: the books of the configured database, while the service runs or not. */
+/** Adds `ledger`: checks the ledger of the configured database, whether or not the server runs. */
 export function ledgerCommand(program: Command): void {
   const ledger = program.command('ledger').description('looks after the books').helpCommand(false)
   addExample(ledger, 'stead ledger check')

@@ -8,7 +8,7 @@ import type { AccountCommands, Report } from './accounts.ts'
 type Options = { json: boolean; plan?: string }
 type Run = (accounts: AccountCommands, email: string, argument: string) => Promise<Report>
 
-/** What changes one account: `name <email>`, with one more argument where the usage names it. */
+/** Commands that change one account: `name <email>`, with one more argument where the usage names it. */
 const CHANGES: readonly [usage: string, example: string, description: string, run: Run][] = [
   [
     'set-plan <email> <plan>',
@@ -60,7 +60,7 @@ const CHANGES: readonly [usage: string, example: string, description: string, ru
   ],
 ]
 
-/** Adds `user`: accounts of the configured database, while the service runs or not. */
+/** Adds `user`: manages accounts of the configured database, whether or not the server runs. */
 export function userCommand(program: Command): void {
   const user = program.command('user').description('manages accounts').helpCommand(false)
   addExample(user, 'stead user list')
@@ -104,14 +104,17 @@ function withJson(command: Command, example: string): Command {
   return addExample(command, `stead user ${example}`).option('--json', 'print one JSON document', false)
 }
 
-/** Opens the accounts and prints what the command says. @throws AppError with the reason of a refusal. */
+/** Opens the accounts and prints the output of the command. @throws AppError with the reason of a refusal. */
 async function print({ json }: Options, command: (accounts: AccountCommands) => Promise<Report>): Promise<void> {
   const { withAccounts } = await import('./accounts.ts')
   const report = await withAccounts(command)
   process.stdout.write(`${json ? JSON.stringify(report.json) : report.text}\n`)
 }
 
-/** @throws StartupError for a data folder without a database: its link would lead to a server that does not know it. */
+/**
+ * Checks that a database exists.
+ * @throws StartupError without one: the printed link would lead to a server that does not know it.
+ */
 async function requireInstallation(): Promise<void> {
   const { readConfig } = await import('../../core/config.ts')
   const { databaseFile, dataDir } = readConfig(readEnvironment())

@@ -6,7 +6,7 @@ const WARNING = `Whoever has this key has the money, for ever, and nobody can ta
 Stead keeps its copy: take the money to an address of your own, or freeze the wallet.
 `
 
-/** Adds `wallet`: the keys of the wallets that the platform keeps. No request can ask for them. */
+/** Adds `wallet`: exports keys of managed wallets, which no HTTP endpoint returns. */
 export function walletCommand(program: Command): void {
   const wallet = program.command('wallet').description('looks after the wallets kept here').helpCommand(false)
   addExample(wallet, 'stead wallet export 0x… --yes')

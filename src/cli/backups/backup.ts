@@ -3,16 +3,16 @@ import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError, StartupError } from '../../core/errors.ts'
 import { quoteForShell } from '../../core/text/quote-for-shell.ts'
-import type { RestoredAgent } from '../../server/backups/restore-agent.ts'
-import type { CreatedBackup } from '../../server/backups/create.ts'
 import type { BackupAgent } from '../../server/backups/archive.ts'
+import type { CreatedBackup } from '../../server/backups/create.ts'
 import type { Restored } from '../../server/backups/restore.ts'
+import type { RestoredAgent } from '../../server/backups/restore-agent.ts'
 import type { ListedBackup } from '../../server/backups/verify.ts'
 import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { findInstalledOn } from '../service/installed.ts'
 import { readEnvironment } from '../settings/environment.ts'
-import { printRemote, toPlace, withLocal, createProgress } from './places.ts'
+import { createProgress, printRemote, toPlace, withLocal } from './places.ts'
 
 type Json = { json: boolean }
 type RestoreOptions = Json & { dataDir?: string; inPlace: boolean; agent?: string; replace: boolean }
@@ -20,7 +20,7 @@ type RestoreOptions = Json & { dataDir?: string; inPlace: boolean; agent?: strin
 const EXIT_CODES =
   'Exit codes: 0 everything is whole, 1 something is not, 75 try again later, 78 the data folder is bad.'
 
-/** Adds `backup`: makes, proves, lists and brings back copies of a whole installation. */
+/** Adds `backup`: creates, verifies, lists and restores copies of an installation. */
 export function backupCommand(program: Command): void {
   const backup = program.command('backup').description('copies of the whole installation').helpCommand(false)
   addExample(backup, 'stead backup create --out /mnt/backups')
@@ -201,20 +201,20 @@ function describeAgent({ agent, createdAt, rows, missing }: RestoredAgent): stri
   return `Restored ${agent.id} (${agent.name}) as it was at ${createdAt}: ${count} rows.\n${lines}It is stopped: start it to go on.\n`
 }
 
-/** `ENCRYPTION_KEY` and what opens sealed backups, as the service reads them. */
+/** Returns `ENCRYPTION_KEY` and the backup passphrase, as the server reads them. */
 async function readKeys(): Promise<[givenKey: string | null, passphrase: string | null]> {
   const { readConfig } = await import('../../core/config.ts')
   const { encryptionKey, backups } = readConfig(readEnvironment())
   return [encryptionKey ?? null, backups.passphrase ?? null]
 }
 
-/** The settings that a service on this folder has, with its own settings file. */
+/** Returns the settings of a server on this folder, including its settings file. */
 async function readSettingsOf(dataDir: string) {
   const { readConfig } = await import('../../core/config.ts')
   return readConfig(readEnvironment({ dataDir }))
 }
 
-/** @throws StartupError when the settings name another database than the one that is restored. */
+/** Checks that the settings use the restored database. @throws StartupError when they name another one. */
 function requireOwnDatabase(dataDir: string, databaseFile: string): void {
   const restored = join(dataDir, 'stead.db')
   if (databaseFile === restored) return
@@ -225,16 +225,16 @@ function describeCreated({ file, bytes, sha256, agents }: CreatedBackup): string
   return `${file}\n${bytes} bytes, SHA-256 ${sha256}\n${toLines(agents)}`
 }
 
-function describeRestored({ dataDir, createdAt, agents, ended, replaced, standsBack }: Restored): string {
+function describeRestored({ dataDir, createdAt, agents, ended, replaced, standbyReason }: Restored): string {
   const gone = ended.length > 0 ? `Ended the agents that ran: ${ended.join(', ')}.\n` : ''
   const aside = replaced ? `What was there before is in ${replaced}: delete it when all is well.\n` : ''
   const stead = `DATA_DIR=${quoteForShell(dataDir)} stead`
   const start = toStartCommand(dataDir) ?? `${stead} serve`
-  const next = standsBack ? `Next, because ${standsBack}:\n  ${stead} adopt\n  ${start}\n` : `Next:\n  ${start}\n`
+  const next = standbyReason ? `Next, because ${standbyReason}:\n  ${stead} adopt\n  ${start}\n` : `Next:\n  ${start}\n`
   return `Restored ${dataDir} as it was at ${createdAt}.\n${toLines(agents)}${gone}${aside}${next}`
 }
 
-/** Returns the command that starts the installed service of systemd on this folder; null without one. */
+/** Returns the command that starts the systemd service installed on this folder; null without one. */
 function toStartCommand(dataDir: string): string | null {
   const service = process.platform === 'linux' ? findInstalledOn(dataDir) : null
   if (service === null) return null
@@ -265,7 +265,7 @@ function toLine({ file, bytes, manifest, problem }: ListedBackup): string {
   return `${file}\t${bytes} bytes\t${what}\n`
 }
 
-/** Adds `backup drill`: proves that a backup can be restored, by doing it. */
+/** Adds `backup drill`: proves that a backup can be restored by restoring it. */
 function drillCommand(backup: Command): void {
   addExample(
     backup.command('drill'),

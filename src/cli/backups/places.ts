@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import type { Config } from '../../core/config.ts'
-import { readEnvironment } from '../settings/environment.ts'
 import type { Report } from '../../server/backups/create.ts'
+import { readEnvironment } from '../settings/environment.ts'
 
-/** A file or folder by its whole path; an address stays as it is. */
+/** Returns an absolute path; an object storage address is unchanged. */
 export function toPlace(place: string): string {
   return place.startsWith('s3://') ? place : resolve(place)
 }
 
-/** Does `work` with a file, or with a copy of what stands at an address. */
+/** Calls `work` with a local file, or with a temporary download of a remote one. */
 export async function withLocal<T>(place: string, work: (file: string) => Promise<T>): Promise<T> {
   const { isRemote, withLocalBackup } = await import('../../server/backups/store.ts')
   if (!isRemote(place)) return work(place)
@@ -16,18 +16,18 @@ export async function withLocal<T>(place: string, work: (file: string) => Promis
   return withLocalBackup(place, readConfig(readEnvironment()).backups, work)
 }
 
-/** Lists what stands at an address, by names alone: to look into one takes all of it. */
+/** Lists remote backups by name only: reading a manifest would download the whole file. */
 export async function printRemote(place: string, { s3 }: Pick<Config['backups'], 's3'>, json: boolean): Promise<void> {
-  const { createShelf } = await import('../../server/backups/store.ts')
-  const shelf = createShelf({ to: place, s3 })
-  const backups = (await shelf.list()).toReversed().map(({ name, sizeBytes, createdAt }) => ({
-    ...{ file: shelf.locate(name), bytes: sizeBytes, createdAt: createdAt?.toISOString() ?? null, problem: null },
+  const { createBackupStore } = await import('../../server/backups/store.ts')
+  const backupStore = createBackupStore({ to: place, s3 })
+  const backups = (await backupStore.list()).toReversed().map(({ name, sizeBytes, createdAt }) => ({
+    ...{ file: backupStore.locate(name), bytes: sizeBytes, createdAt: createdAt?.toISOString() ?? null, problem: null },
   }))
   const lines = backups.map(({ file, bytes, createdAt }) => `${file}\t${bytes} bytes\t${createdAt ?? ''}\n`)
   process.stdout.write(json ? `${JSON.stringify({ backups })}\n` : lines.join(''))
 }
 
-/** Shows how far a long command is in one line of the terminal, and nothing where standard error is none. */
+/** Shows progress in one line of the terminal; does nothing when standard error is not a terminal. */
 export function createProgress(): Disposable & { report: Report } {
   if (!process.stderr.isTTY) return { report: () => {}, [Symbol.dispose]: () => {} }
   let shown = ''

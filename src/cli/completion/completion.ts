@@ -4,10 +4,10 @@ import { addExample } from '../example.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
-/** What may follow a command: `path` is its words, such as ` agents logs`, empty for the program itself. */
+/** Words that may follow a command: `path` is its words, such as ` agents logs`, empty for the program itself. */
 type Place = { path: string; words: readonly { name: string; description: string }[] }
 
-/** Adds `completion`: what a shell needs to complete commands and options, made of the commands as they are. */
+/** Adds `completion`: prints a completion script generated from the commands. */
 export function completionCommand(program: Command): void {
   addExample(
     program.command('completion'),
@@ -41,12 +41,12 @@ function listPlaces(command: Command, path = ''): Place[] {
   return [{ path, words }, ...commands.flatMap((one) => listPlaces(one, `${path} ${one.name()}`))]
 }
 
-/** In single quotes, for each of the three shells. */
+/** Quotes a text for bash, zsh and fish. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** The longest path of commands that the line begins with; options and their values lie between. */
+/** Returns the longest command path at the start of the line, skipping options and their values. */
 function walk(places: readonly Place[], words: string): string {
   const known = places.flatMap(({ path }) => (path === '' ? [] : [quote(path)]))
   return `  local at= word

@@ -13,7 +13,7 @@ import { readEnvironment } from '../settings/environment.ts'
 
 const TIMEOUT_MS = 5000
 
-/** Adds `diagnostics`: what somebody who helps needs to know, without any secret. */
+/** Adds `diagnostics`: writes a support bundle without secrets. */
 export function diagnosticsCommand(program: Command): void {
   addExample(
     program.command('diagnostics'),
@@ -32,7 +32,7 @@ It works while the service runs and while it does not.`,
     })
 }
 
-/** @throws AppError `conflict` for a file that is there already, and for one that cannot be written. */
+/** Writes the bundle. @throws AppError `conflict` when the file exists or cannot be written. */
 function writeNewFile(file: string, text: string): void {
   try {
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
@@ -60,7 +60,7 @@ async function gatherDiagnostics(config: Config) {
   }
 }
 
-/** What the running service tells of itself; null when none runs on the data folder. */
+/** Fetches the health of the running server; null when none runs on the data folder. */
 async function askService({ dataDir, metricsToken }: Config) {
   const address = isServed(dataDir) ? findServerAddress(dataDir) : null
   if (!address) return null

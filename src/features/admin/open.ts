@@ -5,7 +5,7 @@ import type { JobQueue } from '../../jobs/queue.ts'
 import type { Base } from '../base.ts'
 import { createBackupPlan } from './backups/backup-plan.ts'
 import type { RunStead } from './backups/run-backup.ts'
-import type { BackupShelf } from './backups/store.ts'
+import type { BackupStore } from './backups/store.ts'
 import type { LogTail } from './logs/log-tail.ts'
 import { createReleaseFeed } from './updates/release-feed.ts'
 
@@ -15,7 +15,7 @@ type AdminSettings = Pick<Config, 'retentionDays' | 'backups' | 'backupSettingsG
 type ForHouse = {
   connection: Connection
   runStead?: RunStead | null
-  openLiveShelf: (readPlace: () => string) => BackupShelf
+  openConfiguredBackupStore: (readPlace: () => string) => BackupStore
   shownSettings: readonly ShownSetting[]
   logTail: LogTail
   canRetry: JobQueue['canRetry']
@@ -25,7 +25,7 @@ type ForHouse = {
 export function openAdmin(
   base: Base,
   { retentionDays, backups, backupSettingsGiven, dataDir, releaseFeedUrl }: AdminSettings,
-  { connection, runStead = null, openLiveShelf, shownSettings, logTail, canRetry }: ForHouse,
+  { connection, runStead = null, openConfiguredBackupStore, shownSettings, logTail, canRetry }: ForHouse,
 ) {
   const { drillSchedule, passphrase } = backups
   const backupPlan = createBackupPlan(base, { backups, backupSettingsGiven })
@@ -34,8 +34,8 @@ export function openAdmin(
     dataDir,
     backupPlan,
     releaseFeed: createReleaseFeed(releaseFeedUrl, base),
-    shelf: openLiveShelf(() => backupPlan.read().to),
-    openShelf: (to: string) => openLiveShelf(() => to),
+    backupStore: openConfiguredBackupStore(() => backupPlan.read().to),
+    openBackupStore: (to: string) => openConfiguredBackupStore(() => to),
     drillSchedule,
     backupPlace: { to: backups.to, isSealed: passphrase !== undefined },
   }

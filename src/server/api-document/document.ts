@@ -10,7 +10,7 @@ import { SESSION_COOKIE } from '../../http/sessions/cookie.ts'
 import { errorKindsOf, securityOf } from './refusals.ts'
 import type { DeclaredRoute } from './routes.ts'
 
-/** JSON Schema, as zod writes it and OpenAPI 3.1 takes it. */
+/** JSON Schema as zod produces it. */
 export type Schema = Record<string, unknown>
 export type Content = Record<string, { schema?: Schema; examples?: Record<string, { value: unknown }> }>
 export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema }
@@ -28,7 +28,7 @@ export type ApiDocument = {
   openapi: '3.1.0'
   info: { title: string; version: string; description: string }
   tags: { name: string; description: string }[]
-  /** Wings of the house, as pages that show the document group its tags. */
+  /** Domains, by which pages that show the document group its tags. */
   'x-tagGroups': { name: string; tags: string[] }[]
   paths: Record<string, Record<string, Operation>>
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Schema> }
@@ -36,7 +36,7 @@ export type ApiDocument = {
 
 const ROUTES_AT_ONCE = 10
 
-/** What every error looks like; `/v1` speaks as the OpenAI interface does, with an object. */
+/** Error schema; `/v1` uses the error object of the OpenAI API. */
 const ApiError = z.looseObject({
   error: z.union([z.string(), z.looseObject({ message: z.string() })]),
   code: z.string().optional(),
@@ -61,9 +61,8 @@ const DESCRIPTIONS: Readonly<Record<ApiName, string>> = {
 }
 
 /**
- * The OpenAPI 3.1 document of one face, made of what its routes declare: the schemas that check requests, and those of
- * `answers`. What belongs to the dashboard (`/*`) is no part of it. It is written in pieces: schemas take long, and other
- * requests are answered in between.
+ * Writes the OpenAPI 3.1 document of one API from its route declarations. Excludes the dashboard (`/*`). Yields between
+ * schemas, which take long, so that requests are answered meanwhile.
  */
 export async function writeApiDocument(routes: readonly DeclaredRoute[], api: ApiName): Promise<ApiDocument> {
   const schemas: Record<string, Schema> = {}
@@ -121,7 +120,7 @@ function toTags(paths: ApiDocument['paths']): Pick<ApiDocument, 'tags' | 'x-tagG
   }
 }
 
-/** Examples stand beside the schema: zod leaves them out of one that changes what it is given. */
+/** zod drops the examples of a schema with a transform, so they are added separately. */
 function toBody(body: z.ZodType, toSchema: ToSchema): Content {
   const { examples: _examples, ...schema } = toSchema(body, 'input')
   const examples = examplesOf(body).map((value, index) => [`example${index + 1}`, { value }] as const)
@@ -130,7 +129,7 @@ function toBody(body: z.ZodType, toSchema: ToSchema): Content {
   }
 }
 
-/** The examples that a schema is given by `.meta({ examples: [] })`. */
+/** Returns the examples given by `.meta({ examples: [] })`. */
 export function examplesOf(schema: z.ZodType): readonly unknown[] {
   const examples = schema.meta()?.examples
   return Array.isArray(examples) ? examples : []
@@ -186,7 +185,7 @@ function toQueryParameters(part: ValidatedPart, toSchema: ToSchema): Parameter[]
   }))
 }
 
-/** Named parts of a schema stand among the components: a reference counts from the root of the whole document. */
+/** Moves named parts of a schema to the components: references resolve from the document root. */
 function liftDefinitions(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Schema>): Schema {
   const { $schema, $defs, ...written } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
   const isLifted = $defs !== undefined

@@ -9,7 +9,7 @@ const REQUESTS_PER_MINUTE = 120
 
 export type ApiDocuments = ReturnType<typeof createApiDocuments>
 
-/** The documents of the three faces as JSON, each written with the first request for it: a start costs nothing. */
+/** Caches the three OpenAPI documents, each generated at its first request to keep the start fast. */
 export function createApiDocuments(routes: () => readonly Registered[]) {
   const written = new Map<ApiName, Promise<string>>()
   return {
@@ -23,7 +23,7 @@ export function createApiDocuments(routes: () => readonly Registered[]) {
   }
 }
 
-/** `GET /openapi.json` of a face, for everybody: it tells what the interface is, and nothing of who uses it. */
+/** Serves `GET /openapi.json` without authentication: it describes the API only. */
 export function apiDocumentRoutes(documents: ApiDocuments, api: ApiName) {
   const app = new Hono<BaseEnv>()
   const limit = limitRate(REQUESTS_PER_MINUTE, 'Too many requests, please slow down.')

@@ -1,16 +1,16 @@
 import { sql } from 'drizzle-orm'
 import type { Connection, Tx } from '../../db/open.ts'
 
-/** How many rows of a table came back, and how many stand in the backup. */
+/** Number of rows of one table that were restored, and that the backup holds. */
 export type BroughtRows = { table: string; brought: number; inBackup: number }
 
 type Reference = { table: string; from: string; to: string | null }
 type Column = { name: string; type: string; pk: number }
 
-/** A statement for one table: what it inserts, what it counts, and what it deletes of the agent that is there. */
+/** SQL of one table: copies the agent's rows from the backup, counts them there, and deletes the present ones. */
 export type RowPlan = { table: string; insert: string; count: string; remove: string }
 
-/** How to bring each table from the database `backup` that is attached to `sqlite` and has the same schema. */
+/** Returns the SQL of each table. The backup is attached to `sqlite` as `backup` and has the same schema. */
 export function planRows(sqlite: Connection['sqlite']): RowPlan[] {
   return BROUGHT.map((table) => planTable(sqlite, table))
 }
@@ -23,7 +23,7 @@ function planTable(sqlite: Connection['sqlite'], { table, agentOf = 'row.agent_i
   const names = columns.map(({ name }) => `"${name}"`).join(', ')
   const values = columns.map((column) => toValue(table, column, columns)).join(', ')
   const isOfAgent = `${agentOf} = :id`
-  // What a row belongs to may be gone here, such as the account of somebody who wrote.
+  // A row is skipped when a row it references no longer exists, such as a deleted account.
   const hasParents = references.map(
     ({ table: parent, from, to }) =>
       `(row."${from}" IS NULL OR EXISTS (SELECT 1 FROM main."${parent}" WHERE "${to ?? 'id'}" = row."${from}"))`,
@@ -37,7 +37,7 @@ function planTable(sqlite: Connection['sqlite'], { table, agentOf = 'row.agent_i
   }
 }
 
-/** A row keeps its number, which is its place among others, unless another one has that here. */
+/** An integer key keeps its value, and with it the order of rows, unless that value is already used. */
 function toValue(table: string, { name, type, pk }: Column, columns: readonly Column[]): string {
   const isNumber =
     pk === 1 && type.toUpperCase() === 'INTEGER' && columns.filter((column) => column.pk > 0).length === 1
@@ -45,12 +45,12 @@ function toValue(table: string, { name, type, pk }: Column, columns: readonly Co
   return `CASE WHEN EXISTS (SELECT 1 FROM main."${table}" WHERE "${name}" = row."${name}") THEN NULL ELSE row."${name}" END`
 }
 
-/** Deletes what the agent that is there has of all this. */
+/** Deletes the present rows of the agent in all these tables. */
 export function removeRows(tx: Tx, plans: readonly RowPlan[], agentId: string): void {
   for (const { remove } of plans.toReversed()) tx.run(withId(remove, agentId))
 }
 
-/** Brings the rows of an agent whose own row is there. */
+/** Copies the rows of an agent from the backup; the agent's own row must exist. */
 export function bringRows(
   { tx, sqlite }: Pick<Connection, 'tx' | 'sqlite'>,
   plans: readonly RowPlan[],
@@ -67,15 +67,15 @@ function withId(statement: string, agentId: string) {
   return sql.join(parts.flatMap((part, index) => (index === 0 ? [sql.raw(part)] : [sql`${agentId}`, sql.raw(part)])))
 }
 
-/** Rows that come back with an agent: `isWanted` is a condition on `row`, `agentOf` says whose it is. */
+/** A table restored with an agent: `isWanted` is a condition on `row`, `agentOf` the expression of its agent id. */
 type BroughtTable = { table: string; agentOf?: string; isWanted?: string }
 
 const ofTurn = '(SELECT agent_id FROM backup.chat_turns WHERE id = row.turn_id)'
 const ofFinishedTurn = "(SELECT state FROM backup.chat_turns WHERE id = row.turn_id) <> 'running'"
 
 /**
- * What comes back with an agent, what others refer to first. What was under way is left out: nobody would go on with it, or
- * somebody would do again what was done since.
+ * Tables restored with an agent, parents first. Unfinished work is left out: it would never be resumed, or it would be
+ * done twice.
  */
 export const BROUGHT: readonly BroughtTable[] = [
   { table: 'agent_tool_settings' },
@@ -103,27 +103,24 @@ export const BROUGHT: readonly BroughtTable[] = [
   { table: 'webhook_channels' },
 ]
 
-/**
- * What does not come back, and why: figures are counted anew from the rows above, the rest tells what became of the agent
- * that was, or is between two parties of whom the other has gone on.
- */
+/** Tables not restored with an agent, with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
-  agent_storage: 'counted anew',
-  channel_pairings: 'waiting at the agent that was',
-  webhook_deliveries: 'answered by the agent that was',
-  message_days: 'counted anew',
-  agent_metrics: 'measured of the agent that was',
-  agent_metric_hours: 'measured of the agent that was',
-  watchdogs: 'seen of the agent that was',
-  watchdog_events: 'seen of the agent that was',
-  watchdog_hours: 'seen of the agent that was',
-  deployments: 'done to the agent that was',
-  deployment_history: 'done to the agent that was',
-  log_lines: 'written by the agent that was',
-  log_sources: 'written by the agent that was',
-  approvals: 'allowed at another time',
-  verification_challenges: 'of a moment',
-  bus_messages: 'between two agents',
-  amplifications: 'between two agents',
-  underground_events: 'sold to others',
+  agent_storage: 'recalculated',
+  channel_pairings: 'belongs to the replaced agent',
+  webhook_deliveries: 'belongs to the replaced agent',
+  message_days: 'recalculated',
+  agent_metrics: 'measured on the replaced agent',
+  agent_metric_hours: 'measured on the replaced agent',
+  watchdogs: 'observed on the replaced agent',
+  watchdog_events: 'observed on the replaced agent',
+  watchdog_hours: 'observed on the replaced agent',
+  deployments: 'history of the replaced agent',
+  deployment_history: 'history of the replaced agent',
+  log_lines: 'written by the replaced agent',
+  log_sources: 'written by the replaced agent',
+  approvals: 'decisions about past actions',
+  verification_challenges: 'short-lived',
+  bus_messages: 'shared with another agent',
+  amplifications: 'shared with another agent',
+  underground_events: 'bought by others',
 }

@@ -4,18 +4,18 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { extract, type Pack, pack } from 'tar-stream'
-import { AppError, errorMessage } from '../../core/errors.ts'
-import { sha256 } from '../../core/secrets.ts'
 import { z } from 'zod'
 import { AgentSpec, RUNTIMES } from '../../adapters/runtimes/contract/runtime.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
+import { sha256 } from '../../core/secrets.ts'
 
-/** How many bytes a stream had and their SHA-256. */
+/** Size and SHA-256 of a stream. */
 export type Sum = Pick<BackupFile, 'bytes' | 'sha256'>
 
-/** The manifest and its sum are within the first bytes of a backup. */
+/** Upper bound for the manifest and its checksum at the start of a backup. */
 const MAX_MANIFEST_BYTES = 64 * 1024 ** 2
 
-/** Counts and hashes what goes through it; `sum` tells when all has. */
+/** Counts and hashes the chunks of a stream; call `sum` after the stream has ended. */
 export function createSummer() {
   const hash = new Bun.CryptoHasher('sha256')
   let bytes = 0
@@ -40,9 +40,9 @@ export async function sumFile(file: string): Promise<Sum> {
 }
 
 /**
- * Writes a backup: the manifest, its sum, and each of its files from where `sourceOf` says, in a plain tar that any `tar`
- * reads; `seal` closes it as a whole. Its files are compressed one by one, so that a fault in one of them is
- * told from one in another.
+ * Writes a backup as a plain tar, sealed as a whole by `seal`: the manifest, its checksum, then every file, read from
+ * `sourceOf(path)`. Files are compressed one by one so that damage can be attributed to one file.
+ * @returns size and checksum of the written file.
  */
 export async function writeArchive(
   file: string,
@@ -88,7 +88,10 @@ function addText(archive: Pack, header: { name: string; mtime: Date }, text: str
   )
 }
 
-/** One entry after the other; `take` reads each to its end. @throws AppError `invalid` for what is no whole tar. */
+/**
+ * Passes the entries to `take` in order; `take` must read each to its end.
+ * @throws AppError `invalid` when the tar is incomplete or damaged.
+ */
 export async function readArchive(
   file: string,
   passphrase: string | null,
@@ -113,8 +116,8 @@ export async function readArchive(
 }
 
 /**
- * The manifest of a backup, from its first bytes alone.
- * @throws AppError `invalid` when it is none, was altered, or is of a newer version.
+ * Reads the manifest without reading the rest of the backup.
+ * @throws AppError `invalid` when it is missing, was altered, or has a newer format.
  */
 export async function readManifest(file: string, passphrase: string | null): Promise<Manifest> {
   const archive = extract()
@@ -125,7 +128,7 @@ export async function readManifest(file: string, passphrase: string | null): Pro
   try {
     for await (const entry of archive) {
       const isExpected = entry.header.name === (texts.length === 0 ? MANIFEST : MANIFEST_SUM)
-      if (!isExpected) throw new AppError('invalid', 'this is no backup of Stead, or its manifest was altered')
+      if (!isExpected) throw new AppError('invalid', 'this is not a backup of Stead, or its manifest was altered')
       texts.push(await buffer(entry))
       if (texts.length === 2) break
     }
@@ -135,14 +138,14 @@ export async function readManifest(file: string, passphrase: string | null): Pro
   } finally {
     archive.destroy()
     const error = await reading
-    // biome-ignore lint/correctness/noUnsafeFinally: the file itself cannot be read, which is told before anything else.
+    // biome-ignore lint/correctness/noUnsafeFinally: an unreadable file matters more than its content.
     if (isOfSystem(error)) throw error
   }
   return parseManifest(texts)
 }
 
 function parseManifest([text, sum]: Buffer[]): Manifest {
-  if (!text || !sum) throw new AppError('invalid', 'this is no backup of Stead, or it was cut off')
+  if (!text || !sum) throw new AppError('invalid', 'this is not a backup of Stead, or it is truncated')
   if (sum.toString() !== `${sha256(text.toString())}  ${MANIFEST}\n`) {
     throw new AppError('invalid', 'manifest.json was altered: its checksum differs')
   }
@@ -152,26 +155,26 @@ function parseManifest([text, sum]: Buffer[]): Manifest {
   throw new AppError('invalid', `manifest.json is not understood: ${issue?.path.join('.')} ${issue?.message}`)
 }
 
-/** Is it the disk, and not what stands on it? */
+/** Returns whether the operating system, not the content of the file, caused the error. */
 function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error
 }
 
-/** Durable when it resolves. */
+/** Syncs a file or folder to disk. */
 export async function flush(path: string): Promise<void> {
   const file = await open(path, 'r')
   await file.sync().finally(() => file.close())
 }
 
-/** What every file of the age format begins with (https://age-encryption.org/v1). */
+/** First line of every file in the age format (https://age-encryption.org/v1). */
 const AGE_HEADER = 'age-encryption.org/v1\n'
 
-/** To what power of two scrypt works at a passphrase: what `age -p` takes, about a second of a fast machine. */
+/** log2 of the scrypt cost, the default of `age -p`: about one second on a fast machine. */
 const SCRYPT_WORK_FACTOR = 18
 
 type Seal = (chunks: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>
 
-/** What goes through it comes out sealed with `passphrase`, piece by piece, as `age -p` does; null leaves it as it is. */
+/** Encrypts a stream with `passphrase` as `age -p` does; null passes it through unchanged. */
 export function createSeal(passphrase: string | null, scryptWorkFactor = SCRYPT_WORK_FACTOR): Seal {
   return async function* (chunks) {
     if (passphrase === null) return yield* chunks
@@ -194,8 +197,8 @@ async function isSealed(file: string): Promise<boolean> {
 }
 
 /**
- * What a backup holds, from its beginning and `maxBytes` of the file at most, sealed or not.
- * @throws AppError `invalid` when it is sealed and `passphrase` does not open it, or is not given.
+ * Opens a backup, decrypting it if it is sealed, and reads at most `maxBytes` of the file.
+ * @throws AppError `invalid` when it is sealed and `passphrase` is missing or wrong.
  */
 async function openBackup(file: string, passphrase: string | null, maxBytes = Infinity): Promise<Readable> {
   const whole = Bun.file(file)
@@ -234,24 +237,24 @@ function toStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   })
 }
 
-/** The entries of a backup that are not listed in its manifest: the manifest itself and its SHA-256. */
+/** Entries that the manifest does not list: itself and its SHA-256. */
 export const MANIFEST = 'manifest.json'
 export const MANIFEST_SUM = 'manifest.json.sha256'
 export const DATABASE = 'data/stead.db.gz'
 export const INSTANCE = 'data/instance.id'
 export const KEY = 'data/encryption.key'
 
-/** Folders of the data folder that hold what users have stored, besides the agents' own. */
+/** Folders of the data folder that hold user files, besides those of the agents. */
 export const FOLDERS = ['workspace', 'videos'] as const
 
-/** No other path is ever written or restored: a backup may come from anywhere. */
+/** Only these paths are written or restored, because a backup may come from an untrusted source. */
 const Path = z.union([
   z.string().regex(/^data\/(?:stead\.db\.gz|instance\.id|webhook\.key|encryption\.key(?:\.until-[0-9TZ]+)?)$/),
   z.enum(FOLDERS.map((name) => `data/${name}.tar.gz` as const)),
   z.string().regex(/^agents\/[a-z0-9][a-z0-9-]{0,40}\.tar\.gz$/),
 ])
 
-/** An entry of the archive; `bytes` and `sha256` are of what stands in it, compressed or not. */
+/** A file of the archive; `bytes` and `sha256` describe it as stored, compressed or not. */
 const BackupFile = z.object({
   path: Path,
   bytes: z.number().int().nonnegative(),
@@ -260,8 +263,8 @@ const BackupFile = z.object({
 export type BackupFile = z.infer<typeof BackupFile>
 
 /**
- * `whole`: as it was at one moment. `moving`: each file is whole, but the agent went on writing while they were read.
- * `none`: it had stored nothing. `missing`: it could not be read, and `reason` says why.
+ * `whole`: a consistent snapshot. `moving`: files are complete but the agent wrote while they were read. `none`: the
+ * agent has no files. `missing`: the files could not be read, see `reason`.
  */
 const STATES = ['whole', 'moving', 'none', 'missing'] as const
 
@@ -275,8 +278,8 @@ const BackupAgent = z.object({
 export type BackupAgent = z.infer<typeof BackupAgent>
 
 /**
- * What a backup holds. `schema.version` is the number of migrations of its database and `schema.migration` the last of them.
- * `key` is `kept` when the encryption key is in it, `given` when that was a setting, and `none` when there was none yet.
+ * Content of a backup. `schema.version` is the number of applied migrations, `schema.migration` the last of them. `key`
+ * is `kept` when the encryption key is included, `given` when it was a setting, `none` when no key existed yet.
  */
 export const Manifest = z.object({
   format: z.literal('stead-backup'),
@@ -285,7 +288,7 @@ export const Manifest = z.object({
   stead: z.string(),
   instance: z.string(),
   schema: z.object({ version: z.number().int(), migration: z.string().nullable() }),
-  /** Of the database before it is packed; unknown in older backups. */
+  /** Uncompressed size; missing in older backups. */
   databaseBytes: z.number().int().nonnegative().optional(),
   key: z.enum(['kept', 'given', 'none']),
   files: z.array(BackupFile),
@@ -293,7 +296,7 @@ export const Manifest = z.object({
 })
 export type Manifest = z.infer<typeof Manifest>
 
-/** Where the state of an agent stands in a backup. */
+/** Returns the path of an agent's files in a backup. */
 export function toAgentPath(id: string): string {
   return `agents/${id}.tar.gz`
 }

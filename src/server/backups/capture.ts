@@ -1,19 +1,19 @@
 import { copyFile, lstat, mkdir, readdir, readlink, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode, agentFolder } from '../../adapters/runtimes/process/files.ts'
+import { agentFolder, errorCode } from '../../adapters/runtimes/process/files.ts'
 import { writeSnapshot } from '../../adapters/runtimes/process/snapshot.ts'
 import { AppError } from '../../core/errors.ts'
-import { sumFile, type BackupAgent, toAgentPath } from './archive.ts'
 import type { openForReading } from '../../db/open.ts'
+import { type BackupAgent, sumFile, toAgentPath } from './archive.ts'
 
-/** A folder that somebody writes to is read so often until nothing changed meanwhile. */
+/** Number of attempts to read a folder without a concurrent change. */
 const TRIES = 5
 const PAUSE_MS = 100
 
 /**
- * Writes a folder to `file`, a gzipped tar, while its owner may be writing to it. @returns `whole` when nothing changed
- * while it was read, `moving` when that could not be had and each file is of another moment, `none` when there is no such
- * folder or nothing in it.
+ * Writes a folder to `file` as a gzipped tar while an agent may write to it.
+ * @returns `whole` when nothing changed during the read, `moving` when every attempt saw changes, `none` when the
+ * folder is missing or empty.
  */
 export async function captureFolder(folder: string, file: string): Promise<'whole' | 'moving' | 'none'> {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -34,8 +34,8 @@ export async function captureFolder(folder: string, file: string): Promise<'whol
 }
 
 /**
- * The same for what somebody else reads and writes to a file. @returns `whole` when it was the same twice in a row, and
- * `moving` when that could not be had.
+ * Reads a state through `read` until two reads in a row are equal.
+ * @returns `whole` when they are, `moving` when no two attempts matched.
  */
 async function captureStored(read: (file: string) => Promise<void>, file: string): Promise<'whole' | 'moving'> {
   await read(file)
@@ -47,14 +47,14 @@ async function captureStored(read: (file: string) => Promise<void>, file: string
   return 'moving'
 }
 
-/** Files that went, and files that became shorter while they were read, are what another try is for. */
+/** Ignores errors of files that vanished or shrank during the read; another attempt follows. */
 function ignoreChange(error: unknown): false {
   const isShorter = error instanceof Error && /size mismatch/i.test(error.message)
   if (errorCode(error) === 'ENOENT' || isShorter) return false
   throw error
 }
 
-/** Every entry with what changes when it is written to; empty for a folder that is not there. */
+/** Describes every entry with the attributes that change on a write; empty for a missing folder. */
 async function describe(folder: string, inside = ''): Promise<string> {
   const lines: string[] = []
   const entries = await readdir(join(folder, inside), { withFileTypes: true }).catch(ignoreMissing)
@@ -85,7 +85,7 @@ function ignoreMissing(error: unknown): undefined {
   throw error
 }
 
-/** What cannot be read, in words for people. */
+/** Returns the message of an expected read error. @throws the error when it is unexpected. */
 function describeFault(error: unknown): string {
   if (error instanceof AppError) return error.message
   if (error instanceof Error && 'syscall' in error) return error.message
@@ -95,7 +95,7 @@ function describeFault(error: unknown): string {
 type Sqlite = ReturnType<typeof openForReading>
 type Row = Pick<BackupAgent, 'id' | 'name' | 'runtime'>
 
-/** The agents of a database of any version. */
+/** Lists the agents of a database with any schema version. */
 export function listAgents(sqlite: Sqlite): Row[] {
   const columns = sqlite.prepare<[], { name: string }>("SELECT name FROM pragma_table_info('agents')").all()
   const names = new Set(columns.map(({ name }) => name))
@@ -104,13 +104,13 @@ export function listAgents(sqlite: Sqlite): Row[] {
   return sqlite.prepare<[], Row>(`SELECT id, name, ${runtime} FROM agents ORDER BY id`).all()
 }
 
-/** What reads the state of an agent in a container, whether it runs or not. */
+/** Reads the files of an agent from its container or volume, whether it runs or not. */
 export type ReadStored = Record<'docker' | 'swarm', (id: string, file: string) => Promise<void>>
 
-/** Where agents store what they have. */
+/** Sources of agent files. */
 type Stores = { agentsFolder: string; engines: ReadStored }
 
-/** Puts what each agent has stored below `staging`, and tells of each what became of that. */
+/** Copies the files of each agent below the staging folder and returns the outcome for each. */
 export async function captureStates(
   agents: readonly Row[],
   stores: Stores,

@@ -15,30 +15,42 @@ import { VERSION } from '../../core/version.ts'
 import { copyDatabase } from '../../db/copy.ts'
 import { openForReading } from '../../db/open.ts'
 import { listKeyFiles, toKeyFile } from '../keys/key-file.ts'
-import { type Sum, sumFile, writeArchive, type BackupAgent, DATABASE, FOLDERS, INSTANCE, KEY, type Manifest, createSeal } from './archive.ts'
+import {
+  type BackupAgent,
+  createSeal,
+  DATABASE,
+  FOLDERS,
+  INSTANCE,
+  KEY,
+  type Manifest,
+  type Sum,
+  sumFile,
+  writeArchive,
+} from './archive.ts'
 import { captureFolder, captureStates, listAgents, type ReadStored } from './capture.ts'
-import { examineDatabase } from './verify.ts'
 import { openStaging, removeForgotten, type Staging } from './staging.ts'
+import { examineDatabase } from './verify.ts'
 
 export type BackupConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'> & {
   agents: Pick<Config['agents'], 'dockerHost'>
-  /** `scryptWorkFactor` is less than that of `age -p` in tests alone. */
+  /** Tests set a lower `scryptWorkFactor` to save time. */
   backups?: Pick<Config['backups'], 'passphrase'> & { to?: string; scryptWorkFactor?: number }
 }
 
-/** Told how far it is, in words and from 0 to 1 where that is known. */
+/** Reports the current step and, where known, its progress from 0 to 1. */
 export type Report = (what: string, done?: number) => void
 
-/** What was made: where it is, what it sums up to, and what became of each agent's state. */
+/** A finished backup: location, checksum, and the outcome for each agent's files. */
 export type CreatedBackup = Sum & { file: string; schema: number; agents: BackupAgent[] }
 
 /**
- * Makes a backup of an installation while it runs or is stopped: database, keys, what users have stored, and the state of
- * each agent. It appears under its name when it is whole, proved and on the disk; a crash leaves nothing of that name.
- * Its parts are gathered in the data folder, so a crash leaves no key or database anywhere else.
- * @param output a folder, or the file itself, which must not be there.
- * @throws StartupError without an installation or when the folder cannot be written; AppError `conflict` for a file that is there, `internal` when the database
- * is damaged or its key does not fit, `unavailable` when the disk does not take it.
+ * Creates a backup of a running or stopped installation: database, keys, user files, and the files of each agent. It
+ * gets its name when it is complete, verified and on disk. Parts are staged in the data folder, so a crash leaves keys
+ * and database nowhere else.
+ * @param output an existing folder, or a file name that does not exist yet.
+ * @throws StartupError without an installation or when the folder cannot be written; AppError `conflict` when the file
+ * exists, `internal` when the database is damaged or its key does not match, `unavailable` when the disk refuses the
+ * write.
  */
 export async function createBackup(
   { config, clock }: { config: BackupConfig; clock: Clock },
@@ -58,7 +70,7 @@ export async function createBackup(
     const archive = join(staging.path, 'archive.tar')
     const seal = createSeal(passphrase, config.backups?.scryptWorkFactor)
     const sum = await writeArchive(archive, manifest, staging.toStaged, seal)
-    if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
+    if (existsSync(file)) throw new AppError('conflict', `backup: ${file} already exists`)
     await staging.deliver(archive, file)
     return { file, ...sum, schema: manifest.schema.version, agents: manifest.agents }
   } catch (error) {
@@ -69,8 +81,8 @@ export async function createBackup(
 }
 
 /**
- * The name tells when it was made, in UTC; that of one that is sealed also which installation it is of, because nobody else
- * can look.
+ * Returns the file name: the UTC time, and for a sealed backup the installation, because its manifest cannot be read
+ * without the passphrase.
  */
 function toName({ dataDir }: BackupConfig, createdAt: Date, isToBeSealed: boolean): string {
   const time = createdAt.toISOString().replace(/[:.]/g, '-')
@@ -79,11 +91,11 @@ function toName({ dataDir }: BackupConfig, createdAt: Date, isToBeSealed: boolea
   return isToBeSealed ? `stead-${time}.${name}.tar.age` : `stead-${time}.tar`
 }
 
-/** The folder is made for its owner alone. */
+/** Returns the file to write and creates its folder, accessible to its owner only. */
 async function toFile(output: string, name: string, { backups, dataDir }: BackupConfig): Promise<string> {
   const isFolder = existsSync(output) ? (await stat(output)).isDirectory() : extname(output) === ''
   const file = isFolder ? join(output, name) : output
-  if (existsSync(file)) throw new AppError('conflict', `backup: ${file} is there already`)
+  if (existsSync(file)) throw new AppError('conflict', `backup: ${file} already exists`)
   requireWritableFolder(output === backups?.to ? 'BACKUP_TO' : 'backup', dirname(file), dataDir)
   return file
 }
@@ -121,7 +133,7 @@ async function stage(config: BackupConfig, createdAt: Date, staging: Staging, re
   return { ...head, instance, schema, databaseBytes, key, files, agents }
 }
 
-/** @returns the paths of those that are there. */
+/** Copies keys and other small files. @returns the paths of the files that exist. */
 async function stageSmallFiles(dataDir: string, staging: Staging): Promise<string[]> {
   const main = toKeyFile(dataDir)
   const keys = listKeyFiles(dataDir).filter((file) => !file.endsWith('.next'))
@@ -145,7 +157,7 @@ function toEngines({ agents: { dockerHost } }: BackupConfig, instance: string): 
   }
 }
 
-/** A copy that is of no use must not look like a backup. */
+/** Rejects a damaged or newer database: an unusable copy must not look like a backup. */
 function requireWhole(database: string, key: string | null): Manifest['schema'] {
   const { problems, schema } = withDatabase(database, (sqlite) => examineDatabase(sqlite, key))
   if (problems.length > 0) throw new AppError('internal', `backup: the database: ${problems.join('; ')}`)
@@ -180,7 +192,7 @@ async function sumAll(staging: Staging): Promise<Manifest['files']> {
   return files
 }
 
-/** Does the disk refuse it? */
+/** Returns whether the disk refused the write. */
 function isFull(error: unknown): error is Error {
   return (
     error instanceof Error &&

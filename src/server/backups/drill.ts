@@ -8,28 +8,28 @@ import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
 import { findDamage } from '../../db/copy.ts'
 import { openMigrated } from '../database.ts'
-import { toRestoredStates } from './restored-states.ts'
+import { listAgents } from './capture.ts'
 import type { Report } from './create.ts'
 import { restoreBackup } from './restore.ts'
-import { listAgents } from './capture.ts'
-import { createShelf } from './store.ts'
+import { toRestoredStates } from './restored-states.ts'
+import { createBackupStore } from './store.ts'
 
 export type DrillOrder = { file: string; givenKey: string | null; passphrase: string | null }
-/** What was found when the backup was restored and opened; it is of use when `problems` is empty. */
+/** Result of a restore drill; the backup is usable when `problems` is empty. */
 export type Drill = { file: string; createdAt: string; agents: number; seconds: number; problems: string[] }
 
-/** The newest backup at `BACKUP_TO`, by its name. @throws AppError `not_found`. */
+/** Returns the newest backup at `BACKUP_TO`, by name. @throws AppError `not_found` without any. */
 export async function findNewest(backups: Pick<Config['backups'], 'to' | 's3'>): Promise<string> {
-  const shelf = createShelf(backups)
-  const names = (await shelf.list()).map(({ name }) => name).sort()
+  const backupStore = createBackupStore(backups)
+  const names = (await backupStore.list()).map(({ name }) => name).sort()
   const newest = names.at(-1)
   if (newest === undefined) throw new AppError('not_found', `backup: there is none in ${backups.to}`)
-  return shelf.locate(newest)
+  return backupStore.locate(newest)
 }
 
 /**
- * Restores a backup into a folder that goes in the end, opens and migrates its database as a start would, and looks whether
- * every agent is there with what it had stored. Nothing is started, and the installation is not touched.
+ * Restores a backup into a temporary folder, migrates its database as a start would, and checks that every agent exists
+ * with its files. Starts nothing and does not touch the installation.
  * @throws AppError as `restoreBackup`.
  */
 export async function drillBackup({ clock }: { clock: Clock }, order: DrillOrder, report: Report): Promise<Drill> {
@@ -45,7 +45,7 @@ export async function drillBackup({ clock }: { clock: Clock }, order: DrillOrder
     })
     const problems = [
       ...agents.filter(({ state }) => state === 'missing').map(({ id, reason }) => `${id}: ${reason}`),
-      ...lost.map(({ id }) => `${id}: what it had stored did not come back`),
+      ...lost.map(({ id }) => `${id}: its files were not restored`),
       ...examine(dataDir, agents.length),
     ]
     const seconds = Math.round((performance.now() - startedAt) / 100) / 10
@@ -65,7 +65,10 @@ function examine(dataDir: string, expected: number): string[] {
   try {
     const damage = findDamage(connection.sqlite)
     const count = listAgents(connection.sqlite).length
-    return [...(damage ? [damage] : []), ...(count === expected ? [] : [`it has ${count} agents and not ${expected}`])]
+    return [
+      ...(damage ? [damage] : []),
+      ...(count === expected ? [] : [`it has ${count} agents instead of ${expected}`]),
+    ]
   } finally {
     connection.close()
   }

@@ -15,12 +15,12 @@ import {
 import { wantedOf } from '../../adapters/runtimes/swarm/spec.ts'
 import { TIMING } from '../../adapters/runtimes/swarm/swarm.ts'
 
-/** Agents get the time to finish that a container gets. */
+/** Same grace period as a container. */
 const GRACE_MS = 30_000
 
 /**
- * Ends the agents of a stopped installation, processes, containers and swarm services of its engine, because they go on while it is stopped
- * and would write into what replaces their folders.
+ * Stops the agents of a stopped installation (processes, containers, swarm services): they outlive the server and would
+ * write into the restored folders.
  * @returns their ids.
  */
 export async function endAgents(dataDir: string, dockerHost: string): Promise<string[]> {
@@ -40,13 +40,13 @@ async function endProcessAgents(root: string): Promise<string[]> {
   return (await Promise.all((await listFolders(root)).map(end))).flat()
 }
 
-/** An engine that does not answer runs no agents. */
+/** Stops agents in the container engine; an engine that does not answer runs none. */
 async function endInEngine(dataDir: string, dockerHost: string): Promise<string[]> {
   const instanceFile = join(dataDir, 'instance.id')
   const engine = createEngine(dockerHost)
   if (!existsSync(instanceFile) || !(await engine.isAnswering())) return []
   const instance = readFileSync(instanceFile, 'utf8').trim()
-  // Services first: the swarm would start the containers of a service again.
+  // Stop services first: the swarm would restart their containers.
   const services = await stopServices(engine, instance)
   return [...services, ...(await stopContainers(engine, instance))]
 }

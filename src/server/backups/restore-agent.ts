@@ -16,26 +16,26 @@ import { users } from '../../features/accounts/users/tables.ts'
 import { findUnfinished, isBeingRemoved } from '../../features/agents/operations/operations.ts'
 import { findAgentRow, newAccessToken, newGatewayToken } from '../../features/agents/registry/agents.ts'
 import { type AgentRow, agents } from '../../features/agents/registry/tables.ts'
-import { toRestoredStates } from './restored-states.ts'
-import { flush, type BackupAgent, type Manifest, toAgentPath } from './archive.ts'
-import type { Report } from './create.ts'
-import { extractBackup, readKey, requireBackup } from './verify.ts'
-import { AGENT_STAGING } from './staging.ts'
 import { type BroughtRows, bringRows, planRows, type RowPlan, removeRows } from './agent-rows.ts'
+import { type BackupAgent, flush, type Manifest, toAgentPath } from './archive.ts'
+import type { Report } from './create.ts'
+import { toRestoredStates } from './restored-states.ts'
+import { AGENT_STAGING } from './staging.ts'
+import { extractBackup, readKey, requireBackup } from './verify.ts'
 
-/** `key` is what the installation seals with. */
+/** `key` is the encryption key of the installation. */
 export type AgentRestoreDeps = { connection: Connection; dataDir: string; key: string; clock: Clock }
-/** `replaces`: the agent may be there, stopped, and becomes what it was. `givenKey` is for backups without a key. */
+/** `replaces` allows an existing, stopped agent to be overwritten. `givenKey` is for backups without a key. */
 export type AgentRestoreOrder = {
   file: string
   agentId: string
   replaces: boolean
   givenKey: string | null
-  /** For one that is sealed. */
+  /** Required for a sealed backup. */
   passphrase?: string | null
 }
 
-/** What came back. `missing` says in words what did not. */
+/** Result of restoring one agent; `missing` describes each part that was not restored. */
 export type RestoredAgent = {
   agent: Pick<BackupAgent, 'id' | 'name' | 'runtime' | 'state'>
   createdAt: string
@@ -44,16 +44,16 @@ export type RestoredAgent = {
   missing: string[]
 }
 
-/** All of a backup that is of one agent, in a folder that goes in the end. */
+/** The extracted backup and the agent in it. */
 type Source = { folder: string; manifest: Manifest; agent: BackupAgent; row: AgentRow; database: string }
 
 /**
- * Brings one agent back from a backup: its row, settings, memory, conversations and tasks, and what it has stored, which it
- * gets when it is started next. It is stopped then, and has new tokens. The platform may run meanwhile. A crash leaves all
- * of it or nothing.
- * @throws AppError `invalid` for a backup that is not whole, `not_found` when the agent is not in it, `conflict` when an
- * agent of this id is there that may not be replaced, is not stopped, or belongs to somebody else, and when its owner's
- * account is not there.
+ * Restores one agent from a backup: its row, settings, memory, conversations, tasks and files, which it receives at its
+ * next start. The agent is stopped and gets new tokens. The platform may be running; a crash leaves all of it or
+ * nothing.
+ * @throws AppError `invalid` for a damaged backup, `not_found` when the agent is not in it, `conflict` when an agent of
+ * this id exists and may not be replaced, is not stopped or has another owner, and when its owner's account does not
+ * exist.
  */
 export async function restoreAgent(
   deps: AgentRestoreDeps,
@@ -87,7 +87,8 @@ async function openSource(deps: AgentRestoreDeps, order: AgentRestoreOrder, fold
 }
 
 /**
- * The copy gets the schema of today, and secrets that the key of this installation opens. @returns the row of the agent then.
+ * Migrates the extracted database and seals its secrets with the key of this installation.
+ * @returns the agent's row.
  * @throws AppError `not_found` without one.
  */
 async function modernize(
@@ -116,8 +117,8 @@ function isSameKey(key: string, sealer: Sealer): boolean {
 }
 
 /**
- * Puts what the agent had stored where it waits, under a name that nobody knows until a row does. @returns the name; null
- * when the backup has nothing of it.
+ * Stores the agent's files under a new name that no row refers to yet.
+ * @returns the name; null when the backup has no files for it.
  */
 async function placeState(
   { dataDir, clock }: AgentRestoreDeps,
@@ -126,7 +127,7 @@ async function placeState(
 ): Promise<string | null> {
   const packed = join(folder, toAgentPath(agentId))
   if (agent.state === 'missing' || (agent.state === 'none' && !replaces)) return null
-  // What the one that is there has stored must go, also when the backup knows of nothing.
+  // Existing files must be replaced even when the backup holds none.
   if (agent.state === 'none') await writeSnapshot({ state: join(folder, 'nothing') }, packed)
   const name = `${agentId}@${clock.now().toISOString().replace(/[:.]/g, '-')}.tar.gz`
   const waiting = toRestoredStates(dataDir)
@@ -202,7 +203,7 @@ function bringInto(deps: AgentRestoreDeps, tx: Tx, { order, plans, stateFile, so
   return { before, rows }
 }
 
-/** Nothing runs for it. One that is there keeps its place: its port, its machine and what it runs in. */
+/** Marks the agent as stopped. An existing agent keeps its port, machine and runtime. */
 function toStopped(before: AgentRow | null, wanted: AgentRow) {
   return {
     status: 'stopped',
@@ -219,13 +220,13 @@ function toStopped(before: AgentRow | null, wanted: AgentRow) {
 
 function requireOwner(tx: Tx, { ownerId }: AgentRow): void {
   if (ownerId === null || tx.select({ id: users.id }).from(users).where(eq(users.id, ownerId)).get()) return
-  throw refuse(`the account of its owner, ${ownerId}, is not here`)
+  throw refuse(`its owner's account ${ownerId} does not exist`)
 }
 
 function requireReplaceable(tx: Tx, before: AgentRow, wanted: AgentRow, replaces: boolean): void {
   const { id } = before
-  if (before.ownerId !== wanted.ownerId) throw refuse(`an agent ${id} is here that belongs to somebody else`)
-  if (!replaces) throw refuse(`an agent ${id} is here: with --replace it becomes what it was`)
+  if (before.ownerId !== wanted.ownerId) throw refuse(`agent ${id} exists and belongs to another account`)
+  if (!replaces) throw refuse(`agent ${id} exists: use --replace to overwrite it`)
   if (before.status !== 'stopped' || findUnfinished(tx, id)) throw refuse(`${id} is ${before.status}: stop it first`)
 }
 
@@ -234,13 +235,13 @@ function refuse(message: string): AppError {
 }
 
 function describeMissing({ state, reason }: BackupAgent, rows: readonly BroughtRows[]): string[] {
-  const stored = state === 'missing' ? [`what it had stored is not in the backup: ${reason}`] : []
+  const stored = state === 'missing' ? [`its files are not in the backup: ${reason}`] : []
   const left = rows.filter(({ brought, inBackup }) => brought < inBackup)
   return [
     ...stored,
     ...left.map(
       ({ table, brought, inBackup }) =>
-        `${inBackup - brought} of ${inBackup} rows of ${table}: they were under way, or what they belong to is gone`,
+        `${inBackup - brought} of ${inBackup} rows of ${table}: they were unfinished, or rows they refer to no longer exist`,
     ),
   ]
 }

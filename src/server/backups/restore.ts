@@ -12,49 +12,50 @@ import { listPendingMigrations } from '../../db/migrate.ts'
 import { hasTable, openForReading, toDb } from '../../db/open.ts'
 import { findStandbyReason } from '../../features/agents/ownership/ownership.ts'
 import { toHere } from '../open.ts'
-import { toRestoredStates } from './restored-states.ts'
-import { flush, type BackupAgent, FOLDERS, type Manifest, toAgentPath } from './archive.ts'
+import { type BackupAgent, FOLDERS, flush, type Manifest, toAgentPath } from './archive.ts'
 import type { Report } from './create.ts'
 import { endAgents } from './end-agents.ts'
-import { extractBackup, requireBackup } from './verify.ts'
+import { toRestoredStates } from './restored-states.ts'
 import { isUnfinished, markFinished, markUnfinished, putAside, removeRestored, undoUnfinished } from './unfinished.ts'
+import { extractBackup, requireBackup } from './verify.ts'
 
-/** `isInPlace`: the folder is that of an installation, which is stopped. `givenKey` is for backups without a key. */
+/** `isInPlace` replaces a stopped installation in the folder. `givenKey` is for backups without a key. */
 export type RestoreOrder = {
   file: string
   dataDir: string
   isInPlace: boolean
   givenKey: string | null
-  /** For one that is sealed. */
+  /** Required for a sealed backup. */
   passphrase?: string | null
-  /** The engine whose containers of this installation are stopped. */
+  /** Container engine in which the agents of this installation are stopped. */
   dockerHost?: string
 }
 
 /**
- * What was brought back, each agent with what became of its state. `replaced` is the folder with what was there before;
- * `standsBack` says why the agents are left alone until `stead adopt`, null when they are not.
+ * Result of a restore, with the outcome for each agent. `replaced` is the folder of the previous installation;
+ * `standbyReason` says why the agents stay stopped until `stead adopt`, null when they do not.
  */
 export type Restored = {
   dataDir: string
   createdAt: string
   schema: number
   agents: BackupAgent[]
-  /** Ids of the agents that ran in its place and were ended. */
+  /** Ids of running agents that were stopped. */
   ended: string[]
   replaced: string | null
-  standsBack: string | null
+  standbyReason: string | null
 }
 
 const DEFAULT_DOCKER_HOST = '/var/run/docker.sock'
-/** What stands in an empty folder anyway. */
+/** Entries that an empty folder may have. */
 const NOTHING = new Set(['instance.lock', 'lost+found'])
 
 /**
- * Brings an installation back from a backup, after everything in that was proved. Until the very end the folder is either as
- * it was or says that a restore was broken off, and then nothing starts on it.
- * @throws StartupError for a folder that is in use, not empty, or of a newer version; AppError `invalid` naming all that is
- * wrong with the backup. Agents of the folder that run are ended once the backup is proved.
+ * Restores an installation after verifying the whole backup. Until the last step the folder is unchanged or marked as
+ * unfinished, and the server refuses to start on it. Running agents of the folder are stopped once the backup is
+ * verified.
+ * @throws StartupError for a folder that is in use, not empty, or of a newer version; AppError `invalid` listing every
+ * problem of the backup.
  */
 export async function restoreBackup(
   { clock }: { clock: Clock },
@@ -92,7 +93,7 @@ export async function restoreBackup(
       agents,
       ended,
       replaced: former,
-      standsBack: describeResidence(dataDir),
+      standbyReason: describeStandby(dataDir),
     }
   } catch (error) {
     if (!isInPlace) forget(dataDir, isNew)
@@ -104,17 +105,17 @@ export async function restoreBackup(
   }
 }
 
-/** A restore that was broken off leaves a folder that may be restored into. */
+/** Accepts an empty folder or one of an interrupted restore. */
 function requireEmpty(dataDir: string): void {
   if (readdirSync(dataDir).every((name) => NOTHING.has(name)) || isUnfinished(dataDir)) return
   throw new StartupError(
-    `DATA_DIR: ${dataDir} is not empty: name another folder, or stop Stead and use --in-place to replace what is there`,
+    `DATA_DIR: ${dataDir} is not empty: name another folder, or stop Stead and use --in-place to replace its content`,
   )
 }
 
 type Prepared = { ready: string; manifest: Manifest; agents: BackupAgent[] }
 
-/** Makes all that is to come into the data folder beside it, on the same disk. */
+/** Unpacks everything next to its destination, on the same disk, so that one rename puts it in place. */
 async function prepare(
   { file, dataDir, givenKey, passphrase = null }: RestoreOrder,
   report: Report,
@@ -186,8 +187,8 @@ async function unpackInto(folder: string, archive: string): Promise<void> {
   await restoreStateFolder({ state: folder, restoring: beside('restoring'), replaced: beside('replaced') }, archive)
 }
 
-/** Why the restored installation leaves the agents alone until it is adopted. */
-function describeResidence(dataDir: string): string | null {
+/** Returns why the restored installation is on standby; null when it is not. */
+function describeStandby(dataDir: string): string | null {
   const databaseFile = join(dataDir, 'stead.db')
   const sqlite = openForReading(databaseFile)
   try {
@@ -198,7 +199,7 @@ function describeResidence(dataDir: string): string | null {
   }
 }
 
-/** The folder is again as it was: empty, or not there. */
+/** Removes the partial restore and, if the restore created it, the folder. */
 function forget(dataDir: string, isNew: boolean): void {
   removeRestored(dataDir)
   if (isUnfinished(dataDir)) markFinished(dataDir)

@@ -7,21 +7,18 @@ import type { Db } from '../../db/open.ts'
 import { agents } from '../../features/agents/registry/tables.ts'
 import { ignoreMissing } from '../../features/agents/snapshots/snapshots.ts'
 
-/** Where the states of agents wait that a restored backup has brought. */
+/** Returns the folder of agent files that wait to be restored into an agent. */
 export function toRestoredStates(dataDir: string): string {
   return join(dataDir, 'restored-states')
 }
 
-/** A file in that folder which nobody has taken for so long belongs to a restore that was broken off. */
+/** Age at which an unclaimed file is a leftover of an interrupted restore. */
 const FORGOTTEN_MS = 3_600_000
 
-/** The names of the files that wait for an agent, that which counts first. */
+/** Lists the file names that wait for an agent, in order of precedence. */
 export type FindWaiting = (agentId: string) => string[]
 
-/**
- * What waits for an agent: the state that was restored for it alone, which its row names, or that which came with the whole
- * installation.
- */
+/** Finds the waiting files: one restored for this agent alone, named by its row, before one of a full restore. */
 export function createFindWaiting(db: Db): FindWaiting {
   return (agentId) => {
     const row = db.select({ name: agents.restoredState }).from(agents).where(eq(agents.id, agentId)).get()
@@ -30,8 +27,7 @@ export function createFindWaiting(db: Db): FindWaiting {
 }
 
 /**
- * A runtime that gives an agent the state that waits for it when it is deployed next, in the place of all that it has
- * stored. A crash in between leaves the state waiting; the agent works with it alone once it has gone.
+ * Wraps a runtime: `deploy` first replaces an agent's files by the waiting ones. After a crash they are still waiting.
  */
 export function bringRestoredStates(runtime: Runtime, folder: string, findWaiting: FindWaiting): Runtime {
   const listFiles = (id: string) => findWaiting(id).map((name) => join(folder, name))
@@ -41,7 +37,7 @@ export function bringRestoredStates(runtime: Runtime, folder: string, findWaitin
     async deploy(spec) {
       const file = listFiles(spec.id).find((waiting) => existsSync(waiting))
       if (file !== undefined) {
-        // A runtime that does not know the agent makes its place first.
+        // An unknown agent must be created before its files can be replaced.
         if (!(await runtime.inspect(spec.id))) await runtime.deploy(spec)
         await runtime.stop(spec.id)
         await runtime.restore(spec.id, file)
@@ -56,7 +52,7 @@ export function bringRestoredStates(runtime: Runtime, folder: string, findWaitin
   }
 }
 
-/** Removes the states that restores have left which were broken off before a row named them, and those of agents that are gone. */
+/** Removes files of interrupted restores that no row names, and those of deleted agents. */
 export async function sweepRestoredStates(db: Db, folder: string): Promise<void> {
   if (!existsSync(folder)) return
   const rows = db.select({ id: agents.id, name: agents.restoredState }).from(agents).all()

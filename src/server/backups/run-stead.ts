@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import type { RunStead } from '../../features/admin/backups/run-backup.ts'
 
 /**
- * Runs this program with other arguments as a process of its own: what takes long there holds nobody up here. It gets the
- * processor when nobody else wants it. `environment` are the settings, as this process got them.
+ * Runs this program with other arguments in a low-priority child process, so that long work does not block the server.
+ * `environment` holds the settings as this process received them.
  */
 export function createRunStead(environment: Record<string, string | undefined>): RunStead {
   const main = resolve(import.meta.dir, '..', '..', 'main.ts')
@@ -23,7 +23,7 @@ export function createRunStead(environment: Record<string, string | undefined>):
   }
 }
 
-/** One that has ended already needs none. */
+/** Lowers the priority of a child, unless it has already ended. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW)

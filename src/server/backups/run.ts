@@ -5,23 +5,24 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { AppError } from '../../core/errors.ts'
 import { requireWritableFolder } from '../../core/files/writable.ts'
+import type { BackupKeep } from '../../core/settings/backups.ts'
 import { flush, type Manifest } from './archive.ts'
 import { type BackupConfig, type CreatedBackup, createBackup, type Report } from './create.ts'
-import { createRemoteBackup, isRemote, openRemote } from './store.ts'
 import { openStaging } from './staging.ts'
+import { createRemoteBackup, isRemote, openRemote } from './store.ts'
 import { listBackups, verifyBackup } from './verify.ts'
-import type { BackupKeep } from '../../core/settings/backups.ts'
 
 export type RunConfig = BackupConfig & Pick<Config, 'backups' | 'minFreeDiskBytes'>
-/** What a run made, after it was taken apart and proved, and the files that went for it. */
+/** A verified backup, and the older files that the retention policy deleted. */
 export type BackupRun = CreatedBackup & { verifiedAt: string; removed: string[] }
 
-/** The names that `create` gives: a file that somebody named is not deleted. */
+/** Names that `createBackup` gives; files with other names are never deleted. */
 const OWN_NAME = /^stead-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(?:\.([a-z0-9]+))?\.tar(?:\.age)?$/
 
 /**
- * Makes a backup at `BACKUP_TO`, proves it, and only then deletes those of this installation that `BACKUP_KEEP` does not keep.
- * @throws AppError `unavailable` when the disk has not the space, `internal` when what was made is not whole: it is deleted.
+ * Creates and verifies a backup at `BACKUP_TO`, then deletes those of this installation that `BACKUP_KEEP` does not
+ * keep.
+ * @throws AppError `unavailable` without enough disk space, `internal` when the new backup is damaged; it is deleted.
  */
 export async function runBackup(
   { config, clock }: { config: RunConfig; clock: Clock },
@@ -42,7 +43,10 @@ export async function runBackup(
   return { ...created, verifiedAt, removed }
 }
 
-/** The same at an address: it is proved before it is sent and compared after, and names alone tell whose it is. */
+/**
+ * Does the same for object storage: the backup is verified before the upload and compared after it; names identify the
+ * installation.
+ */
 async function runRemote({ config, clock }: { config: RunConfig; clock: Clock }, report: Report): Promise<BackupRun> {
   const { to, keep } = config.backups
   await requireSpace(config, config.dataDir)
@@ -64,7 +68,7 @@ async function runRemote({ config, clock }: { config: RunConfig; clock: Clock },
   return { ...created, verifiedAt, removed: removed.map(store.locate) }
 }
 
-/** @throws AppError `internal` when it is not whole: it is deleted. */
+/** Verifies a new backup. @throws AppError `internal` when it is damaged; it is deleted. */
 async function prove({ dataDir, encryptionKey, backups }: RunConfig, file: string): Promise<Manifest> {
   const staging = await openStaging(dataDir)
   const keys = { givenKey: encryptionKey ?? null, passphrase: backups.passphrase ?? null }
@@ -76,13 +80,13 @@ async function prove({ dataDir, encryptionKey, backups }: RunConfig, file: strin
   throw new AppError('internal', `backup: what was written cannot be read back: ${problems.join('; ')}`)
 }
 
-/** When it was made and, where the name tells, of which installation it is; null for a name that somebody gave. */
+/** Returns the time and, if present, the installation from a backup's name; null for a name that Stead did not give. */
 function readOwnName(file: string): { createdAt: string; instance: string | undefined } | null {
   const [, day, hours, minutes, seconds, milliseconds, instance] = OWN_NAME.exec(basename(file)) ?? []
   return day === undefined ? null : { createdAt: `${day}T${hours}:${minutes}:${seconds}.${milliseconds}Z`, instance }
 }
 
-/** Those of this installation: a plain one says so in its manifest, a sealed one in its name. */
+/** Lists the backups of this installation: a plain one is identified by its manifest, a sealed one by its name. */
 async function listOwn(folder: string, instance: string): Promise<{ file: string; createdAt: string }[]> {
   const listed = await listBackups(folder)
   return listed.flatMap(({ file, manifest }) => {
@@ -93,8 +97,8 @@ async function listOwn(folder: string, instance: string): Promise<{ file: string
 }
 
 /**
- * The copy of the database, its compressed form and the archive exist beside each other for a while, in the data folder;
- * `to` holds the finished archive.
+ * Checks free space: the data folder temporarily holds the database copy, its compressed form and the archive; `to`
+ * holds the finished archive.
  */
 async function requireSpace(config: RunConfig, to: string): Promise<void> {
   const { dataDir, databaseFile } = config
@@ -125,8 +129,8 @@ const FIRST_MONDAY = 4
 type Dated = { createdAt: string }
 
 /**
- * Those of `backups` that may go: all but the newest of each of the last so many days, weeks (from Monday) and months, in UTC,
- * of which there is one. The newest of all always stays.
+ * Returns the backups to delete: all but the newest of each of the last N days, weeks (from Monday) and months in UTC.
+ * The newest backup is always kept.
  */
 export function listOutdated<T extends Dated>(backups: readonly T[], keep: BackupKeep): T[] {
   const newestFirst = backups.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1))

@@ -3,18 +3,18 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../../adapters/runtimes/process/files.ts'
+import type { Config } from '../../core/config.ts'
 import { StartupError } from '../../core/errors.ts'
 import { giveToOwnerOf } from '../../core/files/ownership.ts'
 import { lockDataDir } from '../../db/instance-lock.ts'
-import { flush } from './archive.ts'
-import type { Config } from '../../core/config.ts'
 import { ignoreMissing } from '../../features/agents/snapshots/snapshots.ts'
+import { flush } from './archive.ts'
 
 const PREFIX = '.stead-backup-'
-/** Name of a staging folder until it is locked. */
+/** Prefix of a staging folder until it is locked. */
 const UNLOCKED_PREFIX = '.stead-staging-'
 const UNLOCKED_MS = 60_000
-/** Names the copy that is being written next to the destination on another file system. */
+/** File with the path of the partial copy next to the destination on another file system. */
 const PART_NOTE = 'part'
 
 export type Staging = Awaited<ReturnType<typeof openStaging>>
@@ -33,9 +33,9 @@ export async function openStaging(dataDir: string) {
   await rename(unlocked, path)
   return {
     path,
-    /** Where the entry of the archive with this path is made. */
+    /** Returns where the archive entry with this path is staged. */
     toStaged: (entry: string) => join(path, entry),
-    /** Moves a finished file of this folder to `destination`, which appears whole or not at all, and to its folder's owner. */
+    /** Moves a finished file to `destination` atomically and gives it to the owner of that folder. */
     async deliver(file: string, destination: string) {
       giveToOwnerOf(dirname(destination), file)
       const isMoved = await rename(file, destination).then(
@@ -55,7 +55,7 @@ export async function openStaging(dataDir: string) {
   }
 }
 
-/** Another file system: the copy gets its name when it is complete. */
+/** Copies to another file system under a temporary name, then renames. */
 async function copyInto(staging: string, file: string, destination: string): Promise<void> {
   const part = join(dirname(destination), `${basename(staging)}.part`)
   await writeFile(join(staging, PART_NOTE), part, { mode: 0o600 })
@@ -70,7 +70,7 @@ async function copyInto(staging: string, file: string, destination: string): Pro
   }
 }
 
-/** Removes what killed backups left in `folder`, and their unfinished copies on other file systems. */
+/** Removes staging folders and partial copies of killed backups. */
 export async function removeForgotten(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
@@ -89,7 +89,7 @@ async function removePart(staging: string): Promise<void> {
   if (!existsSync(note)) return
   const part = await readFile(note, 'utf8')
   if (basename(part) !== `${basename(staging)}.part`) return
-  // The disk may be gone or read-only by now: that must not keep the next backup from being made.
+  // A missing or read-only disk must not prevent the next backup.
   await rm(part, { force: true }).catch(() => undefined)
 }
 
@@ -103,11 +103,11 @@ function isFree(path: string): boolean {
   }
 }
 
-/** Where the backup of one agent is taken apart; nobody takes an hour for it. */
+/** Prefix of the folder in which the backup of one agent is extracted. */
 export const AGENT_STAGING = '.restoring-agent-'
 const FORGOTTEN_MS = 3_600_000
 
-/** Removes what backups and restores have left that were killed, at the start of the platform. */
+/** Removes leftovers of killed backups and restores; called at start. */
 export async function sweepBackups({ dataDir, backups }: Pick<Config, 'dataDir' | 'backups'>): Promise<void> {
   for (const folder of new Set([dataDir, backups.to])) if (existsSync(folder)) await removeForgotten(folder)
   for (const name of (await readdir(dataDir)).filter((entry) => entry.startsWith(AGENT_STAGING))) {

@@ -1,33 +1,33 @@
 import { randomUUID } from 'node:crypto'
+import { createWriteStream, readFileSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { type ObjectStore, openObjectStore, readObjectAddress, toStoreError } from '../../adapters/objects/s3.ts'
-import { errorCode } from '../../adapters/runtimes/process/files.ts'
-import type { Config } from '../../core/config.ts'
-import { AppError, errorMessage, StartupError } from '../../core/errors.ts'
-import type { BackupShelf, ShelvedBackup } from '../../features/admin/backups/store.ts'
-import { createWriteStream, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { type ObjectStore, openObjectStore, readObjectAddress, toStoreError } from '../../adapters/objects/s3.ts'
+import { errorCode } from '../../adapters/runtimes/process/files.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import { AppError, errorMessage, StartupError } from '../../core/errors.ts'
+import type { BackupStore, StoredBackup } from '../../features/admin/backups/store.ts'
 import { createSummer } from './archive.ts'
 import { type BackupConfig, type CreatedBackup, createBackup, type Report } from './create.ts'
 import { openStaging } from './staging.ts'
 
-/** The content of a file that tests whether a place can be used. */
+/** Content of the file that tests whether a location is writable. */
 const PROBE = 'Written by Stead to test this place for backups.\n'
 const BACKUP = /^[\w.-]+\.tar(?:\.age)?$/
 const OWN_NAME = /^stead-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(?:\.[a-z0-9]+)?\.tar(?:\.age)?$/
 
-/** The backups at `BACKUP_TO`, a folder or an address. */
-export function createShelf({ to, s3 }: Pick<Config['backups'], 'to' | 's3'>): BackupShelf {
-  if (!isRemote(to)) return createFolderShelf(to)
+/** Opens the backup store at `BACKUP_TO`, a folder or an object storage address. */
+export function createBackupStore({ to, s3 }: Pick<Config['backups'], 'to' | 's3'>): BackupStore {
+  if (!isRemote(to)) return createFolderBackupStore(to)
   const store = openStore(to, { s3 })
   return {
     async list() {
       const objects = (await store.list()).filter(({ name }) => BACKUP.test(name))
-      return newestFirst(objects.map(({ name, sizeBytes }) => toShelved(name, sizeBytes)))
+      return newestFirst(objects.map(({ name, sizeBytes }) => toStoredBackup(name, sizeBytes)))
     },
     read: store.read,
     locate: store.locate,
@@ -35,9 +35,12 @@ export function createShelf({ to, s3 }: Pick<Config['backups'], 'to' | 's3'>): B
   }
 }
 
-/** The backups at whatever place `readPlace` names when they are read. */
-export function createLiveShelf(readPlace: () => string, { s3 }: Pick<Config['backups'], 's3'>): BackupShelf {
-  const open = () => createShelf({ to: readPlace(), s3 })
+/** Opens the backup store at the location that `readPlace` returns at each call. */
+export function createConfiguredBackupStore(
+  readPlace: () => string,
+  { s3 }: Pick<Config['backups'], 's3'>,
+): BackupStore {
+  const open = () => createBackupStore({ to: readPlace(), s3 })
   return {
     list: () => open().list(),
     read: (name) => open().read(name),
@@ -46,7 +49,10 @@ export function createLiveShelf(readPlace: () => string, { s3 }: Pick<Config['ba
   }
 }
 
-/** @throws AppError `invalid` without credentials: the place may come from the dashboard, long after the start. */
+/**
+ * Opens object storage.
+ * @throws AppError `invalid` without credentials: the location may come from the dashboard, long after the start.
+ */
 function openStore(to: string, settings: Pick<Config['backups'], 's3'>): ObjectStore {
   try {
     return openRemote(to, settings)
@@ -60,7 +66,7 @@ async function tryStore(store: ObjectStore, name: string, file: string): Promise
   await store.put(name, file)
   try {
     const text = await new Response(store.read(name)).text()
-    if (text !== PROBE) throw new Error('what was written there is not what is read')
+    if (text !== PROBE) throw new Error('the content that was read differs from what was written')
   } finally {
     await store.remove(name)
   }
@@ -71,13 +77,14 @@ async function tryFolder(folder: string, name: string, file: string): Promise<vo
   const copy = join(folder, name)
   try {
     await copyFile(file, copy)
-    if ((await readFile(copy, 'utf8')) !== PROBE) throw new Error('what was written there is not what is read')
+    if ((await readFile(copy, 'utf8')) !== PROBE)
+      throw new Error('the content that was read differs from what was written')
   } finally {
     await rm(copy, { force: true })
   }
 }
 
-/** @throws AppError `invalid` with the reason why a place cannot be used. */
+/** Writes, reads and deletes a file. @throws AppError `invalid` with the reason why the location cannot be used. */
 async function testPlace(to: string, attempt: (name: string, file: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'stead-probe-'))
   const name = `.stead-probe-${randomUUID()}`
@@ -92,14 +99,16 @@ async function testPlace(to: string, attempt: (name: string, file: string) => Pr
   }
 }
 
-/** The backups of a folder, which need not be there. */
-function createFolderShelf(folder: string): BackupShelf {
+/** Opens the backups of a folder, which may not exist yet. */
+function createFolderBackupStore(folder: string): BackupStore {
   const locate = (name: string) => join(folder, basename(name))
   return {
     async list() {
       try {
         const names = (await readdir(folder)).filter((name) => BACKUP.test(name))
-        const listed = await Promise.all(names.map(async (name) => toShelved(name, (await stat(locate(name))).size)))
+        const listed = await Promise.all(
+          names.map(async (name) => toStoredBackup(name, (await stat(locate(name))).size)),
+        )
         return newestFirst(listed)
       } catch (error) {
         if (errorCode(error) === 'ENOENT') return []
@@ -112,23 +121,23 @@ function createFolderShelf(folder: string): BackupShelf {
   }
 }
 
-/** When a backup was made, by the name that Stead gives it; null for one that somebody named. */
+/** Returns the time in a backup's name; null for a name that Stead did not give. */
 export function readBackupTime(name: string): Date | null {
   const [, day, hours, minutes, seconds, milliseconds] = OWN_NAME.exec(name) ?? []
   return day === undefined ? null : new Date(`${day}T${hours}:${minutes}:${seconds}.${milliseconds}Z`)
 }
 
-function toShelved(name: string, sizeBytes: number): ShelvedBackup {
+function toStoredBackup(name: string, sizeBytes: number): StoredBackup {
   return { name, sizeBytes, createdAt: readBackupTime(name), isSealed: name.endsWith('.age') }
 }
 
-function newestFirst(backups: ShelvedBackup[]): ShelvedBackup[] {
+function newestFirst(backups: StoredBackup[]): StoredBackup[] {
   return backups.sort((a, b) => (b.createdAt?.getTime() ?? 0) - (a.createdAt?.getTime() ?? 0))
 }
 
 type Remote = Pick<Config['backups'], 's3'>
 
-/** Is it an address and no folder? */
+/** Returns whether a location is an object storage address. */
 export function isRemote(place: string): boolean {
   return readObjectAddress(place) !== null
 }
@@ -140,9 +149,8 @@ export function openRemote(place: string, { s3 }: Remote): ObjectStore {
 }
 
 /**
- * Makes a backup beside the data, sends it, and reads it back: it stands at `place` under its name when it is whole there,
- * and no copy stays here. Its name tells when it was made and of which installation it is.
- * @throws AppError as `createBackup`, and `unavailable` when the server refuses it.
+ * Creates a backup in the data folder, uploads it and reads it back; no local copy remains.
+ * @throws AppError as `createBackup`, and `unavailable` when the server refuses the upload.
  */
 export async function createRemoteBackup(
   { config, clock }: { config: BackupConfig & { backups: Remote & Partial<Config['backups']> }; clock: Clock },
@@ -188,7 +196,7 @@ async function sumStream(store: ObjectStore, name: string) {
   return summer.sum()
 }
 
-/** Does `work` with the file itself, or with a copy in `TMPDIR` of what stands at an address. */
+/** Calls `work` with the local file, or with a temporary download of a remote one. */
 export async function withLocalBackup<T>(
   place: string,
   backups: Remote,

@@ -16,8 +16,8 @@ import { StartupError } from '../../core/errors.ts'
 import { giveToOwnerOf } from '../../core/files/ownership.ts'
 
 /**
- * `replaced` is the folder with what was there before, null for a data folder that was new. `isAside` says that all of it is
- * there, so that what stands in its place is the backup's.
+ * Marker of an unfinished restore. `replaced` is the folder with the previous installation, null for a new data folder.
+ * `isAside` says that the move into it is complete, so files in the data folder come from the backup.
  */
 const Marker = z.object({
   replaced: z
@@ -28,13 +28,13 @@ const Marker = z.object({
 })
 type Marker = z.infer<typeof Marker>
 
-/** What belongs to an installation: the logs of a database and what is still to be booked belong to that database alone. */
+/** Files of an installation: the database's own logs and unrecorded usage belong to that database. */
 const ASIDE = [
   ...['stead.db', 'stead.db-wal', 'stead.db-shm', 'usage-spool.jsonl', 'usage-under-way.jsonl'],
   ...['agents', 'restored-states', 'workspace', 'videos', 'instance.id', 'webhook.key', 'encryption.key'],
 ]
 
-/** From now on, and after any crash, the folder is one whose restore is under way. */
+/** Marks the folder as being restored, durably. */
 export function markUnfinished(dataDir: string, marker: Marker): void {
   const next = toNextMarker(dataDir)
   const file = openSync(next, 'w', 0o600)
@@ -48,26 +48,26 @@ export function markUnfinished(dataDir: string, marker: Marker): void {
   syncFolder(dataDir)
 }
 
-/** The restore is whole. */
+/** Removes the marker. */
 export function markFinished(dataDir: string): void {
   syncFolder(dataDir)
   rmSync(toMarker(dataDir), { force: true })
   syncFolder(dataDir)
 }
 
-/** Was a restore into this folder broken off? */
+/** Returns whether a restore into this folder was interrupted. */
 export function isUnfinished(dataDir: string): boolean {
   return existsSync(toMarker(dataDir))
 }
 
-/** @throws StartupError when a restore into this folder was broken off, so that what is in it is not what it seems. */
+/** Checks that the folder is complete. @throws StartupError when a restore into it was interrupted. */
 export function requireFinished(dataDir: string): void {
   if (isUnfinished(dataDir)) {
-    throw new StartupError(`DATA_DIR: a restore into ${dataDir} was broken off: run stead backup restore again`)
+    throw new StartupError(`DATA_DIR: a restore into ${dataDir} was interrupted: run stead backup restore again`)
   }
 }
 
-/** Puts what belongs to an installation aside. */
+/** Moves the files of the installation into the folder `replaced`. */
 export function putAside(dataDir: string, replaced: string): void {
   const former = join(dataDir, replaced)
   mkdirSync(former, { mode: 0o700 })
@@ -78,17 +78,17 @@ export function putAside(dataDir: string, replaced: string): void {
   markUnfinished(dataDir, { replaced, isAside: true })
 }
 
-/** Removes what a restore has put into a folder until it was broken off. */
+/** Removes the files that an interrupted restore created. */
 export function removeRestored(dataDir: string): void {
   for (const name of listOwn(dataDir)) rmSync(join(dataDir, name), { recursive: true, force: true })
 }
 
 /**
- * Takes back what was there before a restore in its place was broken off, at whatever point, and however often this is
- * broken off as well. Whoever calls this holds the data folder.
+ * Puts back the previous installation after an interrupted in-place restore. Can itself be interrupted and repeated.
+ * The caller holds the lock of the data folder.
  */
 export function undoUnfinished(dataDir: string): void {
-  // A marker that was not yet in its place says nothing.
+  // An unrenamed marker file has no meaning.
   rmSync(toNextMarker(dataDir), { force: true })
   if (!isUnfinished(dataDir)) return
   const { replaced, isAside } = Marker.parse(JSON.parse(readFileSync(toMarker(dataDir), 'utf8')))
@@ -103,7 +103,7 @@ export function undoUnfinished(dataDir: string): void {
   rmSync(former, { recursive: true, force: true })
 }
 
-/** What is there of an installation, by name. */
+/** Lists the files of an installation that exist, by name. */
 function listOwn(dataDir: string): string[] {
   const known = new Set<string>(ASIDE)
   return readdirSync(dataDir).filter((name) => known.has(name) || name.startsWith('encryption.key.'))

@@ -1,24 +1,37 @@
-import { mkdtemp, readdir, rm, stat, mkdir } from 'node:fs/promises'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { errorCode } from '../../adapters/runtimes/process/files.ts'
-import { AppError, errorMessage } from '../../core/errors.ts'
-import { readManifest, type Manifest, createSummer, readArchive, type BackupFile, DATABASE, KEY, MANIFEST, MANIFEST_SUM } from './archive.ts'
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
-import { openForReading, hasTable, toDb } from '../../db/open.ts'
+import { errorCode } from '../../adapters/runtimes/process/files.ts'
+import { AppError, errorMessage } from '../../core/errors.ts'
 import { createSealer } from '../../core/secrets.ts'
 import { findDamage } from '../../db/copy.ts'
-import { findKeyProblem } from '../../features/accounts/encryption/check-key.ts'
+import { hasTable, openForReading, toDb } from '../../db/open.ts'
+import { findKeyProblem } from '../../features/accounts/encryption/master-key.ts'
 import { findClosed } from '../../features/accounts/encryption/sealed-values.ts'
+import {
+  type BackupFile,
+  createSummer,
+  DATABASE,
+  KEY,
+  MANIFEST,
+  MANIFEST_SUM,
+  type Manifest,
+  readArchive,
+  readManifest,
+} from './archive.ts'
 
-/** A backup in a folder; `problem` says why its manifest cannot be read, which then is null. Nothing else was looked at. */
+/** A backup in a folder, known by its manifest; `problem` says why the manifest cannot be read. */
 export type ListedBackup = { file: string; bytes: number; manifest: Manifest | null; problem: string | null }
 
-/** Takes a backup apart in a new folder of `parent`, as `extractBackup`. @throws AppError `not_found` when there is no such file. */
+/**
+ * Verifies a backup in a temporary folder of `parent`, as `extractBackup` does.
+ * @throws AppError `not_found` when the file does not exist.
+ */
 export async function verifyBackup(
   file: string,
   givenKey: string | null,
@@ -34,7 +47,7 @@ export async function verifyBackup(
   }
 }
 
-/** @throws AppError `not_found`. */
+/** Checks that the file exists. @throws AppError `not_found` */
 export async function requireBackup(file: string): Promise<void> {
   const stats = await stat(file).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return null
@@ -43,14 +56,17 @@ export async function requireBackup(file: string): Promise<void> {
   if (!stats?.isFile()) throw new AppError('not_found', `backup: there is no file ${file}`)
 }
 
-/** The backups of a folder, oldest first; none when it does not exist. @throws AppError `unavailable` when it cannot be read. */
+/**
+ * Lists the backups of a folder, oldest first; none when it does not exist.
+ * @throws AppError `unavailable` when it cannot be read.
+ */
 export async function listBackups(folder: string, passphrase: string | null = null): Promise<ListedBackup[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return []
     throw new AppError('unavailable', `backup: ${folder} cannot be read (${errorMessage(error)})`, {}, { cause: error })
   })
   const files = names.filter((name) => /\.tar(?:\.age)?$/.test(name)).map((name) => join(folder, name))
-  // One after the other: to open a seal takes a quarter of a gigabyte of memory.
+  // Sequential: decrypting a sealed backup takes about 256 MB of memory.
   const listed: ListedBackup[] = []
   for (const file of files) listed.push(await describe(file, passphrase))
   const timeOf = ({ manifest }: ListedBackup) => manifest?.createdAt ?? ''
@@ -62,26 +78,26 @@ async function describe(file: string, passphrase: string | null): Promise<Listed
   try {
     return { file, bytes, manifest: await readManifest(file, passphrase), problem: null }
   } catch (error) {
-    // One file that another user owns must not keep the next backup from being made.
+    // An unreadable file must not prevent the next backup.
     const isUnreadable = errorCode(error) === 'EACCES'
     if (!(error instanceof AppError) && !isUnreadable) throw error
     return { file, bytes, manifest: null, problem: errorMessage(error) }
   }
 }
 
-/** Without a size in the manifest: so many times what it is packed to, and a little for small ones. */
+/** Largest compression ratio accepted when the manifest has no size, plus a margin for small files. */
 const MOST_PACKED = 100
 const SPARE_BYTES = 64 * 1024 ** 2
 
-/** `problems` names each thing that is wrong; a backup without any is whole. `manifest` is null when it says nothing. */
+/** `problems` lists every fault found; empty when the backup is intact. `manifest` is null when it cannot be read. */
 export type Examined = { manifest: Manifest | null; problems: string[] }
 
 /**
- * Takes a backup apart into `folder`, each file under its path there and the database as `stead.db`, and proves everything:
- * the sums of the files, that nothing is missing or too many, that the archives within can be read, that the database is
- * whole and its references hold, and that the key opens all that is sealed. `givenKey` is for backups without one, `passphrase`
- * for those that are sealed.
- * @throws Error of the system when the backup cannot be read or the folder not be written.
+ * Extracts a backup into `folder`, the database as `stead.db`, and verifies it: checksums, missing and extra files,
+ * inner archives, database integrity and references, and that the key opens every sealed value.
+ * @param givenKey for backups without a key.
+ * @param passphrase for sealed backups.
+ * @throws NodeJS.ErrnoException when the backup cannot be read or the folder cannot be written.
  */
 export async function extractBackup(
   file: string,
@@ -131,11 +147,11 @@ async function writeEntry(content: Readable, folder: string, { path, bytes, sha2
   const summer = createSummer()
   await pipeline(content, summer.through, createWriteStream(join(folder, path), { mode: 0o600, flags: 'w' }))
   const sum = summer.sum()
-  if (sum.bytes !== bytes) return [`${path} has ${sum.bytes} bytes and not ${bytes}`]
+  if (sum.bytes !== bytes) return [`${path} has ${sum.bytes} bytes instead of ${bytes}`]
   return sum.sha256 === sha256 ? [] : [`${path} was altered: its checksum differs`]
 }
 
-/** Reads a gzipped tar to its end. */
+/** Checks that a gzipped tar can be read to its end. */
 async function examineArchive(folder: string, path: string): Promise<string[]> {
   const file = join(folder, path)
   if (!existsSync(file)) return []
@@ -152,7 +168,7 @@ async function examineArchive(folder: string, path: string): Promise<string[]> {
   }
 }
 
-/** The manifest tells which agents have a state in it. */
+/** Lists the agent files that the manifest names and the archive lacks. */
 function listUnmentioned({ agents, files }: Manifest): string[] {
   const paths = new Set<string>(files.map(({ path }) => path))
   const kept = agents.filter(({ state }) => state === 'whole' || state === 'moving')
@@ -176,8 +192,8 @@ async function examineContent(folder: string, manifest: Manifest, givenKey: stri
 }
 
 /**
- * Ends what unpacks to more than the manifest says, before it fills the disk: a few megabytes can stand for terabytes. An
- * older manifest does not say it; then it is bounded by what text is ever packed to.
+ * Stops unpacking beyond the size in the manifest, so that a decompression bomb cannot fill the disk. Older manifests
+ * have no size and are limited by a ratio.
  */
 function boundTo({ databaseBytes, files }: Manifest) {
   const packedBytes = files.find(({ path }) => path === DATABASE)?.bytes ?? 0
@@ -186,13 +202,13 @@ function boundTo({ databaseBytes, files }: Manifest) {
     let bytes = 0
     for await (const chunk of chunks) {
       bytes += chunk.length
-      if (bytes > most) throw new Error(`it is larger than the ${most} bytes that the manifest tells of`)
+      if (bytes > most) throw new Error(`it is larger than the ${most} bytes in the manifest`)
       yield chunk
     }
   }
 }
 
-/** The key of a backup that was taken apart into `folder`. */
+/** Returns the encryption key of an extracted backup. */
 export async function readKey(folder: string, { key }: Manifest, givenKey: string | null): Promise<string | null> {
   const file = join(folder, KEY)
   if (key === 'given' || !existsSync(file)) return givenKey
@@ -213,7 +229,7 @@ function examineFile(database: string, { schema }: Manifest, key: string | null)
   }
 }
 
-/** What is wrong with a database and with `key` for it, in words, and of which version it is. */
+/** Returns the problems of a database and its key, and the schema version. */
 export function examineDatabase(
   sqlite: ReturnType<typeof openForReading>,
   key: string | null,

@@ -24,7 +24,7 @@ import { findKey, isUsableKey, type KeyConfig, randomKey } from './encryption-ke
 import { putNextKey, takeNextKey, toKeyFile } from './key-file.ts'
 import { lockForKeys, withKeyDatabase } from './rotate-key.ts'
 
-/** The kinds of sealed values, as an operator knows them. */
+/** Descriptions of the kinds of sealed values, for operators. */
 const KINDS: Readonly<Record<SealedPlace, string>> = {
   agent_credentials: 'credentials of agents for services',
   agent_mcp_servers: 'headers and environments of MCP servers',
@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<SealedPlace, string>> = {
   webhook_channels: 'webhook channels of agents',
 }
 
-/** Places whose value is set to null; in all others without a rule of their own the row is deleted. */
+/** Columns that are set to null; other rows without a rule of their own are deleted. */
 const OPTIONAL: ReadonlySet<SealedPlace> = new Set([
   'agent_mcp_servers',
   'agents:secretConfig',
@@ -53,13 +53,13 @@ const OPTIONAL: ReadonlySet<SealedPlace> = new Set([
   'installations:gatewayToken',
 ])
 
-/** A request must not be carried out twice because its answer is lost. */
+/** A request must not run twice because its stored answer is lost. */
 const LOST_ANSWER = JSON.stringify({ error: 'The answer to the first request was lost with the encryption key' })
 
-/** Sealed values that the present key does not open, by kind, and the wallets and accounts that they concern. */
+/** Counts of sealed values that the present key cannot open, and the affected wallets and accounts. */
 export type Lost = { counts: Record<string, number>; wallets: string[]; twoFactorAccounts: string[] }
 
-/** `keyFile` is null where the key is given; `copy` is the database as it was, which the lost key still opens. */
+/** `keyFile` is null when the key is a setting; `copy` is the previous database, which the lost key still opens. */
 export type Dropped = Lost & { sealed: number; keyFile: string | null; formerKeyFile: string | null; copy: string }
 
 /** Returns the values that `dropSealed` would drop; changes nothing. @throws StartupError without a database. */
@@ -75,8 +75,8 @@ export function findLost(config: KeyConfig): Lost {
 }
 
 /**
- * Drops every sealed value that the present key does not open, and seals the others with the key that is given, or else
- * with a new one. Agents get new tokens. A copy of the database is kept, in case the lost key is found.
+ * Drops every sealed value that the present key cannot open and seals the others with the given or a new key. Agents
+ * get new tokens. Keeps a copy of the database in case the lost key is found.
  * @throws StartupError while a server runs; AppError `conflict` when the present key opens everything.
  */
 export async function dropSealed(config: KeyConfig): Promise<Dropped> {
@@ -111,8 +111,8 @@ export async function dropSealed(config: KeyConfig): Promise<Dropped> {
 type DropDeps = { clock: Clock; enqueue: Enqueue; keepsKeys: boolean }
 
 /**
- * Drops in the caller's closure the values that `from` does not open (null opens none), and seals the others with `to`.
- * `keepsKeys` is set when the database was sealed with `from`.
+ * Drops the values that `from` cannot open (null opens none) and seals the others with `to`, in the caller's
+ * transaction. `keepsKeys` is set when the database was sealed with `from`.
  */
 export function dropFrom(
   { clock, enqueue, keepsKeys }: DropDeps,
@@ -154,7 +154,7 @@ function isToken(name: SealedPlace): boolean {
   return name === 'agents:gatewayToken' || name === 'agents:accessToken'
 }
 
-/** The tokens to replace, by agent. */
+/** Returns the tokens to replace, by agent. */
 function groupTokens(values: readonly SealedValue[]): Map<string, TokenName[]> {
   const tokens = values.filter(({ name }) => isToken(name))
   const byAgent = Map.groupBy(tokens, ({ name, purpose }) => toRow(name, purpose))
@@ -181,12 +181,12 @@ function describeLost(db: Db, values: readonly SealedValue[]): Lost {
   }
 }
 
-/** The id of the row that a purpose names. */
+/** Returns the row id in a purpose. */
 function toRow(name: SealedPlace, purpose: string): string {
   return purpose.slice(name.length + 1)
 }
 
-/** Returns the sealer of the key that is there, right or wrong; null without one. */
+/** Returns the sealer of the configured key, matching or not; null without one. */
 function toPresent(config: KeyConfig): Sealer | null {
   const { key } = findKey(config)
   return isUsableKey(key) ? createSealer(key) : null

@@ -10,18 +10,21 @@ import { forgetNextKey, putNextKey, readKeyFile, takeNextKey, toKeyFile, toNextF
 
 export type KeyConfig = Pick<Config, 'dataDir' | 'databaseFile' | 'encryptionKey'>
 
-/** `key` is null where there is none yet. `isNext`: a change to it was broken off when all had been sealed with it. */
+/**
+ * `key` is null before the first start. `isNext`: a rotation was interrupted after everything had been sealed with the
+ * next key.
+ */
 type Found = { key: string | null; problem: string | null; isNext: boolean }
 
-/** A key that is shorter was cut, or is none. */
+/** Shorter keys are truncated or invalid. */
 const MIN_KEY_LENGTH = 16
 const NEW_KEY_LENGTH = 43
 
 /**
- * The key that seals secrets at rest; at the first start it is made, readable by its owner alone. A change of it that was
- * broken off is finished, or forgotten when nothing was sealed with the new one. Whoever calls this holds the data folder.
- * @throws StartupError when it is not the one that the database was sealed with, or is not there beside such a database,
- * or when that cannot be found out.
+ * Returns the key that seals secrets at rest; creates it at the first start, readable by its owner only. Completes an
+ * interrupted rotation, or discards it when nothing was sealed with the next key. The caller holds the lock of the data
+ * folder.
+ * @throws StartupError when the key is missing, cannot be checked, or is not the one that sealed the database.
  */
 export function openKey(config: KeyConfig): string {
   const { key, problem, isNext } = findKey(config)
@@ -32,7 +35,7 @@ export function openKey(config: KeyConfig): string {
   return key ?? makeKey(config)
 }
 
-/** The key that is given, or else that of the key file, and what is wrong with it. Nothing is written. @throws StartupError. */
+/** Returns the given key, or that of the key file, and its problem, without writing. @throws StartupError */
 export function findKey(config: KeyConfig): Found {
   const found = findWithoutAdvice(config)
   return found.problem === null ? found : { ...found, problem: `${found.problem}. ${describeWaysOn(config)}` }
@@ -49,7 +52,7 @@ function findWithoutAdvice(config: KeyConfig): Found {
   return isNext ? { key: next, problem: null, isNext } : { key, problem, isNext }
 }
 
-/** Names the two ways on from a lost key. */
+/** Describes the two options after the loss of a key. */
 function describeWaysOn({ encryptionKey, dataDir }: KeyConfig): string {
   const folder = quoteForShell(dataDir)
   const restore = encryptionKey
@@ -58,7 +61,10 @@ function describeWaysOn({ encryptionKey, dataDir }: KeyConfig): string {
   return `Either ${restore}, or drop all that it sealed: DATA_DIR=${folder} stead rotate-key --drop-sealed`
 }
 
-/** Why `key`, which `name` tells the origin of, is none for the database; null when it is the one. @throws StartupError. */
+/**
+ * Returns why `key` does not fit the database; null when it does. `name` is the origin of the key.
+ * @throws StartupError
+ */
 function describeKeyProblem(
   { databaseFile }: Pick<Config, 'databaseFile'>,
   key: string | null,

@@ -14,18 +14,18 @@ import { basename, dirname, join } from 'node:path'
 import { errorMessage, StartupError } from '../../core/errors.ts'
 import { giveToOwnerOf } from '../../core/files/ownership.ts'
 
-/** The file of the key where none is given; a link is followed. */
+/** Returns the key file used when no key is given; follows a link. */
 export function toKeyFile(dataDir: string): string {
   const file = join(dataDir, 'encryption.key')
   return existsSync(file) ? realpathSync(file) : file
 }
 
-/** The file of the key that is to take its place, beside it. */
+/** Returns the file of the next key, next to the present one. */
 export function toNextFile(dataDir: string): string {
   return `${toKeyFile(dataDir)}.next`
 }
 
-/** Null when there is no such file. @throws StartupError when it cannot be read. */
+/** Reads a key file; null when it does not exist. @throws StartupError when it cannot be read. */
 export function readKeyFile(file: string): string | null {
   try {
     return existsSync(file) ? readFileSync(file, 'utf8').trim() : null
@@ -34,7 +34,7 @@ export function readKeyFile(file: string): string | null {
   }
 }
 
-/** Writes the next key, readable by its owner alone, so that it is there after any crash. @throws StartupError. */
+/** Writes the next key durably, readable by its owner only. @throws StartupError */
 export function putNextKey(dataDir: string, key: string): void {
   const file = toNextFile(dataDir)
   try {
@@ -48,9 +48,9 @@ export function putNextKey(dataDir: string, key: string): void {
 }
 
 /**
- * Puts the next key in the place of the present one, in one step, and the present one beside it: backups need it.
- * @returns where the one before is now; null when there was none.
- * @throws StartupError.
+ * Replaces the present key by the next one atomically and keeps the present one, which backups need.
+ * @returns the file of the former key; null without one.
+ * @throws StartupError
  */
 export function takeNextKey(dataDir: string, now: Date): string | null {
   const [file, next] = [toKeyFile(dataDir), toNextFile(dataDir)]
@@ -65,12 +65,12 @@ export function takeNextKey(dataDir: string, now: Date): string | null {
   }
 }
 
-/** Deletes a next key that nothing was sealed with. */
+/** Deletes an unused next key. */
 export function forgetNextKey(dataDir: string): void {
   rmSync(toNextFile(dataDir), { force: true })
 }
 
-/** The key file and all keys beside it: the next one, and those of before. */
+/** Lists the key file with the next and the former keys. */
 export function listKeyFiles(dataDir: string): string[] {
   const file = toKeyFile(dataDir)
   if (!existsSync(dirname(file))) return []

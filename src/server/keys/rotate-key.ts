@@ -13,23 +13,23 @@ import { findKey, type KeyConfig, openKey, randomKey } from './encryption-key.ts
 import { putNextKey, takeNextKey, toKeyFile } from './key-file.ts'
 
 /**
- * `changed` is false when the database had the given key already; `sealed` counts the values that were sealed again.
- * `keyFile` has the key and `formerKeyFile` the one before it; both are null where keys are given.
+ * `changed` is false when the database already had the given key; `sealed` counts the re-sealed values. Both files are
+ * null when keys are settings.
  */
 export type Rotation = { changed: boolean; sealed: number; keyFile: string | null; formerKeyFile: string | null }
 
-/** What has just been done; `sealed` is told before it is committed. */
+/** Step just completed; `sealed` is reported before the commit. */
 export const ROTATION_STEPS = ['opened', 'next key written', 'sealed', 'committed', 'key in place'] as const
 type Note = (step: (typeof ROTATION_STEPS)[number]) => void
 
 type Keys = Record<'old' | 'key', string>
 
 /**
- * Seals everything with another key: `given` where the present one is given as well, else one that is made here. It is
- * written beside the present key, one transaction seals all again, and then it takes the place of the present one. The
- * database tells which of the two is right, so that the next start, or this again, finishes what was broken off.
- * @throws StartupError while a server runs, or when the present key is not right; AppError `invalid` for a value that
- * cannot be opened, when nothing is changed, and `unavailable` when the disk does not take it.
+ * Seals everything with another key: `given` when the present key is a setting, otherwise a new one. The new key is
+ * written next to the present one, a transaction re-seals everything, then the file is renamed. The database identifies
+ * the valid key, so the next start or call completes an interrupted rotation.
+ * @throws StartupError while a server runs or when the present key is wrong; AppError `invalid` for a value that cannot
+ * be opened (nothing changes), `unavailable` when the disk refuses the write.
  */
 export async function rotateKey(config: KeyConfig, given: string | null, note: Note = () => {}): Promise<Rotation> {
   const { dataDir, databaseFile } = config
@@ -43,7 +43,7 @@ export async function rotateKey(config: KeyConfig, given: string | null, note: N
   }
 }
 
-/** Is `given` the key of the database, and the setting has it too or is out of date? */
+/** Returns whether the database already uses `given`, whether or not the setting is up to date. */
 function isInForce(config: KeyConfig, given: string): boolean {
   const isPresent = given === config.encryptionKey
   return (
@@ -51,7 +51,7 @@ function isInForce(config: KeyConfig, given: string): boolean {
   )
 }
 
-/** What the last change may not have come to. */
+/** Completes the last rotation if it was interrupted. */
 async function finish(config: KeyConfig): Promise<Rotation> {
   await withKeyDatabase(config, clearOld)
   return { changed: false, sealed: 0, keyFile: null, formerKeyFile: null }
@@ -73,7 +73,7 @@ function changeKey(config: KeyConfig, key: string, note: Note): Promise<Rotation
   })
 }
 
-/** Opens the database, migrated, for one piece of work. */
+/** Opens and migrates the database for one operation. */
 export async function withKeyDatabase<T>(
   { databaseFile, dataDir }: KeyConfig,
   work: (connection: Connection) => T | Promise<T>,
@@ -86,7 +86,7 @@ export async function withKeyDatabase<T>(
   }
 }
 
-/** Holds the data folder. @throws StartupError while a server runs. */
+/** Locks the data folder. @throws StartupError while a server runs. */
 export function lockForKeys(dataDir: string): () => void {
   try {
     return lockDataDir(dataDir)
@@ -110,7 +110,7 @@ async function sealAll({ db, sqlite }: Connection, { old, key }: Keys, note: Not
   return sealed
 }
 
-/** Free pages still hold what was sealed with the key before. */
+/** Overwrites free pages, which still hold values sealed with the former key. */
 function clearOld({ sqlite }: Connection): void {
   try {
     sqlite.exec('VACUUM')

@@ -6,7 +6,7 @@ import { findFreePorts } from '../../../tests/harness/ports.ts'
 import { bearer } from '../../../tests/harness/requests.ts'
 import { tempFolder } from '../../../tests/harness/temp-folder.ts'
 import { createAgentProxy } from '../agent-proxy.ts'
-import { createAgentDoor } from './agent-listener.ts'
+import { createAgentListener } from './agent-listener.ts'
 import { hostRuleOf } from './hosts.ts'
 import { listen } from './listen.ts'
 
@@ -16,7 +16,7 @@ const PORTS = { web: 0, backend: 0, summarizer: 0 }
 
 function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
   const { platform, app, config: settings } = testPlatform()
-  const installation = { app, reach: createAgentProxy(platform) }
+  const installation = { app, agentProxy: createAgentProxy(platform) }
   const listeners = listen(() => installation, {
     host,
     ports: PORTS,
@@ -27,7 +27,7 @@ function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
   const folder = tempFolder()
   onTestFinished(() => folder[Symbol.dispose]())
   const config = { host, dataDir: folder.path }
-  const enter = createAgentDoor({ config, listeners })
+  const enter = createAgentListener({ config, listeners })
   const door = (host = platformHost) => enter({ platformHost: async () => host })
   return { listeners, door, config, [Symbol.asyncDispose]: () => listeners.stop() }
 }
@@ -62,7 +62,7 @@ test('the door is opened once, and at the same port after a restart', async () =
   await new Promise((resolve) => holder.close(resolve))
 
   await using again = openTestHouse()
-  const door = createAgentDoor({ config: installation.config, listeners: again.listeners })
+  const door = createAgentListener({ config: installation.config, listeners: again.listeners })
   expect(await door({ platformHost: async () => ELSEWHERE })).toBe(urls[0] ?? '')
 })
 
@@ -78,7 +78,7 @@ test('each of two doors is at its own port again after a restart', async () => {
   await new Promise((resolve) => holder.close(resolve))
 
   await using again = openTestHouse()
-  const door = createAgentDoor({ config: installation.config, listeners: again.listeners })
+  const door = createAgentListener({ config: installation.config, listeners: again.listeners })
   expect(await door({ platformHost: async () => other })).toBe(second)
   expect(await door({ platformHost: async () => ELSEWHERE })).toBe(first)
 })
@@ -97,7 +97,7 @@ test('no door is opened where a listener is reached anyway', async () => {
   expect(await wide.door()).toBe(`http://${ELSEWHERE}:${wide.listeners.ports.backend}`)
 })
 
-test('an address that is not of this machine is told, and tried again the next time', async () => {
+test('createAgentListener reports an address of another machine and retries at the next call', async () => {
   await using installation = openTestHouse('127.0.0.1', '192.0.2.1')
   for (let attempt = 0; attempt < 2; attempt++)
     await expect(installation.door()).rejects.toMatchObject({ kind: 'internal' })

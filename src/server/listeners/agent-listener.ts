@@ -12,15 +12,14 @@ type Deps = {
   listeners: Pick<Listeners, 'ports' | 'localUrls' | 'listenForAgents'>
 }
 
-/** Where agents of a runtime call this platform. */
+/** Returns the address at which agents of a runtime call the platform. */
 export type AgentDoor = (runtime: Pick<Runtime, 'platformHost'>) => Promise<string>
 
 /**
- * Finds the address at which agents call this platform, and opens a door there when none of the listeners is reachable
- * from where they run. The port of a door is remembered: another one would mean that every agent has to be told, and
- * restarted.
+ * Finds the address at which agents call the platform. Opens an extra listener when agents cannot reach the regular
+ * ones, and remembers its port: a new port would require restarting every agent.
  */
-export function createAgentDoor({ config, listeners }: Deps): AgentDoor {
+export function createAgentListener({ config, listeners }: Deps): AgentDoor {
   const urls = new Map<string, string>()
   const file = join(config.dataDir, 'agents.port')
 
@@ -50,7 +49,7 @@ export function createAgentDoor({ config, listeners }: Deps): AgentDoor {
 }
 
 const Port = z.number().int().min(1).max(65_535)
-/** By address. A number alone is that of the only door there was. */
+/** Ports by address; a bare number is the format of an older version with one listener. */
 const Ports = z.union([z.record(z.string(), Port), Port]).catch({})
 
 function readPorts(file: string): z.infer<typeof Ports> {

@@ -3,19 +3,19 @@ import type { Log } from '../../core/log.ts'
 import { createHostRule, type HostRule } from '../../http/hosts.ts'
 
 const QUIET_MS = 60_000
-/** More of a made-up name says nothing more to the operator. */
+/** Logs at most this many characters of an unknown host name. */
 const SHOWN_CHARACTERS = 100
 
 type HostConfig = Pick<Config, 'host' | 'domain' | 'agentsDomain' | 'allowedHosts' | 'appUrl'>
 
-/** The Host headers that these settings say are ours. */
+/** Returns the rule for accepted Host headers. */
 export function hostRuleOf(config: HostConfig): HostRule {
   const urls = [config.appUrl].filter((url) => url !== undefined)
   const names = [config.host, config.domain, ...urls.map((url) => new URL(url).hostname), ...config.allowedHosts]
   return createHostRule({ names, agentsDomain: config.agentsDomain })
 }
 
-/** Tells the operator of names that are not served, at most once a minute: one of them may be missing in the settings. */
+/** Logs rejected host names, at most one per minute: a name may be missing in the settings. */
 export function createMisdirectedNote(log: Log): (host: string) => void {
   let quietUntilMs = 0
   return (host) => {

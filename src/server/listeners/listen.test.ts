@@ -32,7 +32,7 @@ async function connect({ urls }: TestServer) {
   return { write: (text: string) => socket.write(text), firstLine: answer.promise, end: () => socket.terminate() }
 }
 
-test('a body of 1 MB and a byte is refused, told in its length or sent in chunks', async () => {
+test('listen rejects a body of 1 MB plus one byte, with content-length or chunked', async () => {
   await using server = await startServer()
   const body = JSON.stringify({ name: 'x'.repeat(1024 * 1024) })
   const headers = { ...bearer(SERVICE_KEY), 'content-type': 'application/json' }
@@ -78,10 +78,10 @@ test('GET /api/health, GET /health: 200 when a browser sends every cookie that i
 
 test('listeners.stop answers a request under way with connection: close and refuses new connections', async () => {
   const { platform, app, config } = testPlatform()
-  const house = { app, reach: createAgentProxy(platform) }
+  const installation = { app, agentProxy: createAgentProxy(platform) }
   const settings = { host: '127.0.0.1', ports: { web: 0, backend: 0, summarizer: 0 }, trustedProxies: [] }
   const rules = { judgeHost: hostRuleOf(config), noteMisdirected: () => undefined }
-  const listeners = listen(() => house, { ...settings, ...rules })
+  const listeners = listen(() => installation, { ...settings, ...rules })
   const { web } = listeners.localUrls
   const body = JSON.stringify({ email: 'ada@example.com', password: 'no such account' })
   using underWay = await openRaw(web)

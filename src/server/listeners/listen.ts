@@ -17,50 +17,52 @@ export type ListenOptions = {
   host: string
   ports: Record<ApiName, number>
   trustedProxies: readonly string[]
-  /** Which Host headers are served, on every door. */
+  /** Decides which Host headers every listener accepts. */
   judgeHost: HostRule
-  /** Is told the Host header of each request that was refused for it. */
+  /** Called with each rejected Host header. */
   noteMisdirected: (host: string) => void
 }
 
-/** What answers: the app, and on the web port the agents by their Host. */
-export type ServedApps = { app: App; reach: AgentProxy }
+/** The app, and the proxy to agents that answers on the web port by Host header. */
+export type ServedApps = { app: App; agentProxy: AgentProxy }
 
 export type Listeners = {
   ports: Record<ApiName, number>
-  /** As people write them; `localUrls` always lead to this machine. */
+  /** Addresses for users; `localUrls` always lead to this machine. */
   urls: Record<ApiName, string>
   localUrls: Record<ApiName, string>
   /**
-   * Opens one more door at `host`, the first of `ports` that is free there, which leads to `/v1/` of the backend and to
-   * nothing else: agents in containers cannot come through the others. @throws AppError `internal` when that is impossible.
+   * Opens an extra listener at `host` on the first free one of `ports`, which serves only `/v1/` of the backend API,
+   * for agents in containers that cannot reach the others.
+   * @throws AppError `internal` when that fails.
    */
   listenForAgents(host: string, ports: readonly number[]): number
-  /** Of the three ports; agents that come by a door of their own are callers of the backend and not counted. */
+  /** Counts requests per API; extra listeners for agents count as no API. */
   countUnderWay(): Record<ApiName, UnderWay>
   /** Refuses new connections and waits for requests under way, at most 10 s. */
   stop(): Promise<void>
 }
 
 const API_NAMES = ['web', 'backend', 'summarizer'] as const
-/** The app answers 413 by itself; this bound is for what never reaches it. */
+/** The app rejects large bodies with 413; this bound covers requests that never reach it. */
 const MAX_BODY_BYTES = MAX_LARGE_BODY_BYTES + 64 * 1024
 /**
- * Fits every cookie that a browser keeps for one domain, 180 of 4 KB. A page of an agent can set that many for the domain
- * above it, and an answer of 431 would lock its visitor out of the dashboard.
+ * Fits every cookie a browser keeps for one domain: 180 of 4 KB. An agent's page can set that many on the parent
+ * domain, and a 431 response would lock the visitor out of the dashboard.
  */
 const MAX_HEADER_BYTES = 800 * 1024
-/** For headers and bodies that trickle in. Handlers get longer. */
+/** Idle limit for slow headers and bodies. Handlers raise it. */
 const IDLE_SECONDS = 10
 const HANDLER_SECONDS = 180
 const DRAIN_MS = 10_000
 
 /**
- * Binds the three ports. Until `getHouse` has one, requests get 503: a taken port is found before anything is started.
- * @throws StartupError naming the setting of a port that is taken.
+ * Binds the three ports before anything starts, so that a taken port is found early. Requests get 503 until `getServer`
+ * returns one.
+ * @throws StartupError naming the setting of a taken port.
  */
-export function listen(getHouse: () => ServedApps | null, options: ListenOptions): Listeners {
-  // The types declare it constant, but Bun.serve reads it for every request.
+export function listen(getServer: () => ServedApps | null, options: ListenOptions): Listeners {
+  // Bun's types declare it constant, but Bun.serve reads it for every request.
   Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES })
   const stopping = new AbortController()
   const agentDoors: Door[] = []
@@ -69,7 +71,7 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
   try {
     for (const api of API_NAMES) {
       const place = { api, host: options.host }
-      doors[api] = openDoor(listenOn(getHouse, { ...place, port: options.ports[api] }, options, stopping.signal))
+      doors[api] = openDoor(listenOn(getServer, { ...place, port: options.ports[api] }, options, stopping.signal))
     }
   } catch (error) {
     for (const door of allDoors()) void door.end()
@@ -86,7 +88,7 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
     listenForAgents(host, wantedPorts) {
       const place = { api: 'backend', host, onlyBelow: '/v1/' } as const
       const listenAt = (port: number) =>
-        listenOn(getHouse, { ...place, port }, { ...options, trustedProxies: [] }, stopping.signal)
+        listenOn(getServer, { ...place, port }, { ...options, trustedProxies: [] }, stopping.signal)
       const door = openDoor(firstFree(wantedPorts, listenAt))
       agentDoors.push(door)
       return door.port
@@ -94,7 +96,7 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
     countUnderWay: () => mapApis((api) => doors[api]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
     async stop() {
       stopping.abort()
-      // An agent in the middle of a turn still calls the backend: that one goes when nobody waits for a turn any more.
+      // Agents in a turn still call the backend, so their listener closes after the turns.
       const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(async () => {
         await Promise.all([doors.backend?.stop(), ...agentDoors.map((door) => door.stop())])
       })
@@ -104,11 +106,11 @@ export function listen(getHouse: () => ServedApps | null, options: ListenOptions
   }
 }
 
-/** `onlyBelow` is a path: every other one is not found. */
+/** With `onlyBelow` all other paths return 404. */
 type Place = { api: ApiName; host: string; port: number; onlyBelow?: string }
 
 function listenOn(
-  getHouse: () => ServedApps | null,
+  getServer: () => ServedApps | null,
   { api, host, port, onlyBelow }: Place,
   { trustedProxies, judgeHost, noteMisdirected }: Omit<ListenOptions, 'host' | 'ports'>,
   stopping: AbortSignal,
@@ -130,9 +132,9 @@ function listenOn(
       port,
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
-      // Otherwise the server shows stacks: in its own error page, and on stderr whenever an agent breaks an answer off.
+      // Otherwise Bun shows stack traces in its error page, and on stderr when an agent aborts a response.
       development: false,
-      // Without development the server would share a taken port without a word.
+      // In production mode Bun would share a taken port without an error.
       reusePort: false,
       websocket: createTunnels(stopping),
       fetch(received, server) {
@@ -140,14 +142,14 @@ function listenOn(
         const verdict = judgeHost(hostHeader)
         if (verdict !== 'served') return refuseHost(verdict, hostHeader, noteMisdirected)
         const request = hostHeader === null ? named(received) : received
-        const installation = getHouse()
+        const installation = getServer()
         if (!installation) return answerWhileStarting(request)
-        // Read as the app reads it, so that no spelling leads elsewhere.
+        // Parsed as the app parses it, so that no spelling bypasses the check.
         if (onlyBelow !== undefined && !getPath(request).startsWith(onlyBelow))
           return Response.json({ error: 'Not found' }, { status: 404 })
-        const agent = api === 'web' ? installation.reach.agentOf(hostHeader) : null
+        const agent = api === 'web' ? installation.agentProxy.agentOf(hostHeader) : null
         if (agent) {
-          const reached = installation.reach.answer(request, agent, {
+          const reached = installation.agentProxy.answer(request, agent, {
             server,
             client: toProxyClient(request, server),
             stopping,
@@ -157,7 +159,7 @@ function listenOn(
         if (request.method !== 'GET') server.timeout(received, HANDLER_SECONDS)
         const answer = installation.app.fetch(request, {
           api,
-          // Few requests ask, and finding it out costs as much as routing.
+          // Computed on demand: it costs as much as routing.
           get address() {
             return addressOf(received, server)
           },
@@ -183,20 +185,20 @@ function closeWhenStopping(answer: Response, stopping: AbortSignal): Response {
   return new Response(body, { status, statusText, headers })
 }
 
-/** The process lives: only what waits for that is told so. */
+/** Liveness succeeds during the start; readiness does not. */
 function answerWhileStarting(request: Request): Response {
   if (getPath(request) === '/healthz') return Response.json({ status: 'ok' })
   return Response.json({ error: 'Starting' }, { status: 503, headers: { 'retry-after': '1' } })
 }
 
-/** HTTP/1.0 may name no host, and then the server has nothing but a path for a URL. */
+/** An HTTP/1.0 request may have no host; its URL is then only a path. */
 function named(request: Request): Request {
   const path = request.url.startsWith('/') ? request.url : '/'
   const { method, headers, body, signal } = request
   return new Request(`http://localhost${path}`, { method, headers, body, signal })
 }
 
-/** Decisions, 47. Nothing here says what would have been served. */
+/** The response does not reveal which host names are served. */
 function refuseHost(verdict: HostVerdict, host: string | null, note: (host: string) => void): Response {
   const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
   if (verdict === 'doubled') return Response.json({ error: 'More than one Host header' }, { status: 400, headers })

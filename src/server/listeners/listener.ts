@@ -5,7 +5,7 @@ import type { UnderWay } from '../../features/monitoring/prometheus/registry.ts'
 export type Door = {
   port: number
   countUnderWay(): UnderWay
-  /** Refuses new connections and waits for requests, streams and WebSockets under way. */
+  /** Stops accepting connections and waits for open requests, streams and WebSockets. */
   stop(): Promise<void>
   /** Closes every connection. */
   end(): Promise<void>

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createAgentDoor } from '../../../src/server/listeners/agent-listener.ts'
+import { createAgentListener } from '../../../src/server/listeners/agent-listener.ts'
 import { startServer } from '../../harness/server.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
 import { askRaw } from '../../harness/wires/raw-http.ts'
@@ -70,11 +70,11 @@ test('a host name that is not served is logged once, and its WebSockets are refu
 })
 
 test('the door of agents in containers has the same hosts: the address they call, the machine’s names, no other', async () => {
-  await using reach = await openAgentProxy({ environment: SETTINGS, domain: 'stead.example' })
+  await using agentProxy = await openAgentProxy({ environment: SETTINGS, domain: 'stead.example' })
   using folder = tempFolder()
-  const door = createAgentDoor({
+  const door = createAgentListener({
     config: { host: '127.0.0.1', dataDir: folder.path },
-    listeners: reach.listeners,
+    listeners: agentProxy.listeners,
   })
   const url = await door({ platformHost: async () => '127.0.0.2' })
   expect((await fetch(`${url}/v1/models`)).status).toBe(401)
@@ -87,13 +87,13 @@ test('the door of agents in containers has the same hosts: the address they call
 
 test('AGENTS_DOMAIN: agents answer below a domain of their own, and no longer below DOMAIN', async () => {
   using agent = startAgentDouble(() => new Response('agent'))
-  await using reach = await openAgentProxy({
+  await using agentProxy = await openAgentProxy({
     domain: 'stead.example',
     environment: { ...SETTINGS, AGENTS_DOMAIN: 'Stead-Pages.Example' },
   })
-  await reach.add('ada', agent.port)
-  expect((await ask(reach.web, '/', 'ada.stead-pages.example')).body).toBe('agent')
-  expect((await ask(reach.web, '/', 'bo.stead-pages.example')).status).toBe(404)
-  expect((await ask(reach.web, '/api/health', 'ada.agents.stead.example')).status).toBe(421)
-  expect((await ask(reach.web, '/api/health', 'stead-pages.example')).status).toBe(421)
+  await agentProxy.add('ada', agent.port)
+  expect((await ask(agentProxy.web, '/', 'ada.stead-pages.example')).body).toBe('agent')
+  expect((await ask(agentProxy.web, '/', 'bo.stead-pages.example')).status).toBe(404)
+  expect((await ask(agentProxy.web, '/api/health', 'ada.agents.stead.example')).status).toBe(421)
+  expect((await ask(agentProxy.web, '/api/health', 'stead-pages.example')).status).toBe(421)
 })

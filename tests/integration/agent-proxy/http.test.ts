@@ -17,9 +17,9 @@ test('the request arrives with method, path, query, body and headers, and the an
     const text = `${request.method} ${pathname}${search} ${request.headers.get('authorization')} ${await request.text()}`
     return new Response(text, { status: 418, headers: { 'x-agent': 'ada', etag: '"1"' } })
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const response = await reach.ask('ada', '/v1/x%20y?q=a%2Fb', {
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const response = await agentProxy.ask('ada', '/v1/x%20y?q=a%2Fb', {
     method: 'PUT',
     body: 'words',
     headers: { authorization: 'Bearer gw_1' },
@@ -39,9 +39,9 @@ test.each([
   using agent = startAgentDouble(() =>
     method === 'HEAD' ? new Response('x'.repeat(77)) : new Response(null, { status, headers: { etag: '"1"' } }),
   )
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const response = await reach.ask('ada', '/', { method })
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const response = await agentProxy.ask('ada', '/', { method })
   expect(response.status).toBe(status)
   expect(await response.text()).toBe('')
   if (method === 'HEAD') expect(response.headers.get('content-length')).toBe('77')
@@ -55,21 +55,21 @@ test('a compressed answer stays compressed, and redirects are the caller’s to 
       ? Response.redirect('http://127.0.0.1:1/inside', 302)
       : new Response(packed, { headers: { 'content-encoding': 'gzip' } }),
   )
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const response = await reach.ask('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const response = await agentProxy.ask('ada', '/')
   expect(response.headers.get('content-encoding')).toBe('gzip')
   expect(await response.text()).toBe('hello '.repeat(1000))
-  const redirect = await reach.ask('ada', '/away')
+  const redirect = await agentProxy.ask('ada', '/away')
   expect([redirect.status, redirect.headers.get('location')]).toEqual([302, 'http://127.0.0.1:1/inside'])
 })
 
 test('the dashboard’s cookies stay here, the agent’s own pass', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   const ask = async (cookie: string) =>
-    Reported.parse(await (await reach.ask('ada', '/', { headers: { cookie } })).json())
+    Reported.parse(await (await agentProxy.ask('ada', '/', { headers: { cookie } })).json())
   expect((await ask('service-session=secret')).cookie).toBeUndefined()
   const mixed =
     'a=1; service-session=secret; __Host-service-sign-in=secret; service-two-factor=secret; b=service-session'
@@ -78,9 +78,9 @@ test('the dashboard’s cookies stay here, the agent’s own pass', async () => 
 
 test('what is said about the caller is true: forged claims and hop-by-hop headers are dropped', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const response = await reach.ask('ada', '/', {
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const response = await agentProxy.ask('ada', '/', {
     headers: {
       'x-forwarded-for': '203.0.113.9',
       'x-forwarded-proto': 'https',
@@ -107,9 +107,9 @@ test('what is said about the caller is true: forged claims and hop-by-hop header
 
 test('behind a trusted proxy its word about address and https is passed on', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openAgentProxy({ trustedProxies: ['127.0.0.1'] })
-  await reach.add('ada', agent.port)
-  const response = await reach.ask('ada', '/', {
+  await using agentProxy = await openAgentProxy({ trustedProxies: ['127.0.0.1'] })
+  await agentProxy.add('ada', agent.port)
+  const response = await agentProxy.ask('ada', '/', {
     headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9', 'x-forwarded-proto': 'https' },
   })
   expect(await response.json()).toMatchObject({ 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' })
@@ -117,9 +117,9 @@ test('behind a trusted proxy its word about address and https is passed on', asy
 
 test('the agent proxy sends no forwarding headers to OpenClaw, which refuses unknown proxies', async () => {
   using agent = startAgentDouble(mirror)
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port, 'running', 'openclaw')
-  const response = await reach.ask('ada', '/', {
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port, 'running', 'openclaw')
+  const response = await agentProxy.ask('ada', '/', {
     headers: { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=1.2.3.4' },
   })
   const headers = Reported.parse(await response.json())
@@ -134,19 +134,19 @@ test('an agent’s cookies are for its own host alone, and it cannot clear the s
     headers.append('set-cookie', 'own=1; domain = .AGENTS.localhost ; SameSite=Lax')
     return new Response('ok', { headers })
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const { headers } = await reach.ask('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const { headers } = await agentProxy.ask('ada', '/')
   expect(headers.getSetCookie()).toEqual(['service-session=planted; Path=/; HttpOnly', 'own=1; SameSite=Lax'])
   expect(headers.get('clear-site-data')).toBeNull()
 })
 
 test('hosts: any case, with and without port or final dot; strangers get 404, the domain the dashboard, other hosts 421', async () => {
   using agent = startAgentDouble(() => new Response('agent'))
-  await using reach = await openAgentProxy({ domain: 'Example.com' })
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy({ domain: 'Example.com' })
+  await agentProxy.add('ada', agent.port)
   const ask = async (host: string) => {
-    const response = await fetch(`${reach.web}/api/health`, { headers: { host } })
+    const response = await fetch(`${agentProxy.web}/api/health`, { headers: { host } })
     return [response.status, (await response.text()).slice(0, 30)]
   }
   for (const host of ['ada.agents.example.com', 'ADA.Agents.Example.COM:3000', 'ada.agents.example.com.:80']) {
@@ -165,23 +165,23 @@ test('hosts: any case, with and without port or final dot; strangers get 404, th
 
 test.each(['stopped', 'provisioning', 'pending', 'error'] as const)('an agent that is %s: 503', async (status) => {
   using agent = startAgentDouble(() => new Response('agent'))
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port, status)
-  const response = await reach.ask('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port, status)
+  const response = await agentProxy.ask('ada', '/')
   expect(response.status).toBe(503)
   expect(await response.json()).toEqual({ error: 'Agent is not running' })
-  await reach.setStatus('ada', 'running')
-  expect((await reach.ask('ada', '/')).status).toBe(200)
+  await agentProxy.setStatus('ada', 'running')
+  expect((await agentProxy.ask('ada', '/')).status).toBe(200)
 })
 
 test('an agent that does not listen, and one that hangs up: 502', async () => {
   using listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.end() } })
-  await using reach = await openAgentProxy()
-  await reach.add('rude', listener.port)
-  await reach.add('gone', 1)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('rude', listener.port)
+  await agentProxy.add('gone', 1)
   for (const id of ['rude', 'gone']) {
     for (const init of [{}, { method: 'POST', body: 'x'.repeat(100_000) }]) {
-      const response = await reach.ask(id, '/', init)
+      const response = await agentProxy.ask(id, '/', init)
       expect(response.status).toBe(502)
       expect(await response.json()).toEqual({ error: 'The agent is not reachable' })
     }
@@ -194,11 +194,11 @@ test('a question is streamed to the agent while it is still being asked', async 
     for await (const chunk of request.body ?? []) received.push(Buffer.from(chunk).toString())
     return new Response(received.join(''))
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
-  const answer = reach.ask('ada', '/', { method: 'POST', body: readable })
+  const answer = agentProxy.ask('ada', '/', { method: 'POST', body: readable })
   await writer.write(Buffer.from('first '))
   await until('the first part at the agent', () => received[0] === 'first ')
   await writer.write(Buffer.from('second'))
@@ -222,9 +222,9 @@ test('an answer is streamed while it is still being made', async () => {
         { headers: { 'content-type': 'text/event-stream' } },
       ),
   )
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const response = await reach.ask('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const response = await agentProxy.ask('ada', '/')
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   const reader = response.body?.getReader()
   expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('data: 1\n\n')
@@ -240,14 +240,14 @@ test('8 MB up and 64 MB down arrive whole; what is larger is refused', async () 
       ? new Response(down)
       : new Response(Bun.CryptoHasher.hash('sha256', await request.arrayBuffer(), 'hex')),
   )
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   const up = Buffer.alloc(8 * 1024 * 1024, 'agent')
-  const reported = await (await reach.ask('ada', '/', { method: 'POST', body: up })).text()
+  const reported = await (await agentProxy.ask('ada', '/', { method: 'POST', body: up })).text()
   expect(reported).toBe(Bun.CryptoHasher.hash('sha256', up, 'hex'))
-  const got = await (await reach.ask('ada', '/')).arrayBuffer()
+  const got = await (await agentProxy.ask('ada', '/')).arrayBuffer()
   expect(Bun.CryptoHasher.hash('sha256', got, 'hex')).toBe(Bun.CryptoHasher.hash('sha256', down, 'hex'))
-  expect((await reach.ask('ada', '/', { method: 'POST', body: Buffer.alloc(9 * 1024 * 1024) })).status).toBe(413)
+  expect((await agentProxy.ask('ada', '/', { method: 'POST', body: Buffer.alloc(9 * 1024 * 1024) })).status).toBe(413)
 })
 
 test('a caller who reads nothing makes the agent wait, and their leaving ends it', async () => {
@@ -266,11 +266,11 @@ test('a caller who reads nothing makes the agent wait, and their leaving ends it
         }),
       ),
   )
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   const socket = await Bun.connect({
     hostname: '127.0.0.1',
-    port: reach.listeners.ports.web,
+    port: agentProxy.listeners.ports.web,
     socket: { data: (self) => void self.pause() },
   })
   socket.write('GET / HTTP/1.1\r\nHost: ada.agents.localhost\r\n\r\n')
@@ -298,9 +298,9 @@ test('an agent that disconnects inside a response aborts it, so no client takes 
       },
     },
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const answer = reach.ask('ada', '/').then((response) => response.text())
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const answer = agentProxy.ask('ada', '/').then((response) => response.text())
   await expect(answer).rejects.toThrow()
   await answer.catch(() => undefined)
 })
@@ -313,10 +313,10 @@ test('a caller who leaves before the answer aborts the request at the agent', as
     asked.resolve()
     return aborted.promise.then(() => new Response('late'))
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   const leaving = new AbortController()
-  const response = reach.ask('ada', '/', { signal: leaving.signal })
+  const response = agentProxy.ask('ada', '/', { signal: leaving.signal })
   await asked.promise
   leaving.abort()
   await expect(response).rejects.toThrow()
@@ -329,17 +329,17 @@ test('a caller who leaves in the middle of a body for an agent is no warning in 
     arrived += 1
     return new Response(await request.text().catch(() => 'cut off'))
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   const framings = ['Content-Length: 400000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n61a80\r\n']
   for (const [index, framing] of framings.entries()) {
-    const connection = await openRaw(reach.web)
-    await connection.write(`POST / HTTP/1.1\r\nHost: ${reach.host('ada')}\r\n${framing}${'x'.repeat(200_000)}`)
+    const connection = await openRaw(agentProxy.web)
+    await connection.write(`POST / HTTP/1.1\r\nHost: ${agentProxy.host('ada')}\r\n${framing}${'x'.repeat(200_000)}`)
     await until('the request at the agent', () => arrived > index)
     connection[Symbol.dispose]()
-    await until('the line of the caller', () => reach.logLines.length > index)
+    await until('the line of the caller', () => agentProxy.logLines.length > index)
   }
-  const reported = reach.logLines.map((line) => JSON.parse(line))
+  const reported = agentProxy.logLines.map((line) => JSON.parse(line))
   expect(reported.map(({ level, msg }) => [level, msg])).toEqual(
     framings.map(() => [30, 'the caller left before the answer']),
   )
@@ -351,16 +351,16 @@ test('a body that comes byte by byte is given up: 408, and neither side stays op
     request.signal.addEventListener('abort', () => aborted.resolve())
     return new Response(await request.text().catch(() => 'cut off'))
   })
-  await using reach = await openAgentProxy({ timeouts: { connectMs: 5000, bodyMs: 300, answerMs: 60_000 } })
-  await reach.add('ada', agent.port)
-  using connection = await openRaw(reach.web)
+  await using agentProxy = await openAgentProxy({ timeouts: { connectMs: 5000, bodyMs: 300, answerMs: 60_000 } })
+  await agentProxy.add('ada', agent.port)
+  using connection = await openRaw(agentProxy.web)
   await connection.write('POST / HTTP/1.1\r\nHost: ada.agents.localhost\r\nContent-Length: 1000\r\n\r\n')
   const drip = setInterval(() => void connection.write('x'), 20)
   const { status, body } = await connection.answer().finally(() => clearInterval(drip))
   expect([status, JSON.parse(body)]).toEqual([408, { error: 'Request body took too long' }])
   await until('the end of the connection', connection.isOver)
   await aborted.promise
-  const quick = await reach.ask('ada', '/', { method: 'POST', body: 'x'.repeat(100_000) })
+  const quick = await agentProxy.ask('ada', '/', { method: 'POST', body: 'x'.repeat(100_000) })
   expect((await quick.text()).length).toBe(100_000)
 })
 
@@ -397,14 +397,14 @@ test('300 open streams of agents leave the platform’s own calls their connecti
     const body = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('data: 1\n\n')) })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   await using model = startPlatformDouble2()
   const sockets = await Promise.all(
     Array.from({ length: 300 }, async () => {
       const socket = await Bun.connect({
         hostname: '127.0.0.1',
-        port: reach.listeners.ports.web,
+        port: agentProxy.listeners.ports.web,
         socket: { data: () => undefined },
       })
       socket.write('GET / HTTP/1.1\r\nHost: ada.agents.localhost\r\nAccept: text/event-stream\r\n\r\n')
@@ -423,12 +423,12 @@ test('stopping ends subscriptions at once', async () => {
         headers: { 'content-type': 'text/event-stream' },
       }),
   )
-  const reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const response = await reach.ask('ada', '/', { headers: { accept: 'text/event-stream' } })
+  const agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const response = await agentProxy.ask('ada', '/', { headers: { accept: 'text/event-stream' } })
   const body = response.text().catch(() => 'broken')
   const startedAt = performance.now()
-  await reach.listeners.stop()
+  await agentProxy.listeners.stop()
   await body
   expect(performance.now() - startedAt).toBeLessThan(atMostMs(5000))
 })

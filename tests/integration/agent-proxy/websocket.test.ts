@@ -25,9 +25,9 @@ const echo = (protocol = '') =>
 
 test('text and bytes, both ways and in order, from the agent’s first word on', async () => {
   using agent = echo()
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const socket = reach.connect('ada', '/ws?session=1')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const socket = agentProxy.connect('ada', '/ws?session=1')
   const { messages, opened } = listen(socket)
   await opened
   const sent: Message[] = ['words', Buffer.from([0, 255, 1]), '', Buffer.alloc(3_000_000, 'x'), 'ünïcode 🦀']
@@ -45,9 +45,9 @@ test('the agent chooses the subprotocol, and sees the handshake without the dash
       seen = socket.data.headers
     },
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const socket = reach.connect('ada', '/', {
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const socket = agentProxy.connect('ada', '/', {
     protocols: ['v1', 'v2'],
     headers: {
       cookie: 'service-session=secret; own=1',
@@ -71,9 +71,9 @@ test('the agent chooses the subprotocol, and sees the handshake without the dash
 
 test.each([1000, 1001, 1011, 3000, 4001])('the agent closes with %i: so does the caller’s', async (code) => {
   using agent = startSocketDouble({ message: (socket) => socket.close(code, 'because') })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const socket = reach.connect('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const socket = agentProxy.connect('ada', '/')
   const { opened, ended } = listen(socket)
   await opened
   socket.send('close')
@@ -83,9 +83,9 @@ test.each([1000, 1001, 1011, 3000, 4001])('the agent closes with %i: so does the
 test.each([1000, 1001, 3000, 4001])('the caller closes with %i: the agent hears it', async (code) => {
   const closed = Promise.withResolvers<{ code: number; reason: string }>()
   using agent = startSocketDouble({ close: (code, reason) => closed.resolve({ code, reason }) })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const socket = reach.connect('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const socket = agentProxy.connect('ada', '/')
   await listen(socket).opened
   socket.close(code, 'bye')
   expect(await closed.promise).toEqual({ code, reason: 'bye' })
@@ -97,16 +97,16 @@ test('a break is a break on the other side as well', async () => {
     message: (socket) => socket.terminate(),
     close: (code) => closed.resolve(code),
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const broken = reach.connect('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const broken = agentProxy.connect('ada', '/')
   const { opened, ended } = listen(broken)
   await opened
   broken.send('break')
   expect((await ended).code).toBe(1006)
   await closed.promise
 
-  const leaving = reach.connect('ada', '/')
+  const leaving = agentProxy.connect('ada', '/')
   await listen(leaving).opened
   leaving.terminate()
   expect(await closed.promise).toBe(1006)
@@ -114,10 +114,10 @@ test('a break is a break on the other side as well', async () => {
 
 test('the handshake fails when an agent refuses or is absent, and a plain request returns the reason', async () => {
   using agent = echo()
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  await reach.add('gone', 1)
-  await reach.add('idle', 2, 'stopped')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  await agentProxy.add('gone', 1)
+  await agentProxy.add('idle', 2, 'stopped')
   const handshake = {
     headers: {
       upgrade: 'websocket',
@@ -130,11 +130,11 @@ test('the handshake fails when an agent refuses or is absent, and a plain reques
     const status = Promise.withResolvers<string>()
     const socket = await Bun.connect({
       hostname: '127.0.0.1',
-      port: reach.listeners.ports.web,
+      port: agentProxy.listeners.ports.web,
       socket: { data: (_self, bytes) => status.resolve(bytes.toString().split('\r\n')[0] ?? '') },
     })
     const lines = Object.entries(handshake.headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.write(`GET ${path} HTTP/1.1\r\nhost: ${reach.host(id)}\r\n${lines.join('')}\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: ${agentProxy.host(id)}\r\n${lines.join('')}\r\n`)
     const line = await status.promise
     socket.terminate()
     return line
@@ -147,8 +147,8 @@ test('the handshake fails when an agent refuses or is absent, and a plain reques
 })
 
 test('the web app itself takes no WebSocket', async () => {
-  await using reach = await openAgentProxy()
-  const socket = new WebSocket(`${reach.web.replace('http', 'ws')}/api/health`)
+  await using agentProxy = await openAgentProxy()
+  const socket = new WebSocket(`${agentProxy.web.replace('http', 'ws')}/api/health`)
   const { ended } = listen(socket)
   expect((await ended).code).toBe(1006)
 })
@@ -166,15 +166,15 @@ test('a client that does not read is disconnected, and its buffer is limited', a
     },
     close: () => closed.resolve(),
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
   const socket = await Bun.connect({
     hostname: '127.0.0.1',
-    port: reach.listeners.ports.web,
+    port: agentProxy.listeners.ports.web,
     socket: { data: (self) => void self.pause() },
   })
   socket.write(
-    `GET / HTTP/1.1\r\nhost: ${reach.host('ada')}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n`,
+    `GET / HTTP/1.1\r\nhost: ${agentProxy.host('ada')}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n`,
   )
   await closed.promise
   expect(sent).toBeLessThan(64)
@@ -198,9 +198,9 @@ test('an agent that does not read is cut off', async () => {
       },
     },
   })
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const socket = reach.connect('ada', '/')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const socket = agentProxy.connect('ada', '/')
   const { opened, ended } = listen(socket)
   await opened
   let isOver = false
@@ -222,11 +222,11 @@ test('an agent that does not read is cut off', async () => {
 
 test('stopping ends WebSockets with 1001', async () => {
   using agent = echo()
-  const reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const { opened, ended } = listen(reach.connect('ada', '/'))
+  const agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const { opened, ended } = listen(agentProxy.connect('ada', '/'))
   await opened
-  const stopping = reach.listeners.stop()
+  const stopping = agentProxy.listeners.stop()
   expect(await ended).toEqual({ code: 1001, reason: 'The service is stopping' })
   await stopping
 })

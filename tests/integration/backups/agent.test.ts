@@ -10,12 +10,16 @@ import { insertUser } from '../../../src/features/accounts/registration/register
 import { users } from '../../../src/features/accounts/users/tables.ts'
 import { findAgentRow, openTokens } from '../../../src/features/agents/registry/agents.ts'
 import { agents } from '../../../src/features/agents/registry/tables.ts'
-import { restoreAgent } from '../../../src/server/backups/restore-agent.ts'
 import { BROUGHT, LEFT_OUT } from '../../../src/server/backups/agent-rows.ts'
 import { createBackup } from '../../../src/server/backups/create.ts'
+import { restoreAgent } from '../../../src/server/backups/restore-agent.ts'
+import {
+  createFindWaiting,
+  sweepRestoredStates,
+  toRestoredStates,
+} from '../../../src/server/backups/restored-states.ts'
 import { openMigrated } from '../../../src/server/database.ts'
 import { openKey } from '../../../src/server/keys/encryption-key.ts'
-import { createFindWaiting, sweepRestoredStates, toRestoredStates } from '../../../src/server/backups/restored-states.ts'
 import { roundsOf } from '../../harness/rounds.ts'
 import { STEAD } from '../../harness/server.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
@@ -114,8 +118,8 @@ test('a deleted agent comes back with all that it had: rows as they were, new to
   expect(createFindWaiting(connection.db)('ada-1')).toEqual([row.restoredState ?? '', 'ada-1.tar.gz'])
   expect(restored).toMatchObject({ replaced: false, agent: { id: 'ada-1', state: 'whole' } })
   expect(restored.missing).toEqual([
-    '1 of 2 rows of chat_turns: they were under way, or what they belong to is gone',
-    '1 of 2 rows of chat_turn_pieces: they were under way, or what they belong to is gone',
+    '1 of 2 rows of chat_turns: they were unfinished, or rows they refer to no longer exist',
+    '1 of 2 rows of chat_turn_pieces: they were unfinished, or rows they refer to no longer exist',
   ])
   expect(connection.sqlite.pragma('foreign_key_check')).toEqual([])
   expect(readdirSync(dataDir).filter((name) => name.startsWith('.restoring'))).toEqual([])
@@ -124,7 +128,7 @@ test('a deleted agent comes back with all that it had: rows as they were, new to
 test('one that is there is not touched without --replace, nor while it is not stopped; with it, it is as it was', async () => {
   const { connection, dataDir, restore } = await openUsed()
   const before = readLife(connection)
-  await expect(restore()).rejects.toThrow('an agent ada-1 is here: with --replace it becomes what it was')
+  await expect(restore()).rejects.toThrow('agent ada-1 exists: use --replace to overwrite it')
   connection.sqlite.exec(`UPDATE agents SET status = 'running' WHERE id = 'ada-1'`)
   await expect(restore({ replaces: true })).rejects.toThrow('ada-1 is running: stop it first')
   connection.sqlite.exec(`UPDATE agents SET status = 'stopped', port = 4711, name = 'Later' WHERE id = 'ada-1';
@@ -142,14 +146,14 @@ test('restoring an agent is refused when it is missing from the backup, owned by
   const { connection, dataDir, restore, erase, owner } = await openUsed()
   await expect(restore({ agentId: 'nobody' })).rejects.toThrow('there is no agent nobody')
   connection.sqlite.exec(`UPDATE agents SET owner_id = NULL WHERE id = 'ada-1'`)
-  await expect(restore({ replaces: true })).rejects.toThrow('belongs to somebody else')
+  await expect(restore({ replaces: true })).rejects.toThrow('belongs to another account')
   await erase()
   connection.sqlite.exec(`INSERT INTO jobs (id, kind, payload, key, status, run_at, created_at)
     VALUES ('j', 'agents.remove', '{}', 'remove:ada-1', 'queued', 1, 1)`)
   await expect(restore()).rejects.toThrow('still being deleted')
   connection.sqlite.exec('DELETE FROM jobs')
   await write(connection.db, (tx) => tx.delete(users).where(eq(users.id, owner.id)).run())
-  await expect(restore()).rejects.toThrow(`the account of its owner, ${owner.id}, is not here`)
+  await expect(restore()).rejects.toThrow(`its owner's account ${owner.id} does not exist`)
   expect(findAgentRow(connection.db, 'ada-1')).toBeNull()
   expect(readdirSync(toRestoredStates(dataDir))).toEqual([])
 })
@@ -166,7 +170,7 @@ test('of two concurrent restores one succeeds and the other reports that the age
   const both = [start(), start()]
   expect((await Promise.all(both.map(({ exited }) => exited))).sort()).toEqual([0, 1])
   const texts = await Promise.all(both.map(({ stderr }) => new Response(stderr).text()))
-  expect(texts.join('')).toBe('stead: restore: an agent ada-1 is here: with --replace it becomes what it was\n')
+  expect(texts.join('')).toBe('stead: restore: agent ada-1 exists: use --replace to overwrite it\n')
   expect(readLife(connection).messages).toHaveLength(3)
 }, 600_000)
 

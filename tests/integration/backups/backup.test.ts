@@ -16,9 +16,8 @@ import { basename, join } from 'node:path'
 import { extract } from 'tar-stream'
 import { systemClock } from '../../../src/core/clock.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { writeArchive, createSeal } from '../../../src/server/backups/archive.ts'
+import { createSeal, writeArchive } from '../../../src/server/backups/archive.ts'
 import { createBackup } from '../../../src/server/backups/create.ts'
-import { extractBackup, listBackups, verifyBackup } from '../../../src/server/backups/verify.ts'
 import { restoreBackup } from '../../../src/server/backups/restore.ts'
 import {
   isUnfinished,
@@ -27,6 +26,7 @@ import {
   requireFinished,
   undoUnfinished,
 } from '../../../src/server/backups/unfinished.ts'
+import { extractBackup, listBackups, verifyBackup } from '../../../src/server/backups/verify.ts'
 import { openKey } from '../../../src/server/keys/encryption-key.ts'
 import { dumpTables } from '../../harness/rows/dump.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
@@ -81,7 +81,7 @@ test('extraction stops when a database exceeds the size in the manifest', async 
   }
   const bomb = await forge('bomb.tar', 1000)
   expect(bomb.problems).toEqual([
-    'data/stead.db.gz cannot be unpacked (it is larger than the 1000 bytes that the manifest tells of)',
+    'data/stead.db.gz cannot be unpacked (it is larger than the 1000 bytes in the manifest)',
   ])
   expect(bomb.bytes).toBeLessThanOrEqual(1000)
   // Older backups lack the field and stay valid.
@@ -307,7 +307,7 @@ test('a restore in its place that breaks off at any step, and the undoing of it 
   const mark = (dataDir: string, isAside: boolean) => markUnfinished(dataDir, { replaced, isAside })
   const expectBack = (dataDir: string) => {
     expect(isUnfinished(dataDir)).toBe(true)
-    expect(() => requireFinished(dataDir)).toThrow('was broken off')
+    expect(() => requireFinished(dataDir)).toThrow('was interrupted')
     undoUnfinished(dataDir)
     expect(readTree(dataDir)).toEqual(before)
     expect(readdirSync(dataDir).sort()).toEqual(names)

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { openObjectStore } from '../../../src/adapters/objects/s3.ts'
 import { systemClock } from '../../../src/core/clock.ts'
-import { createRemoteBackup, withLocalBackup, createShelf } from '../../../src/server/backups/store.ts'
 import { restoreBackup } from '../../../src/server/backups/restore.ts'
 import { type RunConfig, runBackup } from '../../../src/server/backups/run.ts'
+import { createBackupStore, createRemoteBackup, withLocalBackup } from '../../../src/server/backups/store.ts'
 import { refuse, startS3 } from '../../harness/objects/s3-server.ts'
 import { STEAD } from '../../harness/server.ts'
 import { tempFolder } from '../../harness/temp-folder.ts'
@@ -27,10 +27,10 @@ async function openStored() {
     ...{ passphrase: undefined, s3: s3.settings },
   }
   const config: RunConfig = { ...installation, backups, minFreeDiskBytes: 0 }
-  const shelf = createShelf(backups)
+  const backupStore = createBackupStore(backups)
   return {
-    ...{ folder, s3, config, backups, shelf },
-    list: async () => (await shelf.list()).map(({ name }) => name),
+    ...{ folder, s3, config, backups, backupStore },
+    list: async () => (await backupStore.list()).map(({ name }) => name),
     /** Files besides the data of a backup made there. */
     leftovers: () => readdirSync(config.dataDir).filter((name) => name.startsWith('.stead-backup-')),
     async [Symbol.asyncDispose]() {
@@ -96,7 +96,7 @@ test(
     })
     expect(file).toMatch(/\.abcdefghijkl\.tar\.age$/)
     const [name = ''] = await stored.list()
-    expect(await new Response(stored.shelf.read(name)).text()).toStartWith('age-encryption.org/v1')
+    expect(await new Response(stored.backupStore.read(name)).text()).toStartWith('age-encryption.org/v1')
     expect(await run('backup', 'verify', file)).toMatchObject({ exitCode: 0, stderr: '' })
     expect(JSON.parse((await run('backup', 'drill', '--json')).stdout)).toMatchObject({ file, ok: true, agents: 2 })
     expect(JSON.parse((await run('backup', 'list', '--json')).stdout).backups).toMatchObject([{ file, problem: null }])
@@ -110,7 +110,9 @@ test(
       .file.slice(s3.address.length + 1)
     expect(own).toMatch(/\.abcdefghijkl\.tar\.age$/)
     expect(await stored.list()).toContain(own)
-    expect(await new Response(stored.shelf.read(own)).text()).toMatch(/^age-encryption\.org\/v1\n-> scrypt \S+ 18\n/)
+    expect(await new Response(stored.backupStore.read(own)).text()).toMatch(
+      /^age-encryption\.org\/v1\n-> scrypt \S+ 18\n/,
+    )
   },
   LIMIT_MS,
 )
@@ -124,7 +126,7 @@ test(
     const before = await list()
     s3.setFault(() => refuse(403, 'AccessDenied'))
     await expect(runBackup({ config, clock: at(1) })).rejects.toThrow('AccessDenied')
-    await expect(createShelf(config.backups).list()).rejects.toThrow('AccessDenied')
+    await expect(createBackupStore(config.backups).list()).rejects.toThrow('AccessDenied')
     s3.setFault(() => null)
 
     const store = openObjectStore(s3.address, s3.settings)

@@ -16,9 +16,9 @@ test.skipIf(!HAS_TIME)(
     await using server = await startServer()
     using listening = startAgentDouble(async (request) => new Response(await request.text().catch(() => '')))
     using refusing = startAgentDouble(() => new Response('no', { status: 401 }))
-    await using reach = await openAgentProxy()
-    await reach.add('listens', listening.port)
-    await reach.add('refuses', refusing.port)
+    await using agentProxy = await openAgentProxy()
+    await agentProxy.add('listens', listening.port)
+    await agentProxy.add('refuses', refusing.port)
     const drips: [string, string, string[], number][] = [
       ['a stranger at /v1', server.urls.backend, ['POST /v1/chat/completions HTTP/1.1', 'Host: localhost'], 401],
       ['a stranger who signs in', server.urls.web, ['POST /api/auth/login HTTP/1.1', 'Host: localhost'], 408],
@@ -30,8 +30,8 @@ test.skipIf(!HAS_TIME)(
         408,
       ],
       ['the summarizer', server.urls.summarizer, ['POST /api/summarize HTTP/1.1', 'Host: localhost'], 408],
-      ['an agent that listens', reach.web, ['POST / HTTP/1.1', `Host: ${reach.host('listens')}`], 408],
-      ['an agent that refuses', reach.web, ['POST / HTTP/1.1', `Host: ${reach.host('refuses')}`], 401],
+      ['an agent that listens', agentProxy.web, ['POST / HTTP/1.1', `Host: ${agentProxy.host('listens')}`], 408],
+      ['an agent that refuses', agentProxy.web, ['POST / HTTP/1.1', `Host: ${agentProxy.host('refuses')}`], 401],
     ]
     await Promise.all(
       drips.map(async ([who, url, head, expected]) => {

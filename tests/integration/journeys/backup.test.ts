@@ -101,7 +101,7 @@ test(
 )
 
 test(
-  'stead backup restore: after one that was broken off nothing starts on the folder until it is done again',
+  'stead backup restore: no start on the folder of an interrupted restore until it is repeated',
   async () => {
     await using installation = await openInstallation()
     const made = await installation.run(['user', 'create', 'ada@example.com', '--password-stdin'], {
@@ -117,7 +117,7 @@ test(
       const { exitCode, stderr } = await installation.run(args, { environment })
       expect({ exitCode, stderr }).toEqual({
         exitCode: 78,
-        stderr: `stead: DATA_DIR: a restore into ${folder} was broken off: run stead backup restore again\n`,
+        stderr: `stead: DATA_DIR: a restore into ${folder} was interrupted: run stead backup restore again\n`,
       })
     }
     expect(existsSync(join(folder, 'stead.db'))).toBe(false)
@@ -147,7 +147,7 @@ test(
     const order = ['backup', 'restore', file, '--agent', agentId]
     expect(await installation.run(order)).toMatchObject({
       exitCode: 1,
-      stderr: `stead: restore: an agent ${agentId} is here: with --replace it becomes what it was\n`,
+      stderr: `stead: restore: agent ${agentId} exists: use --replace to overwrite it\n`,
     })
     expect((await person.delete(`/api/agents/${agentId}`)).ok).toBe(true)
     await until('nothing of it', () => !existsSync(join(installation.dataDir, 'agents', agentId, 'state')))

@@ -11,8 +11,8 @@ function rowOf({ platform }: AgentProxy) {
   return row
 }
 
-function tokenOf(reach: AgentProxy): string {
-  return openTokens(reach.platform.sealer, rowOf(reach)).gatewayToken
+function tokenOf(agentProxy: AgentProxy): string {
+  return openTokens(agentProxy.platform.sealer, rowOf(agentProxy)).gatewayToken
 }
 
 /** Does anybody need the agent now, whenever that began? */
@@ -21,17 +21,19 @@ function isHeld({ platform }: AgentProxy): boolean {
 }
 
 test('a sleeping agent: 401 for a stranger without waking it, and the reason for a token holder when it cannot wake', async () => {
-  await using reach = await openAgentProxy()
-  await reach.add('ada', 20_001, 'sleeping')
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', 20_001, 'sleeping')
   for (const headers of [{}, { authorization: 'Bearer gw_wrong' }]) {
-    const response = await reach.ask('ada', '/healthz', { headers })
+    const response = await agentProxy.ask('ada', '/healthz', { headers })
     expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }])
   }
   // There is no runtime here that could wake it.
-  const response = await reach.ask('ada', '/healthz', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
+  const response = await agentProxy.ask('ada', '/healthz', {
+    headers: { authorization: `Bearer ${tokenOf(agentProxy)}` },
+  })
   expect(response.status).toBe(503)
   expect(await response.text()).toContain('The agent could not be woken')
-  expect(rowOf(reach).status).toBe('sleeping')
+  expect(rowOf(agentProxy).status).toBe('sleeping')
 })
 
 test('an answer that goes on keeps the agent awake until it ends, for who has its token', async () => {
@@ -48,33 +50,35 @@ test('an answer that goes on keeps the agent awake until it ends, for who has it
         }),
       ),
   )
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const stranger = await reach.ask('ada', '/stream')
-  expect(isHeld(reach)).toBe(false)
-  const response = await reach.ask('ada', '/stream', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
-  expect(isHeld(reach)).toBe(true)
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const stranger = await agentProxy.ask('ada', '/stream')
+  expect(isHeld(agentProxy)).toBe(false)
+  const response = await agentProxy.ask('ada', '/stream', {
+    headers: { authorization: `Bearer ${tokenOf(agentProxy)}` },
+  })
+  expect(isHeld(agentProxy)).toBe(true)
   ending.resolve()
   expect(await response.text()).toBe('first')
-  await until('nobody to need it', () => !isHeld(reach))
+  await until('nobody to need it', () => !isHeld(agentProxy))
   await stranger.text()
 })
 
 test('an open WebSocket keeps the agent awake until it is closed', async () => {
   using agent = startSocketDouble({})
-  await using reach = await openAgentProxy()
-  await reach.add('ada', agent.port)
-  const socket = reach.connect('ada', '/', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', agent.port)
+  const socket = agentProxy.connect('ada', '/', { headers: { authorization: `Bearer ${tokenOf(agentProxy)}` } })
   await until('the WebSocket', () => socket.readyState === WebSocket.OPEN)
-  expect(isHeld(reach)).toBe(true)
+  expect(isHeld(agentProxy)).toBe(true)
   socket.close()
-  await until('nobody to need it', () => !isHeld(reach))
+  await until('nobody to need it', () => !isHeld(agentProxy))
 })
 
 test('an unanswered request does not keep the agent awake', async () => {
-  await using reach = await openAgentProxy()
-  await reach.add('ada', 1)
-  const response = await reach.ask('ada', '/', { headers: { authorization: `Bearer ${tokenOf(reach)}` } })
+  await using agentProxy = await openAgentProxy()
+  await agentProxy.add('ada', 1)
+  const response = await agentProxy.ask('ada', '/', { headers: { authorization: `Bearer ${tokenOf(agentProxy)}` } })
   expect(response.status).toBe(502)
-  expect(isHeld(reach)).toBe(false)
+  expect(isHeld(agentProxy)).toBe(false)
 })

@@ -19,7 +19,7 @@ import { recordAudit } from '../../accounts/audit/audit.ts'
 import { findServiceCredential, setServiceCredential } from '../../accounts/service-credentials/service-credentials.ts'
 import type { Administrator } from '../accounts/change-account.ts'
 import type { BackupsRequest } from './schemas.ts'
-import type { BackupShelf } from './store.ts'
+import type { BackupStore } from './store.ts'
 
 const NAME = 'backups'
 const VARIABLES = { schedule: 'BACKUP_SCHEDULE', to: 'BACKUP_TO', keep: 'BACKUP_KEEP' } as const
@@ -81,7 +81,7 @@ export type SetBackupPlanDeps = BackupPlanDeps & {
   clock: Clock
   backupPlan: BackupPlan
   /** Opens the place of backups, which need not exist. */
-  openShelf: (to: string) => BackupShelf
+  openBackupStore: (to: string) => BackupStore
 }
 
 /**
@@ -103,7 +103,7 @@ export async function setBackupPlan(
   }
   requireValid(request)
   const to = request.to ?? null
-  if (to !== null && to !== before) await deps.openShelf(to).test(signal)
+  if (to !== null && to !== before) await deps.openBackupStore(to).test(signal)
   await write(deps.db, (tx) => {
     const stored = readStored({ ...deps, db: tx })
     const next: Stored = {

@@ -18,13 +18,13 @@ import {
   runBackup,
   startRun,
 } from './run-backup.ts'
-import type { BackupShelf } from './store.ts'
+import type { BackupStore } from './store.ts'
 import { type BackupRunRow, backupRuns } from './tables.ts'
 
 type BackupJobDeps = RunBackupDeps & {
   backupPlan: BackupPlan
   drillSchedule: BackupSchedule | undefined
-  shelf: BackupShelf
+  backupStore: BackupStore
 }
 
 const LOOK_MS = 15_000
@@ -49,8 +49,8 @@ export function backupsJob(deps: BackupJobDeps): RepeatingJob {
       if (isBusy(deps.db)) return
       if (isDue('backup', deps.backupPlan.read().schedule)) await runBackup(deps, signal)
       if (!isDue('drill', deps.drillSchedule)) return
-      const [newest] = await deps.shelf.list()
-      if (newest) await runBackup(deps, signal, { kind: 'drill', file: deps.shelf.locate(newest.name) })
+      const [newest] = await deps.backupStore.list()
+      if (newest) await runBackup(deps, signal, { kind: 'drill', file: deps.backupStore.locate(newest.name) })
     },
   }
 }

@@ -3,11 +3,11 @@ import { type BackupSchedule, findNext } from '../../../core/settings/backups.ts
 import type { BackupPlan } from './backup-plan.ts'
 import { findLastVerified, listRuns, type RunBackupDeps } from './run-backup.ts'
 import type { BackupOverview, BackupRun } from './schemas.ts'
-import type { BackupShelf } from './store.ts'
+import type { BackupStore } from './store.ts'
 import type { BackupRunRow } from './tables.ts'
 
 export type OverviewDeps = Pick<RunBackupDeps, 'db' | 'clock'> & {
-  shelf: BackupShelf
+  backupStore: BackupStore
   drillSchedule: BackupSchedule | undefined
   backupPlan: BackupPlan
   backupPlace: { isSealed: boolean }
@@ -18,11 +18,11 @@ const SHOWN_RUNS = 20
 
 /** What there is, when the next one comes, and how the last ones went. @throws AppError `unavailable`. */
 export async function getBackupOverview(deps: OverviewDeps): Promise<BackupOverview> {
-  const { db, clock, shelf, drillSchedule, backupPlace, dataDir } = deps
+  const { db, clock, backupStore, drillSchedule, backupPlace, dataDir } = deps
   const { schedule: backupSchedule, to, keep, fixed } = deps.backupPlan.read()
   const toSchedule = (schedule: BackupSchedule | undefined) =>
     schedule ? { ...schedule, nextAt: findNext(schedule, clock.now())?.toISOString() ?? null } : null
-  const backups = await shelf.list()
+  const backups = await backupStore.list()
   return {
     ...{ to, keep, fixed, isSealed: backupPlace.isSealed },
     schedule: toSchedule(backupSchedule),
@@ -32,7 +32,7 @@ export async function getBackupOverview(deps: OverviewDeps): Promise<BackupOverv
     backups: backups.map(({ createdAt, ...backup }) => ({
       ...backup,
       createdAt: createdAt?.toISOString() ?? null,
-      restoreCommand: toRestoreCommand(shelf.locate(backup.name), dataDir),
+      restoreCommand: toRestoreCommand(backupStore.locate(backup.name), dataDir),
     })),
     runs: listRuns(db).slice(0, SHOWN_RUNS).map(toBackupRun),
   }

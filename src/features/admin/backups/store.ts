@@ -1,12 +1,12 @@
 import { AppError } from '../../../core/errors.ts'
 
 /** A file at `BACKUP_TO`, by its name alone: nothing of it was read. `createdAt` is null when the name does not tell. */
-export type ShelvedBackup = { name: string; sizeBytes: number; createdAt: Date | null; isSealed: boolean }
+export type StoredBackup = { name: string; sizeBytes: number; createdAt: Date | null; isSealed: boolean }
 
 /** Where backups are kept. `locate` is what the command line calls one. */
-export type BackupShelf = {
+export type BackupStore = {
   /** The newest first. @throws AppError `unavailable` when it cannot be looked at. */
-  list(): Promise<ShelvedBackup[]>
+  list(): Promise<StoredBackup[]>
   read(name: string): ReadableStream<Uint8Array>
   locate(name: string): string
   /** Writes a file, reads it back and deletes it. @throws AppError `invalid` with the reason why that failed. */
@@ -14,8 +14,8 @@ export type BackupShelf = {
 }
 
 /** @throws AppError `not_found` for every name that does not stand there. */
-export async function getShelved(shelf: BackupShelf, name: string): Promise<ShelvedBackup> {
-  const found = (await shelf.list()).find((backup) => backup.name === name)
+export async function getStoredBackup(backupStore: BackupStore, name: string): Promise<StoredBackup> {
+  const found = (await backupStore.list()).find((backup) => backup.name === name)
   if (!found) throw new AppError('not_found', 'There is no backup of this name')
   return found
 }

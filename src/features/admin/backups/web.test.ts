@@ -19,7 +19,7 @@ const never = new AbortController().signal
 const WORDS: Record<string, string> = {
   run: JSON.stringify({ file: `/b/${NAME}`, bytes: 5, verifiedAt: '2026-11-22T14:00:01.000Z', agents: [] }),
   verify: JSON.stringify({ problems: [], manifest: { createdAt: '', agents: [{}] } }),
-  drill: JSON.stringify({ problems: ['ada-1: what it had stored did not come back'], agents: 1, seconds: 2 }),
+  drill: JSON.stringify({ problems: ['ada-1: its files were not restored'], agents: 1, seconds: 2 }),
   restore: JSON.stringify({
     ...{ agent: { id: 'ada-1', name: 'Ada', state: 'whole' }, createdAt: '2026-11-22', rows: [{ brought: 2 }] },
     missing: [],
@@ -87,7 +87,7 @@ test('POST /api/admin/backups, /api/admin/backups/:name/verify, /api/admin/backu
   const { runs, lastVerifiedAt, lastDrilledAt } = await overview()
   expect(runs.map(({ kind, error, outcome }) => [kind, error, outcome])).toEqual([
     ['restore', null, 'ada-1 (Ada) is as it was at 2026-11-22, and stopped: 2 rows'],
-    ['drill', 'ada-1: what it had stored did not come back', null],
+    ['drill', 'ada-1: its files were not restored', null],
     ['verify', null, '1 agent, found whole'],
     ['backup', null, '0 agents, found whole'],
   ])

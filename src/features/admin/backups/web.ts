@@ -10,7 +10,7 @@ import { type OrderDeps, orderRun } from './jobs.ts'
 import { getBackupOverview, type OverviewDeps, toBackupRun } from './overview.ts'
 import type { BackupTask } from './run-backup.ts'
 import { BackupOrdered, BackupOverview, BackupsRequest, RestoreAgentRequest } from './schemas.ts'
-import { getShelved } from './store.ts'
+import { getStoredBackup } from './store.ts'
 
 export type BackupsWebDeps = OrderDeps & OverviewDeps & SetBackupPlanDeps & { guards: Guards }
 
@@ -26,7 +26,7 @@ export function backupsWeb(deps: BackupsWebDeps) {
     const by = { id: c.var.user.id, address: c.env.address }
     return c.json({ run: toBackupRun(await orderRun(deps, by, task)) }, 202)
   }
-  const locate = async (name: string) => deps.shelf.locate((await getShelved(deps.shelf, name)).name)
+  const locate = async (name: string) => deps.backupStore.locate((await getStoredBackup(deps.backupStore, name)).name)
 
   app.get(
     '/api/admin/backups',
@@ -107,7 +107,7 @@ export function backupsWeb(deps: BackupsWebDeps) {
     }),
     admin,
     async (c) => {
-      const { name, sizeBytes } = await getShelved(deps.shelf, c.req.param('name'))
+      const { name, sizeBytes } = await getStoredBackup(deps.backupStore, c.req.param('name'))
       const entry = { actor: c.var.user.id, action: 'backup.download', target: name, address: c.env.address }
       await write(deps.db, (tx) => recordAudit(tx, entry, deps.clock.now()))
       c.header('content-type', 'application/octet-stream')
@@ -115,7 +115,7 @@ export function backupsWeb(deps: BackupsWebDeps) {
       c.header('content-disposition', `attachment; filename="${name}"`)
       if (c.req.raw.method === 'HEAD') return c.body(null)
       c.env.keepOpen?.(c.req.raw, STALLED_SECONDS)
-      return c.body(deps.shelf.read(name))
+      return c.body(deps.backupStore.read(name))
     },
   )
 
