@@ -38,7 +38,7 @@ else {
   const targets = values.target.flatMap((name) => (name === 'all' ? RELEASED : [toTarget(name)]))
   await buildRelease({ folder: outdir, targets: [...new Set(targets)], downloadUrl }, report)
 }
-// What the list of routes has opened would keep the process.
+// Exit explicitly: the app that lists the routes holds timers.
 process.exit(0)
 
 /** An executable for elsewhere leaves `web/dist` as it is: a service in this checkout may serve it. */

@@ -7,12 +7,12 @@ import { startTelegramDouble } from '../../tests/harness/doubles/telegram.ts'
 import { residentMegabytes, waitFor } from './child.ts'
 import { median } from './median.ts'
 import { type Measurement, toFigure } from './report.ts'
-import { createUser, deployAgent, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
+import { createUser, deployAgent, preparePlatform, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const AGENTS = 5
 const SETTLE_MS = 3000
-/** What a messenger may cost an agent that has it, in MB. */
+/** Memory that one channel may add to an agent, in MB. */
 const FLOOR_MB = 25
 
 const RuntimeRecord = z.object({ process: z.object({ pid: z.number() }) })
@@ -64,7 +64,7 @@ export async function measureChannels(bench: Workbench): Promise<Measurement[]> 
   const opened = Object.entries(MESSENGERS).map(([name, start]) => ({ name, ...start() }))
   for (const { stop } of opened) bench.onEnd(async () => void (await stop()))
   const environment = Object.assign({ AI_ECHO: 'true' }, ...opened.map((messenger) => messenger.environment))
-  const installation = await prepareHouse(bench, environment)
+  const installation = await preparePlatform(bench, environment)
   const email = await createUser(bench, installation, 'network')
   const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)

@@ -1,7 +1,7 @@
 import { startBareServer } from './child.ts'
 import { describeCost, race } from './race.ts'
 import type { Measurement } from './report.ts'
-import { createKey, createUser, prepareHouse, signIn, startStead } from './stead.ts'
+import { createKey, createUser, preparePlatform, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const CONNECTIONS = 32
@@ -17,7 +17,7 @@ const BODY = JSON.stringify({
 /** A completion with key, plan, quota and usage record, against a proxy that only passes it on to the same upstream. */
 export async function measureChat(bench: Workbench): Promise<Measurement[]> {
   const upstream = await startBareServer(bench, 'upstream.ts')
-  const installation = await prepareHouse(bench, {
+  const installation = await preparePlatform(bench, {
     OPENROUTER_API_KEY: 'bench',
     OPENROUTER_BASE_URL: `${upstream.url}v1`,
   })

@@ -92,7 +92,7 @@ export async function proportionalMegabytes(pid: number): Promise<number> {
 /** Processor time a process has used so far, all its threads together. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // The name of the program stands in brackets and may contain spaces; user and system time are 12 and 13 after it.
+  // The program name is in brackets and may contain spaces; user and system time are fields 12 and 13 after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { sendLoad, type Target } from './load.ts'
 import { takeTurns } from './median.ts'
 import type { Measurement } from './report.ts'
-import { createUser, prepareHouse, signIn, startStead } from './stead.ts'
+import { createUser, preparePlatform, signIn, startStead } from './stead.ts'
 import { countDailySums, findUserId, type History, writeHistory } from './usage-history.ts'
 import type { Workbench } from './workbench.ts'
 
@@ -13,8 +13,8 @@ const TURN_MS = 400
 
 /** The cost dashboard of a busy user after a year and a million calls, against a month and a thousand. */
 export async function measureCost(bench: Workbench): Promise<Measurement[]> {
-  const old = await startHouse(bench, OLD)
-  const young = await startHouse(bench, YOUNG)
+  const old = await startPlatform(bench, OLD)
+  const young = await startPlatform(bench, YOUNG)
   // One connection: the time of an answer, without a queue.
   const toMs = async (target: Target) => 1000 / (await sendLoad(target, 1, TURN_MS)).requestsPerSecond
   const { ours, bare, ratio } = await takeTurns(TURNS, { ours: () => toMs(old.target), bare: () => toMs(young.target) })
@@ -35,8 +35,8 @@ export async function measureCost(bench: Workbench): Promise<Measurement[]> {
   ]
 }
 
-async function startHouse(bench: Workbench, history: History): Promise<{ target: Target; sums: number }> {
-  const installation = await prepareHouse(bench)
+async function startPlatform(bench: Workbench, history: History): Promise<{ target: Target; sums: number }> {
+  const installation = await preparePlatform(bench)
   const email = await createUser(bench, installation, 'network')
   const file = join(installation.dataDir, 'stead.db')
   const userId = findUserId(file, email)

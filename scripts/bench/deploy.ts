@@ -4,7 +4,7 @@ import { createEngine, type Engine, LABELS, orNull } from '../../src/adapters/ru
 import { hasImage } from '../../src/adapters/runtimes/engine/images.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { type Measurement, toSecondsMeasured } from './report.ts'
-import { createUser, deleteAgent, deployAgent, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
+import { createUser, deleteAgent, deployAgent, preparePlatform, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const DEPLOYMENTS = 5
@@ -14,7 +14,7 @@ const NANOSECONDS_A_MILLISECOND = 1_000_000
 
 /** From `POST /api/agents/provision` of an agent that is a process to `running`. */
 export async function measureDeploy(bench: Workbench): Promise<Measurement[]> {
-  const installation = await prepareHouse(bench, { AI_ECHO: 'true' })
+  const installation = await preparePlatform(bench, { AI_ECHO: 'true' })
   const email = await createUser(bench, installation, 'network')
   const stead = await startStead(bench, installation)
   return [toSecondsMeasured('deploy a process', await deployAll(stead, await signIn(stead, email)), 2)]
@@ -30,7 +30,7 @@ export async function measureContainer(bench: Workbench): Promise<Measurement[]>
     return []
   }
   const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: dockerHost, AGENT_IMAGE: image, AI_ECHO: 'true' }
-  const installation = await prepareHouse(bench, settings)
+  const installation = await preparePlatform(bench, settings)
   try {
     const email = await createUser(bench, installation, 'network')
     const stead = await startStead(bench, installation)
@@ -44,7 +44,7 @@ export async function measureContainer(bench: Workbench): Promise<Measurement[]>
   }
 }
 
-/** Processor time of a container that nobody talks to, while the platform looks after it. */
+/** CPU time of an idle container that the platform manages. */
 async function measureIdle(engine: Engine, agentId: string): Promise<Measurement> {
   const filters = { label: [`${LABELS.agent}=${agentId}`] }
   const [container] = await engine.ask((docker) => docker.listContainers({ filters }))

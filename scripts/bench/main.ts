@@ -1,7 +1,7 @@
 /**
- * `bun run bench [case …] [--build] [--strict] [--json]`: holds the program against bare baselines on this machine.
- * Measures `dist/stead` when it exists, else the checkout; `--build` builds it first, `--strict` ends with 1 when a floor
- * is missed.
+ * `bun run bench [case …] [--build] [--strict] [--json]`: compares the program with minimal baselines on this machine.
+ * Measures `dist/stead` if it exists, otherwise the checkout. `--build` builds it first; `--strict` exits with 1 when a
+ * limit is missed.
  */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { proportionalMegabytes, residentMegabytes } from './child.ts'
 import { median } from './median.ts'
 import { type Measurement, toFigure } from './report.ts'
-import { createUser, deployAgent, prepareHouse, signIn, startStead } from './stead.ts'
+import { createUser, deployAgent, preparePlatform, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const AGENTS = 20
@@ -15,7 +15,7 @@ const RuntimeRecord = z.object({ process: z.object({ pid: z.number() }) })
 
 /** Resident memory of the service when nothing happens, and of each of 20 built-in agents. */
 export async function measureMemory(bench: Workbench): Promise<Measurement[]> {
-  const installation = await prepareHouse(bench, { AI_ECHO: 'true' })
+  const installation = await preparePlatform(bench, { AI_ECHO: 'true' })
   const email = await createUser(bench, installation, 'network')
   const stead = await startStead(bench, installation)
   await Bun.sleep(SETTLE_MS)

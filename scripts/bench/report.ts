@@ -1,9 +1,9 @@
 import { median } from './median.ts'
 
-/** What a case found. `value` is held against `floor`: a ratio to the bare baseline, or our figure itself. */
+/** Result of a case. */
 export type Measurement = {
   name: string
-  /** Our figure and the baseline's, in `unit`; `bare` is null where the floor is absolute. */
+  /** Our figure and the baseline's, in `unit`; `baseline` is null when the limit is absolute. */
   ours: number
   bare: number | null
   unit: string
@@ -11,7 +11,7 @@ export type Measurement = {
   /** `at least` for ratios of throughput, `at most` for times and sizes. */
   bound: 'at least' | 'at most'
   layer: number
-  /** What we would like to reach, where it differs from the floor. */
+  /** Target, where it differs from the limit. */
   aim: number | null
   notes: string[]
 }
@@ -47,7 +47,7 @@ export function toTable(measurements: readonly Measurement[]): string {
   return [head, '-'.repeat(head.length + 8), ...withNotes].join('\n')
 }
 
-/** The document for programs: the same figures and whether each floor holds. */
+/** JSON report: the same figures, and whether each limit is met. */
 export function toJson(measurements: readonly Measurement[]): string {
   return JSON.stringify(
     { measurements: measurements.map((measurement) => ({ ...measurement, ok: isOk(measurement) })) },

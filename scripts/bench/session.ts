@@ -2,14 +2,14 @@ import { join } from 'node:path'
 import { startBareServer } from './child.ts'
 import { describeCost, race } from './race.ts'
 import type { Measurement } from './report.ts'
-import { createUser, prepareHouse, signIn, startStead } from './stead.ts'
+import { createUser, preparePlatform, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const CONNECTIONS = 32
 
 /** `GET /api/auth/session` of a signed-in browser, against the one database read that it needs. */
 export async function measureSession(bench: Workbench): Promise<Measurement[]> {
-  const installation = await prepareHouse(bench)
+  const installation = await preparePlatform(bench)
   const email = await createUser(bench, installation, 'solo')
   const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)

@@ -1,6 +1,6 @@
 import { median } from './median.ts'
 import { type Measurement, toFigure } from './report.ts'
-import { createUser, prepareHouse, startStead } from './stead.ts'
+import { createUser, preparePlatform, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const STARTS = 7
@@ -8,7 +8,7 @@ const PAUSE_MS = 2
 
 /** From starting the program to all three ports answering their health route, with a database that exists. */
 export async function measureStart(bench: Workbench): Promise<Measurement[]> {
-  const installation = await prepareHouse(bench)
+  const installation = await preparePlatform(bench)
   await createUser(bench, installation, 'solo')
   const seconds: number[] = []
   for (let start = 0; start < STARTS; start++) {

@@ -15,7 +15,10 @@ const RATE_LIMITS = ['BACKEND', 'AI', 'DEPLOYMENTS', 'AGENTS', 'CHAT', 'REGISTER
 const PORTS = ['WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT']
 
 /** A data folder and settings for it: free ports, no rate limits, agents as processes. */
-export async function prepareHouse(bench: Workbench, environment: Record<string, string> = {}): Promise<Installation> {
+export async function preparePlatform(
+  bench: Workbench,
+  environment: Record<string, string> = {},
+): Promise<Installation> {
   const dataDir = await bench.makeFolder('data')
   const [basePort = 0, ...ports] = await findFreePorts(PORTS.length + 1)
   return {

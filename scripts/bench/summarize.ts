@@ -3,7 +3,7 @@ import { startBareServer } from './child.ts'
 import { sendLoad, type Target } from './load.ts'
 import { takeTurns } from './median.ts'
 import type { Measurement } from './report.ts'
-import { prepareHouse, startStead } from './stead.ts'
+import { preparePlatform, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 /** An article of a news site, 181 KB. */
@@ -15,7 +15,7 @@ const TURN_MS = 600
 /** `POST /api/summarize` of a page on this machine, against fetching it and parsing it with linkedom and nothing else. */
 export async function measureSummarize(bench: Workbench): Promise<Measurement[]> {
   const site = await startBareServer(bench, 'page-site.ts', [PAGE])
-  const installation = await prepareHouse(bench, { SUMMARIZER_ALLOW_PRIVATE: 'true' })
+  const installation = await preparePlatform(bench, { SUMMARIZER_ALLOW_PRIVATE: 'true' })
   const stead = await startStead(bench, installation)
   const bare = await startBareServer(bench, 'summary.ts', [site.url])
   const request = {

@@ -1,7 +1,7 @@
 import { median } from './median.ts'
 import { startModel } from './model.ts'
 import { type Measurement, toFigure, toSecondsMeasured } from './report.ts'
-import { createUser, deployAgent, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
+import { createUser, deployAgent, preparePlatform, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const WARM_UP = 5
@@ -11,7 +11,7 @@ const FLOOR_S = 0.25
 /** A question to an agent from the request to the last word, beyond the same call to the model alone. */
 export async function measureTurn(bench: Workbench): Promise<Measurement[]> {
   const model = startModel(bench)
-  const installation = await prepareHouse(bench, model.settings)
+  const installation = await preparePlatform(bench, model.settings)
   const email = await createUser(bench, installation, 'network')
   const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)

@@ -7,7 +7,7 @@ import { VERSION } from '../../src/core/version.ts'
 import { residentMegabytes, waitFor } from './child.ts'
 import { type Model, startModel } from './model.ts'
 import { type Measurement, toFigure, toSecondsMeasured } from './report.ts'
-import { createUser, deployAgent, type Installation, prepareHouse, type Stead, signIn, startStead } from './stead.ts'
+import { createUser, deployAgent, type Installation, preparePlatform, type Stead, signIn, startStead } from './stead.ts'
 import type { Workbench } from './workbench.ts'
 
 const WAKES = 5
@@ -21,7 +21,7 @@ const SETTLE_MS = 40_000
 /** From a question to the first byte at the model, of a sleeping agent that is a process; and what 1,000 of them cost asleep. */
 export async function measureWake(bench: Workbench): Promise<Measurement[]> {
   const model = startModel(bench)
-  const installation = await prepareHouse(bench, { ...SLEEPY, ...model.settings })
+  const installation = await preparePlatform(bench, { ...SLEEPY, ...model.settings })
   const email = await createUser(bench, installation, 'network')
   const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)
@@ -43,7 +43,7 @@ export async function measureWakeOfContainer(bench: Workbench): Promise<Measurem
   }
   const model = startModel(bench)
   const settings = { AGENT_RUNTIME: 'docker', DOCKER_HOST: dockerHost, AGENT_IMAGE: image }
-  const installation = await prepareHouse(bench, { ...SLEEPY, ...settings, ...model.settings })
+  const installation = await preparePlatform(bench, { ...SLEEPY, ...settings, ...model.settings })
   const email = await createUser(bench, installation, 'network')
   const stead = await startStead(bench, installation)
   const cookie = await signIn(stead, email)

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What one case may leave behind and does not: its folders and what must be ended. */
+/** Removes the leftovers of a case: */
 export type Workbench = {
   /** The command line of Stead without arguments: the executable, or Bun and `src/main.ts`. */
   program: readonly [string, ...string[]]

@@ -16,10 +16,7 @@ const MACH_MACHINES = new Map([
 ])
 const LC_CODE_SIGNATURE = 0x1d
 
-/**
- * What the file that begins with `bytes` runs on, by its headers: the system, the processor, and which C library loads it.
- * @throws when it is neither a 64-bit ELF file with a loader nor a signed 64-bit Mach-O file. macOS runs no unsigned one.
- */
+/** Returns the platform of an executable from the headers in its first bytes. */
 export function readTarget(bytes: Uint8Array): Target {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const name = view.getUint32(0) === ELF ? readElf(view) : view.getUint32(0, true) === MACH_O ? readMachO(view) : null

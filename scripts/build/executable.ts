@@ -28,7 +28,7 @@ export async function buildExecutable(
   changes: readonly BunPlugin[] = [],
 ): Promise<string[]> {
   await mkdir(dirname(outfile), { recursive: true })
-  // Its name stands in it, so it is always built under the same one.
+  // The executable contains its own name, so the name must be constant.
   const folder = await mkdtemp(join(dirname(outfile), '.build-'))
   try {
     const built = join(folder, 'stead')
@@ -72,7 +72,7 @@ async function bundle(
   return readInputs(result).filter((path) => existsSync(path))
 }
 
-/** What stands there compressed as well is carried compressed alone. */
+/** Embeds only the compressed form of a file that has one. */
 async function copyCompressed(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true, filter: (path) => !existsSync(`${path}.br`) })
 }

@@ -1,4 +1,4 @@
-/** What executables are built for, by the names that `--target`, the files of a release and `scripts/install.sh` use. */
+/** Build targets by the names that Bun, release files and the installer use. */
 export const TARGETS = {
   'linux-x64': { bun: 'bun-linux-x64', sqlite: 'linux-x64' },
   'linux-arm64': { bun: 'bun-linux-arm64', sqlite: 'linux-arm64' },

@@ -43,7 +43,7 @@ export async function writeClient(folder: string): Promise<void> {
   ])
 }
 
-/** JSON leaves out what is undefined: what may be missing may be undefined, also to a compiler that tells them apart. */
+/** JSON omits undefined values, so an optional property also accepts undefined under exactOptionalPropertyTypes. */
 function allowUndefined(node: typescript.Node): typescript.Node {
   const { factory, isPropertySignature, SyntaxKind, transform, visitEachChild } = typescript
   const visitIn = (context: typescript.TransformationContext) => {

@@ -112,7 +112,7 @@ test('version: for people and as JSON', async () => {
   expect(JSON.parse(json.stdout)).toEqual({ stead: manifest.version, bun: Bun.version })
 })
 
-/** What reads settings, and fails by them before anything else. */
+/** Commands that read the settings fail on an invalid one first. */
 const READERS = [['serve'], ['migrate'], ['user', 'list']]
 
 test.each([

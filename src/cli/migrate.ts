@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addExample } from './example.ts'
 
-/** Adds `migrate`: brings the database up to date without starting the service. */
+/** Adds `migrate`: migrates the database without starting the server. */
 export function migrateCommand(program: Command): void {
   const migrate = addExample(program.command('migrate'), 'DATA_DIR=/srv/stead stead migrate --json').helpCommand(false)
   statusCommand(migrate)
@@ -20,7 +20,7 @@ export function migrateCommand(program: Command): void {
     })
 }
 
-/** Adds `migrate status`: what a start would do, read without changing anything. */
+/** Adds `migrate status`: lists pending migrations without changing anything. */
 function statusCommand(migrate: Command): void {
   addExample(
     migrate.command('status'),

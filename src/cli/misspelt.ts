@@ -1,7 +1,7 @@
 import { isSettingName, SETTING_NAMES } from '../core/settings/read.ts'
 import { findNearName } from '../core/text/near-name.ts'
 
-/** What the agent and the commands for machines read beside the settings of the service. */
+/** Variables of the agent and of machine commands, in addition to the server's settings. */
 const OTHER_NAMES = [
   'PORT',
   'AGENT_ID',
@@ -21,8 +21,8 @@ const OTHER_NAMES = [
 ]
 
 /**
- * One sentence for each variable that is nearly the name of a setting which is not given. Variables of other programs are
- * no business of ours, and one of them may look like a slip: that is worth a word and no reason to stop.
+ * Returns one sentence for each variable that resembles an unset setting. Only a warning: it may belong to another
+ * program.
  */
 export function listMisspelt(environment: Record<string, string | undefined>): string[] {
   const known = [...SETTING_NAMES, ...OTHER_NAMES]
@@ -32,7 +32,7 @@ export function listMisspelt(environment: Record<string, string | undefined>): s
   })
 }
 
-/** For commands whose standard output is data. */
+/** Prints the warnings to standard error, for commands that print data. */
 export function warnOfMisspelt(environment: Record<string, string | undefined>): void {
   for (const sentence of listMisspelt(environment)) process.stderr.write(`stead: ${sentence}\n`)
 }

@@ -3,7 +3,7 @@ import { readConfig } from '../core/config.ts'
 import { addExample } from './example.ts'
 import { readEnvironment } from './settings/environment.ts'
 
-/** Adds `openapi`: the interface as a document that other programs read. */
+/** Adds `openapi`: prints the OpenAPI document of an API. */
 export function openapiCommand(program: Command): void {
   addExample(program.command('openapi'), 'stead openapi backend > backend.json')
     .description('prints the OpenAPI 3.1 document of a port, as GET /openapi.json answers it')
@@ -15,7 +15,7 @@ export function openapiCommand(program: Command): void {
       const { listRoutes } = await import('../server/api-document/routes.ts')
       const { routes } = createEmptyApp(readConfig(readEnvironment()))
       const document = await writeApiDocument(listRoutes(routes), port)
-      // Opening the platform has started what waits for requests.
+      // Exit explicitly: the opened platform holds timers.
       process.stdout.write(`${JSON.stringify(document, null, json ? 0 : 2)}\n`, () => process.exit(0))
     })
 }

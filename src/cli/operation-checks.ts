@@ -12,10 +12,10 @@ import { broken, type Check, ok, warning } from './check.ts'
 import { testWritePaths } from './service/installed.ts'
 import { listWritePaths } from './service/write-paths.ts'
 
-/** Free space of this many times the floor deserves no warning. */
+/** Warn below this multiple of the required free space. */
 const ROOMY = 2
 
-/** Checks that the service's user can write to every path of its settings. */
+/** Checks that the service user can write to every path in its settings. */
 export function checkWritePaths(config: Config): Check[] {
   const name = 'writable paths'
   const { problems, untested } = testWritePaths(config)
@@ -33,7 +33,7 @@ export function checkWritePaths(config: Config): Check[] {
   return [ok(name, [...new Set(folders)].join(', '))]
 }
 
-/** Free space on each disk that the installation writes to. */
+/** Checks free space on each disk that the installation writes to. */
 export function checkDisk(config: Config, { to }: Pick<BackupPlan, 'to'>): Check[] {
   const { dataDir, databaseFile, minFreeDiskBytes } = config
   const folders = [dataDir, dirname(databaseFile), ...(to.startsWith('s3://') ? [] : [to])]
@@ -60,10 +60,10 @@ function toGigabytes(bytes: number): string {
   return `${(bytes / 1024 ** 3).toFixed(1)} GB`
 }
 
-/** Schedule and place of backups as the service uses them. */
+/** Returns the effective schedule and location of backups. */
 type BackupPlan = { schedule: BackupSchedule | undefined; to: string; isFromDashboard: boolean }
 
-/** Returns the settings of the environment and, where they leave room, those that were set in the dashboard. */
+/** Returns the settings of the environment, completed by those of the dashboard. */
 export function findBackupPlan(config: Config): BackupPlan {
   const { schedule, to } = config.backups
   const given = { schedule, to, isFromDashboard: false }
@@ -75,7 +75,7 @@ export function findBackupPlan(config: Config): BackupPlan {
   return stored === null ? given : { ...stored, isFromDashboard: stored.schedule !== schedule }
 }
 
-/** When backups are made by themselves, and how the last one went. */
+/** Checks the backup schedule and the last run. */
 export function checkBackups({ databaseFile }: Config, plan: BackupPlan, now: Date): Check {
   const name = 'backups'
   const last = readDatabase(databaseFile, (db) => (hasTable(db, 'backup_runs') ? findLastRun(db, 'backup') : null))
@@ -105,7 +105,7 @@ function toMinute(time: Date | null): string {
   return time === null ? 'never' : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Null without a database, or with one that is older or damaged, which other checks report. */
+/** Opens the database; null when it is missing, older or damaged, which other checks report. */
 function readDatabase<T>(databaseFile: string, read: (db: Db) => T): T | null {
   if (!existsSync(databaseFile)) return null
   let sqlite: ReturnType<typeof openForReading> | undefined

@@ -24,10 +24,10 @@ import { serviceCommand } from './service/service.ts'
 import { upgradeCommand } from './upgrade/upgrade.ts'
 import { toVersionText, versionCommand } from './version.ts'
 
-/** What `stead` itself answers; every other option without a command belongs to `serve`. */
+/** Options of `stead` itself; any other option without a command belongs to `serve`. */
 const OWN_OPTIONS = ['-h', '--help', '-V', '--version']
 
-/** Every command of the program. Parsing throws instead of ending the process: `endWith` knows the exit codes. */
+/** Creates the program with every command. Parsing throws instead of exiting: `endWith` selects the exit code. */
 export function createProgram(): Command {
   const program = new Command('stead')
     .description('Creates, runs and bills AI agents, each behind its own gateway.')
@@ -74,8 +74,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 gone back by itself, 75 try again
 }
 
 /**
- * The arguments as commander is to read them: `serve` stands for no command.
- * @throws CommanderError for a command that does not exist, also when only its help is asked for.
+ * Returns the arguments for commander, with `serve` as the default command.
+ * @throws CommanderError for an unknown command, also with `--help`.
  */
 export function toArguments(program: Command, args: readonly string[]): string[] {
   const [first] = args
@@ -104,7 +104,7 @@ function toPath(command: Command): string {
   return command.parent ? `${toPath(command.parent)} ${command.name()}` : command.name()
 }
 
-/** Commander puts its suggestion into a second line. */
+/** Commander prints its suggestion on a second line. */
 function toOneLine(text: string): string {
   const lines = text
     .replace(/^error: /, '')

@@ -8,7 +8,7 @@ import { readEnvironment } from './settings/environment.ts'
 
 type Options = { keyStdin: boolean; dropSealed: boolean; yes: boolean; json: boolean }
 
-/** Adds `rotate-key`: seals all secrets at rest with another key, while the service is stopped. */
+/** Adds `rotate-key`: re-seals all stored secrets with another key while the server is stopped. */
 export function rotateKeyCommand(program: Command): void {
   addExample(
     program.command('rotate-key'),
@@ -48,7 +48,7 @@ function requireTogether({ keyStdin, dropSealed, yes }: Pick<Options, 'keyStdin'
     throw new UsageError('rotate-key: --drop-sealed uses ENCRYPTION_KEY, or makes a key: leave --key-stdin out')
 }
 
-/** Shows what is lost; drops it when that is confirmed. */
+/** Lists the lost values and drops them after confirmation. */
 async function dropLostSecrets(config: Config, isConfirmed: boolean, json: boolean): Promise<void> {
   const { dropSealed, findLost } = await import('../server/keys/drop-sealed.ts')
   if (!isConfirmed) {
@@ -94,7 +94,7 @@ function requireSource({ encryptionKey }: Config, keyStdin: boolean): void {
     )
 }
 
-/** @throws UsageError for what no setting could hold, or would hold otherwise. */
+/** Checks the new key. @throws UsageError for a value that a setting cannot hold unchanged. */
 function requireKey(text: string): string {
   const key = text.replace(/\r?\n$/, '')
   if (/^\S{16,}$/.test(key)) return key

@@ -18,7 +18,7 @@ import { listOwnProblems } from './service/write-paths.ts'
 import { addSettingFlags, readGivenSettings } from './settings/environment.ts'
 import { firstSignal } from './signals.ts'
 
-/** Adds `serve`: the service in the foreground until SIGTERM or SIGINT. */
+/** Adds `serve`: runs the server in the foreground until SIGTERM or SIGINT. */
 export function serveCommand(program: Command): void {
   addSettingFlags(
     addExample(
@@ -50,7 +50,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
     ...listOwnProblems(config, process.env.INVOCATION_ID !== undefined),
   ]
   for (const warning of warnings) log.warn(warning)
-  // Who stops it while it starts is obeyed as soon as it has.
+  // A signal during the start takes effect when the start is complete.
   const signalled = firstSignal()
   ignoreHangup()
   const { serve } = await import('../serve.ts')
@@ -70,7 +70,7 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   const notify = createNotify(process.env.NOTIFY_SOCKET, (reason) => log.warn(reason))
   notify(`READY=1\nSTATUS=${server.urls.web}`)
   const stopWatchdog = startWatchdog(notify, process.env)
-  // The service outlives a promise that no one awaited, and its log keeps the stack of what ends it.
+  // An unhandled rejection does not end the server; an uncaught exception is logged with its stack.
   process.off('unhandledRejection', endWith).off('uncaughtException', endWith)
   process.on('uncaughtException', (error) => {
     log.fatal({ error: errorMessage(error), stack: error.stack }, 'uncaught exception')
@@ -95,12 +95,12 @@ async function runService({ stopAgents, ...flags }: { stopAgents: boolean }): Pr
   process.exit(0)
 }
 
-/** Words are parted by blanks; one that holds blanks itself stands in double quotes. */
+/** Splits a command at blanks; double quotes keep a word with blanks together. */
 function splitWords(command: string): string[] {
   return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 }
 
-/** This program again, as an agent; or what `AGENT_PROCESS_COMMAND` names. */
+/** Returns the command that starts an agent: `AGENT_PROCESS_COMMAND`, or this program. */
 function toAgentCommand(command: string | undefined): [string, ...string[]] {
   if (command) {
     const [program = '', ...args] = splitWords(command)
@@ -115,7 +115,7 @@ function toMinute(time: Date): string {
   return `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Says that agents outlive the server, and which commands end them. */
+/** Explains that agents outlive the server, and how to stop them. */
 function describeRunning(count: number): string {
   const who = count === 1 ? '1 agent goes on running' : `${count} agents go on running`
   return `\n${who}. To end agents: \`stead agents stop --all\` while the server runs, or Ctrl-C of \`stead serve --stop-agents\`.\n`

@@ -1,10 +1,9 @@
-/** Longer than requests under way are waited for. */
+/** Longer than the shutdown waits for open requests. */
 const IMPATIENT_MS = 12_000
 
 /**
- * Settles with the first SIGTERM or SIGINT. Those that follow at once are the same wish told twice: a terminal sends
- * SIGINT to everything in it, and `bun start` passes it on. Those that come later than `impatientMs` are of somebody who
- * does not want to wait any longer, and end the process with 1.
+ * Resolves at the first SIGTERM or SIGINT. Repeats within `impatientMs` are ignored, because a terminal and `bun start`
+ * both deliver the signal; a later one ends the process with exit code 1.
  */
 export function firstSignal(impatientMs = IMPATIENT_MS): Promise<'SIGTERM' | 'SIGINT'> {
   const { promise, resolve } = Promise.withResolvers<'SIGTERM' | 'SIGINT'>()

@@ -18,7 +18,7 @@ function listCommands(command: Command, path: string[] = []): { words: string[];
   return [{ words: path, command }, ...below.flatMap((one) => listCommands(one, [...path, one.name()]))]
 }
 
-/** What `stead … --help` prints, and how it ends, inside this process: a start for each of all the commands takes long. */
+/** Runs `stead … --help` inside this process: starting a process for every command takes too long. */
 async function readHelp(words: string[]): Promise<Finished> {
   const program = createProgram()
   const said: string[] = []
@@ -118,7 +118,7 @@ test.each([
   ['ENCRYPTION_KEY', 'secret-canary', 'ENCRYPTION_KEY: must have at least 16 characters'],
   ['APP_URL', 'ftp://ada:secret-canary@stead.example', 'APP_URL: must be an http or https URL'],
 ])(
-  '%s=%s: exit 78, and one line tells the variable and what it was given, unless that is a secret',
+  '%s=%s: exit code 78 and one line with the variable and its value, unless it is a secret',
   async (name, value, line) => {
     await using installation = await openInstallation()
     const finished = await installation.run([], { environment: { [name]: value } })
@@ -144,7 +144,7 @@ test(
     }
     const other = await installation.start({ ...environment, WEB_PORT: '0', BACKEND_PROT: '1', BACKEND_PORT: '' })
     expect(other.lines.join('\n')).toContain('BACKEND_PROT is no setting and does nothing: is BACKEND_PORT meant?')
-    // A variable whose real one is set as well is somebody else's.
+    // A similar variable is ignored when the setting itself is set.
     expect(other.lines.join('\n')).not.toContain('WEB_PRT')
     expect((await other.stop()).exitCode).toBe(0)
   },

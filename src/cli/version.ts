@@ -13,7 +13,7 @@ export function versionCommand(program: Command): void {
     })
 }
 
-/** What `version` and `--version` print. */
+/** Prints the version. */
 export function toVersionText(): string {
   return `stead ${VERSION} (bun ${Bun.version})`
 }

@@ -11,7 +11,7 @@ const FILES: Dashboard = new Map([
   ['/assets/index-1a2b.js', new Blob(['start()'], { type: 'text/javascript;charset=utf-8' })],
 ])
 
-/** The web face with a dashboard of two files. */
+/** Returns a client of the web API with a dashboard of two files. */
 function withDashboard() {
   const app = createApp(testPlatform().platform, FILES)
   return async (path: string, init: RequestInit = {}) =>
@@ -39,8 +39,8 @@ test.each(['/no/such/page', '/agents/ada-1/nothing', '/loginn', '/settings/secre
     expect([shown.status, shown.headers.get('cache-control')]).toEqual([404, 'no-cache'])
     expect(await shown.text()).toContain('<title>Stead</title>')
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
-      const told = await get(path, { headers })
-      expect([told.status, await told.json()]).toEqual([404, { error: 'Not found' }])
+      const plain = await get(path, { headers })
+      expect([plain.status, await plain.json()]).toEqual([404, { error: 'Not found' }])
     }
   },
 )
@@ -63,7 +63,7 @@ test('GET /assets/…: 200 for ever with its type, 404 for one that is gone', as
   expect((await get('/assets/index-old.js')).status).toBe(404)
 })
 
-test('the dashboard runs only its own scripts and stands in no frame', async () => {
+test('GET /: security headers forbid foreign scripts and framing', async () => {
   const response = await withDashboard()('/')
   const policy = response.headers.get('content-security-policy') ?? ''
   expect(policy).toContain("default-src 'none'")

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { $ } from 'bun'
 import { openInstallation } from '../../../tests/harness/server.ts'
 
-/** What bash offers for the last of these words. */
+/** Returns the completions of bash for the last word. */
 async function complete(script: string, ...words: string[]): Promise<string[]> {
   const program = `${script}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stead; printf '%s\\n' "\${COMPREPLY[@]}"`
@@ -20,7 +20,7 @@ test('completion bash: commands, subcommands, options and choices, as the progra
   ])
   expect(await complete(stdout, 'stead', 'backup', 'v')).toEqual(['verify'])
   expect(await complete(stdout, 'stead', 'completion', 'f')).toEqual(['fish'])
-  // What is no word of any command leads nowhere, whatever it holds.
+  // An unknown word has no completions.
   expect(await complete(stdout, 'stead', '$(touch /tmp/never)', 'agents', 'cha')).toEqual(['chat'])
 })
 

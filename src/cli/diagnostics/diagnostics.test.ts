@@ -38,7 +38,7 @@ test('diagnostics: versions, settings, checks and figures in one document withou
   expect(await installation.run(['diagnostics', '--out', file])).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   expect(statSync(file).mode & 0o777).toBe(0o600)
   Diagnostics.parse(JSON.parse(readFileSync(file, 'utf8')))
-  // What is there already is not overwritten.
+  // An existing file is not overwritten.
   const again = await installation.run(['diagnostics', '--out', file])
   expect(again).toMatchObject({
     exitCode: 1,

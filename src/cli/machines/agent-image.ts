@@ -8,7 +8,7 @@ import { readEnvironment } from '../settings/environment.ts'
 
 type Options = { tag?: string; shell: boolean; python: boolean; json: boolean }
 
-/** Adds `agent-image`: what agents in containers are made from, out of this executable. */
+/** Adds `agent-image`: builds the container image of agents from this executable. */
 export function agentImageCommand(program: Command): void {
   addExample(
     program.command('agent-image'),
@@ -39,7 +39,7 @@ async function makeImage({ tag, json, ...packs }: Options): Promise<void> {
   })
   const line =
     sizeBytes === null ? `${image} is up to date.` : `${image} is made: ${(sizeBytes / 1_000_000).toFixed(1)} MB.`
-  // Connections to the engine would keep the process.
+  // Close explicitly: open engine connections would keep the process alive.
   process.stdout.write(`${json ? JSON.stringify({ image, sizeBytes, isNew: sizeBytes !== null }) : line}\n`, () =>
     process.exit(0),
   )

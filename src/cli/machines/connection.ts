@@ -1,11 +1,11 @@
 import type { Machine, PlatformClient } from '../../adapters/platform/client.ts'
 import { AppError, type ErrorKind, errorMessage } from '../../core/errors.ts'
 
-/** What will be the same at the next attempt: the key, the address, what we say. */
+/** Errors that a retry cannot fix: a wrong key, address or request. */
 const FINAL: ReadonlySet<ErrorKind> = new Set(['unauthenticated', 'forbidden', 'invalid', 'not_found'])
 const FIRST_RETRY_MS = 1000
 
-/** What happened, for `--json` lines and for people. */
+/** Events, printed as `--json` lines or text. */
 export type ConnectionEvent =
   | { event: 'connected'; userId: string; name: string; dashboardUrl: string }
   | { event: 'heartbeat'; timestamp: string }
@@ -13,10 +13,10 @@ export type ConnectionEvent =
 
 export type ConnectionDeps = {
   platform: PlatformClient
-  /** Throws an AppError while the gateway cannot work. */
+  /** Checks the gateway. @throws AppError while it is not usable. */
   checkGateway: (signal: AbortSignal) => Promise<void>
   report: (event: ConnectionEvent) => void
-  /** From 0 up to 1, for jitter: machines that lost a platform together must not come back together. */
+  /** Jitter from 0 to 1, so that machines do not reconnect at the same moment. */
   random: () => number
   /** Resolves after `ms`, or at once when `signal` aborts. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>
@@ -25,9 +25,9 @@ export type ConnectionDeps = {
 export type ConnectionOptions = { everyMs: number; once: boolean }
 
 /**
- * Registers `machine` and sends heartbeats while its gateway is healthy, until `stopping` aborts; registers anew after
- * every failure, at growing intervals of at most `everyMs`. With `once` it does all of it once.
- * @throws AppError that another attempt would not change, and with `once` every one.
+ * Registers `machine` and sends heartbeats while its gateway is healthy, until `stopping` aborts; retries with growing
+ * intervals of at most `everyMs`. `once` runs one cycle.
+ * @throws AppError that a retry cannot fix, and with `once` every error.
  */
 export async function keepConnected(
   deps: ConnectionDeps,

@@ -10,11 +10,11 @@ import type { Gateway } from './machine.ts'
 
 const AGENT_ID = 'home'
 const PULL_TIMEOUT_MS = 1_800_000
-/** Interface 4.9: how long a container may take to answer, and how often it is asked. */
+/** Timeout and interval of health checks of the container. */
 const BEGIN_MS = 60_000
 const POLL_MS = 2000
 const GIGABYTE = 1024 ** 3
-/** Nobody's plan decides here: what a small machine can spare. */
+/** Fixed limits that a small machine can afford; no plan applies here. */
 const LIMITS = { memoryBytes: 2 * GIGABYTE, cpus: 2, processes: 256 }
 
 export type HomeContainer = {
@@ -24,18 +24,18 @@ export type HomeContainer = {
   model: string
   platform: { url: string; key: string }
   gatewayToken: string
-  /** What tells this folder's container from others in the engine. */
+  /** Label that distinguishes this folder's container from others in the engine. */
   instance: string
   dockerHost: string
 }
 
 /**
- * Runs the agent as a container, with the profile that a platform's have, and stops it in the end; its volume stays.
+ * Runs the agent as a container with the platform's security profile and stops it at the end; its volume stays.
  * @throws AppError `internal` without an engine, `not_found` IMAGE_NOT_FOUND, `conflict` PORT_TAKEN.
  */
 export async function startHomeContainer(home: HomeContainer, log: Log): Promise<Gateway> {
   const { platform, gatewayToken, instance, image, port } = home
-  // A container is a machine of its own: this address would lead it to itself.
+  // Inside the container, localhost is the container itself.
   if (/^(?:localhost|127\.|\[::1\])/.test(new URL(platform.url).hostname)) {
     throw new UsageError('--platform: a container cannot reach this address; give one of this machine’s network')
   }

@@ -13,13 +13,13 @@ import { addExample } from '../example.ts'
 import { UsageError } from '../exit.ts'
 import { addMachineOptions, type Gateway, type MachineOptions, runMachine } from './machine.ts'
 
-/** 43 of 62 characters: 256 bits. */
+/** 43 characters of an alphabet of 62 have 256 bits. */
 const TOKEN_LENGTH = 43
 const INSTANCE_LENGTH = 12
 
 type HomeOptions = MachineOptions & { model: string; port: string; host: string; dir: string; image?: string }
 
-/** Adds `home`, which runs an agent here for a platform elsewhere. */
+/** Adds `home`, which runs an agent on this machine for a remote platform. */
 export function homeCommand(program: Command): void {
   addExample(
     addMachineOptions(program.command('home')),
@@ -41,7 +41,7 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
   const gatewayToken = readGatewayToken(folder)
   const port = readPort(options.port)
   const name = options.name ?? process.env.STEAD_NAME ?? hostname()
-  // Standard output is for the events.
+  // Logs to standard error: standard output carries the events.
   const log = createLog('info', {
     write(line) {
       const { stderr } = process
@@ -80,7 +80,7 @@ async function startHomeAgent(options: HomeOptions, platform: { url: string; key
   }
 }
 
-/** Made once, readable by its owner alone: clients of the agent keep it. */
+/** Returns the stored token, created once and readable by its owner only: clients of the agent save it. */
 function readGatewayToken(folder: string): string {
   const { GATEWAY_TOKEN: given, GATEWAY_TOKEN_FILE: givenFile } = process.env
   if (given) return given

@@ -10,7 +10,7 @@ const PROBE_TIMEOUT_MS = 5000
 
 type LinkOptions = MachineOptions & { url: string; token?: string; tokenFile?: string }
 
-/** Adds `link`, which connects a gateway that already runs. */
+/** Adds `link`, which registers a gateway that already runs. */
 export function linkCommand(program: Command): void {
   addExample(
     addMachineOptions(program.command('link')),
@@ -38,7 +38,7 @@ async function openLink(options: LinkOptions): Promise<Gateway> {
   }
 }
 
-/** @throws AppError `unauthenticated` for a wrong token, which stays wrong; `unavailable` for what may pass. */
+/** Checks the token. @throws AppError `unauthenticated` for a wrong one, `unavailable` when a retry may succeed. */
 async function checkGateway(endpoint: AgentEndpoint, signal: AbortSignal): Promise<void> {
   const gateway = createAgentGateway({ fetch })
   if (!(await gateway.isLive(endpoint))) throw new AppError('unavailable', `No gateway answers at ${endpoint.baseUrl}`)
@@ -47,7 +47,9 @@ async function checkGateway(endpoint: AgentEndpoint, signal: AbortSignal): Promi
   if (!ready) throw new AppError('unavailable', `The gateway is not ready: ${failing.join(', ') || 'no reason given'}`)
 }
 
-/** A session that nobody has: 404 with the right token, 401 with a wrong one; probes would answer both. */
+/**
+ * Requests a session that does not exist: 404 with the right token, 401 with a wrong one. Health probes accept both.
+ */
 async function checkToken({ baseUrl, gatewayToken }: AgentEndpoint, signal: AbortSignal): Promise<void> {
   const response = await fetch(`${baseUrl}/sessions/stead-link-check/history?limit=1`, {
     headers: { authorization: `Bearer ${gatewayToken}` },

@@ -13,7 +13,7 @@ import { type ConnectionEvent, keepConnected } from './connection.ts'
 const MAX_NAME_LENGTH = 64
 const DEFAULT_EVERY_SECONDS = 60
 
-/** The options that `home` and `link` share. */
+/** Options of both `home` and `link`. */
 export type MachineOptions = {
   platform?: string
   key?: string
@@ -28,10 +28,10 @@ export type MachineEvent =
   | { event: 'listening'; url: string }
   | { event: 'failed'; error: string }
   | { event: 'stopped' }
-/** A gateway that is registered with a platform. */
+/** A gateway registered with a platform. */
 export type Gateway = {
   machine: Omit<Machine, 'name'>
-  /** Throws an AppError while the gateway cannot work. */
+  /** Checks the gateway. @throws AppError while it is not usable. */
   check: (signal: AbortSignal) => Promise<void>
   stop: () => Promise<void>
 }
@@ -48,9 +48,9 @@ export function addMachineOptions(command: Command): Command {
 }
 
 /**
- * Opens a gateway and keeps it registered until SIGTERM or SIGINT, then exits 0; with 1 when the platform or the gateway
- * refuses in a way that will not change.
- * @throws UsageError naming an option that is missing or wrong, StartupError naming a file that cannot be read.
+ * Opens a gateway and keeps it registered until SIGTERM or SIGINT, then exits 0; exits 1 when the platform or gateway
+ * refuses permanently.
+ * @throws UsageError naming a missing or invalid option, StartupError naming an unreadable file.
  */
 export async function runMachine(
   options: MachineOptions,
@@ -88,7 +88,7 @@ export async function runMachine(
   process.exit()
 }
 
-/** The value of a secret: from its option, its file, its variable, or the file that a variable names. */
+/** Reads a secret from its option, its file, its variable, or the file that a variable names. */
 export function readSecret(option: string | undefined, file: string | undefined, variable: string): string | undefined {
   const path = file ?? (option ? undefined : process.env[`${variable}_FILE`])
   if (!path) return option ?? (process.env[variable] || undefined)
@@ -104,7 +104,7 @@ function readPlatform(text: string | undefined): string {
   return readUrl('STEAD_PLATFORM', text)
 }
 
-/** `name` is the option or the variable that `text` comes from. @throws UsageError when it is no http address. */
+/** Parses an HTTP address; `name` is its option or variable. @throws UsageError */
 export function readUrl(name: string, text: string): string {
   const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
   if (!isHttp) throw new UsageError(`${name}: must be an http or https URL`)
@@ -131,7 +131,7 @@ function createReport(isJson: boolean): (event: MachineEvent) => void {
   }
 }
 
-/** Null for what happens every minute, and for what stands on standard error. */
+/** Formats an event; null for routine events and for those logged on standard error. */
 function toText(event: MachineEvent): string | null {
   if (event.event === 'listening') return `Gateway     ${event.url}`
   if (event.event === 'connected') return `Registered  ${event.name}, see ${event.dashboardUrl}`

@@ -15,19 +15,19 @@ import { toPlain, toTable } from './table.ts'
 const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 75 no server answers, 78 a setting is bad.'
 const MAX_LOG_LINES = 1000
 
-/** Actions on one agent or on all of the caller's. */
+/** Actions on one agent or on all agents of the caller. */
 const FLEET_ACTIONS: readonly (FleetAction & { description: string })[] = [
   { name: 'start', description: 'starts an agent that was stopped', said: 'is started' },
   { name: 'stop', description: 'stops an agent; what it keeps stays', said: 'is stopped' },
 ]
 
-/** What is done to one agent, and what is said afterwards. */
+/** An action on one agent and the message that reports it. */
 const ACTIONS: readonly [name: string, description: string, said: string][] = [
   ['restart', 'stops an agent and starts it again', 'is started again'],
   ['repair', 'puts an agent that does not work right', 'is repaired'],
 ]
 
-/** Adds `agents`: one's own agents at a running server. */
+/** Adds `agents`: manages the caller's agents on a running server. */
 export function agentsCommand(program: Command): void {
   const agents = program.command('agents').description('looks after agents of a running server').helpCommand(false)
   addExample(agents, 'stead agents list\nSTEAD_URL=https://stead.example STEAD_KEY_FILE=~/.stead/key stead agents list')
@@ -74,7 +74,7 @@ export function agentsCommand(program: Command): void {
     })
 }
 
-/** What a command has to say: one text for people, one document for programs. */
+/** Output of a command: text for people, JSON for programs. */
 type Report = { text: string; json: unknown }
 
 function withOptions(agents: Command, usage: string, example: string): Command {

@@ -8,21 +8,21 @@ import { findAgents } from './find-agent.ts'
 import { type ServerOptions, withServer } from './server.ts'
 import { toPlain } from './table.ts'
 
-/** What `agents start --all` and `agents stop --all` do, and to which agents. */
+/** `agents start --all` and `agents stop --all`: the request and the statuses it applies to. */
 export type FleetAction = { name: 'start' | 'stop'; said: string }
 
 type Outcome = { id: string; name: string; error: string | null }
 
 const AT_ONCE = 8
-/** An agent in `error` may still have something that runs. */
+/** An agent in `error` may still have a running container. */
 const STOPPABLE: ReadonlySet<WebAgent['status']> = new Set(['running', 'sleeping', 'provisioning', 'unknown', 'error'])
 
-/** @throws UsageError unless either an agent or `--all` is given. */
+/** Checks the target. @throws UsageError unless either an agent or `--all` is given. */
 export function requireOneOrAll(action: string, wanted: string | undefined, all: boolean): void {
   if ((wanted === undefined) !== all) throw new UsageError(`agents ${action}: name an agent, or say --all`)
 }
 
-/** Starts or stops all agents of the caller; the exit code is 1 when one of them failed. */
+/** Starts or stops all agents of the caller; exit code 1 when one failed. */
 export async function changeAll(action: FleetAction, options: ServerOptions): Promise<void> {
   const outcomes = await withServer(options, (server) => change(server, action, options.json))
   const failed = outcomes.filter(({ error }) => error !== null).length
@@ -39,7 +39,7 @@ async function change(server: ServerClient, { name, said }: FleetAction, json: b
     const error = await server.ask(z.looseObject({ success: z.literal(true) }), 'POST', path).then(
       () => null,
       (reason: unknown) => {
-        // Without a server none of the others can be changed either.
+        // Stop here: without the server, the other agents cannot be changed either.
         if (reason instanceof NotRunningError) throw reason
         return errorMessage(reason)
       },

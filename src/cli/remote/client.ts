@@ -4,20 +4,21 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import { NotRunningError } from '../exit.ts'
 
 const Refusal = z.object({ error: z.string() })
-/** Deployments answer within a quarter of a minute, a turn of an agent within minutes. */
+/** Deployments respond within 15 s, agent turns within minutes. */
 const TIMEOUT_MS = 10 * 60_000
 const LONGEST_WAIT_SECONDS = 60
 const MOST_REFUSALS = 3
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The web port of a server, asked as somebody who is signed in. */
+/** Client of a server's web API, signed in. */
 export type ServerClient = {
   /**
-   * @throws AppError with the words of a refusal, NotRunningError when nobody answers.
+   * Sends a request and parses the JSON response.
+   * @throws AppError with the server's message, NotRunningError when the server does not answer.
    */
   ask<T>(schema: z.ZodType<T>, method: Method, path: string, body?: unknown): Promise<T>
-  /** The answer itself, for streams. @throws as `ask`. */
+  /** Sends a request and returns the response, for streams. @throws as `ask`. */
   stream(path: string, signal: AbortSignal): Promise<Response>
 }
 
@@ -49,7 +50,7 @@ export function createServerClient(baseUrl: string, headers: Record<string, stri
   }
 }
 
-/** Waits for the next minute where so many requests a minute are allowed and no more: a large fleet asks for more than that. */
+/** Waits and retries after a rate limit, which a large fleet exceeds. */
 async function askWithinRate(ask: () => Promise<Response>): Promise<Response> {
   for (let refusals = 0; ; refusals++) {
     const response = await ask()

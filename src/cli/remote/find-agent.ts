@@ -4,14 +4,17 @@ import { WebAgent } from '../../features/agents/registry/schemas.ts'
 import type { ServerClient } from './client.ts'
 import { toPlain } from './table.ts'
 
-/** `GET /api/agents/provision`: unlike the public list it refuses a key that is none. */
+/** Uses `GET /api/agents/provision` because the public list accepts an invalid key. */
 const AgentList = z.object({ agents: z.array(WebAgent) })
 
 export async function findAgents(server: ServerClient): Promise<WebAgent[]> {
   return (await server.ask(AgentList, 'GET', '/api/agents/provision')).agents
 }
 
-/** By its id, or by its name, however that is written. @throws AppError `not_found`, `invalid` when several have the name. */
+/**
+ * Finds an agent by id, or by name ignoring case.
+ * @throws AppError `not_found`, `invalid` when several have the name.
+ */
 export async function findAgent(server: ServerClient, wanted: string): Promise<WebAgent> {
   const agents = await findAgents(server)
   const byId = agents.find(({ id }) => id === wanted)

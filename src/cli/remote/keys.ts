@@ -15,7 +15,7 @@ type Report = { text: string; json: unknown }
 const NOTES = `A key may make no keys: this works where the server runs, by its DATA_DIR, and not by STEAD_KEY.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 75 no server answers, 78 a setting is bad.`
 
-/** Adds `keys`: the API keys of an account, at the server that runs on `DATA_DIR`. */
+/** Adds `keys`: manages API keys of an account on the server of `DATA_DIR`. */
 export function keysCommand(program: Command): void {
   const keys = program.command('keys').description('manages API keys of an account').helpCommand(false)
   addExample(keys, 'stead keys list')

@@ -19,9 +19,9 @@ import { createServerClient, type ServerClient } from './client.ts'
 const MAX_LISTED = 5
 
 /**
- * Signs in at the server that runs on `DATA_DIR`, with a session that ends with the command: whoever may read that folder
- * may do all of it anyway. `email` says as whom; without one the only account is meant.
- * @throws NotRunningError without a server, AppError `not_found` without that account, `invalid` when several could be meant.
+ * Signs in to the server that runs on `DATA_DIR` for the duration of the command; read access to that folder already
+ * grants full control. `email` selects the account, by default the only one.
+ * @throws NotRunningError without a server, AppError `not_found` without that account, `invalid` when several match.
  */
 export async function withLocalSession<T>(
   email: string | undefined,
@@ -29,12 +29,12 @@ export async function withLocalSession<T>(
 ): Promise<T> {
   return withSessionsOf(
     (db) => [findAccount(db, email)],
-    // There is one, or finding it has thrown.
+    // Not null: the lookup throws without an account.
     ([server]) => work(server as ServerClient),
   )
 }
 
-/** As `withLocalSession`, with a session of each account that has agents. */
+/** Like `withLocalSession`, with one session for each account that has agents. */
 export function withOwnersSessions<T>(work: (servers: readonly ServerClient[]) => Promise<T>): Promise<T> {
   return withSessionsOf(
     (db) =>
@@ -74,7 +74,10 @@ function toCookie(token: string): string {
   return `${SESSION_COOKIE}=${token}; __Host-${SESSION_COOKIE}=${companionOf(token)}`
 }
 
-/** @throws NotRunningError: a killed server leaves its address behind, and who listens there now is a stranger. */
+/**
+ * Checks that the server is running.
+ * @throws NotRunningError: a killed server leaves its address behind, where another program may listen now.
+ */
 function requireServer({ dataDir }: Config) {
   const address = isServed(dataDir) ? findServerAddress(dataDir) : null
   if (address) return address

@@ -1,6 +1,6 @@
 import { UsageError } from '../exit.ts'
 
-/** @throws UsageError that names `option`. */
+/** Parses a positive count. @throws UsageError naming `option`. */
 export function readCount(option: string, text: string, most: number): number {
   const count = Number(text)
   if (Number.isInteger(count) && count >= 1 && count <= most) return count

@@ -68,7 +68,7 @@ test(
 )
 
 test(
-  'agents update: one by its name; --all in waves, of everybody where that is said; nobody who was stopped is started',
+  'agents update: one agent by name; --all in waves without starting stopped agents',
   async () => {
     await using installation = await openInstallation({ environment: { AI_ECHO: 'true' } })
     const { urls } = await installation.start()
@@ -170,7 +170,7 @@ async function expectKeys(installation: Installation, person: Person): Promise<v
 }
 
 test(
-  'agents list: a server that is not there is told with 75, a refused key with 1, half an address with 2',
+  'agents list: exit code 75 without a server, 1 for a refused key, 2 for a partial address',
   async () => {
     await using installation = await openInstallation()
     const notRunning = {
@@ -198,7 +198,7 @@ test(
     expect(await asked({ STEAD_URL: server.urls.web })).toMatchObject({ exitCode: 2 })
     expect(await asked({ STEAD_KEY: wrong })).toMatchObject({ exitCode: 2 })
 
-    // What a killed server left behind leads nowhere.
+    // The address file of a killed server is ignored.
     await server.kill()
     expect(existsSync(note)).toBe(true)
     expect(await installation.run(['agents', 'list'])).toEqual(notRunning)

@@ -4,7 +4,7 @@ import { readSecret, readUrl } from '../machines/machine.ts'
 import { warnOfMisspelt } from '../misspelt.ts'
 import { createServerClient, type ServerClient } from './client.ts'
 
-/** How a command finds the server and signs in. */
+/** Options by which a command finds the server and signs in. */
 export type ServerOptions = { url?: string; keyFile?: string; as?: string; json: boolean }
 
 export function addServerOptions(command: Command): Command {
@@ -16,9 +16,9 @@ export function addServerOptions(command: Command): Command {
 }
 
 /**
- * Asks the server that `--url`, `STEAD_URL` or `STEAD_PLATFORM` names with the key that is given; without either the one that
- * runs on `DATA_DIR`.
- * @throws UsageError for one without the other, and what `withLocalSession` throws.
+ * Connects to the server of `--url`, `STEAD_URL` or `STEAD_PLATFORM` with the given key; without either, to the server
+ * on `DATA_DIR`.
+ * @throws UsageError for one without the other, and the errors of `withLocalSession`.
  */
 export async function withServer<T>(options: ServerOptions, work: (server: ServerClient) => Promise<T>): Promise<T> {
   const { env } = process

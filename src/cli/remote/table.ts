@@ -1,4 +1,4 @@
-/** Rows under a head, in columns; what a cell has of control characters is left out, so that no name moves the cursor. */
+/** Formats rows as columns under a header, without control characters that could move the cursor. */
 export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map(toPlain))
   const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
@@ -11,13 +11,13 @@ export function toTable(head: readonly string[], rows: readonly (readonly string
   return [emphasize(toLine(first)), ...others.map(toLine)].join('\n')
 }
 
-/** Text without what a terminal would obey; line ends and tabs stay. */
+/** Removes terminal control sequences; keeps newlines and tabs. */
 export function toPlain(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern removes control characters
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')
 }
 
-/** Bold on a terminal that has not asked for none (NO_COLOR). */
+/** Makes a text bold on a terminal unless NO_COLOR is set. */
 function emphasize(text: string): string {
   const isColoured = process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
   return isColoured ? `\u001b[1m${text}\u001b[0m` : text

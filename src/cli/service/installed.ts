@@ -27,8 +27,8 @@ function findInstalled(isOfUser: boolean): InstalledService | null {
 }
 
 /**
- * Returns why the service cannot write where its settings say, each with its path, and the user whose rights nobody but root
- * can test; null when they were tested. Without an installed service the rights of the present user count.
+ * Returns the paths in the settings that the service cannot write, with the reason, and its user if only root could
+ * test that user's rights. Without an installed service, tests the present user.
  */
 export function testWritePaths(config: Config): {
   problems: { path: WritePath; text: string }[]

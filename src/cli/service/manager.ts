@@ -7,31 +7,31 @@ import { type InstalledService, parseUnit, type ServicePlan, toPropertyList, toU
 const NAME = 'stead'
 const LABEL = 'stead.service'
 
-/** What keeps the service running: systemd or launchd, for the whole machine or for one user. */
+/** The service manager: systemd or launchd, for the machine or one user. */
 export type Manager = {
-  /** Of the definition. */
+  /** Path of the service definition. */
   file: string
   describe(plan: ServicePlan): string
   isInstalled(): boolean
-  /** What the installed definition says; null when there is none. */
+  /** Returns the installed definition; null without one. */
   findInstalled(): InstalledService | null
   isActive(): boolean
-  /** Writes the definition, and starts the service now and with the machine. */
+  /** Writes the definition, starts the service and enables it at boot. */
   install(plan: ServicePlan): void
   start(): void
-  /** Lets it read its settings again, and open its log anew. */
+  /** Makes the service reload its settings and reopen its log. */
   reload(): void
-  /** Stops the service; agents go on. */
+  /** Stops the service; agents keep running. */
   stop(): void
   /** Stops the service and its agents, and removes the definition. */
   uninstall(): void
-  /** In the words of the manager, and its exit code. */
+  /** Returns the manager's status output and exit code. */
   status(): number
-  /** The command that prints the log. */
+  /** Command that prints the log. */
   toLogsCommand(options: { follow: boolean; lines: number }): string[]
 }
 
-/** @throws AppError `unavailable` where there is no manager that is known here. */
+/** Finds the service manager. @throws AppError `unavailable` when none is supported here. */
 export function findManager(isOfUser: boolean): Manager {
   if (process.platform === 'darwin') return launchd(isOfUser)
   if (Bun.which('systemctl')) return systemd(isOfUser)
@@ -62,7 +62,7 @@ function systemd(isOfUser: boolean): Manager {
     uninstall() {
       control('disable', NAME)
       control('stop', NAME)
-      // Agents that are processes of it have outlived the stop.
+      // Agent processes outlive the stop of the service.
       isDone(['systemctl', ...scope, 'kill', '--kill-whom=all', NAME])
       rmSync(file, { force: true })
       control('daemon-reload')
@@ -133,7 +133,7 @@ function writeDefinition(file: string, text: string): void {
   }
 }
 
-/** @throws AppError `unavailable` with the words of the command when it fails. */
+/** Runs a command. @throws AppError `unavailable` with its error output when it fails. */
 export function run(command: string[]): void {
   const { success, stderr } = Bun.spawnSync(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' })
   if (success) return

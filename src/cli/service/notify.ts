@@ -6,15 +6,15 @@ const AF_UNIX = 1
 /** `SOCK_DGRAM | SOCK_CLOEXEC` */
 const DATAGRAM = 2 | 0x80000
 const MSG_NOSIGNAL = 0x4000
-/** Of `sun_path` (unix(7)). */
+/** Size of `sun_path` (unix(7)). */
 const PATH_BYTES = 108
 
-/** Tells the service manager how it stands; does nothing for a process that none has started. */
+/** Reports the server's state to the service manager; does nothing without one. */
 export type Notify = (state: string) => void
 
 /**
- * Speaks to systemd as sd_notify(3) says: datagrams to the socket that `NOTIFY_SOCKET` names, in the file system or, with an
- * `@`, in the abstract namespace. What cannot be told is given to `onFailure`: the service runs without it.
+ * Implements sd_notify(3): sends datagrams to the socket in `NOTIFY_SOCKET`, a path or, with `@`, an abstract name.
+ * Failures go to `onFailure`; the server runs without notifications.
  */
 export function createNotify(path: string | undefined, onFailure: (reason: string) => void): Notify {
   if (!path || process.platform !== 'linux') return () => undefined
@@ -32,8 +32,8 @@ export function createNotify(path: string | undefined, onFailure: (reason: strin
 }
 
 /**
- * Tells the manager again and again that the event loop turns, twice as often as it asks for (`WATCHDOG_USEC`); else it
- * would end and restart the service. @returns what stops that.
+ * Sends watchdog pings at half of `WATCHDOG_USEC`; without them systemd restarts the server.
+ * @returns a function that stops them.
  */
 export function startWatchdog(notify: Notify, environment: Record<string, string | undefined>): () => void {
   const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = environment
@@ -44,7 +44,7 @@ export function startWatchdog(notify: Notify, environment: Record<string, string
   return () => clearInterval(timer)
 }
 
-/** @throws Error when there is no such socket, or nobody reads it. */
+/** Sends one message. @throws Error when the socket does not exist or has no reader. */
 function sendDatagram(path: string, text: string): void {
   const { symbols, close } = dlopen(findLibc(), {
     socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
@@ -67,7 +67,7 @@ function sendDatagram(path: string, text: string): void {
   }
 }
 
-/** `struct sockaddr_un`, as long as what is in it: an abstract name has no end of its own. */
+/** Builds a `struct sockaddr_un` of the exact length: an abstract name has no terminator. */
 function toAddress(path: string): Buffer {
   const name = Buffer.from(path)
   if (name.length >= PATH_BYTES) throw new Error(`${path} is too long`)

@@ -13,22 +13,22 @@ type Running = {
   log: Log
   output: LogOutput
   notify: Notify
-  /** Hands over the settings that count from now on to whoever works by them, and as people are told them. */
+  /** Applies the new settings and their displayed values. */
   apply: (config: Config, shown: readonly ShownSetting[]) => void
-  /** What it was started with. */
+  /** Settings at the start. */
   environment: Values
-  /** Reads all of it again. @throws StartupError */
+  /** Reads the settings again. @throws StartupError */
   read: () => { values: Values; sources: SettingSources }
 }
 
-/** Until it is ready there is nothing to reload, and nothing to end for: whoever tells it to reload is not heard. */
+/** Signals before the server is ready are ignored. */
 export function ignoreHangup(): void {
   if (!process.stdin.isTTY) process.on('SIGHUP', () => undefined)
 }
 
 /**
- * SIGHUP opens the log anew and reads the settings again. What cannot change while it runs is named in the log, and waits
- * for the next start. A terminal that is closed sends the same signal to what was started in it: there it ends the program.
+ * Handles SIGHUP: reopens the log and reloads the settings. Settings that need a restart are named in the log. On a
+ * terminal SIGHUP means hang-up and ends the program.
  */
 export function reloadOnHangup({ environment, ...running }: Running): void {
   if (process.stdin.isTTY) return
@@ -40,10 +40,10 @@ export function reloadOnHangup({ environment, ...running }: Running): void {
   })
 }
 
-/** @returns the settings that count from now on. */
+/** Reloads the settings. @returns those now in effect. */
 function reload({ log, output, read, apply }: Omit<Running, 'environment' | 'notify'>, present: Values): Values {
   try {
-    // What has moved the file away waits for it, whatever becomes of the settings.
+    // Reopen first: log rotation waits for it, whether or not the settings are valid.
     output.reopen(present.LOG_FILE)
     const { values: environment, sources } = read()
     const config = readConfig(environment)
@@ -67,7 +67,7 @@ function reload({ log, output, read, apply }: Omit<Running, 'environment' | 'not
   }
 }
 
-/** Each setting in effect as text, to be compared. */
+/** Returns each effective setting as text, for comparison. */
 function toTexts(environment: Values): Values {
   return Object.fromEntries(Object.entries(readSettings(environment)).map(([name, value]) => [name, toText(value)]))
 }

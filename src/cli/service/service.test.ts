@@ -9,7 +9,7 @@ import { findUnwritable, listUncovered, listWritePaths } from './write-paths.ts'
 
 const PATIENCE_MS = 300_000
 const PLAN = { command: ['/usr/local/bin/stead'], dataDir: '/var/lib/stead', user: 'stead', groups: [], writePaths: [] }
-/** What the documentation promises of the service of a machine, in the figure of `systemd-analyze security`. */
+/** Upper bound of the exposure that `systemd-analyze security` reports, as documented. */
 const MAX_EXPOSURE = 3
 
 /** Runs `systemd-analyze` on a unit whose program is there. */
@@ -49,7 +49,7 @@ test.skipIf(!hasSystemd)('the unit of the machine exposes at most 3.0, as system
   )
 })
 
-test('a unit writes nothing but the data folder, and reaches a home only when it stands in one', () => {
+test('toUnit allows writes to the data folder only, and access to a home only when the folder is in it', () => {
   const unit = toUnit(PLAN)
   expect(unit).toContain('ExecStart=/usr/local/bin/stead serve --data-dir /var/lib/stead\n')
   expect(unit).toContain('ExecReload=/bin/kill -HUP $MAINPID\n')
@@ -183,7 +183,7 @@ while True: print(s.recv(4096).decode().replace(chr(10), ' '), flush=True)`
 test
   .skipIf(process.platform !== 'linux' || !Bun.which('python3'))
   .each(['in the file system', 'in the abstract namespace'])(
-  'serve tells a manager %s that it is ready, lives and stops',
+  'serve notifies a manager %s of ready, watchdog and stopping',
   async (where) => {
     using folder = tempFolder()
     const name = where === 'in the file system' ? folder.file('notify') : `@stead-${process.pid}-${Date.now()}`
@@ -200,7 +200,7 @@ test
 )
 
 test(
-  'serve runs on when nobody reads the socket of the manager, and says so',
+  'serve keeps running and logs when the socket of the manager has no reader',
   async () => {
     await using installation = await openInstallation()
     const program = await installation.start({ NOTIFY_SOCKET: '/nowhere/notify' })

@@ -32,7 +32,7 @@ const SYSTEM_DATA_DIR = '/var/lib/stead'
 const LAST_LINES = 200
 const TEMPORARY = /^\/(?:var\/)?tmp(?:\/|$)/
 
-/** Adds `service`: Stead as a service of this machine, or of one user. */
+/** Adds `service`: installs Stead as a service of the machine or of one user. */
 export function serviceCommand(program: Command): void {
   const service = program
     .command('service')
@@ -88,7 +88,7 @@ stead service logs --format json | jq .msg`,
     })
 }
 
-/** Prints the lines that a command writes, formatted for people where that is wanted. @returns its exit code. */
+/** Prints the output lines of a command, formatted for people if requested. @returns its exit code. */
 async function printLogs(command: string[], isPretty: boolean): Promise<number> {
   if (!isPretty) return Bun.spawnSync(command, { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' }).exitCode
   const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
@@ -124,7 +124,7 @@ definition and restarts the service; agents go on meanwhile.`,
       requireLastingPlaces(base)
       if (!options.user) requireRoot()
       prepareFolder(base)
-      // A setting that would stop the service is reported here, before anything is replaced.
+      // Reports an invalid setting before anything is replaced.
       const paths = listServicePaths(base.dataDir)
       for (const path of paths) prepareWritePath(path, base.user)
       const plan = { ...base, writePaths: toFolders(paths) }
@@ -143,7 +143,7 @@ function requireInstalled(isOfUser: boolean) {
   throw new AppError('not_found', `service: none is installed (stead service install${isOfUser ? ' --user' : ''})`)
 }
 
-/** Options that are not given stay as they are in the installed definition. */
+/** Omitted options keep the values of the installed definition. */
 function toPlan({ user, dataDir, docker }: InstallOptions, installed: InstalledService | null): ServicePlan {
   const data = process.env.XDG_DATA_HOME || join(homedir(), '.local/share')
   const usesDocker = docker ?? installed?.groups.includes('docker') ?? false
@@ -158,12 +158,12 @@ function toPlan({ user, dataDir, docker }: InstallOptions, installed: InstalledS
   }
 }
 
-/** The service gets its settings from the file alone, not from the environment of this command. @throws StartupError */
+/** Reads the settings as the service will: from the file, not from this command's environment. @throws StartupError */
 function listServicePaths(dataDir: string): WritePath[] {
   return listWritePaths(readConfig({ ...readSettingsFile(join(dataDir, 'stead.env')), DATA_DIR: dataDir }))
 }
 
-/** Settings whose folders the installed definition keeps read-only, one sentence each. */
+/** Returns one sentence for each setting whose folder the installed definition keeps read-only. */
 function listUnitProblems(manager: Manager, isOfUser: boolean): string[] {
   const installed = manager.findInstalled()
   if (installed === null || installed.writePaths === null) return []
@@ -172,7 +172,7 @@ function listUnitProblems(manager: Manager, isOfUser: boolean): string[] {
   )
 }
 
-/** Makes the folder for the service's user when it is missing. @throws StartupError when the service could not write there. */
+/** Creates the folder for the service user. @throws StartupError when that user could not write there. */
 function prepareWritePath(path: WritePath, user: string | null): void {
   const { setting, folder } = path
   if (user !== null && TEMPORARY.test(folder))
@@ -186,7 +186,7 @@ function prepareWritePath(path: WritePath, user: string | null): void {
   if (problem !== null) throw new StartupError(problem)
 }
 
-/** The service has temporary folders of its own, and they are emptied. */
+/** The service has private temporary folders that systemd empties. */
 function requireLastingPlaces({ command, dataDir }: ServicePlan): void {
   const passing = [...command, dataDir].find((path) => TEMPORARY.test(path))
   if (passing !== undefined)
@@ -198,7 +198,7 @@ function requireRoot(): void {
     throw new AppError('forbidden', 'service: run it as root (sudo stead service install), or with --user')
 }
 
-/** Makes the account, the folder and its file of settings, where they are not there. */
+/** Creates the user, the data folder and the settings file if missing. */
 function prepareFolder({ dataDir, user }: ServicePlan): void {
   const owner = user === null ? null : findOrCreateAccount(user, dataDir)
   const isNew = !existsSync(dataDir)

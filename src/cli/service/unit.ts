@@ -1,18 +1,18 @@
-/** Where the service runs from, and as whom. `user` is null for a unit of one's own. */
+/** Executable, folder and user of the service; `user` is null for a user unit. */
 export type ServicePlan = {
   command: readonly string[]
   dataDir: string
   user: string | null
-  /** Groups beside the user's own: `docker`, to let agents run in containers. */
+  /** Supplementary groups: `docker` allows agents in containers. */
   groups: readonly string[]
-  /** Folders outside of the data folder that settings make the service write to. */
+  /** Writable folders outside of the data folder. */
   writePaths: readonly string[]
 }
 
-/** The settings of an installed definition; `writePaths` is null when the service may write wherever its user may. */
+/** Parsed definition; `writePaths` is null when the service may write wherever its user may. */
 export type InstalledService = { dataDir: string; user: string | null; groups: string[]; writePaths: string[] | null }
 
-/** Also without namespaces, which the manager of one user cannot always make. */
+/** Options that work without namespaces, which a user manager may not be able to create. */
 const HARDENING = [
   'NoNewPrivileges=yes',
   'CapabilityBoundingSet=',
@@ -25,7 +25,7 @@ const HARDENING = [
   'SystemCallArchitectures=native',
   'SystemCallFilter=@system-service',
   'SystemCallFilter=~@privileged @resources',
-  // Allowed again: workers ask how many processors they may use, and files are limited by it.
+  // Allowed because workers read the processor count and file limits.
   'SystemCallFilter=sched_setaffinity sched_setscheduler setrlimit prlimit64 setpriority',
   'SystemCallErrorNumber=EPERM',
 ]
@@ -45,17 +45,17 @@ const SYSTEM_HARDENING = [
 ]
 
 /**
- * The unit of systemd. The program writes code at run time (it has a JIT), so `MemoryDenyWriteExecute` is not set; agents
- * that are processes live in the unit's group and go on while the service restarts, so it alone is stopped.
+ * Returns the systemd unit. `MemoryDenyWriteExecute` is not set because of the JIT. Agent processes are in the unit's
+ * control group and survive a restart, so only the main process is stopped.
  */
 export function toUnit({ command, dataDir, user, groups, writePaths }: ServicePlan): string {
   const isInHome = [dataDir, ...writePaths, ...command].some((path) => /^\/(?:home|root|run\/user)\//.test(path))
   const own = [
     `User=${user}`,
     ...(groups.length > 0 ? [`SupplementaryGroups=${groups.join(' ')}`] : []),
-    // A folder that is missing, as a disk that is not mounted, must not keep the service from starting.
+    // The `-` prefix lets the service start without a missing folder, such as an unmounted disk.
     `ReadWritePaths=${[dataDir, ...writePaths.map((path) => `-${path}`)].map(toPathWord).join(' ')}`,
-    // What stands in a home can be reached there alone.
+    // A path below a home folder requires access to that home only.
     `ProtectHome=${isInHome ? 'read-only' : 'yes'}`,
     ...SYSTEM_HARDENING,
   ]
@@ -87,7 +87,7 @@ WantedBy=${user === null ? 'default.target' : 'multi-user.target'}
 `
 }
 
-/** Reads a unit that `toUnit` wrote, of this or an earlier version; null when it is none. */
+/** Parses a unit written by `toUnit` of this or an earlier version; null when it is not one. */
 export function parseUnit(unit: string): InstalledService | null {
   const lines = unit.split('\n')
   const find = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1)
@@ -102,12 +102,12 @@ export function parseUnit(unit: string): InstalledService | null {
   }
 }
 
-/** In quotes, without what systemd would expand in a command line. */
+/** Quotes a word of a command line and escapes what systemd would expand. */
 function toWord(text: string): string {
   return toPathWord(text.replaceAll('$', '$$$$'))
 }
 
-/** In quotes where needed; `%` begins a specifier. */
+/** Quotes a value if needed; `%` starts a specifier. */
 function toPathWord(text: string): string {
   const plain = text.replaceAll('%', '%%')
   return /^[\w@%+=:,./$-]+$/.test(plain) ? plain : `"${plain.replace(/["\\]/g, '\\$&')}"`
@@ -119,7 +119,7 @@ function splitPathWords(text: string): string[] {
   )
 }
 
-/** The property list of launchd: starts it with the machine or the session, and again when it fails. */
+/** Returns the launchd property list: starts at boot or login, restarts after a failure. */
 export function toPropertyList({ command, dataDir, user }: ServicePlan, label: string): string {
   const entry = (text: string) => `    <string>${escapeXml(text)}</string>`
   const log = escapeXml(`${dataDir}/logs/service.log`)

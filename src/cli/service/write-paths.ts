@@ -3,14 +3,14 @@ import { dirname, relative } from 'node:path'
 import type { Config } from '../../core/config.ts'
 import { errorMessage } from '../../core/errors.ts'
 
-/** A folder outside of the data folder that a setting makes the service write to; `file` is the file itself, if any. */
+/** A writable folder outside of the data folder that a setting requires; `file` is the file in it, if any. */
 export type WritePath = { setting: string; folder: string; file: string | null }
 
 type PathSettings = Pick<Config, 'dataDir' | 'databaseFile' | 'logFile' | 'browseRoot'> & {
   backups: Pick<Config['backups'], 'to'>
 }
 
-/** Folders outside of `DATA_DIR` that the settings make the service write to. */
+/** Lists the writable folders outside of `DATA_DIR` that the settings require. */
 export function listWritePaths({ dataDir, databaseFile, logFile, browseRoot, backups }: PathSettings): WritePath[] {
   const paths: WritePath[] = [
     { setting: 'DATABASE_URL', folder: dirname(databaseFile), file: databaseFile },
@@ -27,8 +27,8 @@ export function isWithin(parent: string, path: string): boolean {
 }
 
 /**
- * Returns why `user` (null: the present one) cannot write there, in one line that begins with the setting; null when it can.
- * A folder that does not exist yet counts by the nearest one above it that does.
+ * Returns why `user` (null: the present one) cannot write to a folder; null when it can. A missing folder is judged by
+ * its nearest existing parent.
  */
 export function findUnwritable({ setting, folder, file }: WritePath, user: string | null = null): string | null {
   const path = file !== null && existsSync(file) ? file : findExisting(folder)
@@ -53,7 +53,7 @@ function tryAccess(path: string): string | null {
   }
 }
 
-/** Asks the system as that user, because only root can, and only the system knows all rules. */
+/** Tests as that user: only root can switch users, and only the kernel knows every rule. */
 function tryAccessAs(user: string, path: string): string | null {
   const command = Bun.which('runuser')
     ? ['runuser', '-u', user, '--', 'test', '-w', path]
@@ -62,14 +62,14 @@ function tryAccessAs(user: string, path: string): string | null {
   return success ? null : stderr.toString().trim() || `chown ${user} ${path}`
 }
 
-/** Returns the settings whose folders a unit with these writable paths leaves read-only. */
+/** Returns the settings whose folders are read-only under a unit with these writable paths. */
 export function listUncovered(paths: readonly WritePath[], writable: readonly string[]): WritePath[] {
   return paths.filter(({ folder }) => !writable.some((parent) => isWithin(parent, folder)))
 }
 
 /**
- * Returns the settings whose folders this process cannot write, one sentence each. Under systemd a folder that the unit does
- * not name is read-only.
+ * Returns one sentence for each setting whose folder this process cannot write. systemd keeps folders that the unit
+ * does not name read-only.
  */
 export function listOwnProblems(settings: PathSettings, isUnderSystemd: boolean): string[] {
   return listWritePaths(settings).flatMap((path) => {
@@ -79,7 +79,7 @@ export function listOwnProblems(settings: PathSettings, isUnderSystemd: boolean)
   })
 }
 
-/** Says that the unit of the service is older than the setting, and which command renews it. */
+/** Explains that the unit is older than the setting, and how to renew it. */
 export function describeUncovered(
   { setting, folder }: Pick<WritePath, 'setting' | 'folder'>,
   isOfUser = false,
@@ -88,7 +88,7 @@ export function describeUncovered(
   return `${setting}: ${folder} is read-only for the installed service: ${command} adds it to the unit`
 }
 
-/** Folders, each once and none within another one. */
+/** Removes duplicate and nested folders. */
 export function toFolders(paths: readonly WritePath[]): string[] {
   const folders = [...new Set(paths.map(({ folder }) => folder))].sort()
   return folders.filter((folder) => !folders.some((other) => other !== folder && isWithin(other, folder)))

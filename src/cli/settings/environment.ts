@@ -8,18 +8,18 @@ import { readSettingsFile } from './file.ts'
 
 type Values = Record<string, string | undefined>
 
-/** Names the file of settings in place of `<DATA_DIR>/stead.env`. */
+/** Path of the settings file, instead of `<DATA_DIR>/stead.env`. */
 export const SETTINGS_FILE = 'STEAD_SETTINGS'
 const DEFAULT_DATA_DIR = './data'
 
-/** The flags that `--help` shows; each other setting that is no secret has one as well. */
+/** Settings that `--help` lists as flags; every other setting that is not a secret has one too. */
 const SHOWN_FLAGS: readonly string[] = [
   ...['DATA_DIR', 'DEPLOYMENT_MODE', 'HOST', 'WEB_PORT', 'BACKEND_PORT', 'SUMMARIZER_PORT', 'APP_URL', 'LOG_LEVEL'],
 ]
-/** A secret on the command line is read by everybody who lists processes. */
+/** Secrets have no flag: command lines are visible to other users. */
 const FLAGS = LISTED_SETTINGS.filter((name) => !isSecretSetting(name))
 
-/** Lets settings be given as flags: `--web-port 8080` is `WEB_PORT=8080`, and `--settings FILE` names their file. */
+/** Adds the flags: `--web-port 8080` sets `WEB_PORT`, and `--settings FILE` selects the settings file. */
 export function addSettingFlags(command: Command): Command {
   command.option('--settings <file>', 'file with settings, in place of <DATA_DIR>/stead.env')
   for (const name of FLAGS) {
@@ -30,15 +30,15 @@ export function addSettingFlags(command: Command): Command {
 }
 
 /**
- * The settings of this process: flags before the environment before the file beside the data. What none of them says is a
- * default. An empty variable is an unset one, so it leaves the word to the file.
- * @throws StartupError as `readSettingsFile`, and for a file that was named and is not there.
+ * Returns the settings: flags override environment variables, which override the settings file. Empty variables count
+ * as unset.
+ * @throws StartupError as `readSettingsFile`, and when a named file does not exist.
  */
 export function readEnvironment(options: Record<string, unknown> = {}): Values {
   return readGivenSettings(options).values
 }
 
-/** The same, with where each that was given comes from. @throws as `readEnvironment`. */
+/** Like `readEnvironment`, with the source of each setting. @throws as `readEnvironment`. */
 export function readGivenSettings(options: Record<string, unknown> = {}): { values: Values; sources: SettingSources } {
   const flags = readFlags(options)
   const given = { ...withoutEmpty(process.env), ...flags }

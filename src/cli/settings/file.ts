@@ -4,13 +4,14 @@ import { isSettingName, SETTING_NAMES } from '../../core/settings/read.ts'
 import { findNearName } from '../../core/text/near-name.ts'
 
 const LINE = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/
-/** A value in quotes, or one without; a comment may follow either. */
+/** Matches a quoted or unquoted value with an optional comment. */
 const VALUE = /^(?:(?:'([^']*)'|"([^"]*)")\s*|([^'"#\s](?:[^#]|(?<!\s)#)*)?)(?:#.*)?$/s
 
 /**
- * The settings of a file of lines `NAME=value`, as `.env.example` shows them; none when it is not there. Nothing is
- * expanded: what stands there counts, as in systemd and compose files.
- * @throws StartupError naming file and line for what is no such line, no setting (with the nearest one), or there twice.
+ * Reads a settings file with lines `NAME=value`; empty when it does not exist. Values are literal, as in systemd and
+ * Compose files.
+ * @throws StartupError naming file and line of a syntax error, an unknown setting (with the closest known one) or a
+ * duplicate.
  */
 export function readSettingsFile(file: string): Record<string, string> {
   const settings: Record<string, string> = {}
@@ -31,7 +32,7 @@ function readText(file: string): string {
   }
 }
 
-/** @returns what is wrong with the line, without its value, which may be a secret. */
+/** Parses one line. @returns the problem without the value, which may be a secret. */
 function addLine(settings: Record<string, string>, line: string): string | null {
   const [, name, written = ''] = line.trim().match(LINE) ?? []
   if (name === undefined) return 'is neither NAME=value nor a comment'

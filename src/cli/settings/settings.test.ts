@@ -83,7 +83,7 @@ test(
 )
 
 test(
-  'what config print prints is a file of settings again, and doctor tells no password of an address',
+  'config print writes a valid settings file, and doctor prints no password of a URL',
   async () => {
     await using installation = await openInstallation({ environment: { AGENT_RUNTIME: '' } })
     const file = writeSettings(
@@ -103,7 +103,7 @@ test(
 )
 
 test(
-  'config print: a key that stands in the path of an address is hidden, a version and a word are not',
+  'config print: hides a key in the path of a URL but not a version or a word',
   async () => {
     await using installation = await openInstallation()
     const environment = {

@@ -5,9 +5,9 @@ const LIMIT_MS = 300_000
 const REMEDY = 'New agents cannot be created until `stead agent-image` has made it.'
 
 /**
- * Makes the agent image of the version that `executable` is, with the packs of the present image. Nothing happens where
- * agents do not run in containers, and where `AGENT_IMAGE` names an image of the operator's own.
- * @returns a line that says what was done or why it could not be; null when there was nothing to do.
+ * Builds the agent image for the version of `executable` with the packs of the present image, unless agents run as
+ * processes or `AGENT_IMAGE` names a custom image.
+ * @returns a line with the outcome; null when there was nothing to do.
  */
 export async function makeNextImage(
   { agents, databaseFile, dataDir }: Config,
@@ -30,7 +30,7 @@ export async function makeNextImage(
   return `Agent image ${image}. Agents in containers keep theirs until \`stead agents update --all\`.`
 }
 
-/** Runs a command to its end. @returns its last line of errors when it fails, else null. */
+/** Runs a command. @returns its last error line when it fails, otherwise null. */
 async function run(command: string[], dataDir: string): Promise<string | null> {
   const child = Bun.spawn(command, {
     env: { ...process.env, DATA_DIR: dataDir },

@@ -16,7 +16,7 @@ test('upgrade --from: what is summed up is the copy that would be installed, bef
   expect(() => layBeside(folder.file('nothing'), target)).toThrow('there is no')
 })
 
-test('upgrade --from: a program that never tells its version is no Stead, and holds nobody up', () => {
+test('upgrade --from: rejects a program whose version command does not end', () => {
   using folder = tempFolder()
   const [file, target] = [folder.file('other'), folder.file('stead')]
   writeFileSync(file, '#!/bin/sh\nexec sleep 600\n')

@@ -14,16 +14,16 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 
-/** A cold disk reads a large file in seconds. */
+/** Time limit that allows for a large file on a slow disk. */
 const VERSION_TIMEOUT_MS = 20_000
 const READ_BYTES = 1024 ** 2
 
 const Version = z.object({ stead: z.string() })
 
 /**
- * The sum of the copy that would be installed, which must be what was `given`, or what `FILE.sha256` or `SHA256SUMS` beside
- * the file say; null when nobody says it. The file itself may change between a look at it and the copy.
- * @throws AppError `invalid` when it is not.
+ * Returns the expected checksum: `given`, or that in `FILE.sha256` or `SHA256SUMS`; null without any. The copy is
+ * compared later, because the file can change meanwhile.
+ * @throws AppError `invalid` when the file does not match.
  */
 function requireChecksum(file: string, copy: string, given: string | undefined): string | null {
   const expected = given ?? findChecksum(file)
@@ -53,13 +53,13 @@ function findChecksum(file: string): string | null {
   return own ?? lines.find((line) => line.slice(64).replace(/^[ *]+/, '') === basename(file))?.slice(0, 64) ?? null
 }
 
-/** The new executable beside the present one; `sum` is null when nobody has said what it must be. */
+/** The new executable next to the present one; `sum` is null when no checksum is known. */
 type Laid = { path: string; version: string; sum: string | null }
 
 /**
- * Lays the file beside the executable, on the same disk, compares its sum there, and then has it tell its version.
- * @throws AppError `not_found` without the file, `unavailable` when the folder cannot be written, `invalid` when the sum is
- * another one, or the file does not run or is no Stead.
+ * Copies the file next to the executable, compares its checksum and runs its `version` command.
+ * @throws AppError `not_found` without the file, `unavailable` when the folder is not writable, `invalid` when the
+ * checksum differs or the file is not a working Stead.
  */
 export function layBeside(
   file: string,
@@ -90,19 +90,19 @@ export function layBeside(
   }
 }
 
-/** What does not answer is no Stead: without an end to that, a program that reads or waits would hold the upgrade for ever. */
+/** Time limit, because another program could wait for input forever. */
 function findVersion(path: string, timeout: number): string | null {
   const options = { stdin: 'ignore', stderr: 'ignore', timeout, killSignal: 'SIGKILL' } as const
   try {
     const { success, stdout } = Bun.spawnSync([path, 'version', '--json'], options)
     return success ? Version.parse(JSON.parse(stdout.toString())).stead : null
   } catch {
-    // Not of this machine's kind, or it says something else: either way it is none that can take over.
+    // Wrong architecture or not Stead; neither can be installed.
     return null
   }
 }
 
-/** Puts the new one in place by one rename; the former stays beside it. @returns where. */
+/** Replaces the executable by a rename and keeps the former one. @returns the path of the former one. */
 export function swapIn(next: string, target: string): string {
   const former = toFormer(target)
   copyWhole(target, `${former}.part`)
@@ -112,7 +112,7 @@ export function swapIn(next: string, target: string): string {
   return former
 }
 
-/** Puts the former one back by one rename. */
+/** Restores the former executable by a rename. */
 export function swapBack(target: string): void {
   renameSync(toFormer(target), target)
   flushFolder(dirname(target))
@@ -128,7 +128,7 @@ function copyWhole(from: string, to: string): void {
   flushFolder(to)
 }
 
-/** Of a file or a folder: what it holds is on the disk. */
+/** Syncs a file or folder to disk. */
 export function flushFolder(path: string): void {
   const descriptor = openSync(path, 'r')
   try {

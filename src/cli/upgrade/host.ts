@@ -1,34 +1,37 @@
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { findManager, type Manager } from '../service/manager.ts'
 
-/** How the service is stopped and started around an upgrade. */
+/** Stops and starts the server around an upgrade. */
 export type Host = {
-  /** Is it kept by a service manager that runs it now? */
+  /** Set when a service manager runs the server. */
   isRunning: boolean
   stop(): Promise<void>
-  /** Starts it and waits until it has been well for a while. @throws AppError saying why it is not. */
+  /**
+   * Starts the server and waits until it has been healthy for a while.
+   * @throws AppError with the reason when it is not.
+   */
   startWell(): Promise<void>
-  /** After an upgrade: what had run before runs on, what had not is stopped again. */
+  /** Restores the state before the upgrade: running or stopped. */
   settle(): Promise<void>
 }
 
 const START_LIMIT_MS = 120_000
-/** One that ends soon after its start is not well. */
+/** A server that exits soon after its start is not healthy. */
 const STEADY_MS = 3000
 const PAUSE_MS = 200
 
-/** The service that is installed, when it runs; null without one. */
+/** Returns the installed service if it runs; null otherwise. */
 export function findRunningManager(isOfUser: boolean): Manager | null {
   try {
     const manager = findManager(isOfUser)
     return manager.isInstalled() && manager.isActive() ? manager : null
   } catch {
-    // A machine without a manager of services has none that runs it.
+    // Without a service manager no service is installed.
     return null
   }
 }
 
-/** `healthUrl` is that of the web face. */
+/** `healthUrl` is the health endpoint of the web API. */
 export function toManagedHost(manager: Manager, healthUrl: string): Host {
   return {
     isRunning: true,
@@ -41,7 +44,7 @@ export function toManagedHost(manager: Manager, healthUrl: string): Host {
   }
 }
 
-/** A service that nobody keeps: it is started for the trial alone, from its executable. */
+/** Controls a server without a service manager: started from its executable for the health check only. */
 export function createTrialHost(command: readonly string[], environment: Record<string, string | undefined>): Host {
   let child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> | null = null
   const stop = async () => {
@@ -84,7 +87,10 @@ export function createTrialHost(command: readonly string[], environment: Record<
   }
 }
 
-/** Waits until it has answered for `STEADY_MS` on end. @throws AppError when it ends, or is not well in time. */
+/**
+ * Waits until the server has answered for `STEADY_MS` without a failure.
+ * @throws AppError when it exits or is not healthy in time.
+ */
 async function watch(of: { isAlive: () => boolean; healthUrl: () => string | null }): Promise<void> {
   const deadline = performance.now() + START_LIMIT_MS
   let wellSince: number | null = null

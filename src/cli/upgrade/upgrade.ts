@@ -12,7 +12,7 @@ type Options = { from: string; sha256?: string; dataDir?: string; user: boolean;
 
 const WENT_BACK = 3
 
-/** Adds `upgrade`: the executable is replaced by another version, and comes back by itself when that is not well. */
+/** Adds `upgrade`: replaces the executable by another version and rolls back when the new one is not healthy. */
 export function upgradeCommand(program: Command): void {
   addExample(
     program.command('upgrade'),
@@ -32,7 +32,7 @@ Exit codes: 0 upgraded, 1 nothing changed, 3 went back by itself.`,
     .option('--user', 'the service of the present user, not of the machine', false)
     .option('-y, --yes', 'do not ask', false)
     .action(async (options: Options) => {
-      // Half an upgrade is worse than one that takes a moment longer.
+      // Signals are ignored during the replacement: a partial upgrade is worse than a short delay.
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
       process.exitCode = await upgrade(options)
     })
@@ -51,7 +51,7 @@ async function upgrade(options: Options): Promise<number> {
     requireConsent(options.yes)
     const { config, host } = await findInstallation(options, target)
     await backUp(config)
-    // Before the new version starts: it must find the image, or it could not create agents.
+    // Before the new version starts: without the image it could not create agents.
     const { makeNextImage } = await import('./agent-image.ts')
     const made = await makeNextImage(config, { executable: next.path, version: next.version })
     if (made !== null) say(made)
@@ -70,7 +70,10 @@ function requireConsent(isGiven: boolean): void {
   throw new AppError('invalid', 'upgrade: nothing was changed: say --yes')
 }
 
-/** @throws AppError `conflict` when Stead runs on the folder and nobody is known who could start it again. */
+/**
+ * Finds how to restart the server.
+ * @throws AppError `conflict` when a server runs that no service manager could restart.
+ */
 async function findInstallation({ dataDir, user }: Options, target: string): Promise<{ config: Config; host: Host }> {
   const { readConfig } = await import('../../core/config.ts')
   const { readEnvironment } = await import('../settings/environment.ts')
@@ -100,7 +103,7 @@ async function requireStopped({ dataDir }: Config): Promise<void> {
   try {
     lockDataDir(dataDir)()
   } catch (error) {
-    // Without its cause: waiting does not help, so it is none of the errors that are to be tried again.
+    // Without the cause, so that the exit code does not suggest a retry.
     throw new AppError(
       'conflict',
       `upgrade: ${errorMessage(error)}, and no service of it is known: stop it, upgrade, and start it again`,
@@ -117,7 +120,7 @@ async function backUp(config: Config): Promise<void> {
   say(`Backup ${file}`)
 }
 
-/** Root makes it, and the service keeps it. */
+/** Created by root and given to the service user. */
 function giveToOwner(path: string, dataDir: string): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = statSync(dataDir)
@@ -127,12 +130,12 @@ function giveToOwner(path: string, dataDir: string): void {
 
 type Replacement = { config: Config; host: Host; target: string; next: string }
 
-/** @returns the exit code: 0, or 3 when the former version runs again. */
+/** Replaces the executable. @returns the exit code: 0, or 3 after a rollback. */
 async function replace({ config, host, target, next }: Replacement): Promise<number> {
   const { swapBack, swapIn } = await import('./executable.ts')
   await host.stop()
   const { kept, former } = await keepFormer().catch(async (error: unknown) => {
-    // Nothing is replaced yet, so what ran before runs on.
+    // Nothing has been replaced yet, so the former version continues.
     if (host.isRunning) await host.startWell()
     throw new AppError('unavailable', `upgrade: nothing was changed: ${errorMessage(error)}`, {}, { cause: error })
   })
@@ -141,7 +144,7 @@ async function replace({ config, host, target, next }: Replacement): Promise<num
   } catch (error) {
     say(`The new version is not well: ${errorMessage(error)}`)
     await host.stop()
-    // In this order what is broken off here still starts: a newer program takes an older database, and none the reverse.
+    // This order survives an interruption: a newer program opens an older database, not the reverse.
     if (kept !== null) putBack(kept, config.databaseFile)
     swapBack(target)
     if (host.isRunning) await host.startWell()
@@ -158,7 +161,7 @@ async function replace({ config, host, target, next }: Replacement): Promise<num
   }
 }
 
-/** The database as it is between the two versions; the backup is of a moment before. */
+/** Copies the database between the two versions; the backup may be older. */
 async function keepDatabase({ databaseFile, dataDir }: Config): Promise<string | null> {
   if (!existsSync(databaseFile)) return null
   const { copyDatabase } = await import('../../db/copy.ts')
@@ -177,7 +180,7 @@ async function keepDatabase({ databaseFile, dataDir }: Config): Promise<string |
   return kept
 }
 
-/** What the new version has left beside the database belongs to that, and goes before the former one is back. */
+/** Remove the new version's WAL files before the former database returns. */
 function putBack(kept: string, databaseFile: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(`${databaseFile}${suffix}`, { force: true })
   renameSync(kept, databaseFile)

@@ -4,7 +4,7 @@ import type { ServerClient } from '../client.ts'
 import type { Call } from './diff/change.ts'
 import type { AgentPlan } from './plan.ts'
 
-/** What became of one agent. `webhookSecret` is told this once, when a webhook channel was made. */
+/** Outcome for one agent. `webhookSecret` is returned only once, when a webhook channel is created. */
 export type Outcome = { id: string | null; error: string | null; webhookSecret: string | null }
 
 const Answer = z.looseObject({
@@ -14,8 +14,8 @@ const Answer = z.looseObject({
 })
 
 /**
- * Makes the calls of a plan, one after the other, and ends with the first that is refused: what was done stays, and the
- * next apply does the rest. @throws what the server's absence throws.
+ * Makes the calls of a plan in order and stops at the first refusal; the next apply continues.
+ * @throws NotRunningError when the server does not answer.
  */
 export async function carryOut(server: ServerClient, { id: known, calls }: AgentPlan): Promise<Outcome> {
   const outcome: Outcome = { id: known, error: null, webhookSecret: null }
@@ -24,7 +24,7 @@ export async function carryOut(server: ServerClient, { id: known, calls }: Agent
       const answer = await send(server, outcome.id, call)
       outcome.id ??= answer.agent?.id ?? null
       outcome.webhookSecret ??= answer.secret ?? null
-      // It was made and does not run: the other settings are written all the same.
+      // The agent exists but does not run; its other settings are still written.
       outcome.error ??= answer.error ?? null
     }
   } catch (error) {

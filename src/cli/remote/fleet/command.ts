@@ -82,13 +82,13 @@ async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
         outcomes.set(plan, outcome)
         if (!options.json) process.stdout.write(`${describeOutcome(plan, outcome)}\n`)
       }
-      // It may be that of an agent that was made just now.
+      // The heartbeat may refer to an agent that was just created.
       if (!isDone && heartbeat !== null) {
         beat = await setHeartbeat(server, heartbeat)
         if (!options.json) process.stdout.write(toPlain(`${describeHeartbeat(beat)}\n`))
       }
     } finally {
-      // A server that is lost halfway has told secrets that nobody tells again.
+      // Print what was done so far: its secrets cannot be read again.
       if (options.json) {
         const agents = plans.map((plan) => toJson(plan, outcomes.get(plan)))
         const change = heartbeat && {
@@ -104,7 +104,7 @@ async function applyFleet(file: string, options: ApplyOptions): Promise<void> {
   })
 }
 
-/** Names of keys in the file that the account does not have; all of them where keys may not be listed. */
+/** Returns the API keys of the file that the account does not have; all of them when keys cannot be listed. */
 async function listMissingKeys(server: ServerClient, wanted: readonly { name: string }[]): Promise<string[]> {
   if (wanted.length === 0) return []
   const { KeyList } = await import('../../../features/accounts/keys/schemas.ts')
@@ -122,7 +122,7 @@ function warnOfKeys(missing: readonly string[]): void {
   process.stderr.write(toPlain(`stead: apply makes no API keys; the file names ${names} (stead keys create NAME)\n`))
 }
 
-/** @throws UsageError where nobody can be asked, AppError `invalid` when the answer is no. */
+/** Asks for confirmation. @throws UsageError without a terminal, AppError `invalid` when the answer is no. */
 function requireConsent(file: string, { yes, json }: ApplyOptions, plans: readonly AgentPlan[]): void {
   if (yes) return
   if (json || file === '-' || !process.stdin.isTTY) {

@@ -11,8 +11,8 @@ import { listFleet, type PresentAgent, readPresent } from './present.ts'
 type WrittenAgent = FleetDocument['agents'][number]
 
 /**
- * The fleet of whoever asks as a document. `variables` are those that its secrets refer to, `missing` tells what is not in
- * it and why.
+ * Returns the caller's fleet as a document. `variables` are the references of its secrets, `missing` lists what could
+ * not be exported and why.
  */
 export async function exportFleet(
   server: ServerClient,
@@ -44,13 +44,13 @@ export async function exportFleet(
   }
 }
 
-/** Names and scopes of API keys, never their secrets. */
+/** Lists names and scopes of API keys, without their secrets. */
 async function exportKeys(server: ServerClient): Promise<FleetDocument['keys']> {
   const { keys } = await server.ask(KeyList, 'GET', '/api/keys')
   return keys.map(({ name, scopes, expiresAt }) => ({ name, scopes: [...scopes], ...(expiresAt && { expiresAt }) }))
 }
 
-/** A variable of its own for each secret, which is told to nobody: two agents whose names make one word get a number. */
+/** Returns a distinct variable name for each secret; a number is added when two agents have similar names. */
 function createReferences(taken: Set<string>, agent: string) {
   return (...words: string[]): string => {
     const name = toVariable([agent, ...words].join('_'))
@@ -143,7 +143,7 @@ function toWrittenServer(server: PresentAgent['servers'][number], refer: Refer) 
   }
 }
 
-/** A key to a server stands often enough in its address. */
+/** A server's URL often contains its key. */
 function mayHoldSecret(url: string): boolean {
   const { username, password, search } = new URL(url)
   return username !== '' || password !== '' || search !== ''

@@ -11,17 +11,17 @@ import { CreateTaskRequest } from '../../../features/conversations/scheduled-tas
 const NEVER_LITERAL = `must be a reference, \${env:NAME} or \${file:PATH}: a secret never stands in this file`
 /** `${env:NAME}` or `${file:PATH}`, and nothing else. */
 const Reference = z.string(NEVER_LITERAL).regex(/^\$\{(?:env|file):[^}]+\}$/, NEVER_LITERAL)
-/** Text that may hold references; whether it is an address is known when they are looked up. */
+/** Text that may contain references; a URL is validated after they are resolved. */
 const WithReferences = z.string('must be text').min(1, 'must not be empty').max(8192, 'is too long')
 
 const { model: _model, plan: _plan, ...settings } = ChosenSettings.shape
-/** What is told of an agent's settings. */
+/** Settings of an agent. */
 const plainSettings = Object.fromEntries(
   Object.entries(settings).filter(([name]) => !SECRET_NAMES.some((secret) => secret === name)),
 ) as Omit<typeof settings, (typeof SECRET_NAMES)[number]>
 export const PLAIN_NAMES = z.strictObject(plainSettings).keyof().options
 
-/** One that is reached by its `url`, with headers, or that the agent starts by `command`, with arguments and an environment. */
+/** An MCP server: reached by `url` with headers, or started by `command` with arguments and environment. */
 const Server = z.strictObject({
   name: AddServerRequest.shape.name,
   url: WithReferences.optional(),
@@ -50,7 +50,7 @@ function isOneKind({ url, headers, bearer, command, args, environment }: z.infer
   return command === undefined && !ofCommand
 }
 
-/** How often one's agents are asked whether anything needs doing; without `agent`, by name or id, all of them. */
+/** Interval of the heartbeat prompt, and the agent (name or id) that receives it; all agents without `agent`. */
 const WantedHeartbeat = z.strictObject({
   frequency: ChangeHeartbeatRequest.shape.frequency,
   enabled: ChangeHeartbeatRequest.shape.enabled,
@@ -58,18 +58,18 @@ const WantedHeartbeat = z.strictObject({
 })
 export type WantedHeartbeat = z.infer<typeof WantedHeartbeat>
 
-/** One agent as it is wanted. What is left out is not touched; a list that is given is the whole list. */
+/** Desired state of one agent. Omitted fields are not changed; a list replaces the whole list. */
 const WantedAgent = z.strictObject({
-  /** Only where several agents have the name. */
+  /** Only needed when several agents have the name. */
   id: z.string().min(1).max(100).optional(),
   name: ProvisionRequest.shape.name.max(64, 'Name too long (max 64 chars)'),
   model: ChosenSettings.shape.model,
   settings: z.strictObject(plainSettings).optional(),
   secrets: z.partialRecord(z.enum(SECRET_NAMES), Reference.nullable()).optional(),
   labels: LabelsRequest.shape.labels.optional(),
-  /** What is wanted of it in every session; an empty text is none. */
+  /** Instructions for every session; an empty text means none. */
   instructions: InstructionsRequest.shape.text.optional(),
-  /** What it may use of models in a day (UTC). */
+  /** Daily model usage limits (UTC). */
   caps: z.strictObject(Caps.partial().shape).optional(),
   tools: ToolsRequest.optional(),
   schedules: z.array(Schedule).max(1000).optional(),
@@ -85,21 +85,21 @@ export type WantedAgent = z.infer<typeof WantedAgent>
 export type WantedServer = z.infer<typeof Server>
 export type WantedSchedule = z.infer<typeof Schedule>
 
-/** An API key by its name. A secret exists only in the answer that creates a key, so `apply` lists these and makes none. */
+/** An API key by name. `apply` reports these and creates none, because the secret is returned only at creation. */
 const NamedKey = z.strictObject({
   name: z.string().min(1).max(64),
   scopes: z.array(z.string()).optional(),
   expiresAt: z.string().optional(),
 })
 
-/** A fleet as one document. */
+/** A fleet file. */
 export const FleetFile = z.strictObject({
   version: z.literal(1, 'version must be 1'),
   agents: z.array(WantedAgent).max(10_000),
   heartbeat: WantedHeartbeat.optional(),
   keys: z.array(NamedKey).max(10_000).optional(),
 })
-/** A fleet as it is wanted. */
+/** Desired state of a fleet. */
 export type WantedFleet = z.infer<typeof FleetFile>
-/** The document as it is written: what has a default may be missing. */
+/** The file as written: fields with defaults may be missing. */
 export type FleetDocument = z.input<typeof FleetFile>

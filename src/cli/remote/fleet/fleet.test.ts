@@ -95,7 +95,7 @@ test(
     expect(dry.stdout).toContain('    + schedule Morning: 0 7 * * 1-5 Europe/Berlin\n')
     expect(dry.stdout).toContain('    + MCP server weather: header authorization: ${file:mcp.key}\n')
     expect(dry.stdout.endsWith('2 to create, 0 to change, 0 to delete\n')).toBe(true)
-    // Nobody can be asked here, so nothing happens without --yes.
+    // Without a terminal nothing changes unless --yes is given.
     expect(await apply(file)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') })
     expect((await installation.run(['agents', 'list'])).stdout).not.toContain('Ada')
 
@@ -103,7 +103,7 @@ test(
     expect(applied).toMatchObject({ exitCode: 0, stderr: '' })
     expect(applied.stdout).toContain('Ada is made\nThe secret of its webhook channel, told this once: whsec_')
     expect(dry.stdout + applied.stdout).not.toContain('s3cret')
-    // What is set already is not needed again.
+    // A secret that is already set is not required.
     expect(await installation.run(['apply', file, '--yes'])).toEqual({
       exitCode: 0,
       stdout: 'Nothing to do: the fleet is as the file says.\n',
@@ -157,7 +157,7 @@ async function expectMoves(fleet: Fleet): Promise<void> {
   const again = await other.installation.run(['apply', '-', '--json', '--prune'], { stdin: exported.stdout })
   expect(again).toEqual({ exitCode: 0, stdout: '{"agents":[]}\n', stderr: '' })
 
-  // Instructions are a file of the agent: of one that is stopped nobody knows them.
+  // The instructions of a stopped agent cannot be read.
   const { agents } = z
     .object({ agents: z.array(z.object({ id: z.string(), name: z.string() })) })
     .parse(JSON.parse((await installation.run(['agents', 'list', '--json'])).stdout))
@@ -223,7 +223,7 @@ agents:
 )
 
 test(
-  'apply FILE: a secret that is needed and not there changes nothing; what is refused is told with 1 and the rest is done; the next apply does what was left',
+  'apply FILE: a missing secret changes nothing; a refusal exits with 1 and the other changes are made; the next apply does what was left',
   async () => {
     await using fleet = await openFleet()
     const { installation, write, apply } = fleet
@@ -294,7 +294,7 @@ test.each([
 
 test('export names API keys without their secrets, and apply names those that are missing', async () => {
   const { installation, write } = await openFleet()
-  await using _house = installation
+  await using _platform = installation
   const created = await installation.run(['keys', 'create', 'laptop', '--scope', 'read', '--json'])
   const { key } = JSON.parse(created.stdout)
   const { stdout, stderr, exitCode } = await installation.run(['export', '--json'])

@@ -7,10 +7,10 @@ import { type ListedAgent, listFleet } from './present.ts'
 
 const PATH = '/api/heartbeat'
 
-/** What would become of the heartbeat, which is one for all agents of an account. `wanted` is what is sent. */
+/** Change of the heartbeat, which all agents of an account share; `wanted` is the request. */
 export type HeartbeatPlan = { wanted: WantedHeartbeat; changes: readonly Change[] }
 
-/** @returns null when nothing differs. */
+/** Plans the change. @returns null when nothing differs. */
 export async function planHeartbeat(
   server: ServerClient,
   wanted: WantedHeartbeat | undefined,
@@ -26,16 +26,16 @@ export async function planHeartbeat(
   return changes.length === 0 ? null : { wanted, changes }
 }
 
-/** An agent is known by name or id; one that the file makes has no id yet. */
+/** An agent is identified by name or id; one that the file creates has no id yet. */
 function toAgentChanges(agents: readonly ListedAgent[], before: string | null, wanted: string | null): Change[] {
   const after = wanted === null ? null : (findAgent(agents, wanted)?.id ?? wanted)
   return before === after ? [] : toChanges('agent', agents.find(({ id }) => id === before)?.name ?? before, wanted)
 }
 
-/** What became of it; null: it is as the file says. */
+/** Outcome; null when the heartbeat already matches the file. */
 export type HeartbeatOutcome = { error: string | null }
 
-/** What is refused is the outcome. @throws what the server's absence throws. */
+/** Applies the change and returns a refusal as the outcome. @throws NotRunningError when the server does not answer. */
 export async function setHeartbeat(server: ServerClient, { wanted }: HeartbeatPlan): Promise<HeartbeatOutcome> {
   const { agent, ...change } = wanted
   try {
@@ -48,7 +48,7 @@ export async function setHeartbeat(server: ServerClient, { wanted }: HeartbeatPl
   }
 }
 
-/** As the file has it. `agents` are all of the account. */
+/** Returns the heartbeat in the format of the file. `agents` are all agents of the account. */
 export async function exportHeartbeat(
   server: ServerClient,
   agents: readonly ListedAgent[],

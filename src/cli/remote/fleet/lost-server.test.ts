@@ -22,7 +22,7 @@ function startMortalServer() {
   return server
 }
 
-test('apply FILE --json: a server that is lost halfway ends with 75, and what was told once is printed', async () => {
+test('apply FILE --json: exit code 75 when the server is lost, with one-time secrets printed', async () => {
   await using installation = await openInstallation()
   const server = startMortalServer()
   const file = join(installation.dataDir, '..', 'fleet.yaml')

@@ -48,7 +48,7 @@ async function openContainerAgent() {
       const { document } = await exportFleet(server)
       return document.agents[0]?.mcpServers
     },
-    /** What is sealed for the server, as long as nobody changes it. */
+    /** A sealed value is unchanged until it is replaced. */
     sealed: () => owner.platform.db.select().from(agentMcpServers).get()?.sealedHeaders,
   }
 }
@@ -80,7 +80,7 @@ test('apply and export: an MCP server by command comes with its arguments and en
     expect.stringMatching(/^\$\{env:.+_ARGUMENT_4\}$/),
   ])
   expect(written?.[0]?.environment).toEqual({ FILES_TOKEN: expect.stringMatching(/^\$\{env:.+_FILES_TOKEN\}$/) })
-  // What was written is what is there.
+  // The export equals the applied file.
   expect(await it.plan(written)).toEqual([])
 })
 

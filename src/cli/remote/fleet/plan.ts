@@ -8,7 +8,7 @@ import { type DiffOptions, diffCaps, diffInstructions, diffLabels, diffSettings,
 import type { WantedAgent } from './fleet-file.ts'
 import { type ListedAgent, listFleet, type PresentAgent, readPresent, toNew } from './present.ts'
 
-/** What becomes of one agent; `id` is null until it is made. */
+/** Planned changes of one agent; `id` is null until it is created. */
 export type AgentPlan = Part & {
   verb: 'create' | 'change' | 'delete'
   id: string | null
@@ -16,10 +16,9 @@ export type AgentPlan = Part & {
 }
 
 /**
- * What would make the fleet as it is wanted, in the order of the file; agents that are as they should be are left out.
- * Agents that are not in the file are deleted with `prunes`, and left alone otherwise.
- * @throws UsageError for a secret that is needed and not there, AppError `invalid` for a name that several have,
- * `not_found` for an id that nobody has.
+ * Plans the changes that bring the fleet to its desired state, in the order of the file, without unchanged agents.
+ * `prunes` deletes agents that are not in the file.
+ * @throws UsageError for a missing secret, AppError `invalid` for an ambiguous name, `not_found` for an unknown id.
  */
 export async function planFleet(
   server: ServerClient,
@@ -64,7 +63,7 @@ function planChange(want: WantedAgent, have: PresentAgent, options: DiffOptions)
   return { verb: 'change', id: have.id, name: have.name, ...join([rename(want, have), diffAgent(want, have, options)]) }
 }
 
-/** Its settings are what it is made with, so that it is deployed once. */
+/** The settings are part of the creation, so that the agent is deployed once. */
 function planCreation(want: WantedAgent, options: DiffOptions): AgentPlan {
   const present = toNew(want.name)
   const settings = diffSettings(want, present, options)
@@ -98,7 +97,7 @@ function diffOthers(want: WantedAgent, have: PresentAgent, options: DiffOptions)
     diffServers(want, have, options),
     diffSchedules(want, have),
     diffChannels(want, have, options),
-    // Last, because the agent itself has to be there for them.
+    // Last, because these need a running agent.
     diffInstructions(want, have),
   ]
 }

@@ -14,8 +14,8 @@ import type { ServerClient } from '../client.ts'
 const PAGE = 100
 
 /**
- * An agent as it is. `webhook` is the origin that its answers go to, null while the channel is off. `instructions` were
- * read when that was asked for; `unreadable` says why they could not be, as of an agent that is stopped.
+ * Present state of an agent. `webhook` is the origin of its replies, null while the channel is off. `instructions` are
+ * read on request; `unreadable` says why that failed, for example because the agent is stopped.
  */
 export type PresentAgent = {
   id: string
@@ -33,7 +33,7 @@ export type PresentAgent = {
 export type Instructions = { text: string | null; unreadable: string | null }
 export type ListedAgent = Pick<FleetAgent, 'id' | 'name' | 'labels'>
 
-/** All agents of whoever asks, by name. */
+/** Lists all agents of the caller by name. */
 export async function listFleet(server: ServerClient): Promise<ListedAgent[]> {
   const agents: ListedAgent[] = []
   for (;;) {
@@ -43,7 +43,7 @@ export async function listFleet(server: ServerClient): Promise<ListedAgent[]> {
   }
 }
 
-/** All that a fleet file can say of an agent. Instructions are a file of the agent itself, which is woken for them. */
+/** Reads everything a fleet file can describe. Reading instructions wakes the agent, which stores them as a file. */
 export async function readPresent(
   server: ServerClient,
   { id, name, labels }: ListedAgent,
@@ -61,7 +61,7 @@ export async function readPresent(
     get(Breaker, `${agent}/breaker`),
     withInstructions ? readInstructions(server, `${agent}/instructions`) : NOT_READ,
   ])
-  // The oldest first, so that a file lists them as they were made.
+  // Oldest first, so that the file lists them in order of creation.
   const schedules = tasks.toReversed()
   const channels = { mail: mail.isOn, webhook: webhook.isOn ? webhook.sendsTo : null }
   return { id, name, labels, config, tools, servers, schedules, caps, instructions, ...channels }
@@ -69,7 +69,7 @@ export async function readPresent(
 
 const NOT_READ: Instructions = { text: null, unreadable: null }
 
-/** An agent that is stopped, that does not answer or that is none of ours shows none; everything else of it is known. */
+/** A stopped, unreachable or external agent has no readable instructions; everything else is known. */
 async function readInstructions(server: ServerClient, path: string): Promise<Instructions> {
   try {
     const { text } = await server.ask(ShownInstructions, 'GET', path)
@@ -80,7 +80,7 @@ async function readInstructions(server: ServerClient, path: string): Promise<Ins
   }
 }
 
-/** An agent that is not there yet. */
+/** State of an agent that does not exist yet. */
 export function toNew(name: string): PresentAgent {
   const secrets = Object.fromEntries(SECRET_NAMES.map((secret) => [secret, false])) as ShownConfig['secrets']
   const config = { aiProvider: '', model: '', secrets }

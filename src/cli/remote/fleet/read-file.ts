@@ -10,9 +10,9 @@ type Path = readonly PropertyKey[]
 type Written = { document: Document; lines: LineCounter }
 
 /**
- * A fleet file, YAML or JSON (which is YAML); `-` is standard input.
- * @throws UsageError naming file and line: of what cannot be read, is no such document, names an unknown key (with the
- * nearest one) or names an agent twice.
+ * Reads a fleet file in YAML or JSON; `-` is standard input.
+ * @throws UsageError naming file and line of a syntax error, an unknown key (with the closest known one) or a duplicate
+ * agent.
  */
 export async function readFleetFile(file: string): Promise<WantedFleet> {
   const text = file === '-' ? await Bun.stdin.text() : readText(file)
@@ -39,7 +39,7 @@ function readText(file: string): string {
   }
 }
 
-/** @throws UsageError for aliases that multiply without end. */
+/** Expands the document. @throws UsageError for aliases that expand exponentially. */
 function toPlainValue(document: Document, place: string): unknown {
   try {
     return document.toJS()
@@ -59,7 +59,7 @@ function requireOnce(agents: readonly WantedAgent[], placeOf: (index: number) =>
 
 function describeIssue(written: Written, issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') return describeUnknown(written, issue.path, issue.keys[0] ?? '')
-  // The key of a record is the issue's own path.
+  // zod reports a record key at the record's own path.
   if (issue.code === 'invalid_key') {
     return describeUnknown(written, issue.path.slice(0, -1), String(issue.path.at(-1)))
   }
@@ -74,7 +74,7 @@ function describeUnknown(written: Written, path: Path, key: string): string {
   return `${lineOf(written, [...path, key])}: ${key} is no key of ${path.map(String).join('.') || 'a fleet'}: ${meant}`
 }
 
-/** What may stand at `path`, read off the schema. */
+/** Returns the keys that the schema allows at `path`. */
 function listKeys(path: Path): string[] {
   let schema: unknown = z.toJSONSchema(FleetFile, { io: 'input', unrepresentable: 'any' })
   for (const step of path) schema = stepInto(schema, step)
@@ -94,14 +94,14 @@ function stepInto(schema: unknown, step: PropertyKey): unknown {
   return typeof step === 'number' ? items : properties?.[String(step)]
 }
 
-/** Of `this or null` what it is when it is not null. */
+/** Unwraps a nullable schema. */
 function withoutNull(schema: unknown): z.infer<typeof Schema> {
   const parsed = Schema.safeParse(schema).data ?? {}
   const [first] = parsed.anyOf ?? []
   return first === undefined ? parsed : withoutNull(first)
 }
 
-/** `:LINE` of what stands at `path`, or of the nearest thing around it. */
+/** Returns `:LINE` of the node at `path`, or of its nearest parent. */
 function lineOf({ document, lines }: Written, path: Path): string {
   for (let length = path.length; length > 0; length--) {
     const offset = findOffset(document, path.slice(0, length))

@@ -5,10 +5,10 @@ import { UsageError } from '../../exit.ts'
 
 const REFERENCE = /\$\{(env|file):([^{}]+)\}/g
 
-/** Looks up what the references of a text name. `field` is for the message. @throws UsageError for what is not there. */
+/** Resolves the references in a text; `field` is for the message. @throws UsageError for a missing variable or file. */
 export type LookUp = (text: string, field: string) => string
 
-/** Paths are relative to the folder of the fleet file. */
+/** Paths are relative to the fleet file. */
 export function createLookUp(fleetFile: string, environment: Record<string, string | undefined>): LookUp {
   const folder = fleetFile === '-' ? process.cwd() : dirname(resolve(fleetFile))
   return (text, field) =>

@@ -7,7 +7,7 @@ import { listReferences } from './references.ts'
 const SIGNS = { add: '+', change: '~', remove: '-', create: '+', delete: '-' } as const
 const MAX_SHOWN = 80
 
-/** The plan as people read it: an agent a paragraph, a line for each thing, and the sums. */
+/** Formats the plan: one paragraph per agent, one line per change, and totals. */
 export function showPlan(plans: readonly AgentPlan[], heartbeat: HeartbeatPlan | null): string {
   if (plans.length === 0 && heartbeat === null) return 'Nothing to do: the fleet is as the file says.'
   const count = (verb: AgentPlan['verb']) => plans.filter((plan) => plan.verb === verb).length
@@ -26,12 +26,12 @@ function showChange({ kind, field, before, after }: Change): string {
   return `    ${SIGNS[kind]} ${field}${values.length === 0 ? '' : `: ${values.join(' -> ')}`}`
 }
 
-/** One line of it, so that nothing in a prompt looks like a line of the plan. */
+/** Shortens a text to one line, so that a prompt cannot imitate a line of the plan. */
 function toText(value: unknown): string {
   const text = typeof value === 'string' && !/[\r\n]/.test(value) ? value : JSON.stringify(value)
   if (text.length <= MAX_SHOWN) return text
   const shown = text.slice(0, MAX_SHOWN)
-  // What is read from this machine and sent away is never hidden behind a long text.
+  // Values read from this machine are always shown, even within a long text.
   const hidden = listReferences(text).filter((reference) => !shown.includes(reference))
   return [`${shown}…`, ...hidden].join(' ')
 }

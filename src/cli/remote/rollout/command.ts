@@ -24,7 +24,7 @@ type UpdateOptions = ServerOptions & {
   atOnce: string
 }
 
-/** `agents update`: one agent, or a whole fleet in waves that stop at the first failure. */
+/** `agents update`: updates one agent, or a fleet in waves that stop at the first failure. */
 export function updateCommand(command: Command): void {
   command
     .description('gives agents the newest image; an agent goes back by itself when that fails')
@@ -53,7 +53,7 @@ async function update(wanted: string | undefined, options: UpdateOptions): Promi
   process.exitCode = reports.some(({ fate }) => fate === 'failed') ? 1 : 0
 }
 
-/** @throws UsageError for options that do not go together. */
+/** Checks the options. @throws UsageError for a conflicting combination. */
 function requireSense(wanted: string | undefined, { all, everybody, first, ...options }: UpdateOptions): void {
   if ((wanted === undefined) !== all) throw new UsageError('agents update: name an agent, or say --all')
   if (!all && everybody) throw new UsageError('--everybody: goes with --all')
@@ -80,7 +80,7 @@ async function findOne(
   return server ? [toRemoteAgent(server, await findAgent(server, wanted), image)] : []
 }
 
-/** Those that run or sleep: whoever was stopped gets the newest image when it is updated by itself. */
+/** Selects running and sleeping agents: a stopped one gets the newest image at its own update. */
 async function findFleet(servers: readonly ServerClient[], { image, first }: UpdateOptions): Promise<RemoteAgent[]> {
   const lists = await Promise.all(
     servers.map(async (server) => (await findAgents(server)).map((agent) => ({ server, agent }))),

@@ -6,12 +6,12 @@ import type { ServerClient } from '../client.ts'
 import { toPlain } from '../table.ts'
 import type { Member } from './roll-out.ts'
 
-/** An agent of a server, as a roll-out takes it. */
+/** An agent on a server as a roll-out member. */
 export type RemoteAgent = Member & { id: string }
 
 const LOOK_MS = 1000
 
-/** `image` is what it gets; the newest without one. */
+/** `image` is the target; the newest image without one. */
 export function toRemoteAgent(server: ServerClient, { id, name }: WebAgent, image?: string): RemoteAgent {
   const path = `/api/agents/${encodeURIComponent(id)}`
   const update = async (wanted?: string) => {
@@ -32,7 +32,10 @@ export function toRemoteAgent(server: ServerClient, { id, name }: WebAgent, imag
   }
 }
 
-/** An update that takes longer than its answer does, such as one whose image comes slowly. @throws AppError with why it failed. */
+/**
+ * Waits for an update that outlasts its response, for example during a slow image pull.
+ * @throws AppError with the reason of a failure.
+ */
 async function waitForEnd(server: ServerClient, path: string): Promise<void> {
   for (;;) {
     const { deployments } = await server.ask(DeploymentList, 'GET', `${path}/deployments`)

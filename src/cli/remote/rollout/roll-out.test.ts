@@ -55,7 +55,7 @@ test('when one fails later, its wave ends, no other begins, and those that were 
   expect(heard.slice(0, 3)).toEqual(['a updated', 'b updated', 'c updated'])
 })
 
-test('one that does not go back is told of, and the others go back nevertheless', async () => {
+test('rollOut reports a failed rollback and rolls back the others', async () => {
   const it = fleet(3, { bad: 'c', stuck: 'a' })
   const reports = await rollOut(it.members, 4, NEVER)
   expect(fates(reports)).toBe('failed returned failed')

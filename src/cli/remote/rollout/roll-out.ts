@@ -1,23 +1,23 @@
-/** What became of one agent: `returned` runs again as it did before the roll-out, `kept` was not touched. */
+/** Outcome for one agent: `returned` was rolled back, `kept` was not touched. */
 export type Fate = 'updated' | 'failed' | 'returned' | 'kept'
 
-/** One agent of a roll-out, and how it is done to it. Both throw when the agent does not run afterwards as it should. */
+/** A member of a roll-out. Both functions throw when the agent does not run afterwards. */
 export type Member = {
   name: string
-  /** @returns what puts the agent back to what it ran before; null when nothing of it was replaced. */
+  /** Updates the agent. @returns a function that rolls it back; null when nothing was replaced. */
   update(): Promise<(() => Promise<void>) | null>
 }
 
-/** `reason` is why an update, or a return, was none. */
+/** `reason` says why an update or a rollback failed. */
 export type MemberReport<T> = { member: T; fate: Fate; reason: string | null }
 
-/** Is told of each agent as soon as its fate is known; a return is another word on the same agent. */
+/** Called with each outcome as soon as it is known; a rollback reports the agent again. */
 export type Listener<T> = (report: MemberReport<T>) => void
 
 /**
- * Updates a fleet in waves: the first agent alone, then twice as many each time, up to `mostAtOnce` together. After a wave
- * in which one failed, no other begins, and those that were updated are put back; the failed one has gone back by itself.
- * @returns what became of each, in the order of `members`.
+ * Updates a fleet in waves: the first agent alone, then twice as many each time, up to `mostAtOnce`. After a wave with
+ * a failure no further wave starts and updated agents are rolled back; the failed one has rolled back itself.
+ * @returns the outcomes in the order of `members`.
  */
 export async function rollOut<T extends Member>(
   members: readonly T[],
@@ -53,7 +53,7 @@ export async function rollOut<T extends Member>(
   return [...reports.values()]
 }
 
-/** One by one: what is to save a fleet must not be what brings its machine down. */
+/** One by one: a rollback must not overload the machine. */
 async function putBackAll<T extends Member>(
   returns: ReadonlyMap<T, () => Promise<void>>,
   note: Listener<T>,
@@ -68,7 +68,7 @@ async function putBackAll<T extends Member>(
   }
 }
 
-/** 1, 2, 4, … at once, never more than `mostAtOnce`. */
+/** Wave sizes 1, 2, 4, …, up to `mostAtOnce`. */
 export function toWaves<T>(members: readonly T[], mostAtOnce: number): T[][] {
   const waves: T[][] = []
   for (let start = 0, size = 1; start < members.length; size = Math.min(size * 2, mostAtOnce)) {

@@ -26,12 +26,12 @@ const VARIABLES = { schedule: 'BACKUP_SCHEDULE', to: 'BACKUP_TO', keep: 'BACKUP_
 type Field = keyof typeof VARIABLES
 const FIELDS: readonly Field[] = ['schedule', 'to', 'keep']
 
-/** The administrator's texts, as the settings would have them; null is the default. */
+/** Settings of the dashboard in the format of the environment; null means the default. */
 const Stored = z.object({ schedule: z.string().nullable(), to: z.string().nullable(), keep: z.string().nullable() })
 type Stored = z.infer<typeof Stored>
 const NOTHING: Stored = { schedule: null, to: null, keep: null }
 
-/** When backups are made, where they go and which are kept. `fixed` are the settings that the environment gives. */
+/** Effective schedule, location and retention. `fixed` marks the fields set by the environment. */
 type Effective = {
   schedule: BackupSchedule | undefined
   to: string
@@ -41,14 +41,14 @@ type Effective = {
 
 export type BackupPlan = {
   read(): Effective
-  /** The settings that a program started for a backup must be given. */
+  /** Returns the environment variables for a child process that makes a backup. */
   toEnvironment(): Record<string, string>
 }
 
 export type BackupPlanDeps = { db: Db; sealer: Sealer }
 type BackupSettings = Pick<Config, 'backups' | 'backupSettingsGiven'>
 
-/** Settings of the environment first, then those of the dashboard, then the defaults. */
+/** Combines the settings: environment first, then dashboard, then defaults. */
 export function createBackupPlan(
   deps: BackupPlanDeps,
   { backups, backupSettingsGiven: fixed }: BackupSettings,
@@ -80,13 +80,13 @@ export function createBackupPlan(
 export type SetBackupPlanDeps = BackupPlanDeps & {
   clock: Clock
   backupPlan: BackupPlan
-  /** Opens the place of backups, which need not exist. */
+  /** Opens the store at a location that may not exist yet. */
   openBackupStore: (to: string) => BackupStore
 }
 
 /**
- * Changes the fields that the request has, after a file was written to a new place, read back and deleted.
- * @throws AppError `conflict` SET_BY_ENVIRONMENT, `invalid` for a place that cannot be written.
+ * Changes the fields of the request; a new location is first tested with a file.
+ * @throws AppError `conflict` SET_BY_ENVIRONMENT, `invalid` for a location that cannot be written.
  */
 export async function setBackupPlan(
   deps: SetBackupPlanDeps,
@@ -117,7 +117,7 @@ export async function setBackupPlan(
   })
 }
 
-/** @throws AppError `invalid` naming the first field that is not as a setting would be. */
+/** Validates the request. @throws AppError `invalid` naming the first invalid field. */
 function requireValid({ schedule, to, keep }: BackupsRequest): void {
   if (schedule && !parseSchedule(schedule)) throw new AppError('invalid', `schedule ${BAD_SCHEDULE}`)
   if (keep && !parseKeep(keep)) throw new AppError('invalid', `keep ${BAD_KEEP}`)

@@ -28,8 +28,8 @@ async function open(answer: () => Awaited<ReturnType<RunStead>> | Promise<Awaite
     },
   }
   test.clock.set(new Date('2026-11-22T00:00:00Z'))
-  const listTold = () => test.platform.db.select().from(notices).all()
-  return { ...test, user, deps, calls, listTold, job: backupsJob(deps) }
+  const listNotifications = () => test.platform.db.select().from(notices).all()
+  return { ...test, user, deps, calls, listNotifications, job: backupsJob(deps) }
 }
 
 const succeed = () => ({ exitCode: 0, stdout: JSON.stringify(MADE), stderr: '' })
@@ -59,8 +59,8 @@ test('one that was due while the platform was stopped is made when it runs again
   expect(calls).toHaveLength(1)
 })
 
-test('admins are told of a failure, in its words, and it is tried again at its next time alone', async () => {
-  const { job, clock, calls, deps, listTold, user } = await open(() => ({
+test('backupsJob notifies administrators of a failure and retries at the next scheduled time', async () => {
+  const { job, clock, calls, deps, listNotifications, user } = await open(() => ({
     ...{ exitCode: 1, stdout: '', stderr: 'stead: backup: No space left on device\n' },
   }))
   clock.advance(3 * HOUR_MS)
@@ -68,7 +68,7 @@ test('admins are told of a failure, in its words, and it is tried again at its n
   await job.run(never)
   expect(calls).toHaveLength(1)
   expect(listRuns(deps.db)).toMatchObject([{ error: 'backup: No space left on device', file: null }])
-  expect(listTold()).toMatchObject([
+  expect(listNotifications()).toMatchObject([
     {
       ...{ userId: user.id, kind: 'backup_failed', agentId: null },
       text: 'No backup was made: backup: No space left on device. The last ones are as they were.',
@@ -76,15 +76,17 @@ test('admins are told of a failure, in its words, and it is tried again at its n
   ])
 })
 
-test('admins are told of agents that a backup lacks, and of one that a dying platform left unfinished', async () => {
+test('backupsJob notifies administrators of agents missing from a backup and of an interrupted run', async () => {
   const agents = [{ id: 'ada', state: 'missing', reason: 'it is not in the engine (docker)' }]
-  const { deps, listTold, job } = await open(() => ({
+  const { deps, listNotifications, job } = await open(() => ({
     exitCode: 1,
     stdout: JSON.stringify({ ...MADE, agents }),
     stderr: '',
   }))
   await runBackup(deps, never)
-  expect(listTold()[0]?.text).toContain('lacks what these agents have stored: ada (it is not in the engine (docker))')
+  expect(listNotifications()[0]?.text).toContain(
+    'lacks what these agents have stored: ada (it is not in the engine (docker))',
+  )
   const before = new Date(deps.clock.now().getTime() - HOUR_MS)
   await write(deps.db, (tx) => tx.insert(backupRuns).values({ startedAt: before }).run())
   await write(deps.db, (tx) => tx.insert(backupRuns).values({ startedAt: deps.clock.now() }).run())
@@ -93,10 +95,10 @@ test('admins are told of agents that a backup lacks, and of one that a dying pla
   expect(left).toMatchObject({ error: 'Stead ended meanwhile' })
   // An admin's order that was under way before the job looked for the first time.
   expect(ordered).toMatchObject({ error: null, finishedAt: null })
-  expect(listTold()).toHaveLength(2)
+  expect(listNotifications()).toHaveLength(2)
 })
 
-test('two at once: one is made, the other one is told', async () => {
+test('runBackup rejects a second run with conflict while one is in progress', async () => {
   const { deps, calls } = await open(succeed)
   const both = await Promise.allSettled([runBackup(deps, never), runBackup(deps, never)])
   expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])

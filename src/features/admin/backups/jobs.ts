@@ -30,8 +30,8 @@ type BackupJobDeps = RunBackupDeps & {
 const LOOK_MS = 15_000
 
 /**
- * Makes a backup, and restores the newest one for a trial, when their schedules say so: what was due while the platform was
- * stopped is done as soon as it runs, what failed not before its next time.
+ * Makes backups and restore drills on schedule. A run missed while the platform was stopped starts at once; a failed
+ * one waits for its next time.
  */
 export function backupsJob(deps: BackupJobDeps): RepeatingJob {
   const openedAt = deps.clock.now()
@@ -55,7 +55,7 @@ export function backupsJob(deps: BackupJobDeps): RepeatingJob {
   }
 }
 
-/** An admin’s order goes first; what is due waits for it. */
+/** A run that an administrator started goes first. */
 function isBusy(db: Db): boolean {
   return (['backup', 'verify', 'drill', 'restore'] as const).some((kind) => findLastRun(db, kind)?.finishedAt === null)
 }

@@ -16,7 +16,7 @@ export type OverviewDeps = Pick<RunBackupDeps, 'db' | 'clock'> & {
 
 const SHOWN_RUNS = 20
 
-/** What there is, when the next one comes, and how the last ones went. @throws AppError `unavailable`. */
+/** Returns the backups, the next scheduled run and the latest runs. @throws AppError `unavailable` */
 export async function getBackupOverview(deps: OverviewDeps): Promise<BackupOverview> {
   const { db, clock, backupStore, drillSchedule, backupPlace, dataDir } = deps
   const { schedule: backupSchedule, to, keep, fixed } = deps.backupPlan.read()

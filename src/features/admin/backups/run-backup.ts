@@ -10,7 +10,7 @@ import { users } from '../../accounts/users/tables.ts'
 import type { BackupPlan } from './backup-plan.ts'
 import { type BackupRunRow, backupRuns } from './tables.ts'
 
-/** Runs this program with other arguments and further settings; returns how it ended and what it wrote. */
+/** Runs a command of this program with additional settings; returns its exit code and output. */
 export type RunStead = (
   args: string[],
   signal: AbortSignal,
@@ -26,20 +26,19 @@ export type RunBackupDeps = {
   backupPlan: Pick<BackupPlan, 'toEnvironment'>
 }
 
-/** What is to be done; `file` is what the command line calls the backup. */
+/** Task of a run; `file` is the path or address for the CLI. */
 export type BackupTask =
   | { kind: 'backup' }
   | { kind: 'verify' | 'drill'; file: string }
   | { kind: 'restore'; file: string; agentId: string; replaces: boolean }
 
-/** So many runs are remembered. */
+/** Number of runs kept. */
 const MAX_RUNS = 200
 
 /**
- * Does it in a process of its own and notes what became of it; admins are told when there is no backup, or none that could
- * be restored.
- * @throws AppError `conflict` while something else is done with backups, `unavailable` {code: 'NOT_CONFIGURED'} where none
- * can be made.
+ * Performs a run in a child process, records the outcome and notifies administrators of a failure.
+ * @throws AppError `conflict` while another run is in progress, `unavailable` {code: 'NOT_CONFIGURED'} when the
+ * platform cannot run one.
  */
 export async function runBackup(
   deps: RunBackupDeps,
@@ -51,7 +50,7 @@ export async function runBackup(
   return performRun(deps, id, task, signal)
 }
 
-/** Does what `startRun` has noted. */
+/** Performs a run that `startRun` recorded. */
 export async function performRun(
   deps: RunBackupDeps,
   id: number,
@@ -64,7 +63,7 @@ export async function performRun(
   return write(deps.db, (tx) => finishRun(deps, tx, id, outcome))
 }
 
-/** @throws AppError `unavailable` {code: 'NOT_CONFIGURED'}. */
+/** Returns the function that runs commands. @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} */
 export function requireRunStead({ runStead }: Pick<RunBackupDeps, 'runStead'>): RunStead {
   if (runStead) return runStead
   throw new AppError('unavailable', 'Backups cannot be made from here', { code: 'NOT_CONFIGURED' })
@@ -91,7 +90,7 @@ function toArguments(task: BackupTask): string[] {
   return ['backup', 'restore', task.file, '--agent', task.agentId, ...(task.replaces ? ['--replace'] : []), '--json']
 }
 
-/** @throws AppError `conflict` while something else is done. */
+/** Records the start of a run. @throws AppError `conflict` while another run is in progress. */
 export function startRun(tx: Tx, task: BackupTask, now: Date): BackupRunRow {
   const running = tx.select().from(backupRuns).where(isNull(backupRuns.finishedAt)).get()
   if (running?.kind === 'backup') throw new AppError('conflict', 'A backup is being made already')
@@ -135,7 +134,7 @@ function notifyAdmins({ sendNotice }: Pick<RunBackupDeps, 'sendNotice'>, tx: Tx,
   for (const { id } of admins) sendNotice(tx, { userId: id, agent: null, kind: 'backup_failed', text })
 }
 
-/** What a platform that died has left unfinished failed; what was begun since `openedAt` is under way here. */
+/** Marks runs interrupted by a crash as failed; runs since `openedAt` belong to this process. */
 export async function endBrokenOff(deps: RunBackupDeps, openedAt: Date): Promise<void> {
   const isBrokenOff = and(isNull(backupRuns.finishedAt), lt(backupRuns.startedAt, openedAt))
   const rows = deps.db.select({ id: backupRuns.id }).from(backupRuns).where(isBrokenOff).all()
@@ -145,17 +144,17 @@ export async function endBrokenOff(deps: RunBackupDeps, openedAt: Date): Promise
   })
 }
 
-/** The newest first. */
+/** Lists runs, newest first. */
 export function listRuns(db: Db): BackupRunRow[] {
   return db.select().from(backupRuns).orderBy(desc(backupRuns.id)).limit(MAX_RUNS).all()
 }
 
-/** The last run of a kind. */
+/** Returns the last run of a kind. */
 export function findLastRun(db: Db, kind: BackupRunRow['kind']): BackupRunRow | null {
   return db.select().from(backupRuns).where(eq(backupRuns.kind, kind)).orderBy(desc(backupRuns.id)).get() ?? null
 }
 
-/** When a backup was last found whole: by being made, by a check, or by a trial; null when none was. */
+/** Returns when a backup was last verified by its creation, a check or a drill; null if never. */
 export function findLastVerified(db: Db, kind?: BackupRunRow['kind']): Date | null {
   const isWhole = isNotNull(backupRuns.verifiedAt)
   const where = kind === undefined ? isWhole : and(isWhole, eq(backupRuns.kind, kind))

@@ -3,7 +3,7 @@ import { z } from 'zod'
 const Time = z.iso.datetime()
 const Schedule = z.object({ cron: z.string(), timeZone: z.string(), nextAt: Time.nullable() })
 
-/** Something that was done with backups; `name` is that of the file, null before there is one. */
+/** A run; `name` is the file, null before it exists. */
 export const BackupRun = z.object({
   id: z.number(),
   kind: z.enum(['backup', 'verify', 'drill', 'restore']),
@@ -36,7 +36,7 @@ export const BackupOverview = z.object({
     }),
   ),
   runs: z.array(BackupRun),
-  /** Set by the environment, which wins: the dashboard cannot change it. */
+  /** Fields set by the environment, which the dashboard cannot change. */
   fixed: z.object({ schedule: z.boolean(), to: z.boolean(), keep: z.boolean() }),
 })
 export type BackupOverview = z.infer<typeof BackupOverview>
@@ -47,8 +47,8 @@ const text = (field: string) =>
   z.string(`${field} must be text`).trim().max(1000, `${field} must be at most 1000 characters`)
 
 /**
- * `PUT /api/admin/backups`: texts as in the settings, or objects as the overview has them. Null is the default, and a field
- * that is left out stays.
+ * `PUT /api/admin/backups`: texts as in the settings, or objects as in the overview. Null restores the default; omitted
+ * fields are unchanged.
  */
 export const BackupsRequest = z
   .object({
@@ -72,10 +72,13 @@ export const BackupsRequest = z
   .meta({ examples: [{ schedule: '0 3 * * * Europe/Berlin', keep: '7d 4w 6m' }] })
 export type BackupsRequest = z.infer<typeof BackupsRequest>
 
-/** `202` of whatever takes its time: the overview tells how it goes. */
+/** Response `202` of a long run; the overview reports its progress. */
 export const BackupOrdered = z.object({ run: BackupRun })
 
-/** `POST /api/admin/backups/:name/restore`: an agent that is there is touched with `replace` alone, and stopped. */
+/**
+ * `POST /api/admin/backups/:name/restore`: replacing an existing agent requires `replace`, and the agent must be
+ * stopped.
+ */
 export const RestoreAgentRequest = z.object({
   agentId: z.string().min(1, 'agentId is required').max(100),
   replace: z.boolean('replace must be true or false').default(false),

@@ -1,11 +1,11 @@
 import { AppError } from '../../../core/errors.ts'
 
-/** A file at `BACKUP_TO`, by its name alone: nothing of it was read. `createdAt` is null when the name does not tell. */
+/** A file at `BACKUP_TO`, listed by name without reading it. `createdAt` is null when the name has no time. */
 export type StoredBackup = { name: string; sizeBytes: number; createdAt: Date | null; isSealed: boolean }
 
-/** Where backups are kept. `locate` is what the command line calls one. */
+/** Storage of backups; `locate` returns the path or address for the CLI. */
 export type BackupStore = {
-  /** The newest first. @throws AppError `unavailable` when it cannot be looked at. */
+  /** Lists the backups, newest first. @throws AppError `unavailable` when the store cannot be read. */
   list(): Promise<StoredBackup[]>
   read(name: string): ReadableStream<Uint8Array>
   locate(name: string): string
@@ -13,7 +13,7 @@ export type BackupStore = {
   test(signal: AbortSignal): Promise<void>
 }
 
-/** @throws AppError `not_found` for every name that does not stand there. */
+/** Returns one backup. @throws AppError `not_found` */
 export async function getStoredBackup(backupStore: BackupStore, name: string): Promise<StoredBackup> {
   const found = (await backupStore.list()).find((backup) => backup.name === name)
   if (!found) throw new AppError('not_found', 'There is no backup of this name')

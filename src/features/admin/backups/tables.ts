@@ -1,11 +1,11 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** What is done with backups: one is made, proved, restored for a trial, or one agent is brought back from it. */
+/** Kinds of runs: create a backup, verify it, restore it for a drill, restore one agent. */
 export const BACKUP_KINDS = ['backup', 'verify', 'drill', 'restore'] as const
 
 /**
- * Something that was done with backups, by itself or for an admin. `finishedAt` is null while it is under way; `error` says
- * why it failed, `outcome` in words what came of it. `verifiedAt` is when the backup was found whole.
+ * One row per run, scheduled or started by an administrator. `finishedAt` is null while it is in progress; `error` is
+ * the reason of a failure, `outcome` a summary, `verifiedAt` the time of verification.
  */
 export const backupRuns = sqliteTable(
   'backup_runs',

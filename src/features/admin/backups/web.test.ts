@@ -26,7 +26,7 @@ const WORDS: Record<string, string> = {
   }),
 }
 
-/** An admin at a house with two backups, and what its program was started with. */
+/** Signs in an administrator of a platform with two backups and records the arguments of child processes. */
 async function openAdmin() {
   const test = testPlatform({ runStead: ((args, signal) => run(args, signal)) as RunStead })
   const calls: string[][] = []
@@ -62,7 +62,7 @@ test('GET /api/admin/backups: what is there, newest first, and 503 where it cann
   expect((await ask('/nothing.tar/download')).status).toBe(404)
 })
 
-test('POST /api/admin/backups, /api/admin/backups/:name/verify, /api/admin/backups/:name/drill and /api/admin/backups/:name/restore: 202, done once, told in the overview and the audit log', async () => {
+test('POST /api/admin/backups, /api/admin/backups/:name/verify, /api/admin/backups/:name/drill and /api/admin/backups/:name/restore: 202, performed once, in the overview and the audit log', async () => {
   const { ask, calls, platform, overview, user, to } = await openAdmin()
   await using _jobs = startJobs(platform)
   const orders: [string, unknown][] = [
@@ -116,7 +116,7 @@ test('POST /api/admin/backups/:name/verify, :name/drill and :name/restore: 404 f
   expect(calls).toEqual([])
 })
 
-test('GET /api/admin/backups/:name/download: the file as it stands there, a sealed one sealed, and a line of the audit log', async () => {
+test('GET /api/admin/backups/:name/download: 200 with the stored file, still sealed, and an audit entry', async () => {
   const { ask, platform, user } = await openAdmin()
   const response = await ask(`/${SEALED}/download`)
   expect(response.headers.get('content-disposition')).toBe(`attachment; filename="${SEALED}"`)
@@ -127,7 +127,7 @@ test('GET /api/admin/backups/:name/download: the file as it stands there, a seal
   ])
 })
 
-test('BACKUP_DRILL_SCHEDULE: the newest backup is restored for a trial, and admins are told when it fails; a run that was left is not done again', async () => {
+test('BACKUP_DRILL_SCHEDULE: drills the newest backup, notifies administrators of a failure, and repeats no interrupted run', async () => {
   const { platform, clock, calls, to } = await openAdmin()
   clock.set(new Date('2026-11-22T00:00:00Z'))
   const deps = { ...platform.admin, drillSchedule: { cron: '0 5 * * *', timeZone: 'UTC' } }

@@ -14,11 +14,11 @@ import { getStoredBackup } from './store.ts'
 
 export type BackupsWebDeps = OrderDeps & OverviewDeps & SetBackupPlanDeps & { guards: Guards }
 
-/** A client that takes nothing of a download for so long is dropped. */
+/** Drops a download whose client reads nothing for this long. */
 const STALLED_SECONDS = 60
 const ordered: Responses = { responses: { 202: BackupOrdered }, errors: ['not_found', 'conflict', 'unavailable'] }
 
-/** Backups as admins see them. What takes its time is ordered, and the overview tells how it goes. */
+/** Backup routes for administrators. Long work is queued; the overview reports its progress. */
 export function backupsWeb(deps: BackupsWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards
@@ -51,7 +51,7 @@ export function backupsWeb(deps: BackupsWebDeps) {
     admin,
     validate('json', BackupsRequest),
     async (c) => {
-      // A place on another machine may answer late.
+      // Remote storage may respond slowly.
       c.env.keepOpen?.(c.req.raw)
       const by = { id: c.var.user.id, address: c.env.address }
       await setBackupPlan(deps, by, c.req.valid('json'), c.req.raw.signal)
@@ -96,7 +96,7 @@ export function backupsWeb(deps: BackupsWebDeps) {
     },
   )
 
-  // As it stands there: one that is sealed stays sealed.
+  // Sent as stored: a sealed backup stays sealed.
   app.get(
     '/api/admin/backups/:name/download',
     endpoint({

@@ -1,15 +1,15 @@
 import { hasReference } from '../references.ts'
 
-/** One line of what would become other. Values are as they are shown: of a secret its reference. */
+/** One changed value as shown to the user; a secret is shown as its reference. */
 export type Change = { kind: 'add' | 'change' | 'remove'; field: string; before?: unknown; after?: unknown }
 
-/** What brings some changes about; `path` follows `/api/agents/ID` unless it begins with `/api`. */
+/** Request that makes some of the changes; `path` is below `/api/agents/ID` unless it begins with `/api`. */
 export type Call = { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; path: string; body?: Record<string, unknown> }
 export type Part = { changes: readonly Change[]; calls: readonly Call[] }
 
 export const NO_PART: Part = { changes: [], calls: [] }
 
-/** Nothing when both are the same; null and the empty text stand for what is not there. */
+/** Compares two values; null and the empty text both mean unset. */
 export function toChanges(field: string, before: unknown, after: unknown): Change[] {
   const [was, will] = [toValue(before), toValue(after)]
   if (isSame(was, will)) return []
@@ -26,12 +26,12 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** A text that may hold a secret: with a reference it shows where that is, without one it says nothing. */
+/** Shows a text that may hold a secret: its reference, or nothing at all. */
 export function toShown(text: string): string {
   return hasReference(text) ? text : '(as it stands in the file)'
 }
 
-/** Wanted and present things of the same name, the first with the first; what is left of either is made or removed. */
+/** Pairs desired and present items by name, in order; unpaired ones are created or removed. */
 export function pairByName<Wanted extends { name: string }, Present extends { name: string }>(
   wanted: readonly Wanted[],
   present: readonly Present[],

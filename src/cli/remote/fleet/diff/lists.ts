@@ -17,14 +17,14 @@ import type { DiffOptions } from './settings.ts'
 const TASKS = '/api/scheduled-tasks'
 const SCHEDULE_FIELDS = ['cronSchedule', 'timezone', 'prompt', 'description', 'enabled'] as const
 
-/** What is removed goes first: there may be so many and no more. */
+/** Removals first: the number of items is limited. */
 export function diffSchedules({ schedules }: WantedAgent, present: PresentAgent): Part {
   if (!schedules) return NO_PART
   const { kept, added, removed } = pairByName(schedules, present.schedules)
   return join([
     ...removed.map(({ id, name }) => toRemoval(`schedule ${name}`, TASKS, { taskId: id })),
     ...kept.map(({ want, have }) => changeSchedule(want, have)),
-    // The agent's id is known when the call is made.
+    // The agent's id is not known before the call.
     ...added.map((want) => toAddition(`schedule ${want.name}`, `${want.cronSchedule} ${want.timezone}`, TASKS, want)),
   ])
 }
@@ -67,7 +67,7 @@ function diffMail(wanted: boolean | undefined, present: boolean): Part {
   return { changes: [change], calls: [{ method: 'PUT', path: '/channels/mail', body: { isOn: wanted } }] }
 }
 
-/** An address that is none is refused by the server, which says so. */
+/** The server rejects an invalid address. */
 function toOrigin(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url
 }

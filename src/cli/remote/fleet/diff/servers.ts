@@ -25,7 +25,7 @@ export function diffServers(
 ): Part {
   if (!mcpServers) return NO_PART
   const { kept, added, removed } = pairByName(mcpServers, present.servers)
-  // A server stays what it is, reached by its address or started by its command: another kind is another server.
+  // The kind of a server (URL or command) cannot change: another kind is another server.
   const others = kept.filter(({ want, have }) => (want.url === undefined) !== (have.url === null))
   const same = kept.filter((pair) => !others.includes(pair))
   return join([
@@ -64,7 +64,7 @@ function changeServer(agent: string, want: WantedServer, have: PresentServer, op
     ...SERVER_FIELDS.flatMap((name) => toChanges(`${field}: ${name}`, have[name], want[name])),
   ]
   if (changes.length === 0) return NO_PART
-  // Another address forgets the headers and another command the environment, so they go with it.
+  // A new URL resets the headers, and a new command the environment, so both are sent.
   const place = isMoved || isGiven ? toPlace(lookUpServer(agent, want, options)) : {}
   const body = { ...Object.fromEntries(SERVER_FIELDS.map((name) => [name, want[name]])), ...place }
   return { changes, calls: [{ method: 'PATCH', path: toServerPath(have.id), body }] }
@@ -76,7 +76,7 @@ function toPlaceChanges(field: string, want: WantedServer, have: PresentServer):
   return toChanges(`${field}: command`, before, toLine(want.command, want.args))
 }
 
-/** As it would be typed, for people to read. */
+/** Formats the command as a shell line, for display. */
 function toLine(command = '', args: readonly string[] = []): string {
   return [command, ...args].map((word) => (/^[\w@%+=:,./${}-]+$/.test(word) ? word : JSON.stringify(word))).join(' ')
 }
@@ -84,7 +84,7 @@ function toLine(command = '', args: readonly string[] = []): string {
 type Place = { url: string } | { command: string | undefined; args: string[] }
 type LookedUp = Place & { given: Record<string, string> }
 
-/** The address or the command as it is sent, and the headers or the environment that go with it. */
+/** The URL or command, with the headers or environment that belong to it. */
 function lookUpServer(agent: string, want: WantedServer, { lookUp }: DiffOptions): LookedUp {
   const field = `${agent}: MCP server ${want.name}`
   const given = Object.fromEntries(
@@ -98,7 +98,7 @@ function toPlace({ given, ...place }: LookedUp): Record<string, unknown> {
   return 'url' in place ? { ...place, headers: given } : { ...place, environment: given }
 }
 
-/** What is shown to a server: headers by their names in lower case, as they are told, or variables. */
+/** Secrets of a server by name: variables, or headers in lower case as the API returns them. */
 function listGiven({ url, headers, bearer, environment }: WantedServer): Map<string, string> {
   if (url === undefined) return new Map(Object.entries(environment))
   const given = Object.entries(headers).map(([name, text]) => [name.toLowerCase(), text] as const)

@@ -4,10 +4,10 @@ import type { PresentAgent } from '../present.ts'
 import type { LookUp } from '../references.ts'
 import { type Change, NO_PART, type Part, toChanges } from './change.ts'
 
-/** `sendsSecrets` sends also those that are set already: nobody is told them, so nobody can compare. */
+/** `sendsSecrets` also sends secrets that are already set: the API never returns them, so they cannot be compared. */
 export type DiffOptions = { lookUp: LookUp; sendsSecrets: boolean }
 
-/** The model and the settings, in one request, because each may deploy the agent anew. */
+/** Sends the model and the settings in one request, because each may redeploy the agent. */
 export function diffSettings(wanted: WantedAgent, { config }: PresentAgent, options: DiffOptions): Part {
   const present: Readonly<Record<string, unknown>> = config
   const given = { ...(wanted.model !== undefined && { model: wanted.model }), ...wanted.settings }
@@ -51,12 +51,12 @@ export function diffLabels({ labels }: WantedAgent, present: PresentAgent): Part
   return changes.length === 0 ? NO_PART : { changes, calls: [{ method: 'PUT', path: '/labels', body: { labels } }] }
 }
 
-/** An empty list is as good as none. */
+/** An empty list means unset. */
 function toList(list: readonly string[]): readonly string[] | null {
   return list.length === 0 ? null : list
 }
 
-/** Sent whole as soon as anything differs: what a switch does depends on the profile beside it. */
+/** Sent completely on any difference: the meaning of a switch depends on the profile. */
 export function diffTools({ tools: wanted }: WantedAgent, { tools: present }: PresentAgent): Part {
   if (!wanted) return NO_PART
   const { switches = {}, limits = {}, profile, httpHosts } = wanted
@@ -81,7 +81,7 @@ export function diffTools({ tools: wanted }: WantedAgent, { tools: present }: Pr
   return changes.length === 0 ? NO_PART : { changes, calls: [{ method: 'PUT', path: '/tools', body: wanted }] }
 }
 
-/** Where they could not be read, they are sent: whether they are other is known to the agent alone. */
+/** If the instructions could not be read, they are sent unconditionally. */
 export function diffInstructions({ instructions }: WantedAgent, { instructions: present }: PresentAgent): Part {
   if (instructions === undefined) return NO_PART
   const changes = toChanges('instructions', present.unreadable === null ? present.text : '(not known)', instructions)
