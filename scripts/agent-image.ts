@@ -40,7 +40,7 @@ if (sizeBytes === null) console.log(`${reference} is up to date.`)
 else console.log(`${reference} ${(sizeBytes / 1_000_000).toFixed(1)} MB in ${seconds()} s`)
 process.exit(0)
 
-/** What the image is made from: the same sources make the same image. */
+/** Hashes the sources of the image, so that equal sources give the same tag. */
 async function digestSources(): Promise<string> {
   const hash = createHash('sha256')
     .update(process.arch)

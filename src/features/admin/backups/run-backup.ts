@@ -161,13 +161,13 @@ export function findLastVerified(db: Db, kind?: BackupRunRow['kind']): Date | nu
   return db.select().from(backupRuns).where(where).orderBy(desc(backupRuns.id)).get()?.verifiedAt ?? null
 }
 
-/** What came of a run; `missing` names the agents whose state could not be had, `isWhole` that it was found so just now. */
+/** Outcome of a run; `missing` lists agents whose files could not be read, `isWhole` a successful verification. */
 type Outcome = Partial<Pick<BackupRunRow, 'file' | 'sizeBytes' | 'verifiedAt' | 'error' | 'outcome'>> & {
   isWhole?: true
   missing?: string[]
 }
 
-/** What `stead backup run --json` writes. */
+/** Output of `stead backup run --json`. */
 const Ran = z.object({
   file: z.string(),
   bytes: z.number(),
