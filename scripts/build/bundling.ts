@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { BunPlugin } from 'bun'
 
 /** Optional imports of libraries whose features are unused: ssh and image builds of dockerode, text input of turndown. */
@@ -24,6 +25,8 @@ export const leaveOut: BunPlugin = {
   name: 'leave-out',
   setup(builder) {
     builder.onResolve({ filter: LEFT_OUT }, ({ path }) => ({ path, namespace: 'left-out' }))
+    // siwe needs a checksum function from ethers, and viem has one; ethers would add 2 MB.
+    builder.onResolve({ filter: /^ethers$/ }, () => ({ path: join(import.meta.dir, 'ethers.ts') }))
     // The PDF parser gives unpdf its copy of PDF.js, which is embedded without bytecode.
     builder.onResolve({ filter: /^unpdf\/pdfjs$/ }, ({ path, importer }) =>
       importer.includes('node_modules') ? { path, namespace: 'left-out' } : undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { leadingZeroBits, solve } from './proof-of-work.ts'
+import { leadingZeroBits, solve } from './solve-proof.ts'
 
 test('leadingZeroBits counts across bytes', () => {
   expect(leadingZeroBits(Uint8Array.of(0x80))).toBe(0)

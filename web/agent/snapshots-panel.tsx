@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Undo2 } from 'lucide-react'
 import { useState } from 'react'
-import { type Snapshot, SnapshotList } from '../../src/features/agents/deployments/schemas.ts'
+import { type Snapshot, SnapshotList } from '../../src/features/agents/snapshots/schemas.ts'
 import type { WebAgent } from '../../src/features/agents/registry/schemas.ts'
 import { agentQuery } from '../agents/agents-api.ts'
 import { api, inPath, request } from '../api/request.ts'

@@ -23,8 +23,8 @@ import {
 import { AgentLife, type AgentProcess, type LifeDeps } from './life.ts'
 import { followLog, ProcessLog } from './log.ts'
 import { restoreStateFolder, settleRestore, writeSnapshot } from './snapshot.ts'
-import { endProcesses, findUnrecorded, isAlive, killLeftovers, type ProcessIdentity } from './spawn.ts'
-import { StatsMeter } from './table.ts'
+import { endProcesses, findUnrecorded, isAlive, killLeftovers } from './spawn.ts'
+import { type ProcessIdentity, StatsMeter } from './table.ts'
 
 /**
  * `isPortWanted` returns whether another agent uses or claims the port, `mayStart` whether it may be started without

@@ -15,11 +15,10 @@ import {
   endProcesses,
   isPortFree,
   killLeftovers,
-  type ProcessIdentity,
   type SpawnSettings,
   spawnAgent,
 } from './spawn.ts'
-import type { ProcessTable } from './table.ts'
+import { type ProcessIdentity, type ProcessTable } from './table.ts'
 
 /**
  * `backoffMs` returns the delay of the n-th consecutive restart (from 0); after `steadyMs` of uptime the count starts

@@ -4,10 +4,7 @@ import { join } from 'node:path'
 import { AppError } from '../../../core/errors.ts'
 import type { AgentSpec } from '../contract/runtime.ts'
 import { type AgentFolder, errorCode } from './files.ts'
-import type { ProcessRow, ProcessTable } from './table.ts'
-
-/** A process. Pids are reused, but not together with the same start time. */
-export type ProcessIdentity = { pid: number; startTime: string }
+import type { ProcessIdentity, ProcessRow, ProcessTable } from './table.ts'
 
 /** `command` has absolute paths; `path` and `lang` are the only variables shared with the platform. */
 export type SpawnSettings = { command: readonly string[]; path: string; lang: string }

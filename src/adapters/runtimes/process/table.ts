@@ -3,7 +3,9 @@ import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import { withAppErrors } from '../../../core/concurrency/keyed-queue.ts'
 import type { RuntimeStats } from '../contract/runtime.ts'
 import { type AgentRecord, errorCode } from './files.ts'
-import type { ProcessIdentity } from './spawn.ts'
+
+/** A process. Pids are reused, but not together with the same start time. */
+export type ProcessIdentity = { pid: number; startTime: string }
 
 /**
  * A live process. `startTime` distinguishes processes with the same pid and is only compared for equality. `groupId`

@@ -1,5 +1,5 @@
-import type { ParsedMessage } from '@spruceid/siwe-parser'
 import { and, eq } from 'drizzle-orm'
+import type { SiweMessage } from 'siwe'
 import type { Chain, SignatureQuestion } from '../../../adapters/chain/chain.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
@@ -64,7 +64,7 @@ export async function signInWithWallet(
   return enterWithWallet(deps, message.address.toLowerCase(), address)
 }
 
-function requireForUs({ appUrl, siweChainId, clock, log }: WalletDeps, message: ParsedMessage): void {
+function requireForUs({ appUrl, siweChainId, clock, log }: WalletDeps, message: SiweMessage): void {
   const fault = findFault(message, { origin: appUrl, chainId: siweChainId, now: clock.now() })
   if (fault === null) return
   log.info({ fault, domain: message.domain, chainId: message.chainId }, 'wallet sign-in refused')
@@ -74,7 +74,7 @@ function requireForUs({ appUrl, siweChainId, clock, log }: WalletDeps, message: 
 async function requireSigned(
   { chain }: WalletDeps,
   { message, signature }: WalletAuthRequest,
-  { address }: ParsedMessage,
+  { address }: SiweMessage,
 ): Promise<void> {
   if (signature.length > MAX_SIGNATURE_CHARACTERS) throw invalidSignature('too long')
   if (!isHex(signature) || !isHex(address)) throw invalidSignature('not hex')
@@ -149,18 +149,18 @@ export function readNonce(message: string): string | null {
 }
 
 /** Parses an EIP-4361 message; lower-case addresses are accepted. @returns null for anything else. */
-async function parseMessage(message: string): Promise<ParsedMessage | null> {
-  const [{ ParsedMessage }, { getAddress }] = await Promise.all([import('@spruceid/siwe-parser'), import('viem')])
+async function parseMessage(message: string): Promise<SiweMessage | null> {
+  const [{ SiweMessage }, { getAddress }] = await Promise.all([import('siwe'), import('viem')])
   const checksummed = message.replace(/^0x[0-9a-f]{40}$/m, (address) => getAddress(address))
   try {
-    return new ParsedMessage(checksummed)
+    return new SiweMessage(checksummed)
   } catch {
     return null
   }
 }
 
 /** Returns the first rule that the message violates, for the log, or null. */
-function findFault(message: ParsedMessage, { origin, chainId, now }: MessageRules): string | null {
+function findFault(message: SiweMessage, { origin, chainId, now }: MessageRules): string | null {
   const { host, protocol } = new URL(origin)
   if (message.version !== '1') return 'version'
   if (message.domain !== host) return 'domain'
@@ -171,7 +171,7 @@ function findFault(message: ParsedMessage, { origin, chainId, now }: MessageRule
 }
 
 /** Comparisons are written so that unparsable times (`NaN`) fail. */
-function findTimeFault({ issuedAt = '', notBefore, expirationTime }: ParsedMessage, now: number): string | null {
+function findTimeFault({ issuedAt = '', notBefore, expirationTime }: SiweMessage, now: number): string | null {
   const issued = Date.parse(issuedAt)
   if (!(issued >= now - MAX_AGE_MS && issued <= now + MAX_AHEAD_MS)) return 'issued at'
   if (notBefore !== undefined && !(Date.parse(notBefore) <= now)) return 'not before'

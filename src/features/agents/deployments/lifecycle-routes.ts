@@ -7,6 +7,7 @@ import { NoBody, validateAnyBody } from '../../../http/validate.ts'
 import { getAgent, openTokens } from '../registry/agents.ts'
 import { toBackendStatus } from '../registry/status.ts'
 import type { AgentRow } from '../registry/tables.ts'
+import { SnapshotList } from '../snapshots/schemas.ts'
 import { listSnapshots } from '../snapshots/snapshots.ts'
 import { type DeleteDeps, deleteAgent } from './delete.ts'
 import {
@@ -30,7 +31,6 @@ import {
   RestartedAgent,
   RestoredSnapshot,
   RotatedToken,
-  SnapshotList,
   UpdatedImage,
   UpdateImageRequest,
 } from './schemas.ts'
