@@ -19,7 +19,7 @@ import { createEngine } from '../src/adapters/runtimes/engine/engine.ts'
 import { VERSION } from '../src/core/version.ts'
 
 const root = join(import.meta.dir, '..')
-const SOURCES = '{src/**/*,web/**/*,migrations/**/*,scripts/build*.ts,scripts/build/*.ts,scripts/docs.ts}'
+const SOURCES = '{src/**/*,web/**/*,migrations/**/*,scripts/build*.ts,scripts/build/*.ts,scripts/documents/docs.ts}'
 const MANIFESTS = ['package.json', 'bun.lock']
 
 const { values } = parseArgs({

@@ -7,10 +7,10 @@ import { readConfig } from '../src/core/config.ts'
 import { writeApiDocument } from '../src/server/api-document/document.ts'
 import { listRoutes } from '../src/server/api-document/routes.ts'
 import { createEmptyApp } from '../src/server/empty-app.ts'
-import { writeApiChapter, writeLlmsText } from './api-chapter.ts'
 import { addFont, FONT } from './build/font.ts'
 import { readInputs } from './build/packages.ts'
-import { listSearchEntries, renderDocuments } from './docs.ts'
+import { writeApiChapter, writeLlmsText } from './documents/api-chapter.ts'
+import { listSearchEntries, renderDocuments } from './documents/docs.ts'
 
 const root = join(import.meta.dir, '..')
 

@@ -8,7 +8,7 @@ import type { ErrorKind } from '../src/core/errors.ts'
 import { NoticeEvent, WatchdogEvent } from '../src/features/accounts/notifications/schemas.ts'
 import { CODE_GROUPS, KINDS } from '../src/http/error-codes/catalogue.ts'
 import { statusOf } from '../src/http/errors.ts'
-import { toType } from './api-chapter.ts'
+import { toType } from './documents/api-chapter.ts'
 
 const INTRODUCTION = `# Errors
 

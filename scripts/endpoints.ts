@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { readConfig } from '../src/core/config.ts'
 import { listRoutes } from '../src/server/api-document/routes.ts'
 import { createEmptyApp } from '../src/server/empty-app.ts'
-import { writeHttpApi } from './http-api.ts'
+import { writeHttpApi } from './documents/http-api.ts'
 import { describeRoutes } from './routes.ts'
 
 const { routes } = createEmptyApp(readConfig({}))

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { findMissingPaths } from '../scripts/readme-paths.ts'
+import { findMissingPaths } from '../scripts/documents/readme-paths.ts'
 
 const root = join(import.meta.dir, '..')
 

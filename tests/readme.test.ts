@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import { findMissingPaths } from '../scripts/readme-paths.ts'
+import { findMissingPaths } from '../scripts/documents/readme-paths.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { Environment } from '../src/core/settings/environment.ts'
 

@@ -68,11 +68,7 @@ export async function serveAgent(
   settings: AgentSettings,
   deps: { clock: Clock; fetch: typeof fetch; log: Log },
 ): Promise<RunningAgent> {
-  const folders = {
-    sessions: join(settings.folder, 'sessions'),
-    workspace: join(settings.folder, 'workspace'),
-  }
-  await makeFolders([settings.folder, folders.sessions, folders.workspace])
+  const folders = await openFolders(settings.folder)
   const stopping = new AbortController()
   const memory = createMemory(settings, deps, stopping.signal)
   const queue = createTurnQueue()
@@ -146,6 +142,12 @@ export async function serveAgent(
       await interruptAfter(graceMs, Promise.all(idle), { ending, queue, server })
     },
   }
+}
+
+async function openFolders(folder: string) {
+  const folders = { sessions: join(folder, 'sessions'), workspace: join(folder, 'workspace') }
+  await makeFolders([folder, folders.sessions, folders.workspace])
+  return folders
 }
 
 const INTERRUPT_MS = 3000

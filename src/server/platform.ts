@@ -1,4 +1,5 @@
 import { createSealer } from '../core/secrets.ts'
+import type { Connection } from '../db/open.ts'
 import { openAccounts } from '../features/accounts/open.ts'
 import { createLogTail } from '../features/admin/logs/log-tail.ts'
 import { openAdmin } from '../features/admin/open.ts'
@@ -97,15 +98,26 @@ export function openPlatform(parts: PlatformParts) {
     }),
   }
 
-  const close = () => {
-    // Not awaited: the database closes below. A server awaits the turns before this.
-    void conversations.turns.close()
-    const parsers = [webTools.pages, webTools.git, webTools.pdf, webTools.mailReader, ai.tokens]
-    for (const part of [agents.changes, ...parsers, monitoring.exposition]) part.close()
-    void webTools.workspaceLinks.close()
-    connection.close()
-  }
-  return { accounts, agents, ai, payments, conversations, webTools, monitoring, admin, queue, close }
+  const domains = { accounts, agents, ai, payments, conversations, webTools, monitoring, admin }
+  return { ...domains, queue, close: () => closePlatform(domains, connection) }
+}
+
+function closePlatform(
+  {
+    agents,
+    ai,
+    conversations,
+    webTools,
+    monitoring,
+  }: Pick<Platform, 'agents' | 'ai' | 'conversations' | 'webTools' | 'monitoring'>,
+  connection: Connection,
+): void {
+  // Not awaited: the database closes below. A server awaits the turns before this.
+  void conversations.turns.close()
+  const parsers = [webTools.pages, webTools.git, webTools.pdf, webTools.mailReader, ai.tokens]
+  for (const part of [agents.changes, ...parsers, monitoring.exposition]) part.close()
+  void webTools.workspaceLinks.close()
+  connection.close()
 }
 
 // The parts of lower domains that the features of a domain use.

@@ -1,5 +1,5 @@
 /** The search of the documents: reads `/docs/search.json` once and ranks its entries in the browser. */
-import type { SearchEntry } from '../../scripts/docs.ts'
+import type { SearchEntry } from './search-entry.ts'
 
 const MAX_RESULTS = 12
 const SNIPPET_LENGTH = 110

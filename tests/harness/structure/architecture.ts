@@ -52,12 +52,15 @@ const STATIC_IMPORT = /^(?:import|export)\b[^'"]*?\bfrom\s*['"]([^'"]+)['"]|^imp
 const ADAPTER_VALUES = /^import\s*\{([^}]*)\}\s*from\s*['"][^'"]*\/adapters\/[^'"]+['"]/gm
 const DYNAMIC_IMPORT = /\b(?:import|require)\(\s*['"]([^'"]+)['"]/g
 
-/** A folder with more files of its own is two. `migrations/` grows with the schema, and drizzle-kit wants it flat. */
+/** Maximum files of a folder; pages in `web/docs` are not limited. */
 const MOST_FILES = 25
 
-/** Folders among those of `paths` that hold too many files of their own, with how many these are, sorted. */
+/** Returns the folders of `paths` with too many files, sorted. */
 export function findFullFolders(paths: readonly string[]): string[] {
-  const folders = Map.groupBy(paths, dirname)
+  const folders = Map.groupBy(
+    paths.filter((path) => !path.startsWith('web/docs/')),
+    dirname,
+  )
   const full = [...folders].filter(([, { length }]) => length > MOST_FILES)
   return full.map(([folder, { length }]) => `${folder} has ${length} files, more than ${MOST_FILES}`).sort()
 }

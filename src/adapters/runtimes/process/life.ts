@@ -11,14 +11,8 @@ import {
 } from '../contract/runtime.ts'
 import { type AgentFolder, type AgentRecord, createFolder, listSecrets, writeRecord } from './files.ts'
 import type { ProcessLog } from './log.ts'
-import {
-  endProcesses,
-  isPortFree,
-  killLeftovers,
-  type SpawnSettings,
-  spawnAgent,
-} from './spawn.ts'
-import { type ProcessIdentity, type ProcessTable } from './table.ts'
+import { endProcesses, isPortFree, killLeftovers, type SpawnSettings, spawnAgent } from './spawn.ts'
+import type { ProcessIdentity, ProcessTable } from './table.ts'
 
 /**
  * `backoffMs` returns the delay of the n-th consecutive restart (from 0); after `steadyMs` of uptime the count starts

@@ -11,10 +11,10 @@ import { tempFolder } from '../../../../tests/harness/temp-folder.ts'
 import { createNoRuntime } from '../../../adapters/runtimes/contract/runtimes.ts'
 import { agentFolder } from '../../../adapters/runtimes/process/files.ts'
 import { write } from '../../../db/write.ts'
-import { SnapshotList } from './schemas.ts'
 import { insertAgent } from '../registry/agents.ts'
 import { WebAgentDetail } from '../registry/schemas.ts'
 import { agents } from '../registry/tables.ts'
+import { SnapshotList } from './schemas.ts'
 import { snapshotFolder } from './snapshots.ts'
 
 const FAILING_AGENT = join(import.meta.dir, '../../../../tests/harness/programs/failing-agent.ts')

@@ -4,10 +4,10 @@ import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db } from '../../../db/open.ts'
 import type { Principal } from '../../../http/env.ts'
-import type { Snapshot } from './schemas.ts'
 import { listOperations } from '../operations/operations.ts'
 import type { OperationRow } from '../operations/tables.ts'
 import { getAgent } from '../registry/agents.ts'
+import type { Snapshot } from './schemas.ts'
 
 type SnapshotDeps = { runtime: Pick<Runtime, 'snapshot'>; snapshotDir: string }
 

@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import GithubSlugger from 'github-slugger'
 import { Marked, type Token, type Tokens } from 'marked'
+import type { SearchEntry } from '../../web/docs/search-entry.ts'
 
 /** The page that lists the others of its folder; `/docs` shows the top one. */
 const CONTENTS = 'README'
@@ -11,9 +12,6 @@ const SEARCHED_BY_HEADING = new Set(['api', 'http-api'])
 type Heading = { token: Token; depth: number; text: string; id: string }
 type Chapter = { name: string; tokens: Token[]; headings: Heading[] }
 type Group = { title: string; entries: { name: string; title: string }[] }
-/** A part of a page as the search finds it. */
-export type SearchEntry = { page: string; heading: string; address: string; text: string }
-
 /**
  * Renders the documents to HTML pages by name: `index` for `README`, `decisions` for `decisions/README`, `missing` for a 404.
  * `sources` holds CommonMark by path below `web/docs` without `.md`; `template` has `{{title}}`, `{{chapters}}` and

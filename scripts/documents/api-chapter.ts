@@ -1,4 +1,4 @@
-import type { ApiDocument, Operation, Schema } from '../src/server/api-document/document.ts'
+import type { ApiDocument, Operation, Schema } from '../../src/server/api-document/document.ts'
 
 /** Longer types are cut; the OpenAPI document has them in full. */
 const MAX_TYPE = 600
