@@ -14,6 +14,7 @@ const STEPS: readonly (readonly [name: string, command: readonly string[]])[] = 
   ['types of the dashboard', tool('tsc', '--noEmit', '-p', 'web')],
   ['format and lint', tool('biome', 'ci', '--colors=off', '--max-diagnostics=50')],
   ['no unused files, exports or packages', tool('knip', '--no-progress')],
+  ['plain English', script('scripts/language/lint.ts')],
   ['regular expressions take linear time', script('scripts/regex/lint.ts')],
   ['tests/endpoints.txt and web/docs/http-api.md are up to date', script('scripts/endpoints.ts', '--check')],
   ['catalogues of errors and webhooks are up to date', script('scripts/catalogues.ts', '--check')],

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { ParsedMessage } from '@spruceid/siwe-parser'
+import { SiweMessage } from 'siwe'
 import { getAddress } from 'viem'
 import { signInMessage } from './wallet.ts'
 
@@ -12,7 +12,7 @@ test('signInMessage writes a message that an EIP-4361 parser accepts', () => {
     host: 'stead.example:3000',
     origin: 'https://stead.example:3000',
   }
-  const parsed = new ParsedMessage(signInMessage(facts, new Date('2026-01-02T03:04:05.006Z')))
+  const parsed = new SiweMessage(signInMessage(facts, new Date('2026-01-02T03:04:05.006Z')))
   expect(parsed).toMatchObject({
     address,
     chainId: 8453,
