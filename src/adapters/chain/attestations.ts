@@ -1,7 +1,10 @@
 import type { Address, Hex } from 'viem'
 import { createChainReader, loadViem, notConfigured } from './reader.ts'
 
-/** What somebody stated about somebody else, as the Ethereum Attestation Service keeps it. `expiresAt` is null for never. */
+/**
+ * A statement that one account made about another, as stored by the Ethereum Attestation Service; `expiresAt` is null
+ * when it never expires.
+ */
 export type Attestation = {
   uid: Hex
   schema: Hex
@@ -12,14 +15,17 @@ export type Attestation = {
 }
 
 export type Attestations = {
-  /** Null when there is none of this id. @throws AppError `unavailable`. */
+  /** Returns null for an unknown id. @throws AppError `unavailable`. */
   find(uid: Hex): Promise<Attestation | null>
-  /** The id of Coinbase's attestation that `owner` has an account there; null without. @throws AppError `unavailable`. */
+  /**
+   * Returns the id of Coinbase's attestation that `owner` has a Coinbase account, or null.
+   * @throws AppError `unavailable`.
+   */
   findCoinbaseUid(owner: Address): Promise<Hex | null>
 }
 export type AttestationsOptions = { rpcUrl: string | undefined; chainId: number; easAddress: string }
 
-/** Where Coinbase's attestations are found on Base, who makes them, and of what kind they are (coinbase/verifications). */
+/** Coinbase's indexer, attester and schema on Base, as published in coinbase/verifications. */
 const COINBASE_INDEXER = '0x2c7eE1E5f416dfF40054c27A62f7B357C4E8619C'
 export const COINBASE_ATTESTER = '0x357458739F90461b99789350868CD7CF330Dd7EE'
 export const COINBASE_ACCOUNT_SCHEMA = '0xf8b05c79f090979bf4a80270aba232dff11a10d9ca55c4f88de95317970f0de9'
@@ -31,7 +37,6 @@ const EAS_ABI = [
 ] as const
 const INDEXER_ABI = ['function getAttestationUid(address recipient, bytes32 schema) view returns (bytes32)'] as const
 
-/** Reads attestations on Base. */
 export function createAttestations({ rpcUrl, chainId, easAddress }: AttestationsOptions): Attestations {
   const read = rpcUrl ? createChainReader({ rpcUrl, chainId }) : null
   const requireReader = () => {

@@ -2,21 +2,24 @@ import type { Address, Hex, PublicClient } from 'viem'
 import { AppError } from '../../core/errors.ts'
 import { createChainReader, loadViem, type ReadChain } from './reader.ts'
 
-/** Reads of one chain over its RPC. Nothing is ever sent to it. */
+/** Reads one chain over its RPC; it never sends transactions. */
 export type Chain = {
   /**
-   * Did whoever holds `address` sign `message` (EIP-191)? A plain account is answered without the RPC; then a wallet
-   * that is a contract (ERC-1271), or is to become one (ERC-6492), is asked.
-   * @throws AppError `unavailable` when the chain must be asked and cannot, `misconfigured` without an RPC.
+   * Verifies an EIP-191 signature. Plain accounts are verified without the RPC; contract wallets (ERC-1271) and
+   * undeployed ones (ERC-6492) through it.
+   * @throws AppError `unavailable` when the RPC fails, `misconfigured` without one.
    */
   verifySignature(question: SignatureQuestion): Promise<boolean>
-  /** What `owner` holds of an ERC-20 token, in its smallest unit. @throws AppError `unavailable`, `misconfigured`. */
+  /**
+   * Returns the ERC-20 balance of `owner` in the token's smallest unit.
+   * @throws AppError `unavailable`, `misconfigured`.
+   */
   readBalance(token: Address, owner: Address): Promise<bigint>
 }
 export type SignatureQuestion = { address: Address; message: string; signature: Hex }
 export type ChainOptions = { rpcUrl: string | undefined; chainId: number; timeoutMs?: number }
 
-/** Enough to deploy a wallet and let it verify a passkey; an endless loop ends here. */
+/** Enough gas to deploy a wallet and verify a passkey, and a limit for contracts that loop forever. */
 const VERIFICATION_GAS = 10_000_000n
 const HALF_CURVE_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 const ECDSA_BYTES = 65
@@ -46,7 +49,7 @@ export function createChain(options: ChainOptions): Chain {
   }
 }
 
-/** One signature has one form: `s` in its lower half (EIP-2), 65 bytes. The other forms of it are refused. */
+/** Accepts only the canonical 65-byte form with a low `s` (EIP-2), so a signature cannot be altered and reused. */
 async function isSignedByAccount({ address, message, signature }: SignatureQuestion): Promise<boolean> {
   const { isAddressEqual, recoverMessageAddress, size, slice } = await loadViem()
   if (size(signature) !== ECDSA_BYTES || BigInt(slice(signature, 32, 64)) > HALF_CURVE_ORDER) return false
@@ -54,14 +57,14 @@ async function isSignedByAccount({ address, message, signature }: SignatureQuest
   return signer !== null && isAddressEqual(signer, address)
 }
 
-/** One `eth_call` of the validator of ERC-6492, which is not deployed: whatever it does is forgotten after it. */
+/** Runs the ERC-6492 validator in one `eth_call` without deploying it; the call leaves no state. */
 async function isSignedByContract(
   client: PublicClient,
   { address, message, signature }: SignatureQuestion,
   isCounterfactual: boolean,
 ): Promise<boolean> {
   const viem = await loadViem()
-  // Without code and without a way to deploy any it is a plain account, which has been asked.
+  // An account with no code and no deployment data is a plain account, which was verified above.
   if (!isCounterfactual && !(await client.getCode({ address }))) return false
   const data = viem.encodeDeployData({
     abi: viem.erc6492SignatureValidatorAbi,
@@ -79,7 +82,7 @@ async function isSignedByContract(
   }
 }
 
-/** Did the contract refuse, or use up its gas? Anything else is the RPC's trouble and says nothing of the signature. */
+/** Returns whether the contract reverted or ran out of gas; any other error is an RPC failure. */
 function isRevert(error: unknown, viem: Awaited<ReturnType<typeof loadViem>>): boolean {
   if (error instanceof viem.ExecutionRevertedError) return true
   return error instanceof viem.RpcRequestError && /out of gas|revert|invalid opcode|invalid jump/i.test(error.details)

@@ -4,17 +4,17 @@ import { createChainReader, loadViem, notConfigured } from './reader.ts'
 
 export type Ens = Pick<Chain, 'verifySignature'> & {
   /**
-   * The primary name of `owner`, when it leads back to them; null otherwise. Names that live outside the chain (ERC-3668)
-   * have none here. @throws AppError `unavailable`.
+   * Returns the primary name of `owner` if it resolves back to `owner`, or null. Off-chain names (ERC-3668) are not
+   * resolved.
+   * @throws AppError `unavailable`.
    */
   findPrimaryName(owner: Address): Promise<string | null>
 }
 
 const MAINNET = 1
-/** Where ENS answers on the main chain; viem knows it as well, in a list of every chain that need not be loaded. */
+/** ENS Universal Resolver on Ethereum mainnet, copied here to avoid loading viem's list of chains. */
 const UNIVERSAL_RESOLVER = '0xeeeeeeee14d718c2b47d9923deab1335e144eeee'
 
-/** Reads the Ethereum Name Service. */
 export function createEns({ rpcUrl }: { rpcUrl: string | undefined }): Ens {
   const chain = createChain({ rpcUrl, chainId: MAINNET })
   const read = rpcUrl ? createChainReader({ rpcUrl, chainId: MAINNET }) : null
@@ -34,7 +34,7 @@ export function createEns({ rpcUrl }: { rpcUrl: string | undefined }): Ens {
       return ask(async (client) => {
         const universalResolverAddress = UNIVERSAL_RESOLVER
         const name = await orNull(viem, client.getEnsName({ address: owner, universalResolverAddress }))
-        // A name that is not in normal form looks like another one (ENSIP-15).
+        // A name that is not normalized can imitate another name (ENSIP-15).
         if (name === null || !isNormal(name, normalize)) return null
         const forward = await orNull(viem, client.getEnsAddress({ name, universalResolverAddress }))
         return forward !== null && viem.isAddressEqual(forward, owner) ? name : null
@@ -43,7 +43,7 @@ export function createEns({ rpcUrl }: { rpcUrl: string | undefined }): Ens {
   }
 }
 
-/** Null where the contract refuses, as it does for a name that only a web page knows. */
+/** Returns null when the contract reverts, as it does for off-chain names. */
 async function orNull<T>(viem: Awaited<ReturnType<typeof loadViem>>, answer: Promise<T>): Promise<T | null> {
   try {
     return await answer

@@ -3,15 +3,18 @@ import { AppError } from '../../core/errors.ts'
 
 export type ChainReaderOptions = { rpcUrl: string; chainId: number; timeoutMs?: number }
 
-/** Asks one chain. @throws AppError `unavailable` when it does not answer, is another one, or `read` throws. */
+/**
+ * Runs `read` against one chain.
+ * @throws AppError `unavailable` when the RPC fails, serves another chain, or `read` throws.
+ */
 export type ReadChain = <T>(read: (client: PublicClient) => Promise<T>) => Promise<T>
 
 const TIMEOUT_MS = 5000
 
-/** Libraries load at the first use: most houses ask no chain. */
+/** Loads viem on first use because most installations never read a chain. */
 export const loadViem = () => import('viem')
 
-/** Each read also asks which chain it is, so that an RPC of another one proves nothing. */
+/** Checks the chain id on each read, so an RPC of another chain cannot return a valid result. */
 export function createChainReader({ rpcUrl, chainId, timeoutMs = TIMEOUT_MS }: ChainReaderOptions): ReadChain {
   let opened: Promise<PublicClient> | undefined
   return async (read) => {
@@ -27,7 +30,7 @@ export function createChainReader({ rpcUrl, chainId, timeoutMs = TIMEOUT_MS }: C
   }
 }
 
-/** The error of a check for which a setting is missing. */
+/** Creates the error for a check whose settings are missing. */
 export function notConfigured(what: string, settings: readonly string[]): AppError {
   return new AppError('unavailable', `${what} is not configured: set ${settings.join(' and ')}`, {
     code: 'NOT_CONFIGURED',
@@ -36,17 +39,17 @@ export function notConfigured(what: string, settings: readonly string[]): AppErr
 
 async function createClient(rpcUrl: string, timeout: number): Promise<PublicClient> {
   const { createPublicClient, http } = await loadViem()
-  // A contract may ask for a web page to be fetched in its name (ERC-3668): none is.
+  // CCIP read (ERC-3668) is off because a contract could make the server fetch any URL.
   return createPublicClient({ transport: http(rpcUrl, { timeout, retryCount: 0 }), ccipRead: false })
 }
 
-/** Without the RPC's URL, which may hold a key. */
+/** Omits the RPC URL, which may contain an API key. */
 function shortMessage(error: unknown): string {
   if (error instanceof Error && 'shortMessage' in error) return String(error.shortMessage)
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Null for a transaction that is in no block. */
+/** Returns null for a transaction that is not in a block. */
 export async function findReceipt(client: PublicClient, hash: Hex): Promise<TransactionReceipt | null> {
   const { TransactionReceiptNotFoundError } = await loadViem()
   return client.getTransactionReceipt({ hash }).catch((error: unknown) => {

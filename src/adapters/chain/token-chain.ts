@@ -3,11 +3,11 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { AppError } from '../../core/errors.ts'
 import { createChainReader, findReceipt, loadViem, notConfigured, type ReadChain } from './reader.ts'
 
-/** Tokens that wallets of the platform hold; both have six decimals. */
+/** Tokens held by platform wallets; both have six decimals. */
 export const CURRENCIES = ['USDC', 'pathUSD'] as const
 export type Currency = (typeof CURRENCIES)[number]
 
-/** What wallets have to know of a chain. `network` is its usual name, `eip155:<id>` of one without. */
+/** Public chain parameters for wallets. `network` is the chain's common name, or `eip155:<id>`. */
 export type TokenTerms = {
   currency: Currency
   chainId: number
@@ -19,35 +19,37 @@ export type TokenTerms = {
   isConfigured: boolean
 }
 
-/** What an address holds, in the smallest units. */
+/** Balances of an address, in the smallest units. */
 export type Holdings = { token: bigint; native: bigint }
 
 export type TransferOrder = { to: Address; amount: bigint; nonce: number }
 
-/** A signed transaction; whoever has `raw` can make it happen, and nothing else. */
+/** A signed transaction; anyone who has `raw` can broadcast it but not change it. */
 export type SignedTransfer = { raw: Hex; hash: Hex }
 
-/** What became of the broadcast: a chain that says nothing clear throws. */
+/** Result of a broadcast; an ambiguous answer throws instead. */
 export type Broadcast = { isTaken: true } | { isTaken: false; reason: string }
 
-/** What the chain says of a transaction now. `nextNonce` is how many transactions of the sender it holds. */
+/** Current state of a transaction on the chain. `nextNonce` is the sender's transaction count. */
 export type Standing =
   | { isMined: true; hasPaid: boolean; blockNumber: number; blockHash: Hex; confirmations: number }
   | { isMined: false; nextNonce: number }
 
-/** One token on one chain. Everything throws AppError `unavailable` when the chain cannot be asked or is not configured. */
+/**
+ * One token on one chain. Every method throws AppError `unavailable` when the chain is unreachable or not configured.
+ */
 export type TokenChain = {
   readonly terms: TokenTerms
-  /** @throws AppError `unavailable` NOT_CONFIGURED that names the missing setting. */
+  /** @throws AppError `unavailable` NOT_CONFIGURED with the name of the missing setting. */
   requireConfigured(): void
   readHoldings(owner: Address): Promise<Holdings>
-  /** The first nonce after all of the sender's transactions that the chain knows, also those that wait. */
+  /** Returns the sender's next nonce, counting pending transactions. */
   readNextNonce(owner: Address): Promise<number>
-  /** Nothing is sent. @throws AppError `payment_required` when the sender holds too little of the token. */
+  /** Signs without broadcasting. @throws AppError `payment_required` when the sender's balance is too low. */
   sign(account: PrivateKeyAccount, order: TransferOrder): Promise<SignedTransfer>
-  /** May be called again with the same transaction: the chain takes it once. */
+  /** Broadcasts a transaction; idempotent, because the chain accepts it once. */
   broadcast(raw: Hex): Promise<Broadcast>
-  /** Was this signature used (EIP-3009), and how late is it on the chain, in seconds since 1970? */
+  /** Returns whether an EIP-3009 authorization was used, with the chain's time in Unix seconds. */
   findAuthorization(owner: Address, nonce: Hex): Promise<{ isUsed: boolean; chainTime: number }>
   findStanding(transfer: { hash: Hex; from: Address; to: Address; amount: bigint }): Promise<Standing>
 }
@@ -57,7 +59,7 @@ export type TokenChainOptions = {
   chainId: number
   rpcUrl: string | undefined
   token: string
-  /** The variable that is missing when there is no RPC. */
+  /** Environment variable that holds the RPC URL. */
   setting: string
   timeoutMs?: number
 }
@@ -81,19 +83,19 @@ const AUTHORIZATIONS = [
     outputs: [{ name: '', type: 'bool' }],
   },
 ] as const
-/** Over the estimate: what a transfer takes depends on who has held the token before. */
+/** Margin over the gas estimate: a transfer costs more when the recipient has never held the token. */
 const GAS_MARGIN_PERCENT = 130n
-/** The price of gas may double before the transaction is in a block. */
+/** Allows the gas price to double before the transaction is mined. */
 const FEE_MARGIN = 2n
-/** Words by which nodes say that they have the transaction already. */
+/** Node errors for a transaction that is already in the mempool. */
 const KNOWN_ALREADY = /already known|already imported|already exists|known transaction/i
-/** Words by which nodes refuse for good: anything else may be a passing trouble. */
+/** Node errors that are final; all others may be temporary. */
 const REFUSED =
   /insufficient funds|intrinsic gas|exceeds block gas limit|gas limit (?:is )?too (?:low|high)|max fee per gas less/i
-/** Another transaction has the nonce: the chain itself says which. */
+/** Node errors for a nonce that another transaction uses. */
 const STALE = /nonce too low|nonce (?:is )?too (?:low|old)|replacement transaction underpriced/i
 
-/** Speaks to the chain of one token; viem loads at the first use. */
+/** Creates a client for one token; viem loads on first use. */
 export function createTokenChain(options: TokenChainOptions): TokenChain {
   const { currency, chainId, rpcUrl, setting } = options
   const known = KNOWN_CHAINS[chainId]
@@ -141,7 +143,8 @@ export function createTokenChain(options: TokenChainOptions): TokenChain {
     broadcast: (raw) => broadcast(ask, raw),
     findAuthorization: (owner, nonce) =>
       ask(async (client) => {
-        // The time is asked for first: what is not used by then may still be used a block later, never the other way.
+        // Read the time before the state: an authorization that is unused now may still be used in a later block, but
+        // not in an earlier one.
         const block = await client.getBlock({ blockTag: 'latest' })
         const isUsed = await client.readContract({
           address: token,
@@ -155,7 +158,7 @@ export function createTokenChain(options: TokenChainOptions): TokenChain {
   }
 }
 
-/** Amounts are counted in millionths: a token that counts otherwise would be paid out wrongly. */
+/** Amounts are in millionths, so a token with other decimals would pay out wrong amounts. */
 function createDecimalsCheck(ask: ReadChain, token: Address): () => Promise<void> {
   let isChecked = false
   return async () => {
@@ -210,7 +213,7 @@ async function signTransfer(
   return { raw, hash: keccak256(raw) }
 }
 
-/** Enough for the price of gas to double before the transaction is in a block. */
+/** Returns fees that allow the gas price to double before the transaction is mined. */
 export async function readFees(client: PublicClient) {
   const [block, maxPriorityFeePerGas] = await Promise.all([
     client.getBlock({ blockTag: 'latest' }),
@@ -219,7 +222,7 @@ export async function readFees(client: PublicClient) {
   return { maxPriorityFeePerGas, maxFeePerGas: (block.baseFeePerGas ?? 0n) * FEE_MARGIN + maxPriorityFeePerGas }
 }
 
-/** Sends a signed transaction; a chain that says nothing clear throws AppError `unavailable`. */
+/** Broadcasts a signed transaction. @throws AppError `unavailable` for an ambiguous answer. */
 export async function broadcast(ask: ReadChain, raw: Hex): Promise<Broadcast> {
   const viem = await loadViem()
   return ask(async (client) => {
@@ -240,7 +243,7 @@ type SentTransfer = { hash: Hex; from: Address; to: Address; amount: bigint }
 
 function findStanding(ask: ReadChain, token: Address, transfer: SentTransfer): Promise<Standing> {
   return ask(async (client) => {
-    // Asked before the receipt: a nonce that is used without one belongs to another transaction.
+    // Read the nonce before the receipt: a used nonce without a receipt then belongs to another transaction.
     const nextNonce = await client.getTransactionCount({ address: transfer.from, blockTag: 'latest' })
     const receipt = await findReceipt(client, transfer.hash)
     if (!receipt) return { isMined: false, nextNonce }
@@ -260,7 +263,7 @@ async function hasTransfer(receipt: TransactionReceipt, token: Address, { from, 
   )
 }
 
-/** Lower case: mixed case is a checksum that a library would check. */
+/** Returns the address in lower case, because viem verifies the checksum of mixed case. */
 export function toAddress(text: string): Address {
   return `0x${text.slice(2).toLowerCase()}`
 }

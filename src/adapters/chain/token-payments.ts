@@ -1,21 +1,22 @@
 import type { Address, Hex, PublicClient, TransactionReceipt } from 'viem'
 import { createChainReader, findReceipt, loadViem, notConfigured } from './reader.ts'
 
-/** One transfer of the token to the payee. `memo` is what the payer wrote beside it (TIP-20). */
+/** One token transfer to the payee. `memo` is the payer's note (TIP-20). */
 export type Transfer = { logIndex: number; from: string; value: bigint; memo: Hex | null }
 
 /**
- * A transaction that succeeded and lies on the chain. Addresses are lower case. `chainTime` is that of the latest block,
- * `confirmations` how many blocks there are from the transaction's to that one.
+ * A successful transaction on the chain, with lower-case addresses. `chainTime` is the time of the latest block;
+ * `confirmations` counts the blocks up to it.
  */
 export type Payment = { transfers: Transfer[]; decimals: number; minedAt: Date; chainTime: Date; confirmations: number }
 
 export type TokenPayments = {
-  /** What payers have to know; token and payee are null when they are not configured. */
+  /** Payment terms for payers; token and payee are null when not configured. */
   readonly terms: { chainId: number; token: string | null; payTo: string | null; isConfigured: boolean }
   /**
-   * The transfers to the payee in a transaction; null when it failed, was not mined, or is on the chain no more.
-   * @throws AppError `unavailable`: nobody knows.
+   * Returns the transfers to the payee, or null when the transaction failed, is not mined or was dropped by a
+   * reorganization.
+   * @throws AppError `unavailable` when the chain cannot be read.
    */
   find(transactionHash: Hex): Promise<Payment | null>
 }
@@ -31,7 +32,7 @@ const EVENTS = [
   'event TransferWithMemo(address indexed from, address indexed to, uint256 amount, bytes32 indexed memo)',
 ] as const
 
-/** Reads payments in one token to one payee. What a payer says of a payment counts for nothing; only the chain does. */
+/** Reads payments of one token to one payee from the chain, the only proof of payment. */
 export function createTokenPayments(options: TokenPaymentsOptions): TokenPayments {
   const { rpcUrl, chainId } = options
   const token = options.tokenAddress?.toLowerCase() ?? null
@@ -66,7 +67,7 @@ async function findPayment(client: PublicClient, hash: Hex, to: { token: string;
   return { transfers: listTransfers(viem, receipt, to), decimals, ...times, confirmations }
 }
 
-/** Null for a block that is on the chain no more. */
+/** Returns null for a block that a reorganization removed. */
 async function findBlock(client: PublicClient, blockNumber: bigint) {
   const { BlockNotFoundError } = await loadViem()
   return client.getBlock({ blockNumber }).catch((error: unknown) => {
@@ -77,7 +78,7 @@ async function findBlock(client: PublicClient, blockNumber: bigint) {
 
 type Viem = Awaited<ReturnType<typeof loadViem>>
 
-/** A transfer with a memo is told by two events, one of which has no memo. */
+/** A transfer with a memo emits two events, one of them without the memo. */
 function listTransfers(viem: Viem, receipt: TransactionReceipt, { token, payTo }: { token: string; payTo: string }) {
   const logs = receipt.logs.filter(({ address }) => address.toLowerCase() === token)
   const events = viem.parseEventLogs({ abi: viem.parseAbi(EVENTS), logs, strict: true })

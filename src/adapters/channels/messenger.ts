@@ -2,25 +2,25 @@ import { type Sent, send } from '../egress/outbound.ts'
 import { createTelegram } from './telegram.ts'
 import { createWebhook } from './webhook.ts'
 
-/** Where a person wants to be told, with what it takes to write there. */
+/** A notification target with the credentials to write to it. */
 export type Recipient =
   | { kind: 'telegram'; botToken: string; chatId: string }
   | { kind: 'discord'; url: string }
   | { kind: 'ntfy'; server: string; topic: string; token?: string | undefined }
   | { kind: 'webhook'; url: string; secret: string }
 
-/** `id` tells repeats apart; `body` is the whole of it for programs. */
+/** `id` identifies duplicates; `body` is the full machine-readable message. */
 export type Message = { id: string; title: string; text: string; isUrgent: boolean; body: string; at: Date }
 
-/** Writes to one recipient, and says what became of it. @throws the signal's reason when that aborts. */
+/** Sends to one recipient and returns the outcome. @throws the signal's reason when aborted. */
 export type Messenger = (message: Message, signal: AbortSignal) => Promise<Sent>
 
-/** `fetch` asks the operator's own addresses, `fetchOutside` those that users supply. */
+/** `fetch` requests operator-configured URLs, `fetchOutside` user-supplied ones. */
 type MessengerDeps = { telegramApiUrl: string; fetch: typeof fetch; fetchOutside: typeof fetch }
 
 const DISCORD_CHARACTERS = 2000
 const NTFY_CHARACTERS = 4000
-/** ntfy's highest and its usual one. */
+/** ntfy's maximum and default priorities. */
 const PRIORITY = { urgent: 5, usual: 3 }
 
 export function createMessenger(recipient: Recipient, deps: MessengerDeps): Messenger {
@@ -36,7 +36,7 @@ export function createMessenger(recipient: Recipient, deps: MessengerDeps): Mess
       return async (message, signal) => bot?.send(toText(message), signal) ?? UNREACHABLE
     }
     case 'discord':
-      // Nobody is called by a name that stands in the text.
+      // Mentions in the text are not expanded, so a message cannot notify other users.
       return (message, signal) => {
         const content = toText(message).slice(0, DISCORD_CHARACTERS)
         return post(recipient.url, { content, allowed_mentions: { parse: [] } }, { signal, reasonIn: 'message' })

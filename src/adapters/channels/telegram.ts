@@ -1,15 +1,14 @@
 import { type Sent, send } from '../egress/outbound.ts'
 
-/** A bot and the chat it writes to. */
 export type TelegramSettings = { apiUrl: string; botToken: string | undefined; chatId: string | undefined }
 
-/** Writes plain text to one chat (Bot API, sendMessage). */
+/** Sends plain text to one chat (Bot API, sendMessage). */
 export type Telegram = { send(text: string, signal: AbortSignal): Promise<Sent> }
 
-/** What the API takes in one message. */
+/** Telegram's limit for one message. */
 const MAX_CHARACTERS = 4096
 
-/** Null without a bot or a chat. */
+/** Returns null without a bot or a chat. */
 export function createTelegram(settings: TelegramSettings, deps: { fetch: typeof fetch }): Telegram | null {
   const { apiUrl, botToken, chatId } = settings
   if (!botToken || !chatId) return null

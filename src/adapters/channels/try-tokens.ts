@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import { readText } from '../egress/answers/read-text.ts'
 
-/** Where the services are asked, without a slash at the end. */
+/** Base URLs of the services, without a trailing slash. */
 export type ChannelUrls = { telegram: string; discord: string; slack: string }
 
-/** Tokens that somebody wants to save; null takes one away. */
+/** Tokens to be saved; null removes one. */
 export type ChannelTokens = {
   telegramToken?: string | null | undefined
   discordBotToken?: string | null | undefined
@@ -14,9 +14,9 @@ export type ChannelTokens = {
 }
 
 /**
- * Asks each service whose bot a token is.
- * @throws AppError `invalid` with the service's reason for a token that it refuses, `upstream_failed` when it answers something
- * else, `unavailable` when it cannot be reached.
+ * Verifies each token with its service.
+ * @throws AppError `invalid` with the service's reason for a rejected token, `upstream_failed` for an unexpected
+ * answer, `unavailable` when the service is unreachable.
  */
 export type TryTokens = (tokens: ChannelTokens) => Promise<void>
 
@@ -27,12 +27,12 @@ const Reason = z.union([
   z.object({ description: z.string() }).transform(({ description }) => description),
   z.object({ message: z.string() }).transform(({ message }) => message),
 ])
-/** Slack answers 200 and says in the body what is wrong. */
+/** Slack answers 200 and reports errors in the body. */
 const SlackAnswer = z.union([
   z.object({ ok: z.literal(true) }),
   z.object({ ok: z.literal(false), error: z.string().transform((reason) => reason.slice(0, MAX_REASON_CHARS)) }),
 ])
-/** What a service says of a token that is none: it is refused, or is not even of the form. */
+/** Statuses with which services reject a token or a malformed one. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404])
 
 export function createTokenTrial(urls: ChannelUrls, plainFetch: typeof fetch): TryTokens {
@@ -45,7 +45,7 @@ export function createTokenTrial(urls: ChannelUrls, plainFetch: typeof fetch): T
       const url = `${urls.discord}/api/v10/users/@me`
       await tryToken(plainFetch, 'Discord', url, { authorization: `Bot ${discordBotToken}` })
     }
-    // An app's token opens connections alone, and a bot's does all but that.
+    // Slack app tokens only open connections; bot tokens do everything else.
     if (slackBotToken) await trySlackToken(plainFetch, `${urls.slack}/api/auth.test`, slackBotToken)
     if (slackAppToken) await trySlackToken(plainFetch, `${urls.slack}/api/apps.connections.open`, slackAppToken)
   }
@@ -59,7 +59,7 @@ async function trySlackToken(plainFetch: typeof fetch, url: string, token: strin
   if (!answer.ok) throw new AppError('invalid', `Slack refuses this token: ${answer.error}`)
 }
 
-/** Returns the body. The address may hold the token, so nothing of what the network says of it is told. */
+/** Returns the body. Network errors are hidden because the URL may contain the token. */
 async function tryToken(
   plainFetch: typeof fetch,
   service: string,
@@ -85,7 +85,7 @@ function toReason(text: string): string | undefined {
   return Reason.safeParse(parseJson(text)).data?.slice(0, MAX_REASON_CHARS)
 }
 
-/** Undefined for what is no JSON. */
+/** Returns undefined for invalid JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -2,20 +2,20 @@ import { Webhook as Signer } from 'standardwebhooks'
 import { type Sent, send } from '../egress/outbound.ts'
 
 /**
- * `secret` is asked for only when there is an address: `whsec_` and base64, as Standard Webhooks writes it, or any other
- * text, whose bytes are the key.
+ * `secret` is read only when `url` is set: `whsec_` plus base64 (Standard Webhooks), or any other text, whose bytes are
+ * the key.
  */
 export type WebhookSettings = { url: string | undefined; secret: () => string }
 
-/** One message; receivers tell repeats by `id`. */
+/** One message; receivers deduplicate by `id`. */
 export type WebhookMessage = { id: string; body: string }
 
-/** Posts JSON to one address, signed as Standard Webhooks 1.0 says. */
+/** Posts JSON to one URL, signed according to Standard Webhooks 1.0. */
 export type Webhook = { send(message: WebhookMessage, at: Date, signal: AbortSignal): Promise<Sent> }
 
 const SECRET_PREFIX = 'whsec_'
 
-/** Null without an address. */
+/** Returns null without a URL. */
 export function createWebhook({ url, secret }: WebhookSettings, deps: { fetch: typeof fetch }): Webhook | null {
   if (!url) return null
   const signer = new Signer(toKey(secret()), { format: 'raw' })

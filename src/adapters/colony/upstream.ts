@@ -2,10 +2,10 @@ import { AppError, errorMessage } from '../../core/errors.ts'
 import { withoutUserinfo } from '../../core/text/url-userinfo.ts'
 import { isUnsent } from '../egress/unsent.ts'
 
-/** What a gateway elsewhere answered: its status and its JSON, null when that cannot be read as an object. */
+/** Response of a remote gateway; `body` is null when it is not a JSON object. */
 export type UpstreamAnswer = { status: number; isOk: boolean; body: Record<string, unknown> | null; text: string }
 
-/** No answer came; `hasLeft` when the request may have arrived all the same. */
+/** No response arrived; `hasLeft` is true when the request may have been processed. */
 export class UpstreamSilence extends AppError {
   readonly hasLeft: boolean
   constructor(hasLeft: boolean, cause: unknown) {
@@ -14,24 +14,26 @@ export class UpstreamSilence extends AppError {
   }
 }
 
-/** The gateway of `X402_GATEWAY_URL`. Everything throws `UpstreamSilence` when no answer comes in time. */
+/**
+ * Client of the gateway at `X402_GATEWAY_URL`. Every method throws `UpstreamSilence` when no response arrives in time.
+ */
 export type ColonyUpstream = {
-  /** For answers: without what opens it. */
+  /** The URL without credentials, for use in responses. */
   readonly shownUrl: string
   health(): Promise<UpstreamAnswer>
   join(request: { agentId: string; walletAddress: string; designation?: string | undefined }): Promise<UpstreamAnswer>
   fitness(agentId: string): Promise<UpstreamAnswer>
   pricing(agentId: string): Promise<UpstreamAnswer>
   endpoints(): Promise<UpstreamAnswer>
-  /** Sent once, with the payment's id as `Idempotency-Key`: what does not answer is never asked to pay again. */
+  /** Sends the payment once with its id as `Idempotency-Key`; it is never retried without an answer. */
   pay(paymentId: string, request: Record<string, unknown>): Promise<UpstreamAnswer>
-  /** What became of a payment; gateways that cannot tell answer 404. */
+  /** Returns the state of a payment; gateways without this endpoint answer 404. */
   findPayment(paymentId: string): Promise<UpstreamAnswer>
 }
 
 const HEALTH_MS = 5000
 const TIMEOUT_MS = 10_000
-/** As long as clients of the gateway wait themselves. */
+/** Matches the timeout of the gateway's own clients. */
 const PAY_MS = 15_000
 const MAX_BYTES = 1024 * 1024
 const MAX_TEXT = 300
@@ -73,7 +75,7 @@ async function readAnswer(response: Response): Promise<Pick<UpstreamAnswer, 'bod
   return { body: toObject(text), text: text.slice(0, MAX_TEXT) }
 }
 
-/** @throws Error for an answer that is larger than any of a gateway, and for one that is cut off. */
+/** @throws Error for a response that is truncated or exceeds the size limit. */
 async function readText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -3,14 +3,13 @@ import pdfjsFile from 'unpdf/pdfjs' with { type: 'file' }
 import { z } from 'zod'
 import type { ChannelFunctions } from '../files/channel.ts'
 
-/** More than this of a text is left out: no model reads it at once. */
+/** Longer text is cut because no model reads more at once. */
 const MAX_CHARACTERS = 1_000_000
 
 export function openParser(): ChannelFunctions {
   return { read: async (bytes) => extractPdf(Buffer.from(z.string().parse(bytes), 'base64')) }
 }
 
-/** The text of a PDF, page by page. */
 async function extractPdf(bytes: Buffer): Promise<string> {
   const { definePDFJSModule, extractText, getDocumentProxy } = await import('unpdf')
   await definePDFJSModule(() => import(pdfjsFile))

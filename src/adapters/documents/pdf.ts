@@ -3,21 +3,24 @@ import { AppError } from '../../core/errors.ts'
 import { createParserPool } from '../parsers/pool.ts'
 
 export type PdfReader = {
-  /** The text of a PDF, page by page. @throws AppError `invalid` for one that cannot be read, `unavailable` while too many are. */
+  /**
+   * Returns the text page by page.
+   * @throws AppError `invalid` for an unreadable PDF, `unavailable` when too many are queued.
+   */
   read(bytes: Uint8Array): Promise<string>
   close(): void
 }
 
-/** Real documents take a second or two, and less than half of that memory. */
+/** Real documents take one or two seconds and less than half of the memory limit. */
 const READ_MS = 15_000
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024
 const MAX_PROCESSES = 2
-/** A million characters as JSON, each of them escaped. */
+/** One million characters as JSON, each of them escaped. */
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
-/** PDFs are rare: the next one is worth no memory. */
+/** PDFs are rare, so an idle process is soon stopped to free memory. */
 const IDLE_MS = 5000
 
-/** Reads each PDF in a child process, which is killed when it takes too long or too much memory. */
+/** Creates a reader that parses each PDF in a child process and kills it when it exceeds time or memory. */
 export function createPdfReader({ readMs = READ_MS, maxMemoryBytes = MAX_MEMORY_BYTES } = {}): PdfReader {
   const pool = createParserPool('pdf', {
     maxProcesses: MAX_PROCESSES,

@@ -3,15 +3,15 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
 
-// Bun has it; the types of Node that come with it are older.
+// Bun implements this; the bundled Node types are older.
 declare module 'zlib' {
   function createZstdDecompress(): Transform
 }
 
-/** More bytes than allowed came in, or came out of the decoder. */
+/** The body exceeded its size limit, compressed or decompressed. */
 export class TooMuch extends Error {}
 
-/** A content encoding that we did not ask for, or several on top of each other. */
+/** The response uses a content encoding that was not requested, or several. */
 export class UnknownCoding extends Error {}
 
 const DECODERS: Readonly<Record<string, () => Transform>> = {
@@ -21,16 +21,17 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   zstd: createZstdDecompress,
 }
 
-/** Pieces of a byte each cost as much as whole ones. */
+/** Limits the chunk count because each chunk has a fixed cost, whatever its size. */
 const MAX_CHUNKS = 50_000
 const CHUNKS_A_TURN = 200
 
-/** What we say we can read. */
+/** Value of Accept-Encoding. */
 export const ACCEPTED_CODINGS = 'gzip, br, zstd'
 
 /**
- * The content of a body as it arrives, unpacked one layer at most. Ending the iteration early closes the connection.
- * @throws TooMuch above `maxWireBytes` as sent or `maxBytes` unpacked, or in too many pieces. @throws UnknownCoding before anything is read.
+ * Yields the body decoded from at most one content encoding; leaving the iteration closes the connection.
+ * @throws TooMuch above `maxWireBytes` received, `maxBytes` decoded or too many chunks.
+ * @throws UnknownCoding before reading.
  */
 export function decodeBody(
   chunks: AsyncIterable<Uint8Array>,
@@ -50,7 +51,7 @@ async function* limit(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Asyn
     bytes += chunk.length
     if (bytes > maxBytes) throw new TooMuch(`more than ${maxBytes} bytes`)
     if (++count > MAX_CHUNKS) throw new TooMuch(`more than ${MAX_CHUNKS} pieces`)
-    // Chunks that are there already come without a turn of the event loop between them.
+    // Buffered chunks arrive without yielding to the event loop, so yield explicitly.
     if (count % CHUNKS_A_TURN === 0) await setImmediate()
     yield chunk
   }
@@ -58,7 +59,7 @@ async function* limit(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Asyn
 
 async function* unpack(chunks: AsyncIterable<Uint8Array>, decoder: Transform): AsyncGenerator<Uint8Array> {
   const feeding = pipeline(chunks, decoder)
-  // Its failure destroys the decoder and so comes out of the iteration below; here it would be reported twice.
+  // A failure destroys the decoder and is thrown by the iteration below; this avoids a second report.
   feeding.catch(() => {})
   yield* decoder
   await feeding

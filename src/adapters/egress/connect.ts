@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
 
-/** An address that a name stands for. */
+/** A resolved address of a host name. */
 export type ResolvedAddress = { address: string; family: 4 | 6 }
 
 export type WireRequest = {
@@ -11,13 +11,13 @@ export type WireRequest = {
   body: string | Uint8Array | undefined
 }
 
-/** Where to connect: these addresses and no others. `ca` replaces the system's certificate authorities. */
+/** The only addresses to connect to. `ca` replaces the system's certificate authorities. */
 export type Destination = { addresses: readonly ResolvedAddress[]; port: number; ca: string | undefined }
 
 /**
- * Sends one request to `url` over a new connection to one of the given addresses, and settles with the head of its answer.
- * Host, SNI and the name in the certificate are those of `url`; nothing is resolved here, and no proxy is asked.
- * @throws whatever the network says, or the signal's reason. Aborting also cuts off the answer's body.
+ * Sends one request over a new connection to one of the given addresses, without DNS or proxy, and resolves with the
+ * response head. Host, SNI and certificate name come from `url`.
+ * @throws the network's error or the signal's reason; an abort also ends the body.
  */
 export function sendRequest(
   url: URL,
@@ -30,7 +30,7 @@ export function sendRequest(
   const options: https.RequestOptions = {
     agent: false,
     method,
-    // A literal address is dialled without asking `lookup`.
+    // Node connects to a literal address without calling `lookup`.
     host: isIP(name) ? addresses[0]?.address : name,
     port,
     path: `${url.pathname}${url.search}`,
@@ -42,7 +42,7 @@ export function sendRequest(
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const request = (isSecure ? https : http).request(options, (message) => {
-      // Without a listener a late error would end the process; whoever reads the body sees it as well.
+      // An unhandled late error would end the process; the body's reader receives it too.
       message.on('error', () => {})
       resolve(message)
     })

@@ -7,12 +7,12 @@ import { ACCEPTED_CODINGS, decodeBody, TooMuch } from './body.ts'
 import { type ResolvedAddress, sendRequest, type WireRequest } from './connect.ts'
 import { EgressError, type EgressFailure } from './error.ts'
 
-/** The world outside; tests have one of their own. */
+/** DNS and routing, replaced in tests. */
 export type Network = {
   resolve(hostname: string): Promise<ResolvedAddress[]>
-  /** Where a checked address really is. */
+  /** Returns the address to connect to for a checked one. */
   route(address: ResolvedAddress, port: number): { address: ResolvedAddress; port: number }
-  /** Certificate authorities in place of the system's. */
+  /** Replaces the system's certificate authorities. */
   ca?: string
 }
 
@@ -20,36 +20,36 @@ export type EgressRequest = {
   method?: string
   headers?: Readonly<Record<string, string>>
   body?: string | Uint8Array
-  /** For everything together: names, connections, all redirects, the body. */
+  /** Limits DNS, connections, redirects and body together. */
   timeoutMs: number
   signal?: AbortSignal
-  /** Media types of an answer in the 200s that is worth reading; any when left out. */
+  /** Accepted media types of a 2xx response; all when absent. */
   accepts?: readonly string[]
-  /** 5 unless said otherwise; with 0 a redirect is an answer like any other. */
+  /** Defaults to 5; with 0 a redirect is returned as the response. */
   maxRedirects?: number
   maxWireBytes?: number
-  /** After unpacking. */
+  /** Limit after decompression. */
   maxBytes?: number
 }
 
 export type EgressResponse = {
-  /** Where the answer came from, after redirects. */
+  /** The final URL after redirects. */
   url: string
   status: number
-  /** Names in lower case; repeated ones joined by a comma. No cookies. */
+  /** Lower-case names; repeated headers are joined by a comma. Cookies are left out. */
   headers: ReadonlyMap<string, string>
-  /** As it arrives, unpacked. To be read to its end, or left with `break` or `cancel`. @throws EgressError. */
+  /** The decoded body; the caller must read it to the end or cancel it. @throws EgressError. */
   body: AsyncIterable<Uint8Array>
-  /** The whole body. @throws EgressError. */
+  /** Returns the whole body. @throws EgressError. */
   bytes(): Promise<Uint8Array<ArrayBuffer>>
   cancel(): void
 }
 
-/** The one way to addresses that users supply (decisions, 32). */
+/** The only client for user-supplied URLs; it blocks internal addresses. */
 export type Egress = {
   /**
-   * Sends a request and settles with the head of its answer, whatever its status.
-   * @throws EgressError. `unreachable` does not say whether we refused the address or it did not answer.
+   * Sends a request and resolves with the response head for any status.
+   * @throws EgressError; `unreachable` does not reveal whether the address was blocked or did not answer.
    */
   request(url: string, request: EgressRequest): Promise<EgressResponse>
 }
@@ -59,12 +59,12 @@ const MAX_REDIRECTS = 5
 const MAX_WIRE_BYTES = 2 * MEGABYTE
 const MAX_BYTES = 5 * MEGABYTE
 const MAX_URL_LENGTH = 8192
-/** Where the web is served. Other ports are other protocols, or somebody's inside. */
+/** Web ports only; other ports serve other protocols or internal services. */
 const PORTS: ReadonlySet<number> = new Set([80, 443, 8080, 8443])
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** Not for whoever a redirect leads to. */
+/** Headers that are dropped when a redirect leaves the origin. */
 const FOR_ONE_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key']
-/** Ours to say. */
+/** Headers that callers cannot set. */
 const RESERVED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding', 'upgrade'])
 
 const INTERNET: Network = {
@@ -73,7 +73,9 @@ const INTERNET: Network = {
   route: (address, port) => ({ address, port }),
 }
 
-/** `allowPrivate` opens loopback and private addresses, and every port (development, tests). */
+/**
+ * Creates the client. `allowPrivate` allows loopback and private addresses and all ports, for development and tests.
+ */
 export function createEgress(options: { allowPrivate: boolean; network?: Network }): Egress {
   const rules = { allowPrivate: options.allowPrivate, network: options.network ?? INTERNET }
   return {
@@ -92,7 +94,7 @@ export function createEgress(options: { allowPrivate: boolean; network?: Network
 
 type Rules = { allowPrivate: boolean; network: Network }
 
-/** Goes where redirects lead, each one checked like the first. */
+/** Follows redirects and checks each target like the first URL. */
 async function follow(
   rules: Rules,
   first: string,
@@ -116,7 +118,7 @@ async function follow(
 
 async function send(rules: Rules, url: URL, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const port = portOf(url)
-  // Looking up a name cannot be stopped; waiting for it can.
+  // A DNS lookup cannot be cancelled, so only the wait for it is.
   const checked = await orAborted(resolveAllowed(rules, url.hostname), signal)
   const routes = checked.map((address) => rules.network.route(address, port))
   const destination = {
@@ -127,7 +129,7 @@ async function send(rules: Rules, url: URL, wire: WireRequest, signal: AbortSign
   return sendRequest(url, wire, destination, signal)
 }
 
-/** Every answer must be allowed: with a mixed one, the next connection could take the other. */
+/** Every resolved address must be allowed, because a later connection could use another one. */
 async function resolveAllowed({ allowPrivate, network }: Rules, hostname: string): Promise<ResolvedAddress[]> {
   const name = hostname.replace(/^\[|\]$/g, '')
   const version = isIP(name)
@@ -160,7 +162,7 @@ function toWire({ method = 'GET', headers = {}, body }: EgressRequest): WireRequ
   return { method, headers: { ...Object.fromEntries(lower), 'accept-encoding': ACCEPTED_CODINGS }, body }
 }
 
-/** As browsers do (Fetch, HTTP-redirect fetch): only 307 and 308 send the body again, and credentials stay at their origin. */
+/** Follows the Fetch standard: only 307 and 308 resend the body, and credentials stay at their origin. */
 function afterRedirect(wire: WireRequest, status: number, isSameOrigin: boolean): WireRequest {
   const keepsMethod = status >= 307 || wire.method === 'GET' || wire.method === 'HEAD'
   const dropped = [...(keepsMethod ? [] : ['content-type']), ...(isSameOrigin ? [] : FOR_ONE_ORIGIN)]
@@ -221,7 +223,7 @@ function toHeaders({ headers }: IncomingMessage): Map<string, string> {
   return new Map(entries.map(([name, value = '']) => [name, Array.isArray(value) ? value.join(', ') : value]))
 }
 
-/** Into one piece of memory at once: kept apart, chunks of a byte each would take a hundred times their size. */
+/** Copies into one buffer, because separate chunks of one byte would take a hundred times their size. */
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const sink = new Bun.ArrayBufferSink()
   sink.start({ asUint8Array: true })

@@ -1,10 +1,9 @@
 import { AppError, type ErrorKind } from '../../core/errors.ts'
 
 /**
- * Why an outbound request gave nothing. `unreachable`: refused by us, by the other side or by the network, or no answer in
- * time; which of these is told only by `cause`, for the log. `timeout`: the answer began and did not end in time.
- * `too_large`: more bytes than allowed, packed or unpacked. `wrong_type`: a media type nobody asked for.
- * `broken`: cut off, or packed in a way that cannot be read.
+ * Reason for a failed outbound request. `unreachable`: blocked, refused or no answer in time, with details only in
+ * `cause`. `timeout`: the body did not end in time. `too_large`: over the byte limit. `wrong_type`: unexpected media
+ * type. `broken`: truncated or not decodable.
  */
 export type EgressFailure = 'unreachable' | 'timeout' | 'too_large' | 'wrong_type' | 'broken'
 
@@ -24,7 +23,7 @@ const WORDS: Readonly<Record<EgressFailure, string>> = {
   broken: 'Could not read the answer of',
 }
 
-/** What the egress client throws; `url` is the one that the caller asked for, never where a redirect led. */
+/** Error of the egress client; `url` is the requested URL, never a redirect target. */
 export class EgressError extends AppError {
   readonly failure: EgressFailure
   constructor(failure: EgressFailure, url: string, options: ErrorOptions = {}) {

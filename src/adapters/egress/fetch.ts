@@ -1,11 +1,11 @@
 import type { Egress, EgressResponse } from './egress.ts'
 
-/** For everything together, and how much of an answer is read. */
+/** Limits for the whole request and for the response size. */
 type Limits = { timeoutMs: number; maxBytes: number }
 
 /**
- * `fetch` in form, the one way to addresses that users supply in fact: for libraries that ask with a `fetch` they are given.
- * It follows no redirect. `onError` is told what went wrong, where the library keeps that to itself.
+ * Adapts the egress client to `fetch` for libraries that accept one. Redirects are not followed; `onError` receives
+ * errors that the library would hide.
  */
 export function fetchOver(egress: Egress, limits: Limits, onError: (error: unknown) => void = () => {}): typeof fetch {
   const ask = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {

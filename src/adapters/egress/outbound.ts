@@ -1,24 +1,23 @@
-/** `status` is null when there was no answer; `error` is null when the receiver took the message. Neither holds an address. */
+/** `status` is null without a response, `error` is null on success. Neither contains the URL. */
 export type Sent = { status: number | null; error: string | null }
 
 type Post = {
   headers: Record<string, string>
   body: string
   signal: AbortSignal
-  /** The field of the JSON in which this service says why it takes nothing. */
+  /** JSON field in which the service explains a rejection. */
   reasonIn?: string
 }
 
 const TIMEOUT_MS = 10_000
-/** Of an answer that takes nothing. */
+/** Limit for the body of a rejection. */
 const MAX_REASON_BYTES = 4096
 const MAX_REASON_CHARACTERS = 200
 
 /**
- * Posts JSON to an address of the operator. Any 2xx means taken: the answer's body is not read, a redirect is not followed.
- * An address may hold a token, so that nothing of it, nor what the network said of it, is told; what a service says in the
- * field that is for it is.
- * @throws the signal's reason when that aborts.
+ * Posts JSON to an operator-configured URL; any 2xx is a success, and redirects are not followed. Errors leave out the
+ * URL, which may contain a token, and quote only the service's own reason.
+ * @throws the signal's reason when aborted.
  */
 export async function send(post: typeof fetch, url: string, { headers, body, signal, reasonIn }: Post): Promise<Sent> {
   try {
@@ -41,7 +40,7 @@ export async function send(post: typeof fetch, url: string, { headers, body, sig
   }
 }
 
-/** What a service says in its own words, in one line; null when it says nothing there. */
+/** Returns the service's reason in one line, or null. */
 async function readReason(response: Response, field: string): Promise<string | null> {
   const body: unknown = parseJson(await readStart(response))
   const value = typeof body === 'object' && body !== null ? Object.getOwnPropertyDescriptor(body, field)?.value : null
@@ -54,7 +53,7 @@ async function readReason(response: Response, field: string): Promise<string | n
   )
 }
 
-/** The first bytes of an answer. Of a longer one it is no JSON, and nothing is told of it. */
+/** Returns the start of the body; a longer body is cut and then fails to parse as JSON. */
 async function readStart(response: Response): Promise<string> {
   const reader = response.body?.getReader()
   if (!reader) return ''

@@ -5,7 +5,7 @@ import { AppError } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { giveToOwner, type OpenFolder, systemCode } from './open.ts'
 
-// Without O_NONBLOCK opening a pipe would wait for a writer for ever.
+// Without O_NONBLOCK, opening a named pipe would block until a writer appears.
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 const CHUNK_BYTES = 64 * 1024
@@ -14,14 +14,14 @@ const PERMISSIONS = 0o777
 
 const syncFolder = promisify(fsync)
 
-/** Begins the name of a file that is not complete yet. */
+/** Prefix of files that are not completely written yet. */
 export const TEMPORARY_PREFIX = '.stead-new-'
 
 export type FileBytes = { bytes: Buffer; stat: Stats }
 
 /**
- * Opens a regular file of an open folder for reading. Another name of it may lie outside, so one with several is refused.
- * @throws AppError `invalid` for what is no such file. @throws Error of the system.
+ * Opens a regular file for reading; files with several hard links are refused because the other link may be outside.
+ * @throws AppError `invalid`, or the system's error.
  */
 export async function openFile(folder: OpenFolder, name: string): Promise<{ handle: FileHandle; stat: Stats }> {
   const handle = await open(folder.at(name), READ)
@@ -36,7 +36,7 @@ export async function openFile(folder: OpenFolder, name: string): Promise<{ hand
   }
 }
 
-/** The whole file. @throws AppError `invalid` as `openFile` and above `maxBytes`. @throws Error of the system. */
+/** Returns the whole file. @throws AppError `invalid` as `openFile` and above `maxBytes`, or the system's error. */
 export async function readFileBytes(folder: OpenFolder, name: string, maxBytes: number): Promise<FileBytes> {
   const { handle, stat } = await openFile(folder, name)
   try {
@@ -46,7 +46,7 @@ export async function readFileBytes(folder: OpenFolder, name: string, maxBytes: 
   }
 }
 
-/** The file as a stream that opens nothing anew; the handle is closed when it ends or is left. */
+/** Streams an open file and closes the handle at the end or on cancel. */
 export function streamFile(handle: FileHandle, sizeBytes: number): ReadableStream<Uint8Array> {
   let position = 0
   return new ReadableStream({
@@ -65,8 +65,8 @@ export function streamFile(handle: FileHandle, sizeBytes: number): ReadableStrea
 }
 
 /**
- * Replaces or creates a file as a whole and makes that survive power loss: a temporary neighbour, synced, then renamed.
- * @throws AppError `invalid` when the name is taken by something else. @throws Error of the system.
+ * Replaces or creates a file atomically and durably: writes a temporary file, syncs it and renames it.
+ * @throws AppError `invalid` when the name belongs to something else, or the system's error.
  */
 export async function writeFileBytes(folder: OpenFolder, name: string, bytes: Uint8Array): Promise<void> {
   const mode = findReplaceable(folder, name)?.mode ?? NEW_FILE_MODE
@@ -88,12 +88,12 @@ export async function writeFileBytes(folder: OpenFolder, name: string, bytes: Ui
   await syncFolder(folder.fd)
 }
 
-/** Makes a rename or deletion in the folder survive power loss. */
+/** Syncs the folder so that renames and deletions survive a power loss. */
 export async function syncEntries(folder: OpenFolder): Promise<void> {
   await syncFolder(folder.fd)
 }
 
-/** What the name belongs to, a link itself and not what it names; null when it is free. */
+/** Returns the entry's stats without following links, or null when the name is free. */
 export function findEntry(folder: OpenFolder, name: string): Stats | null {
   try {
     return lstatSync(folder.at(name))
@@ -103,14 +103,14 @@ export function findEntry(folder: OpenFolder, name: string): Stats | null {
   }
 }
 
-/** A rename would replace a link by a file, silently: links are refused. */
+/** Rejects links, because a rename would silently replace the link by a file. */
 function findReplaceable(folder: OpenFolder, name: string): Stats | null {
   const stat = findEntry(folder, name)
   if (stat && !stat.isFile()) throw new AppError('invalid', 'Not a regular file')
   return stat
 }
 
-/** What it held when its size was asked for: a log goes on growing. */
+/** Reads only the size measured at opening, because a log file keeps growing. */
 async function readAtMost(handle: FileHandle, sizeBytes: number, maxBytes: number): Promise<Buffer> {
   if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
   const buffer = Buffer.alloc(sizeBytes)

@@ -2,17 +2,17 @@ import { createBirpc } from 'birpc'
 import { z } from 'zod'
 import { AppError, type ErrorKind } from '../../core/errors.ts'
 
-/** The version of what is said over a channel: both ends must have the same. */
+/** Protocol version; both ends must use the same one. */
 export const CHANNEL_PROTOCOL = 1
-/** Base64 makes 4 bytes of 3, and a pack of Git is sent as a whole. */
+/** Base64 grows data by a third, and a Git pack is sent in one line. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const MAX_CAUSE_CHARACTERS = 4000
 const NEWLINE = 10
 
-/** Bytes in both directions: `write` settles when the next ones may follow. */
+/** A bidirectional byte stream; `write` resolves when more can be written. */
 export type ByteLink = { input: AsyncIterable<Uint8Array>; write(text: string): Promise<void> }
 
-/** What one end can be asked for by the other. Arguments are what the other end says: each function checks its own. */
+/** Functions that the peer can call. The peer is not trusted, so each function validates its arguments. */
 export type ChannelFunctions = Record<string, (...args: unknown[]) => Promise<unknown>>
 
 const KINDS = [
@@ -28,7 +28,7 @@ const KINDS = [
   'unavailable',
 ] as const satisfies readonly ErrorKind[]
 
-/** Errors keep their kind, which an exception thrown over a channel would lose. */
+/** Errors are sent as data because an exception would lose its kind on the way. */
 const Reply = z.union([
   z.object({
     failure: z.object({
@@ -43,15 +43,15 @@ const Reply = z.union([
 type Reply = z.infer<typeof Reply>
 
 export type Channel = {
-  /** @throws AppError as the other end did, `unavailable` once the channel has ended. */
+  /** @throws AppError as thrown by the peer, or `unavailable` after the channel has closed. */
   call<T>(schema: z.ZodType<T>, name: string, ...args: unknown[]): Promise<T>
-  /** Ends it on this side: whoever waits for an answer is told so. */
+  /** Closes the channel and rejects pending calls. */
   end(): void
-  /** Settles when either side has ended it. */
+  /** Resolves when either side has closed the channel. */
   ended: Promise<void>
 }
 
-/** One of two ends that ask each other for functions by name: one JSON text a line. Nonsense from the other one ends it. */
+/** Opens one end of a two-way RPC over newline-delimited JSON; an invalid line closes it. */
 export function openChannel(link: ByteLink, functions: ChannelFunctions): Channel {
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const rpc = createBirpc<ChannelFunctions, ChannelFunctions>(answerAll(functions), {
@@ -64,7 +64,7 @@ export function openChannel(link: ByteLink, functions: ChannelFunctions): Channe
     },
     serialize: (message) => JSON.stringify(message),
     deserialize: (line: string) => JSON.parse(line),
-    // Whoever asks knows how long that may take.
+    // Callers set their own timeouts.
     timeout: -1,
   })
   function end(): void {
@@ -84,7 +84,7 @@ export function openChannel(link: ByteLink, functions: ChannelFunctions): Channe
   }
 }
 
-/** Only what is named here can be asked for. */
+/** Exposes only own properties, so the peer cannot call inherited functions. */
 function answerAll(functions: ChannelFunctions): ChannelFunctions {
   const answers: ChannelFunctions = Object.create(null)
   for (const [name, work] of Object.entries(functions)) answers[name] = (...args) => toReply(() => work(...args))
@@ -101,7 +101,7 @@ async function toReply(work: () => Promise<unknown>): Promise<Reply> {
   }
 }
 
-/** For the log of the other end. */
+/** Describes a cause for the peer's log. */
 function describeCause(cause: unknown): string | null {
   if (cause === undefined) return null
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)

@@ -14,7 +14,7 @@ import {
   withMadeFolder,
 } from './open.ts'
 
-/** Interface 8: the explorer reads at most this. */
+/** Largest file that the file explorer opens. */
 const MAX_READ_BYTES = 1024 * 1024
 const MAX_LEVELS = 64
 
@@ -22,8 +22,8 @@ export type ReadFile = { path: string; content: string; size: number; modified: 
 export type WrittenFile = { path: string; size: number; hash: string }
 
 /**
- * A text file of at most 1 MB, with the hash that a later `writeFile` may ask for.
- * @throws AppError `invalid` for a bad path and what is not such a file, `not_found`.
+ * Returns a text file of at most 1 MB and its hash for a conditional `writeFile`.
+ * @throws AppError `invalid` for a bad path or another kind of file, `not_found`.
  */
 export function readTextFile(root: FolderRoot, path: string): Promise<ReadFile> {
   return at(root, path, withFolder, async (folder, name) => {
@@ -32,7 +32,7 @@ export function readTextFile(root: FolderRoot, path: string): Promise<ReadFile> 
   })
 }
 
-/** A file of any size and kind, as a stream. @throws AppError `invalid`, `not_found`. */
+/** Streams a file of any size. @throws AppError `invalid`, `not_found`. */
 export function downloadFile(root: FolderRoot, path: string) {
   return at(root, path, withFolder, async (folder, name) => {
     const { handle, stat } = await openFile(folder, name)
@@ -41,8 +41,8 @@ export function downloadFile(root: FolderRoot, path: string) {
 }
 
 /**
- * Replaces or creates a file as a whole, with the folders it needs. `ifMatch` is the hash it must still have, null for a
- * file that must not be there yet.
+ * Replaces or creates a file with its parent folders. `ifMatch` is the expected hash, or null when the file must not
+ * exist.
  * @throws AppError `invalid`, `conflict` FILE_CHANGED.
  */
 export function writeFile(
@@ -59,7 +59,7 @@ export function writeFile(
   })
 }
 
-/** Makes a folder and those above it; fine when it is there. @throws AppError `invalid`. */
+/** Creates a folder with its parents; succeeds when it exists. @throws AppError `invalid`. */
 export async function makeFolder(root: FolderRoot, path: string): Promise<void> {
   requireWritable(toParts(path))
   await at(root, path, withMadeFolder, async (folder, name) => {
@@ -69,7 +69,7 @@ export async function makeFolder(root: FolderRoot, path: string): Promise<void> 
   })
 }
 
-/** Moves a file or folder. @throws AppError `invalid`, `not_found`, `conflict` when the new path is taken. */
+/** Moves a file or folder. @throws AppError `invalid`, `not_found`, `conflict` when the new path exists. */
 export async function renameEntry(root: FolderRoot, from: string, to: string): Promise<void> {
   requireWritable(toParts(from))
   requireWritable(toParts(to))
@@ -84,7 +84,7 @@ export async function renameEntry(root: FolderRoot, from: string, to: string): P
   })
 }
 
-/** Deletes a file, or a folder with everything below it. @throws AppError `invalid`, `not_found`. */
+/** Deletes a file, or a folder recursively. @throws AppError `invalid`, `not_found`. */
 export async function deleteEntry(root: FolderRoot, path: string): Promise<void> {
   requireWritable(toParts(path))
   await at(root, path, withFolder, async (folder, name) => {
@@ -94,7 +94,7 @@ export async function deleteEntry(root: FolderRoot, path: string): Promise<void>
   })
 }
 
-/** Opens the folder that holds `path`, and says in our own words what went wrong. */
+/** Opens the parent folder of `path` and converts system errors to AppErrors. */
 async function at<T>(
   root: FolderRoot,
   path: string,
@@ -111,7 +111,7 @@ async function at<T>(
   }
 }
 
-/** A link goes, and never what it leads to. Each level holds a file open, so there is an end to them. */
+/** Deletes a link, not its target. Limits the depth because each level keeps a file descriptor open. */
 async function deleteBelow(folder: OpenFolder, name: string, levels = MAX_LEVELS): Promise<void> {
   if (!findEntry(folder, name)?.isDirectory()) return unlink(folder.at(name))
   if (levels === 0) throw new AppError('invalid', `The folder holds more than ${MAX_LEVELS} others in each other`)
@@ -146,7 +146,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** What the system says of a path, as callers may know it. Anything else is a failure of ours. */
+/** Converts system errors about a path to AppErrors; returns all others unchanged. */
 export function toAppError(error: unknown, path: string): unknown {
   switch (systemCode(error)) {
     case 'ENOENT':

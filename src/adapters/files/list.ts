@@ -5,7 +5,7 @@ import { readFileBytes, TEMPORARY_PREFIX } from './bytes.ts'
 import { toAppError } from './files.ts'
 import { type FolderRoot, type OpenFolder, systemCode, withEntry, withFolder } from './open.ts'
 
-/** Interface 4.12. */
+/** Folders that listings and searches skip. */
 const EXCLUDED = new Set(['node_modules', '.git', '.next', 'dist', 'build', '.cache', '__pycache__'])
 const MAX_ENTRIES = 5000
 const MAX_SEARCHED = 20_000
@@ -21,14 +21,14 @@ export type TreeNode = FileNode | FolderNode
 export type Match = { path: string; line: number | null; text: string | null }
 type Entry = { name: string; isFolder: boolean; isFile: boolean }
 
-/** How much may still be looked at. */
+/** Remaining work of a listing or search. */
 type Allowance = { entries: number; endMs: number; isComplete: boolean }
 
 const collator = new Intl.Collator('en')
 
 /**
- * The files and folders `depth` levels down (Interface 4.12); at most 5,000, `isComplete` tells whether that was all.
- * @throws AppError `not_found` while there is no workspace.
+ * Lists files and folders `depth` levels deep, at most 5,000; `isComplete` is false when some are left out.
+ * @throws AppError `not_found` without a workspace.
  */
 export async function listTree(root: FolderRoot, depth: number): Promise<{ root: FolderNode; isComplete: boolean }> {
   const allowance = allow(MAX_ENTRIES)
@@ -37,7 +37,7 @@ export async function listTree(root: FolderRoot, depth: number): Promise<{ root:
   return { root: { type: 'folder', name, path: '', children }, isComplete: allowance.isComplete }
 }
 
-/** Files and folders whose name holds `text`, whatever the case: at most 100 of the first 20,000 entries, for 2 s. */
+/** Finds names that contain `text`, ignoring case: at most 100 matches in the first 20,000 entries, within 2 s. */
 export async function searchNames(root: FolderRoot, text: string) {
   const wanted = text.toLowerCase()
   return search(root, async (_folder, entry, path) =>
@@ -45,7 +45,7 @@ export async function searchNames(root: FolderRoot, text: string) {
   )
 }
 
-/** Lines of text files of at most 1 MB that hold `text`, bounded as `searchNames`. */
+/** Finds lines that contain `text` in text files of at most 1 MB, with the limits of `searchNames`. */
 export async function searchContent(root: FolderRoot, text: string) {
   const wanted = text.toLowerCase()
   return search(root, async (folder, entry, path) => {
@@ -56,10 +56,10 @@ export async function searchContent(root: FolderRoot, text: string) {
   })
 }
 
-/** Folders first, then alphabetical, without links and what is neither file nor folder. */
+/** Lists folders first, then alphabetically, without links and special files. */
 async function listVisible(folder: OpenFolder, allowance: Allowance): Promise<Entry[]> {
   const entries = await readdir(folder.at('.'), { withFileTypes: true })
-  // To sort a million names would hold up everybody else.
+  // Sorting a million names would block the event loop.
   if (entries.length > MAX_SEARCHED) allowance.isComplete = false
   return entries
     .slice(0, MAX_SEARCHED)
@@ -119,7 +119,7 @@ async function inRoot<T>(root: FolderRoot, use: (folder: OpenFolder) => Promise<
   }
 }
 
-/** No lines for what is binary, too large, or no regular file any more. */
+/** Returns no lines for a file that is binary, too large or no longer regular. */
 async function readLines(folder: OpenFolder, name: string): Promise<string[]> {
   try {
     const { bytes } = await readFileBytes(folder, name, MAX_SEARCHED_BYTES)
@@ -130,7 +130,7 @@ async function readLines(folder: OpenFolder, name: string): Promise<string[]> {
   }
 }
 
-/** What is deleted or replaced while we look is left out. */
+/** Returns `otherwise` for an entry that was deleted or replaced during the listing. */
 async function unlessGone<T>(work: Promise<T>, otherwise: T): Promise<T> {
   try {
     return await work

@@ -5,22 +5,19 @@ import { isGitName } from '../../core/text/git-name.ts'
 
 const MAX_PATH_CHARS = 1024
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-/** Linux lets a path begin at an open folder, whatever has become of its name since: the same as openat(2). */
+/** On Linux, `/proc/self/fd/N/name` resolves from an open folder even after a rename, like openat(2). */
 const BEGINS_AT_FOLDERS = process.platform === 'linux'
 const MAY_GIVE_AWAY = process.getuid?.() === 0
 
-/**
- * A tree that somebody else changes at the same time: `base` is ours, and from there on no link is followed, be it in
- * `below` or in a path that a caller names.
- */
+/** A tree that others may change at the same time: `base` is trusted; below it no link is followed. */
 export type FolderRoot = { base: string; below: readonly string[] }
 
-/** A folder that stays the same one while it is open. `at` is the path of an entry of it, for calls that follow no link. */
+/** A folder held by its descriptor. `at` returns the path of an entry for calls that do not follow links. */
 export type OpenFolder = { fd: number; path: string; at(name: string): string }
 
 /**
- * The parts of a path that a caller names; none for the root itself.
- * @throws AppError `invalid` for what is absolute, climbs, or could be taken for that once it is decoded again.
+ * Splits a caller's path into its parts; empty for the root.
+ * @throws AppError `invalid` for an absolute path, one with `..`, or one that decodes to either.
  */
 export function toParts(path: string): string[] {
   const isBad =
@@ -34,7 +31,7 @@ export function toParts(path: string): string[] {
   return path.split('/').filter((part) => part !== '' && part !== '.')
 }
 
-/** Nothing is written where Git looks for what it runs and obeys. @throws AppError `invalid` for the root and for `.git`. */
+/** Rejects writes to the root and to `.git`, where Git finds hooks and configuration. @throws AppError `invalid`. */
 export function requireWritable(parts: readonly string[]): void {
   if (parts.length === 0) throw new AppError('invalid', 'The path names no file')
   if (parts.some(isGitName)) {
@@ -42,12 +39,12 @@ export function requireWritable(parts: readonly string[]): void {
   }
 }
 
-/** Opens a folder, one part after the other. @throws Error of the system: `ENOENT`, or `ENOTDIR` for a link too. */
+/** Opens a folder part by part. @throws the system's error: `ENOENT`, or `ENOTDIR` also for a link. */
 export function withFolder<T>(root: FolderRoot, parts: readonly string[], use: (folder: OpenFolder) => T | Promise<T>) {
   return walkTo(root, parts, openNext, use)
 }
 
-/** As `withFolder`, making what is missing below the root. */
+/** Works like `withFolder` but creates missing folders below the root. */
 export function withMadeFolder<T>(
   root: FolderRoot,
   parts: readonly string[],
@@ -56,7 +53,7 @@ export function withMadeFolder<T>(
   return walkTo(root, parts, makeNext, use)
 }
 
-/** Opens an entry of an open folder that is a folder itself, for as long as `use` takes. */
+/** Opens a subfolder of an open folder while `use` runs. */
 export async function withEntry<T>(
   parent: OpenFolder,
   name: string,
@@ -107,7 +104,7 @@ function makeNext(folder: OpenFolder, name: string): OpenFolder {
   return openNext(folder, name)
 }
 
-/** Makes a folder in an open one. @throws Error of the system: `EEXIST` when the name is taken. */
+/** Creates a folder in an open one. @throws the system's error: `EEXIST` when the name is taken. */
 export function makeFolderIn(folder: OpenFolder, name: string): void {
   mkdirSync(folder.at(name))
   if (!MAY_GIVE_AWAY) return
@@ -119,7 +116,7 @@ export function makeFolderIn(folder: OpenFolder, name: string): void {
   }
 }
 
-/** What root makes in somebody's folder belongs to them, as if they had made it. */
+/** Gives an entry created by root to the owner of its folder. */
 export function giveToOwner(fd: number, folder: OpenFolder): void {
   if (!MAY_GIVE_AWAY) return
   const { uid, gid } = fstatSync(folder.fd)
@@ -136,14 +133,14 @@ function toFolder(fd: number, path: string): OpenFolder {
   return { fd, path, at: (name) => `/proc/self/fd/${fd}/${name}` }
 }
 
-/** Where a path cannot begin at an open folder, its name is looked at before and after. */
+/** Without `/proc/self/fd`, compares the folder's path before and after an operation. */
 function requireUnmoved(folder: OpenFolder): void {
   if (!BEGINS_AT_FOLDERS && realpathSync(folder.path) !== folder.path) {
     throw new AppError('invalid', 'The folder has moved')
   }
 }
 
-/** The error code of the operating system, such as `ENOENT`. */
+/** Returns the operating system's error code, such as `ENOENT`. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

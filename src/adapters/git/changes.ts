@@ -2,13 +2,13 @@ import git from 'isomorphic-git'
 import type { FolderRoot } from '../files/open.ts'
 import { openGitFiles } from './files.ts'
 
-/** A file as one of HEAD, index and working tree has it; `oid` names its content, empty where nobody has asked for it. */
+/** A file in HEAD, the index or the working tree; `oid` is its content hash, empty until computed. */
 export type Side = { oid: string; mode: number; read: () => Promise<Uint8Array>; size: () => Promise<number> }
 
-/** A path that is not the same everywhere; a side without it is null. */
+/** A path that differs between HEAD, index and working tree; null means absent there. */
 export type Change = { path: string; head: Side | null; index: Side | null; work: Side | null }
 
-/** What isomorphic-git is told in every call about one repository, with a cache for the length of one operation. */
+/** Common arguments of isomorphic-git calls, with a cache for one operation. */
 export type Repository = { fs: ReturnType<typeof openGitFiles>; dir: string; cache: object }
 
 type Walked = import('isomorphic-git').WalkerEntry | null
@@ -19,7 +19,7 @@ export function openRepository(root: FolderRoot): Repository {
   return { fs: openGitFiles(root), dir: WORK_TREE, cache: {} }
 }
 
-/** Everything that differs between HEAD, index and working tree, ignored files left out, by path. */
+/** Lists by path the differences between HEAD, index and working tree, without ignored files. */
 export async function listChanges(repository: Repository): Promise<Change[]> {
   const changes: unknown = await git.walk({
     ...repository,
@@ -30,13 +30,13 @@ export async function listChanges(repository: Repository): Promise<Change[]> {
   return isChanges(changes) ? changes : []
 }
 
-/** Null ends the walk below a path, undefined does not. */
+/** Returns null to skip everything below a path, undefined to continue. */
 async function toChange(repository: Repository, path: string, head: Walked, work: Walked, index: Walked) {
   if (path === '.') return undefined
   const isTracked = head !== null || index !== null
   if (!isTracked && work && (await isLeftOut(repository, path, work))) return null
   const [headType, workType, indexType] = await Promise.all([head?.type(), work?.type(), index?.type()])
-  // Submodules are repositories of their own.
+  // Submodules are separate repositories.
   if (headType === 'commit' || indexType === 'commit') return null
   const change: Change = {
     path,

@@ -4,13 +4,13 @@ import { type Change, isSameSide, type Side } from './changes.ts'
 const MAX_FILE_BYTES = 1024 * 1024
 const MAX_PATCH_CHARS = 1024 * 1024
 const MAX_COMPARE_MS = 250
-/** As Git decides it: a NUL among the first bytes. */
+/** Git treats a file as binary when its first 8,000 bytes contain a NUL. */
 const PROBE_BYTES = 8000
 
-/** A patch in Git's form, null without a difference; `isComplete` is false when it grew too long. */
+/** A patch in Git's format, null without changes; `isComplete` is false when it was cut. */
 export type Patch = { text: string | null; isComplete: boolean }
 
-/** What `git diff` shows: index against working tree, files that are not tracked left out. */
+/** Returns the output of `git diff`: index against working tree, without untracked files. */
 export function diffUnstaged(changes: readonly Change[]): Promise<Patch> {
   return toPatch(
     changes.filter(({ index }) => index !== null),
@@ -18,7 +18,7 @@ export function diffUnstaged(changes: readonly Change[]): Promise<Patch> {
   )
 }
 
-/** What `git diff --staged` shows: HEAD against index. */
+/** Returns the output of `git diff --staged`: HEAD against index. */
 export function diffStaged(changes: readonly Change[]): Promise<Patch> {
   return toPatch(changes, ({ head, index }) => [head, index])
 }
@@ -32,7 +32,7 @@ async function toPatch(changes: readonly Change[], toPair: (change: Change) => P
     if (isSameSide(...pair)) continue
     if (text.length > MAX_PATCH_CHARS) return { text, isComplete: false }
     text += await toFilePatch(change.path, ...pair)
-    // A long comparison holds up everybody else.
+    // Yields to the event loop between long comparisons.
     await new Promise((resolve) => setImmediate(resolve))
   }
   return { text: text === '' ? null : text, isComplete: true }
@@ -50,14 +50,14 @@ async function toFilePatch(path: string, before: Side | null, after: Side | null
     newHeader: undefined,
     hunks,
   }
-  // Modes that are the same are none of a change.
+  // Git prints modes only when they change.
   if (patch.oldMode === patch.newMode) delete patch.oldMode
   return `${formatPatch(patch)}${note ? `${note}\n` : ''}`
 }
 
 type Comparison = { hunks: StructuredPatch['hunks']; note?: string }
 
-/** The lines that differ, or a note of why they are not shown. */
+/** Returns the differing lines, or the reason why they are not shown. */
 async function compare(path: string, before: Side | null, after: Side | null): Promise<Comparison> {
   const without = (what: string) => ({ hunks: [], note: `${what} a/${path} and b/${path} differ` })
   const sizes = await Promise.all([before?.size(), after?.size()])

@@ -8,7 +8,7 @@ import { type FolderRoot, makeFolderIn, type OpenFolder, systemCode, withFolder 
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 const MAX_OBJECT_BYTES = 32 * 1024 * 1024
-/** Deflate makes no more of a byte than this. */
+/** Deflate's maximum compression ratio. */
 const MAX_RATIO = 1032
 const MAX_OPERATIONS = 400_000
 const MAX_MILLISECONDS = 60_000
@@ -19,8 +19,8 @@ const BILLION = 1_000_000_000n
 const inflateBytes = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflate)
 
 /**
- * The files of a working tree as isomorphic-git wants them, for one operation: `/` is the root, no link is followed, only
- * `.git` is written to, and there is an end to how much is read and for how long.
+ * Provides a working tree as the file system of isomorphic-git for one operation: follows no links, writes only to
+ * `.git`, and limits bytes and time.
  */
 export function openGitFiles(root: FolderRoot) {
   const enter = openGate()
@@ -48,7 +48,7 @@ export function openGitFiles(root: FolderRoot) {
   return {
     promises: {
       readFile: async (path: string, options?: { encoding?: string } | string) => {
-        // Asked for again with every file that is not tracked.
+        // Cached because isomorphic-git reads ignore files again for every untracked file.
         const bytes = await (/\/(?:\.gitignore|info\/exclude)$/.test(path) ? remember(path) : readWhole(path))
         return encodingOf(options) ? bytes.toString('utf8') : bytes
       },
@@ -64,7 +64,7 @@ export function openGitFiles(root: FolderRoot) {
       rm: (path: string) => refuse(path),
       symlink: (_target: string, path: string) => refuse(path),
       chmod: (path: string) => refuse(path),
-      // What a link leads to is nobody's business.
+      // Links are never followed.
       stat: (path: string) => on(path, (folder, name) => lstatSync(folder.at(name))),
       lstat: async (path: string) => {
         const indexNs = await indexTime()
@@ -75,7 +75,7 @@ export function openGitFiles(root: FolderRoot) {
   }
 }
 
-/** Is there a repository whose files lie in the working tree itself? A link or a file named `.git` leads elsewhere. */
+/** Returns whether `.git` is a folder inside the working tree; a link or a file would point elsewhere. */
 export async function isRepository(root: FolderRoot): Promise<boolean> {
   try {
     return await withFolder(root, ['.git'], (folder) => lstatSync(folder.at('HEAD')).isFile())
@@ -86,8 +86,9 @@ export async function isRepository(root: FolderRoot): Promise<boolean> {
 }
 
 /**
- * Returns whether the root has a `.git` of any kind. A folder without HEAD counts as none: an interrupted `git init`
- * leaves one, and the next one completes it. @throws AppError `not_found` when the root is missing.
+ * Returns whether the root has a usable `.git` entry; a folder without HEAD is left by an interrupted `git init` and
+ * does not count.
+ * @throws AppError `not_found` when the root is missing.
  */
 export async function hasGitEntry(root: FolderRoot): Promise<boolean> {
   try {
@@ -111,7 +112,7 @@ async function inParent<T>(
   try {
     return await withFolder(root, parts, (folder) => use(folder, name))
   } catch (error) {
-    // A link or a socket in place of a file: for Git there is none.
+    // Treats a link or a socket as a missing file.
     if (['ELOOP', 'ENXIO'].includes(systemCode(error) ?? '')) throw codedError('ENOENT')
     throw error
   } finally {
@@ -124,8 +125,8 @@ function codedError(code: string): Error {
 }
 
 /**
- * To the nanosecond, as Git keeps it. What changed when the index was written, or later, may look as the index knows it
- * and be another: it gets an inode that no index has, so that its content is compared.
+ * Keeps nanoseconds like Git. A file changed at or after the index write may have matching times, so it gets an unknown
+ * inode that forces a content comparison.
  */
 function statExactly(path: string, indexNs: bigint) {
   const exact = lstatSync(path, { bigint: true })
@@ -146,7 +147,7 @@ function statExactly(path: string, indexNs: bigint) {
   }
 }
 
-/** A repository may name any path: what climbs is not there. */
+/** Treats a path with `..` from the repository as missing. */
 function toParts(path: string): string[] {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   if (parts.includes('..') || path.includes('\0'))
@@ -163,7 +164,7 @@ function refuse(path: string): Promise<never> {
   return Promise.reject(new AppError('internal', `Not done to files of a repository: ${path}`))
 }
 
-/** Files of a repository may have several names: a local clone shares them. */
+/** Hard links are allowed here because local clones share object files. */
 async function readBytes(folder: OpenFolder, name: string): Promise<Buffer> {
   const handle = await open(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
@@ -177,7 +178,7 @@ async function readBytes(folder: OpenFolder, name: string): Promise<Buffer> {
   }
 }
 
-/** Git's own inflating knows no limit. @throws AppError `internal` for an object that is too large. */
+/** Rejects large objects before isomorphic-git inflates them without a limit. @throws AppError `internal`. */
 async function requireModest(bytes: Buffer): Promise<void> {
   if (bytes.length * MAX_RATIO <= MAX_OBJECT_BYTES) return
   try {
@@ -189,8 +190,8 @@ async function requireModest(bytes: Buffer): Promise<void> {
 }
 
 /**
- * Lets a few in at a time, because each holds a file open and a tree is walked everywhere at once; counts them, ends them in
- * time, and lets others have a turn in between. What it gives leaves again.
+ * Limits concurrency, count and time of file operations, since a tree walk opens many files at once; the returned
+ * function releases the slot.
  */
 function openGate(): () => Promise<() => void> {
   const endMs = performance.now() + MAX_MILLISECONDS

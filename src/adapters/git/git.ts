@@ -6,14 +6,15 @@ import { diffStaged, diffUnstaged } from './diff.ts'
 import { hasGitEntry, isRepository } from './files.ts'
 import type { GitCommit, GitDiff, GitStatus } from './messages.ts'
 
-/** The branch of a repository that is created here. */
+/** Initial branch of repositories created here. */
 export const DEFAULT_BRANCH = 'main'
 
 export type GitAuthor = { name: string; email: string; timeSeconds: number }
 
 /**
- * What `git status` tells, untracked files one by one. No repository is an outcome.
- * @throws AppError `internal` for a repository that cannot be read.
+ * Returns the state shown by `git status`, with untracked files listed one by one; a missing repository is a normal
+ * result.
+ * @throws AppError `internal` for an unreadable repository.
  */
 export function gitStatus(root: FolderRoot): Promise<GitStatus> {
   return reading('The status of the repository cannot be read', async () => {
@@ -34,8 +35,8 @@ export function gitStatus(root: FolderRoot): Promise<GitStatus> {
 }
 
 /**
- * Unified patches of index against working tree and HEAD against index, of `path` and what is below it or of everything.
- * @throws AppError `internal` without a repository or for one that cannot be read.
+ * Returns the unstaged and staged patches for `path`, or for everything when null.
+ * @throws AppError `internal` without a readable repository.
  */
 export function gitDiff(root: FolderRoot, path: string | null): Promise<GitDiff> {
   return reading('The changes cannot be read', async () => {
@@ -50,7 +51,10 @@ export function gitDiff(root: FolderRoot, path: string | null): Promise<GitDiff>
   })
 }
 
-/** The newest commits first; none on a branch that has none yet. @throws AppError `internal` as `gitDiff`. */
+/**
+ * Returns the newest commits first; empty on a branch without commits.
+ * @throws AppError `internal` without a readable repository.
+ */
 export function gitLog(root: FolderRoot, limit: number): Promise<GitCommit[]> {
   return reading('The log cannot be read', async () => {
     const repository = await requireRepository(root)
@@ -66,9 +70,9 @@ export function gitLog(root: FolderRoot, limit: number): Promise<GitCommit[]> {
 }
 
 /**
- * Stages everything and commits it.
- * @returns the hash, null when there is nothing to commit.
- * @throws AppError `internal` without a repository, or when staging or committing fails.
+ * Stages and commits all changes.
+ * @returns the hash, null without changes.
+ * @throws AppError `internal` without a repository or when staging or committing fails.
  */
 export function gitCommit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null> {
   return reading('The changes cannot be committed', async () => {
@@ -87,24 +91,23 @@ export function gitCommit(root: FolderRoot, message: string, author: GitAuthor):
 }
 
 /**
- * Creates a repository in the root and commits everything that is not ignored.
- * @returns the hash of the first commit, null when the root is empty.
- * @throws AppError `conflict` when the root has a `.git` already, `not_found` when the root is missing, `internal` when
- * creating or committing fails.
+ * Creates a repository and commits all files that are not ignored.
+ * @returns the commit hash, null for an empty root.
+ * @throws AppError `conflict` when `.git` exists, `not_found` without the root, `internal` when it fails.
  */
 export function gitInit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null> {
   return reading('The version history cannot be started', async () => {
     if (await hasGitEntry(root)) throw new AppError('conflict', 'These files have a version history already')
     const repository = openRepository(root)
     await git.init({ ...repository, defaultBranch: DEFAULT_BRANCH })
-    // `git.init` leaves a folder with a config as it is, also when an interrupted one wrote no HEAD.
+    // `git.init` does nothing when a config exists, even if an interrupted run wrote no HEAD.
     const head = { ref: 'HEAD', value: `refs/heads/${DEFAULT_BRANCH}`, symbolic: true, force: true }
     await git.writeRef({ ...repository, ...head })
     return gitCommit(root, message, author)
   })
 }
 
-/** A remote as the configuration of the repository names it; both null when there is none. */
+/** Returns a remote from the repository's configuration; both fields are null without one. */
 export async function findRemote(repository: Repository): Promise<{ name: string | null; url: string | null }> {
   const remotes = await git.listRemotes(repository)
   const branch = await git.currentBranch(repository)
@@ -114,18 +117,18 @@ export async function findRemote(repository: Repository): Promise<{ name: string
   return { name: found?.remote ?? null, url: found?.url ?? null }
 }
 
-/** @throws AppError `internal` when the root holds no repository of its own. */
+/** @throws AppError `internal` when the root is not a repository. */
 export async function requireRepository(root: FolderRoot): Promise<Repository> {
   if (!(await isRepository(root))) throw new AppError('internal', 'Not a git repository')
   return openRepository(root)
 }
 
-/** A URL as it may be shown. */
+/** Removes credentials from a URL. */
 function maskCredentials(url: string): string {
   return url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1***@').replace(/([?&][^?=&#]*=)[^&#]*/g, '$1***')
 }
 
-/** As `git rev-parse --abbrev-ref HEAD`: `HEAD` when no branch is checked out. */
+/** Returns the result of `git rev-parse --abbrev-ref HEAD`: `HEAD` when detached. */
 async function branchOf(repository: Repository): Promise<string> {
   return (await git.currentBranch(repository)) ?? 'HEAD'
 }
@@ -140,7 +143,7 @@ async function hasCommits(repository: Repository): Promise<boolean> {
   }
 }
 
-/** A path that left the index and stays in the working tree has two lines. */
+/** A path removed from the index but present in the working tree has two lines. */
 function toStatusLines({ path, head, index, work }: Change): { status: string; path: string }[] {
   if (head === null && index === null) return [{ status: '??', path }]
   if (index === null) {
@@ -156,7 +159,7 @@ function isBelow(path: string, folder: string): boolean {
   return folder === '' || path.startsWith(`${folder}/`)
 }
 
-/** Whatever a repository is like, the caller learns one sentence, and the log the rest. */
+/** Returns one generic sentence to the caller and keeps details for the log. */
 async function reading<T>(failure: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

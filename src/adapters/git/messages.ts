@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Interface 4.12, without `ok`. `status` is the one or two letters of `git status --porcelain`. */
+/** Response of the Git status endpoint without `ok`. `status` is the code of `git status --porcelain`. */
 export const GitStatus = z.object({
   isGitRepo: z.boolean(),
   branch: z.string(),
@@ -10,7 +10,7 @@ export const GitStatus = z.object({
 })
 export type GitStatus = z.infer<typeof GitStatus>
 
-/** Unified patches; `isComplete` is false when they grew too long. */
+/** Unified patches; `isComplete` is false when they were cut. */
 export const GitDiff = z.object({
   unstaged: z.string().nullable(),
   staged: z.string().nullable(),
@@ -30,9 +30,9 @@ const RemoteHead = z.object({
   method: z.enum(['GET', 'POST']),
   headers: z.record(z.string(), z.string()),
 })
-/** A part of a body, or the request that the parts before belong to. */
+/** A chunk of a body, or the request that the preceding chunks belong to. */
 export const RemoteQuestion = z.union([z.object({ piece: Bytes }), z.object({ request: RemoteHead })])
-/** A request with its body in one piece. */
+/** A request with its complete body. */
 export const RemoteRequest = RemoteHead.extend({ body: Bytes })
 export const RemoteAnswer = z.object({
   url: z.string(),

@@ -9,7 +9,7 @@ import type { SendToRemote } from './remote.ts'
 
 const Root: z.ZodType<FolderRoot> = z.object({ base: z.string(), below: z.array(z.string()) })
 const Author = z.object({ name: z.string(), email: z.string(), timeSeconds: z.number() })
-/** The parent reads one piece at a time, and others in between. */
+/** The parent reads one chunk at a time and runs other work in between. */
 const PIECE_BYTES = 1024 * 1024
 
 export function openParser(ask: AskParent): ChannelFunctions {

@@ -4,10 +4,10 @@ import type { FolderRoot } from '../files/open.ts'
 import { findRemote, requireRepository } from './git.ts'
 import type { SendToRemote } from './remote.ts'
 
-/** Why nothing was pushed, in words for the owner of the repository; null when it was. */
+/** The reason for the repository's owner why a push failed; null on success. */
 export type PushFailure = string | null
 
-/** Pushes the current branch over http or https to its remote. `send` knows the passwords. */
+/** Pushes the current branch to its http(s) remote. `send` adds the credentials. */
 export async function gitPush(root: FolderRoot, send: SendToRemote): Promise<PushFailure> {
   const repository = await requireRepository(root)
   const { name, url } = await findRemote(repository)
@@ -19,7 +19,7 @@ export async function gitPush(root: FolderRoot, send: SendToRemote): Promise<Pus
       url,
       remote: name,
       http: toHttpClient(send),
-      // What is left out would be taken from the repository, and every password sent there.
+      // Set every option explicitly: a repository's own config could redirect credentials to another host.
       corsProxy: '',
       onAuth: () => ({ cancel: true }),
       onAuthFailure: () => ({ cancel: true }),
@@ -50,14 +50,14 @@ async function* iterate(body: Uint8Array): AsyncIterableIterator<Uint8Array> {
   yield body
 }
 
-/** What is called an iterator may be an array. */
+/** isomorphic-git declares an iterator but may pass an array. */
 async function collect(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   for await (const chunk of body) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
-/** Never the words of the remote. */
+/** Never quotes the remote's message. */
 function describeFailure(error: unknown): string {
   if (error instanceof Errors.UserCanceledError) return 'the remote wants credentials that it accepts'
   if (error instanceof Errors.PushRejectedError) return 'the remote has commits that are not here'

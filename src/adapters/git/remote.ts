@@ -4,7 +4,7 @@ import { createEgress, type Egress } from '../egress/egress.ts'
 const TIMEOUT_MS = 60_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** A request of Git to a remote, and its answer: of any status, and as a whole. */
+/** A Git request to a remote and its complete response of any status. */
 export type GitRequest = { url: string; method: string; headers: Readonly<Record<string, string>>; body: Uint8Array }
 export type GitAnswer = { url: string; status: number; headers: Readonly<Record<string, string>>; body: Uint8Array }
 export type SendToRemote = (request: GitRequest) => Promise<GitAnswer>
@@ -13,8 +13,8 @@ export type Credentials = { username: string; password: string }
 export type PushOptions = { allowPrivate: boolean; credentials: readonly (Credentials & { origin: string })[] }
 
 /**
- * Sends what a push asks of a remote, for a process that reads the repository and only names the remote: it gets neither
- * a network nor a password. A password is added for the origin that it belongs to, once the remote wants one.
+ * Creates a sender for pushes from a sandboxed process without network or credentials. It adds a credential only for
+ * its own origin and only when the remote asks for one.
  */
 export function createRemoteSender({ allowPrivate, credentials }: PushOptions): SendToRemote {
   const egress = createEgress({ allowPrivate })
@@ -37,7 +37,7 @@ function withoutAuthorization(headers: Readonly<Record<string, string>>): Record
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'))
 }
 
-/** Asks a remote through the checked outbound client. A redirect is not followed: it would lead passwords away. */
+/** Sends through the egress client without following redirects, which could leak credentials. */
 async function sendToRemote(egress: Egress, { url, method, headers, body }: GitRequest): Promise<GitAnswer> {
   const response = await egress.request(url, {
     method,

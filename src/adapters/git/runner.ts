@@ -10,8 +10,8 @@ import type { PushFailure } from './push.ts'
 import type { SendToRemote } from './remote.ts'
 
 /**
- * Reads repositories in child processes: their owners are strangers. Each function throws AppError as the one of the same
- * name in `git.ts`, and `internal` for a repository that takes too much.
+ * Runs Git operations in child processes because repositories are untrusted. Each method throws like the function of
+ * the same name in `git.ts`, and AppError `internal` beyond the limits.
  */
 export type GitRunner = {
   status(root: FolderRoot): Promise<GitStatus>
@@ -19,9 +19,9 @@ export type GitRunner = {
   log(root: FolderRoot, limit: number): Promise<GitCommit[]>
   commit(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null>
   init(root: FolderRoot, message: string, author: GitAuthor): Promise<string | null>
-  /** `send` carries the requests to the remote, and adds the passwords. */
+  /** `send` forwards requests to the remote and adds credentials. */
   push(root: FolderRoot, send: SendToRemote): Promise<PushFailure>
-  /** Process ids of the parsers that live. */
+  /** Returns the process ids of running parsers. */
   pids(): number[]
   close(): void
 }
@@ -36,10 +36,10 @@ const MEGABYTE = 1024 * 1024
 const MAX_MEMORY_BYTES = 768 * MEGABYTE
 const MAX_OUTPUT_BYTES = 32 * MEGABYTE
 const MAX_PACK_BYTES = 128 * MEGABYTE
-/** A pack leaves the process in base64. */
+/** Packs leave the process as base64. */
 const MAX_PUSH_OUTPUT_BYTES = 2 * MAX_PACK_BYTES
 
-/** Nothing runs before the first operation. A process whose operation takes too much is killed. */
+/** Starts processes on demand and kills one whose operation exceeds its limits. */
 export function createGitRunner({
   maxMemoryBytes = MAX_MEMORY_BYTES,
   idleMs = IDLE_MS,
@@ -85,7 +85,7 @@ export function createGitRunner({
   }
 }
 
-/** Puts the pieces of a body together and sends it with the request that follows. */
+/** Joins the chunks of a body and sends it with the request that follows. */
 function createAnswers(send: SendToRemote): (question: unknown) => Promise<unknown> {
   let pieces: Uint8Array[] = []
   let bytes = 0

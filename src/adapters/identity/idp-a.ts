@@ -22,12 +22,15 @@ const UserResponse = z.object({
 })
 const EmailsResponse = listOf(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }))
 
-/** A code-hosting provider in GitHub's form: OAuth 2 with PKCE, then `GET /user` and `GET /user/emails`. Null unless configured. */
+/**
+ * Creates a GitHub-compatible provider: OAuth 2 with PKCE, then `GET /user` and `GET /user/emails`. Returns null unless
+ * configured.
+ */
 export function createIdpA(options: IdpAOptions, deps: { fetch: typeof fetch }): IdentityProvider | null {
   const { clientId, clientSecret, timeoutMs = PROVIDER_TIMEOUT_MS } = options
   if (!clientId || !clientSecret) return null
 
-  // A redirect would carry the secret, or the token, to wherever it points.
+  // A redirect could send the secret or the token to another host.
   const request = async (url: string, init: RequestInit) => {
     const response = await deps.fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
     if (!response.ok) throw new StatusError(response.status)
@@ -47,7 +50,7 @@ export function createIdpA(options: IdpAOptions, deps: { fetch: typeof fetch }):
     try {
       return EmailsResponse.parse(await get('/user/emails?per_page=100', accessToken))
     } catch (error) {
-      // An account that does not show its addresses has none that count.
+      // An account that denies access to its addresses has no verified address.
       if (error instanceof StatusError && [403, 404].includes(error.status)) return []
       throw error
     }
@@ -94,7 +97,7 @@ export function createIdpA(options: IdpAOptions, deps: { fetch: typeof fetch }):
 
 type OAuthOptions = IdpAOptions & { clientId: string; clientSecret: string; timeoutMs: number; issuer: string }
 
-/** Providers in GitHub's form are not discovered: their addresses are settings. */
+/** GitHub-compatible providers have no discovery, so their URLs are settings. */
 async function configureOAuth(options: OAuthOptions, deps: { fetch: typeof fetch }): Promise<Configuration> {
   const client = await import('openid-client')
   const { issuer, authorizeUrl, tokenUrl, clientId, clientSecret, timeoutMs } = options
@@ -102,7 +105,7 @@ async function configureOAuth(options: OAuthOptions, deps: { fetch: typeof fetch
   const config = new client.Configuration(server, clientId, undefined, client.ClientSecretPost(clientSecret))
   config[client.customFetch] = boundedFetch(deps.fetch)
   config.timeout = timeoutMs / 1000
-  // The operator wrote http himself; the default is https everywhere.
+  // The operator configured http explicitly; the default is https.
   if (authorizeUrl.startsWith('http:') || tokenUrl.startsWith('http:')) client.allowInsecureRequests(config)
   return config
 }

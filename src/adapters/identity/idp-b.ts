@@ -19,10 +19,10 @@ export type IdpBOptions = {
 }
 
 const SCOPES = ['openid', 'email', 'profile']
-/** How long what discovery said is believed. */
+/** Cache lifetime of the discovery document. */
 const DISCOVERY_MS = 60 * 60_000
 
-/** Codes of openid-client for an ID token that is real and not for this sign-in. */
+/** openid-client codes for a valid ID token that belongs to another sign-in. */
 const FOREIGN_TOKEN = new Set([
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
@@ -31,14 +31,14 @@ const FOREIGN_TOKEN = new Set([
   'OAUTH_UNSUPPORTED_OPERATION',
 ])
 
-/** Some providers write booleans as text. */
+/** Some providers send booleans as strings. */
 const UserInfo = z.object({
   email: z.string().nullish(),
   email_verified: z.union([z.boolean(), z.stringbool()]).nullish().catch(null),
   name: z.string().nullish().catch(null),
 })
 
-/** A general provider, found by OpenID discovery at its issuer. Null unless configured. */
+/** Creates an OpenID Connect provider found by discovery at its issuer. Returns null unless configured. */
 export function createIdpB(options: IdpBOptions, deps: { fetch: typeof fetch }): IdentityProvider | null {
   const { clientId, clientSecret } = options
   if (!clientId || !clientSecret) return null
@@ -94,7 +94,7 @@ async function discoverProvider(
 ): Promise<Configuration> {
   const client = await import('openid-client')
   const execute = [client.enableNonRepudiationChecks]
-  // The operator wrote http himself; the default is https everywhere.
+  // The operator configured http explicitly; the default is https.
   if (options.issuer.startsWith('http:')) execute.push(client.allowInsecureRequests)
   return client
     .discovery(new URL(options.issuer), options.clientId, undefined, toClientAuth(client, options.clientSecret), {
@@ -107,7 +107,7 @@ async function discoverProvider(
     })
 }
 
-/** RFC 8414, 2: a provider that does not say how takes `client_secret_basic`. */
+/** The default method is `client_secret_basic` (RFC 8414, section 2). */
 function toClientAuth(client: typeof import('openid-client'), secret: string): ClientAuth {
   const [basic, post] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)]
   return (server, ...request) => {
@@ -117,7 +117,7 @@ function toClientAuth(client: typeof import('openid-client'), secret: string): C
   }
 }
 
-/** Google wants `access_type`; OpenID Connect Core, 11 wants a scope and, with it, the user's consent. */
+/** Google requires `access_type`; OpenID Connect Core, section 11, requires a scope and user consent. */
 function offlineAccess(config: Configuration): Record<string, string> {
   const isListed = config.serverMetadata().scopes_supported?.includes('offline_access') ?? false
   return {
@@ -144,7 +144,7 @@ async function exchange(config: Configuration, back: SignInReturn) {
   }
 }
 
-/** RFC 9207: a code of another provider is not sent to this one. */
+/** Rejects a code issued by another provider (RFC 9207). */
 function requireIssuer(config: Configuration, callbackUrl: URL): void {
   const server = config.serverMetadata()
   const issuer = callbackUrl.searchParams.get('iss')
@@ -160,7 +160,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-/** Asks once for everybody who waits, and again after `lifetimeMs`. A failure is not remembered. */
+/** Caches a result for `lifetimeMs` and shares one pending call; failures are not cached. */
 function rememberFor<T>(lifetimeMs: number, ask: () => Promise<T>): () => Promise<T> {
   let answer: Promise<T> | undefined
   let askedAt = 0

@@ -7,19 +7,19 @@ import { trimTrailing } from '../../core/text/trim.ts'
 import { readJson } from '../egress/answers/read-text.ts'
 
 /**
- * Finds the signing key that a token's header names by `kid`.
- * @throws AppError `unavailable` when the keys cannot be fetched and none are cached; errors of jose when no key fits.
+ * Finds the signing key for a token header's `kid`.
+ * @throws AppError `unavailable` when keys cannot be fetched and none are cached; a jose error when no key matches.
  */
 export type IssuerKeys = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>
 
-/** Where the documents that name `jwks_uri` may stand, tried in this order; a document may also be the keys themselves. */
+/** Candidate URLs of the document that names `jwks_uri`, in order; a document may also be the key set itself. */
 export type IssuerLocation = { configurationUrls: readonly [string, ...string[]] }
 
-/** Interface 6: keys are cached for 24 hours. */
+/** Keys are cached for 24 hours. */
 const CACHE_MS = 24 * 60 * 60_000
-/** An unknown `kid` may mean that the issuer has new keys, or that somebody makes them up: one look in this time. */
+/** Limits refetches for unknown `kid` values, which may be forged. */
 const COOLDOWN_MS = 30_000
-/** After a failure with nothing cached the next caller may soon try again. */
+/** Pause after a failed fetch with an empty cache. */
 const FAILURE_PAUSE_MS = 5000
 const TIMEOUT_MS = 5000
 
@@ -28,7 +28,7 @@ const Configuration = z.object({ jwks_uri: z.url({ protocol: /^https?$/ }) })
 
 type Cached = { find: ReturnType<typeof createLocalJWKSet>; fetchedAt: number }
 
-/** Keys of one issuer, found through its well-known configuration. Keys named in a token itself are never used. */
+/** Loads an issuer's keys through its well-known configuration and ignores keys embedded in tokens. */
 export function createIssuerKeys(location: IssuerLocation, deps: { fetch: typeof fetch; clock: Clock }): IssuerKeys {
   const now = () => deps.clock.now().getTime()
   let cached: Cached | undefined
@@ -39,7 +39,7 @@ export function createIssuerKeys(location: IssuerLocation, deps: { fetch: typeof
     triedAt = now()
     cached = { find: createLocalJWKSet(await fetchKeys(deps.fetch, location.configurationUrls)), fetchedAt: now() }
   }
-  /** Callers that come together wait for one fetch. */
+  /** Concurrent callers share one fetch. */
   const refreshOnce = () => {
     pending ??= refresh().finally(() => {
       pending = undefined
@@ -68,7 +68,7 @@ export function createIssuerKeys(location: IssuerLocation, deps: { fetch: typeof
   }
 }
 
-/** `<issuer>/.well-known/<name>`, whether or not the issuer ends with a slash. */
+/** Returns `<issuer>/.well-known/<name>`, with or without a trailing slash in `issuer`. */
 export function wellKnownUrl(issuer: string, name: string): string {
   return `${trimTrailing(issuer, '/')}/.well-known/${name}`
 }

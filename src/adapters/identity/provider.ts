@@ -2,13 +2,13 @@ import type { CustomFetchOptions } from 'openid-client'
 import { AppError, errorMessage } from '../../core/errors.ts'
 import { readText } from '../egress/answers/read-text.ts'
 
-/** What ties a sign-in at a provider to the one that was begun here. All but the verifier are seen by the browser. */
+/** Values that bind a callback to the sign-in started here. The browser sees all but the verifier. */
 export type SignInRequest = { redirectUri: string; state: string; nonce: string; codeVerifier: string }
 
-/** A sign-in that came back: `search` is the query of the callback as the provider wrote it. */
+/** A completed sign-in; `search` is the callback's original query string. */
 export type SignInReturn = SignInRequest & { code: string; search: string }
 
-/** Who signed in. (issuer, subject) identify him; `email` is null unless the provider says that it is verified. */
+/** The signed-in user, identified by (issuer, subject); `email` is null unless the provider verified it. */
 export type ExternalProfile = {
   issuer: string
   subject: string
@@ -18,19 +18,19 @@ export type ExternalProfile = {
 }
 
 export type IdentityProvider = {
-  /** What people call it, when it is one that everybody knows. */
+  /** Display name of a well-known provider, or null. */
   readonly name: string | null
-  /** Where to send the browser. @throws AppError `upstream_failed` when the provider cannot be asked how it works. */
+  /** Returns the URL to redirect the browser to. @throws AppError `upstream_failed` when discovery fails. */
   startUrl(request: SignInRequest): Promise<URL>
   /**
-   * Exchanges the code and asks who it was.
-   * @throws AppError `upstream_failed`, with code `IdpTokenFailed` when the code could not be exchanged;
-   * `unauthenticated` when what came back is not for this sign-in.
+   * Exchanges the code and returns the profile.
+   * @throws AppError `upstream_failed` with code `IdpTokenFailed` when the exchange fails, `unauthenticated` when the
+   * response belongs to another sign-in.
    */
   identify(back: SignInReturn): Promise<ExternalProfile>
 }
 
-/** For every request to a provider. */
+/** Timeout of each request to a provider. */
 export const PROVIDER_TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
 const MAX_VALUES = 20_000
@@ -55,10 +55,7 @@ export function providerFailed(error: unknown): AppError {
 
 const WITHOUT_BODY = new Set([204, 205, 304])
 
-/**
- * `fetch` as openid-client calls it. What a provider says is read here, as far as it can be meant: the library would read and
- * look through all of it at once.
- */
+/** Wraps `fetch` for openid-client and limits the response size, because the library reads bodies without a limit. */
 export function boundedFetch(ask: typeof fetch) {
   return async (url: string, init: CustomFetchOptions): Promise<Response> => {
     const { status, headers, ...response } = await ask(url, toRequestInit(init)).then(readWhole)
@@ -73,7 +70,7 @@ async function readWhole(response: Response) {
   return { status: response.status, headers, text: await readText(response, MAX_BYTES, MAX_VALUES) }
 }
 
-/** A body that is undefined is none. */
+/** Omits an undefined body. */
 function toRequestInit({ body, signal, ...init }: CustomFetchOptions): RequestInit {
   return { ...init, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) }
 }

@@ -2,17 +2,17 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import { TooMuch } from '../body.ts'
 
-/** Of the whole stream, and of the data of one event. `onBytes` is told of whatever comes. */
+/** Limits for the whole stream and for one event's data. `onBytes` is called for each chunk. */
 export type EventLimits = { maxBytes: number; maxEventCharacters: number; onBytes(): void }
 
-/** What is parsed at once, and how much of a stream is looked at before others have their turn. */
+/** Bytes parsed before the event loop runs other work. */
 const SLICE_BYTES = 16 * 1024
 const SLICES_A_TURN = 4
 const EVENTS_A_TURN = 100
 
 /**
- * The events of a stream as they come. Somebody may send more of them than anybody can use, and all at once, so that others
- * have a turn in between. @throws TooMuch beyond the limits; then no more of it is read.
+ * Yields the events of a stream, and lets other work run in between so a flood of events cannot block the process.
+ * @throws TooMuch beyond the limits.
  */
 export async function* readEvents(
   body: ReadableStream<Uint8Array> | null,

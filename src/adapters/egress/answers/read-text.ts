@@ -7,11 +7,11 @@ const MAX_JSON_BYTES = 1024 * 1024
 const CHUNKS_A_TURN = 50
 
 /**
- * The body of an answer as text. @throws TooMuch above `maxBytes`, and for JSON of more than `maxValues` or with 500 values in
- * each other; then no more of it is read.
+ * Returns the body as text.
+ * @throws TooMuch above `maxBytes`, and for JSON with more than `maxValues` values or 500 levels of nesting.
  */
 export async function readText(response: Response, maxBytes: number, maxValues?: number): Promise<string> {
-  // Kept apart, chunks of a byte each would take a hundred times their size.
+  // Separate chunks of one byte would take a hundred times their size in memory.
   const sink = new Bun.ArrayBufferSink()
   sink.start({ asUint8Array: true })
   const measure = maxValues === undefined ? null : createJsonMeter()
@@ -26,7 +26,7 @@ export async function readText(response: Response, maxBytes: number, maxValues?:
   return new TextDecoder().decode(sink.end())
 }
 
-/** @throws TooMuch for more than a megabyte, SyntaxError as `parseBoundedJson`. */
+/** @throws TooMuch above 1 MB, SyntaxError for invalid JSON. */
 export async function readJson(response: Response): Promise<unknown> {
   return parseBoundedJson(await readText(response, MAX_JSON_BYTES))
 }
