@@ -11,7 +11,7 @@ const MAIL = {
   html: '<p>Grüße &amp; more</p>',
 }
 
-test('a mail arrives as text and as HTML, from the configured sender', async () => {
+test('send delivers text and HTML from the configured sender', async () => {
   await using server = await startMailServer()
   const { log } = capturedLog()
   const mailer = createMailer({ smtpUrl: server.url, from: 'Stead <stead@example.org>', writesToLog: true }, { log })
@@ -25,7 +25,7 @@ test('a mail arrives as text and as HTML, from the configured sender', async () 
   expect(mail?.raw).toContain('From: Stead <stead@example.org>')
 })
 
-test('an address that looks like a list or a header stays one recipient, or is refused', async () => {
+test('send keeps one recipient or rejects when an address looks like a list or a header', async () => {
   await using server = await startMailServer()
   const { log } = capturedLog()
   const mailer = createMailer({ smtpUrl: server.url, from: 'stead@example.org', writesToLog: false }, { log })
@@ -35,7 +35,7 @@ test('an address that looks like a list or a header stays one recipient, or is r
   expect(server.received.flatMap(({ to }) => to)).not.toContain('eve@example.com')
 })
 
-test('a refusal of the server is an error', async () => {
+test('send rejects when the server refuses the mail', async () => {
   await using server = await startMailServer()
   const { log } = capturedLog()
   const mailer = createMailer({ smtpUrl: server.url, from: 'stead@example.org', writesToLog: false }, { log })
@@ -43,7 +43,7 @@ test('a refusal of the server is an error', async () => {
   await expect(mailer.send(MAIL)).rejects.toThrow('try later')
 })
 
-test('a server that is not there, or says nothing until the caller gives up, is an error', async () => {
+test('send rejects when the server is unreachable or silent until the caller aborts', async () => {
   const { log } = capturedLog()
   const silent = createServer(() => undefined).listen(0, '127.0.0.1')
   await new Promise((resolve) => silent.once('listening', resolve))
@@ -55,7 +55,7 @@ test('a server that is not there, or says nothing until the caller gives up, is 
   await expect(mailer.send(MAIL)).rejects.toThrow()
 })
 
-test('without a server the text goes to the log, in development only', async () => {
+test('send logs the text when no server is configured in development', async () => {
   const { log, lines } = capturedLog()
   const send = async (writesToLog: boolean) => {
     const mailer = createMailer({ smtpUrl: undefined, from: 'stead@example.org', writesToLog }, { log })

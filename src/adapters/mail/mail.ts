@@ -2,10 +2,10 @@ import addressparser from 'nodemailer/lib/addressparser'
 import { orLate } from '../../core/concurrency/or-late.ts'
 import type { Log } from '../../core/log.ts'
 
-/** `reply` is there for what an agent writes to somebody; everything else comes from the house. */
+/** `reply` is set for mail from an agent and absent for mail from the platform. */
 export type Mail = { to: string; subject: string; text: string; html?: string; reply?: MailReply }
 
-/** Who answers, and where in a thread (RFC 5322, 3.6.4). What cannot be delivered comes back to the house, never to `from`. */
+/** Reply address and thread of a mail (RFC 5322, section 3.6.4). Bounces go to the platform, never to `from`. */
 export type MailReply = {
   from: { name: string; address: string }
   messageId: string
@@ -13,13 +13,12 @@ export type MailReply = {
   references: readonly string[]
 }
 
-/** Sends mail, or says that it cannot. */
 export type Mailer = {
-  /** Does mail reach people? Only then is an address proved by following a link. */
+  /** True when mail is delivered; only then does following a link prove ownership of an address. */
   readonly isConfigured: boolean
-  /** Without mail, in development: whoever runs the program reads the links in its log. */
+  /** True in development without mail: links are written to the log. */
   readonly writesToLog: boolean
-  /** @throws Error of the mail server, or when `signal` aborts; the job that sends tries again. */
+  /** @throws the mail server's error, or when `signal` aborts; the sending job retries. */
   send(mail: Mail, signal?: AbortSignal): Promise<void>
 }
 
@@ -29,18 +28,18 @@ type Logging = { writesToLog: boolean }
 
 const TIMEOUT_MS = 10_000
 const TIMEOUTS = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
-/** For the whole conversation: a server that answers one letter at a time must not hold a job for ever. */
+/** Limits the whole SMTP session, so a slow server cannot block a job forever. */
 const TOTAL_TIMEOUT_MS = 30_000
 
 /**
- * Mail over `smtpUrl`. Without one nothing is sent; in development (`writesToLog`) the text, with its link, goes to the
- * log at `info` instead.
+ * Creates a mailer for `smtpUrl`. Without one it sends nothing; with `writesToLog` it logs the text and its link at
+ * `info`.
  */
 export function createMailer({ smtpUrl, from, writesToLog }: MailerOptions & Logging, deps: { log: Log }): Mailer {
   return smtpUrl ? createSmtpMailer(smtpUrl, from) : createLogMailer(writesToLog, deps)
 }
 
-/** As `createMailer`, by what `read` says at the moment. */
+/** Works like `createMailer` with the current result of `read`. */
 export function createLiveMailer(options: { read: () => MailerOptions } & Logging, deps: { log: Log }): Mailer {
   const open = () => createMailer({ ...options.read(), writesToLog: options.writesToLog }, deps)
   return {
@@ -54,7 +53,7 @@ export function createLiveMailer(options: { read: () => MailerOptions } & Loggin
   }
 }
 
-/** Speaks to the server and signs in, and sends nothing. @throws Error of the server, or when it takes too long. */
+/** Connects and signs in without sending. @throws the server's error or a timeout. */
 export async function tryMailServer(smtpUrl: string): Promise<void> {
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({ url: smtpUrl, ...TIMEOUTS })

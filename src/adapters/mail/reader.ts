@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { createParserPool } from '../parsers/pool.ts'
 
-/** Reads the HTML of mails in a child process, one at a time. */
+/** Converts HTML mails to text in a child process, one at a time. */
 export type MailReader = {
   /**
-   * The text of an HTML body, without tags; of a long one its first 200,000 characters.
-   * @throws AppError `unavailable` while too many mails wait, Error when the body takes too much to read.
+   * Returns the text of an HTML body, cut to 200,000 characters.
+   * @throws AppError `unavailable` when too many are queued, Error beyond the limits.
    */
   toText(html: string): Promise<string>
   close(): void

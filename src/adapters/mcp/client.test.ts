@@ -14,10 +14,10 @@ const Message = z.object({
   params: z.looseObject({ protocolVersion: z.string().optional() }).optional(),
 })
 
-/** JSON as it is, as an event, and as one after a comment whose quote never ends. */
+/** Frames: plain JSON, one event, and one event after a comment with an unclosed quote. */
 const FRAMES = ['', 'data: ', ': "\ndata: ']
 
-/** A server whose lists of tools and of what a tool says are the text that `said` is. */
+/** Starts a server that answers every list and tool call with `said`. */
 function startHostile(said: string, frame: string) {
   return Bun.serve({
     hostname: '127.0.0.1',
@@ -48,14 +48,14 @@ test.each([
   ['tools', many('{"name":"a","inputSchema":{"type":"object"}}')],
   ['parts', many('{"type":"text","text":"a"}')],
 ])(
-  'a server that says %s a hundred thousand times holds nobody up',
+  'listTools does not block when a server sends %s a hundred thousand times',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     for (const frame of FRAMES) {
       using server = startHostile(said, frame)
       const clients = createMcpClients(createEgress({ allowPrivate: true }))
       const endpoint = { url: `http://127.0.0.1:${server.port}/mcp`, headers: {} }
-      // The first use loads the library.
+      // Loads the library before time is measured.
       await clients.listTools(endpoint, TIMEOUT_MS).catch(() => undefined)
       for (const ask of [
         () => clients.listTools(endpoint, TIMEOUT_MS),
@@ -74,7 +74,7 @@ test.each([
 )
 
 test.each([['data: 1\n\n'], ['data: 1\r\r'], ['id: 1\n'], [':\n']])(
-  'a server that sends %j a hundred thousand times before it answers holds nobody up',
+  'listTools does not block when a server sends %j a hundred thousand times before its answer',
   async (line) => {
     const limitMs = HOLD_MS * measureSlowness()
     using server = startHostile('[]', `${line.repeat(BYTES / line.length)}data: `)
@@ -88,7 +88,7 @@ test.each([['data: 1\n\n'], ['data: 1\r\r'], ['id: 1\n'], [':\n']])(
   600_000,
 )
 
-test('of a list that is too long the first tools are taken, and the first parts of what one says', async () => {
+test('listTools and callTool keep the first items when a list is too long', async () => {
   const said = JSON.stringify(
     Array.from({ length: 1500 }, (_, index) => ({
       name: `t${index}`,

@@ -8,20 +8,21 @@ import type { Egress, EgressResponse } from '../egress/egress.ts'
 import { EgressError } from '../egress/error.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024
-/** Values of JSON in an answer: reading more of them would hold everybody up. */
+/** Limits JSON values per answer, because parsing more would block the event loop. */
 const MAX_VALUES = 30_000
-/** Lines of a stream of events: each event is looked at by itself, however little it says. */
+/** Limits lines per event stream, because each event has a fixed cost. */
 const MAX_EVENT_LINES = 2000
 const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d]
-/** What a tool says has this many parts at most; of the others nothing is known. */
+/** Content parts kept of a tool's answer; the rest is dropped. */
 const MAX_PARTS = 1000
 
-/** Where a server of somebody else is, and what it is shown. */
+/** URL of an external MCP server and the headers sent to it. */
 export type McpEndpoint = { url: string; headers: Readonly<Record<string, string>> }
 
 /**
- * Speaks to MCP servers of others by streamable HTTP, only where the egress rules allow, and anew for each call: a server
- * that hangs or lies costs its own call. @throws AppError `upstream_failed` and `upstream_timeout`.
+ * Calls external MCP servers over streamable HTTP through the egress client, with a new session per call so a failing
+ * server affects only its own call.
+ * @throws AppError `upstream_failed` and `upstream_timeout`.
  */
 export type McpClients = {
   listTools(endpoint: McpEndpoint, timeoutMs: number): Promise<McpTool[]>
@@ -45,8 +46,7 @@ export function createMcpClients(egress: Egress): McpClients {
 }
 
 /**
- * What is used of an answer. The schemas of the SDK tell of each part of a list what is wrong with it: for a list without end
- * that takes many seconds.
+ * Validates only the used fields: the SDK's schemas report each invalid list item, which takes seconds for a huge list.
  */
 const ListResult = z.looseObject({ tools: z.array(z.unknown()) })
 const CallResult = z.looseObject({ content: z.array(z.unknown()).default([]), isError: z.boolean().optional() })
@@ -61,14 +61,14 @@ const Tool = z.object({
 })
 const Part = z.looseObject({ type: z.string() })
 
-/** One conversation from greeting to farewell, all of it within `timeoutMs`. */
+/** Runs one session within `timeoutMs`. */
 async function withClient<Result>(
   egress: Egress,
   endpoint: McpEndpoint,
   timeoutMs: number,
   work: (client: Client, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  // Who has no server of this kind pays nothing for it.
+  // Loads the SDK on first use because most installations have no MCP server.
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const time = AbortSignal.timeout(timeoutMs)
   const tooMuch = new AbortController()
@@ -95,10 +95,10 @@ async function withClient<Result>(
   }
 }
 
-/** When a conversation is over, and who ends it that says too much. */
+/** Time and size limits of a session. */
 type Ending = { timeoutMs: number; signal: AbortSignal; tooMuch: AbortController }
 
-/** `fetch` as the SDK wants it, by the one way to addresses that users supply. Redirects are answers like any other. */
+/** Adapts the egress client to the SDK's `fetch`; redirects are not followed. */
 function createEgressFetch(
   egress: Egress,
   own: McpEndpoint['headers'],
@@ -120,7 +120,7 @@ function createEgressFetch(
   }
 }
 
-/** The body is decoded already. */
+/** The egress client has decoded the body already. */
 function toResponse(response: EgressResponse, tooMuch: AbortController): Response {
   const { status, headers, cancel } = response
   const hasBody = status !== 204 && status !== 205 && status !== 304
@@ -135,7 +135,7 @@ function toResponse(response: EgressResponse, tooMuch: AbortController): Respons
   })
 }
 
-/** JSON, or events with JSON in them. */
+/** Accepts JSON or an event stream that contains JSON. */
 function toStream(
   { body, cancel }: EgressResponse,
   { tooMuch, maxLines }: { tooMuch: AbortController; maxLines: number },
@@ -149,7 +149,7 @@ function toStream(
       if (done) return controller.close()
       lines += countLines(value)
       if (measure(value).values <= MAX_VALUES && lines <= maxLines) return controller.enqueue(value)
-      // The SDK waits for the rest of events that break off.
+      // The SDK would wait for the rest of a cut stream, so abort.
       tooMuch.abort(new Error(`It says more than ${MAX_VALUES} values, or more than ${maxLines} lines`))
       controller.error(tooMuch.signal.reason)
     },

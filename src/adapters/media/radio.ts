@@ -5,25 +5,25 @@ import { readJson } from '../egress/answers/read-text.ts'
 
 export type RadioOptions = { apiUrl: string; apiId: string | undefined; apiToken: string | undefined }
 
-/** A live stream as the provider knows it; `playbackId` is public, null until there is one. */
+/** A live stream at the provider; `playbackId` is public and null until assigned. */
 export type LiveStream = { id: string; status: string; playbackId: string | null; createdAt: Date | null }
-/** A stream that was just made, with the key that lets somebody send to it. */
+/** A new stream with its secret key for broadcasting. */
 export type NewLiveStream = LiveStream & { streamKey: string }
 
 /**
- * A provider of live streams in Mux's form. Everything throws AppError `unavailable` NOT_CONFIGURED without credentials,
- * `upstream_failed` or `upstream_timeout` when the provider does not do what it is asked.
+ * Client of a Mux-compatible provider of live streams. Every method throws AppError `unavailable` NOT_CONFIGURED
+ * without credentials, `upstream_failed` or `upstream_timeout`.
  */
 export type RadioProvider = {
   requireConfigured(): void
-  /** Streams that somebody sends to now. Never with their keys. */
+  /** Lists streams that are on air, without their keys. */
   listLive(): Promise<LiveStream[]>
   create(): Promise<NewLiveStream>
-  /** Ends a stream for good; one that is gone already is no error. */
+  /** Deletes a stream; succeeds when it no longer exists. */
   remove(id: string): Promise<void>
 }
 
-/** Where broadcasters send to. */
+/** Ingest URL for broadcasters. */
 export const INGEST_URL = 'rtmps://global-live.mux.com:443/app'
 
 const TIMEOUT_MS = 15_000

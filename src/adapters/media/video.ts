@@ -4,13 +4,13 @@ import { AppError } from '../../core/errors.ts'
 import { readJson, readText } from '../egress/answers/read-text.ts'
 import { isUnsent } from '../egress/unsent.ts'
 
-/** `usdPerSecond` is the operator's own price; undefined takes the published one. */
+/** `usdPerSecond` is the operator's price; undefined uses the published one. */
 export type VideoPricing = { model: string; usdPerSecond: number | undefined }
 export type VideoOptions = { baseUrl: string | undefined; apiKey: string | undefined } & VideoPricing
 
-/** `imageUrl` is what the video starts from, where the provider knows how. */
+/** `imageUrl` is the first frame, where the provider supports one. */
 export type VideoPrompt = { text: string; imageUrl: string | null }
-/** `error` is the provider's reason for `failed`; `seconds` is how long the video is or will be, null when it does not say. */
+/** `error` is the provider's reason for `failed`; `seconds` is the length of the video, null when unknown. */
 export type VideoProgress = {
   id: string
   status: 'processing' | 'completed' | 'failed'
@@ -18,20 +18,20 @@ export type VideoProgress = {
   seconds: number | null
 }
 
-/** An answer that refuses, or a request that never left: nothing was ordered. Whatever else fails may have cost money. */
+/** The provider rejected the request or never received it, so it cannot have cost anything; other failures may have. */
 export class VideoRefusal extends AppError {}
 
 /**
- * Makes videos by an endpoint of the OpenAI form (`POST /videos`, `GET /videos/:id`, `GET /videos/:id/content`).
- * Everything throws AppError: `unavailable` NOT_CONFIGURED without settings, `invalid` with the provider's words when it
- * refuses the request, `limited`, `upstream_timeout`, and `upstream_failed` for the rest.
+ * Creates videos through an OpenAI-compatible API (`POST /videos`, `GET /videos/:id`, `GET /videos/:id/content`). Every
+ * method throws AppError `unavailable` NOT_CONFIGURED, `invalid` with the provider's reason, `limited`,
+ * `upstream_timeout` or `upstream_failed`.
  */
 export type VideoProvider = {
   readonly pricing: VideoPricing
   requireConfigured(): void
   create(prompt: VideoPrompt, signal: AbortSignal): Promise<VideoProgress>
   find(id: string, signal: AbortSignal): Promise<VideoProgress>
-  /** Writes a finished video to `file`, whole or not at all, and returns its size in bytes. */
+  /** Writes a finished video to `file` atomically and returns its size in bytes. */
   download(id: string, file: string, signal: AbortSignal): Promise<number>
 }
 
@@ -129,7 +129,7 @@ async function saveVideo(response: Response, file: string): Promise<number> {
   }
 }
 
-/** Writes up to the size limit of a video, on disk when it returns. */
+/** Writes and syncs a video up to the size limit. */
 async function writeBytes(file: string, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<number> {
   const handle = await open(file, 'w', 0o600)
   try {
@@ -152,7 +152,7 @@ function toStatus(status: string): VideoProgress['status'] {
 }
 
 async function toProblem(response: Response): Promise<AppError> {
-  // Refused is refused, however long the reason.
+  // An unreadable or overlong reason does not change the rejection.
   const text = await readText(response, MAX_PROBLEM_BYTES).catch(() => '')
   if (response.status === 429) return new VideoRefusal('limited', 'The video provider wants to be asked later')
   if (response.status !== 400 && response.status !== 422) return refused(`status ${response.status}`)
@@ -160,7 +160,7 @@ async function toProblem(response: Response): Promise<AppError> {
   return new VideoRefusal('invalid', `The video provider refused: ${problem.slice(0, MAX_ERROR_CHARACTERS)}`)
 }
 
-/** Undefined, which no schema here accepts, for what is not JSON. */
+/** Returns undefined for invalid JSON, which every schema here rejects. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

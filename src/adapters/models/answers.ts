@@ -13,15 +13,15 @@ import { parseVectors } from './vectors.ts'
 
 const MAX_DESCRIPTION_CHARACTERS = 1000
 
-/** No call has more tokens, and none costs a million dollars: sums of what is believed stay whole. */
+/** Upper bounds for reported tokens and cost, so that sums stay exact integers. */
 const MAX_TOKENS = 1_000_000_000
 const MAX_COST_USD = 1_000_000
-/** No token costs a dollar. */
+/** Upper bound for the price of one token. */
 const MAX_TOKEN_USD = 1
 const MAX_MODELS = 5000
 
 const Count = z.number().int().min(0).max(MAX_TOKENS)
-/** Two providers call cached input by another name than the rest. */
+/** Some providers use another field name for cached input. */
 const Usage = z.object({
   prompt_tokens: Count,
   completion_tokens: Count.default(0),
@@ -30,13 +30,13 @@ const Usage = z.object({
   cached_tokens: Count.nullish().catch(null),
   cost: z.number().min(0).max(MAX_COST_USD).nullish().catch(null),
 })
-/** What no call can have used was not reported: then it is counted here. */
+/** Impossible usage is treated as not reported, and tokens are then counted locally. */
 const Reported = Usage.nullish().catch(null)
 const isSomething = (list: readonly unknown[]) => list.length > 0
-/** Everything by which a model can say something; one of them is enough for an answer. */
+/** Fields that carry output; one of them is enough for an answer. */
 const Said = z.looseObject({ content: z.string().nullish() })
 type Choice = { message: z.infer<typeof Said>; finish_reason?: string | null }
-/** Checked by hand: an answer may be long, and little of it is looked at. */
+/** Validated by hand because an answer may be long and few fields are used. */
 const Choice = z.custom<Choice>(isChoice)
 const Called = z.object({ name: z.string().nullish(), arguments: z.string().nullish() })
 const ToolCalls = z.array(z.object({ function: Called }).catch({ function: {} }))
@@ -58,7 +58,7 @@ const EmbeddingResponse = z.object({
   usage: Reported,
 })
 const TokenUsd = z.coerce.number().max(MAX_TOKEN_USD)
-/** What `GET /models` lists: all of it but the id is missing somewhere. */
+/** Response of `GET /models`; providers omit any field except the id. */
 export const ModelsResponse = z.object({
   data: z
     .array(z.unknown())
@@ -87,7 +87,7 @@ export const ModelsResponse = z.object({
     ),
 })
 
-/** @throws ProviderError `broken` for an answer that says nothing, unless its length was the reason. */
+/** @throws ProviderError `broken` for an answer without output, unless it reached its length limit. */
 export function toCompletion(provider: string, json: string): Completion {
   const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, JSON.parse(json))
   const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
@@ -95,7 +95,7 @@ export function toCompletion(provider: string, json: string): Completion {
   if (!isAnswer) {
     throw new ProviderError('broken', `AI provider ${provider} gave an empty answer`, { isSpent: true, usage: used })
   }
-  // Nobody asks for it where the provider has counted.
+  // Output text is needed only when the provider did not report usage.
   const said = used ? '' : choices.map(({ message }) => toSaid(message)).join('')
   return { json, id, model, content: choices[0]?.message.content ?? '', said, usage: used }
 }
@@ -106,7 +106,10 @@ export async function toEmbedding(provider: string, json: string): Promise<Embed
   return { json, model, usage: usage ? toUsage(usage) : null }
 }
 
-/** What an unreadable answer reports of its cost is read all the same. @throws ProviderError `broken`, SyntaxError. */
+/**
+ * Reports the usage of an invalid answer too, because it may have cost money.
+ * @throws ProviderError `broken`, SyntaxError.
+ */
 function readAnswer<T>(provider: string, schema: z.ZodType<T>, answer: unknown): T {
   const parsed = schema.safeParse(answer)
   if (parsed.success) return parsed.data
@@ -118,7 +121,7 @@ function readAnswer<T>(provider: string, schema: z.ZodType<T>, answer: unknown):
   })
 }
 
-/** As text, or as numbers: a list of numbers begins with one. */
+/** Accepts base64 text or numbers; checks only the first number. */
 function isVector(embedding: unknown): boolean {
   return typeof embedding === 'string' || (Array.isArray(embedding) && typeof embedding[0] === 'number')
 }
@@ -130,14 +133,14 @@ function isChoice(choice: unknown): boolean {
   return !('content' in message) || message.content === null || typeof message.content === 'string'
 }
 
-/** Does it carry anything beside the speaker's role? */
+/** Returns whether the message contains more than its role. */
 function says(said: z.infer<typeof Said>): boolean {
   return Object.entries(said).some(
     ([key, value]) => key !== 'role' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0),
   )
 }
 
-/** What was said that costs tokens, as text. Thoughts come under one of three names, calls of tools under two. */
+/** Returns the billable output as text. Providers use three field names for reasoning and two for tool calls. */
 function toSaid(said: z.infer<typeof Said>): string {
   const thoughts = toText(said.reasoning) || toText(said.reasoning_content) || toThoughts(said.reasoning_details)
   return `${said.content ?? ''}${toText(said.refusal)}${thoughts}${toCalls(said)}`
@@ -159,7 +162,7 @@ function toCalls({ tool_calls: calls, function_call: call }: z.infer<typeof Said
   return data.map(({ function: called }) => `${called.name ?? ''}${called.arguments ?? ''}`).join('')
 }
 
-/** An error in place of the first word is a refusal; whoever reads the stream knows what came before it. */
+/** Parses one stream event; an error event before any output counts as a rejection. */
 export function toChunk(provider: string, json: string): CompletionChunk {
   const { choices, usage, error } = readAnswer(provider, ChunkResponse, parseBoundedJson(json))
   if (error !== undefined)
@@ -184,7 +187,7 @@ function toUsage(usage: z.infer<typeof Usage>): TokenUsage {
   }
 }
 
-/** A model as the catalogue takes it, its prices in US dollars for a million tokens. */
+/** Converts a listed model to the catalogue's form, with prices in US dollars per million tokens. */
 export function toListedModel(model: z.infer<typeof ModelsResponse>['data'][number]): ListedProviderModel {
   return {
     id: model.id,
@@ -196,7 +199,7 @@ export function toListedModel(model: z.infer<typeof ModelsResponse>['data'][numb
   }
 }
 
-/** A price below zero is how the aggregator writes that it depends. */
+/** The aggregator marks variable prices with a negative number. */
 function toPrice(pricing: z.infer<typeof ModelsResponse>['data'][number]['pricing']): ListedProviderModel['price'] {
   if (!pricing || pricing.prompt < 0 || pricing.completion < 0) return null
   const cached = pricing.input_cache_read
@@ -216,7 +219,7 @@ function toTags(model: z.infer<typeof ModelsResponse>['data'][number]): string[]
   ]
 }
 
-/** What callers are told of an answer in another form than was asked for. */
+/** Returns the message for an answer in an unexpected format. */
 export function unreadable(provider: string): string {
   return `AI provider ${provider} gave an answer that cannot be read`
 }

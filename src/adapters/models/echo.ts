@@ -1,12 +1,12 @@
 import { type AiProvider, type CompletionBody, ProviderError, type TokenUsage } from './provider.ts'
 
-/** The one model that is none: it repeats what it is told, offline, and says so in every answer. */
+/** An offline test model that repeats its input and says so in every answer. */
 export const ECHO_MODEL = 'local/echo'
 export const ECHO_PROVIDER = 'local'
 const CHARACTERS_PER_TOKEN = 4
 const CHUNK_CHARACTERS = 24
 
-/** For development without a key (`AI_ECHO`). Answers are labelled `provider: "local"`. */
+/** Creates the provider for development without a key (`AI_ECHO`); answers have `provider: "local"`. */
 export function createEchoProvider(deps: { newId: () => string; nowSeconds: () => number }): AiProvider {
   const head = (object: string) => ({
     id: deps.newId(),
@@ -74,12 +74,12 @@ async function* streamReply(head: Record<string, unknown>, body: CompletionBody)
 
 function reply(body: CompletionBody): string {
   const contents = userContents(body.messages)
-  // OpenClaw ends every request with notes of its own, as a list of parts; what the user said stands before, as a string.
+  // OpenClaw appends its own notes as a list of parts; the user's text is the last plain string.
   const last = contents.findLast((content) => typeof content === 'string') ?? contents.at(-1)
   return `[offline echo] ${toText(last)}`
 }
 
-/** The content of each user message: a string or OpenAI's list of parts. */
+/** Returns the content of each user message: a string or OpenAI's list of parts. */
 function userContents(messages: unknown): unknown[] {
   if (!Array.isArray(messages)) return []
   return messages.flatMap((message) => (message?.role === 'user' ? [message.content] : []))
@@ -90,7 +90,7 @@ function toText(content: unknown): string {
   return Array.isArray(content) ? content.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('') : ''
 }
 
-/** No tokenizer belongs to a model that is none: four characters count as one token. */
+/** This model has no tokenizer, so four characters count as one token. */
 function estimateUsage(body: CompletionBody, content: string): TokenUsage {
   return {
     inputTokens: Math.ceil(JSON.stringify(body.messages ?? '').length / CHARACTERS_PER_TOKEN),

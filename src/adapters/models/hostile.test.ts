@@ -7,7 +7,7 @@ const HOLD_MS = 50
 const TIMEOUT_MS = 600_000
 const request = { body: { model: 'm' }, json: '{}' }
 
-/** A provider that answers everything with the same text. */
+/** Starts a provider that answers every request with the same text. */
 function startHostile(text: string, type: string, headers: Record<string, string> = {}, status = 200) {
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -27,7 +27,7 @@ test.each([
   ['numbers, as many as are read', many('1', 500_000)],
   ['lists in each other', nested(2_000_000)],
 ])(
-  'a provider whose answers say %s holds nobody up, whatever it is asked',
+  'every provider method stays responsive when answers contain %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     for (const name of ['choices', 'data']) {
@@ -57,7 +57,7 @@ test.each([
   ['one event of choices', `data: {"choices":${many('{}', 10_000_000)}}\n\n`],
   ['one event of choices, as many as are read', `data: {"choices":${many('1', 50_000)}}\n\n`],
 ])(
-  'a provider that streams %s, without an end, holds nobody up',
+  'stream stays responsive when a provider endlessly sends %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
     await using hostile = startHostile(said, 'text/event-stream')
@@ -71,7 +71,7 @@ test.each([
   TIMEOUT_MS,
 )
 
-test('an answer without an end is broken off', async () => {
+test('complete stops reading when an answer is endless', async () => {
   let sentBytes = 0
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -97,7 +97,7 @@ test('an answer without an end is broken off', async () => {
   expect(sentBytes).toBeLessThan(300_000_000)
 })
 
-test('a provider that wants to be left alone for ever is asked again the next day', async () => {
+test('retryAfterMs is limited to one day when Retry-After is infinite', async () => {
   await using hostile = startHostile('', 'text/plain', { 'retry-after': '1e999' }, 429)
   const work = hostile.provider.complete(request, AbortSignal.timeout(TIMEOUT_MS))
   await expect(work).rejects.toMatchObject({
@@ -107,7 +107,7 @@ test('a provider that wants to be left alone for ever is asked again the next da
   })
 })
 
-test.each([[2], [1e308]])('a token that costs %d US dollars is in no price list', async (price) => {
+test.each([[2], [1e308]])('listModels omits the price when a token costs %d US dollars', async (price) => {
   const models = { data: [{ id: 'm', pricing: { prompt: String(price), completion: '0.000001' } }] }
   await using hostile = startHostile(JSON.stringify(models), 'application/json')
   await expect(hostile.provider.listModels(AbortSignal.timeout(TIMEOUT_MS))).rejects.toMatchObject({

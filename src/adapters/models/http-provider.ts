@@ -20,25 +20,25 @@ export type ProviderOptions = {
   id: string
   baseUrl: string
   apiKey: string | undefined
-  /** For a whole answer, and for the wait between two pieces of a streamed one. */
+  /** Limit for a complete answer, and for the pause between two chunks of a stream. */
   timeoutMs: number
 }
 
 const MAX_ERROR_CHARACTERS = 500
 const MAX_WAIT_MS = 24 * 60 * 60_000
 const MEBIBYTE = 1024 * 1024
-/** A whole answer, also one with the likelihood of each of its words. */
+/** Fits an answer with log probabilities for each token. */
 const COMPLETION: Limits = { maxBytes: 32 * MEBIBYTE, maxValues: 500_000 }
-/** Two thousand texts have three million numbers. */
+/** A batch of 2,000 embeddings holds about three million numbers. */
 const EMBEDDING: Limits = { maxBytes: 64 * MEBIBYTE, maxValues: 5_000_000 }
 const MODELS: Limits = { maxBytes: 8 * MEBIBYTE, maxValues: 300_000 }
-/** Of a streamed answer, and of one event of it, which may be a picture. */
+/** Limits for a stream and for one event, which may contain an image. */
 const STREAM = { maxBytes: 64 * MEBIBYTE, maxEventCharacters: 16 * MEBIBYTE }
-/** What only says that it goes on is waited for no longer than that. */
+/** Ends a stream that only sends keep-alive events. */
 const MAX_STREAM_MS = 60 * 60_000
 const ErrorResponse = z.object({ error: z.object({ message: z.string() }) })
 
-/** A provider over HTTP: `POST {baseUrl}/chat/completions` and `GET {baseUrl}/models`. Never retries. */
+/** Creates a client for `POST {baseUrl}/chat/completions` and `GET {baseUrl}/models`. Never retries. */
 export function createHttpProvider(options: ProviderOptions, deps: { fetch: typeof fetch }): AiProvider {
   const headers = {
     'content-type': 'application/json',
@@ -108,7 +108,7 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
           toListedModel,
         )
       }),
-    // OpenRouter shows its models to everybody, and tells of a key at an address of its own.
+    // OpenRouter lists models without a key and validates keys at a separate endpoint.
     tryKey: (signal) =>
       get(options.id === 'openrouter' ? '/key' : '/models', signal, async (response) => {
         if (!response.ok && response.status !== 404) throw await refusal(options.id, response)
@@ -117,12 +117,12 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
   }
 }
 
-/** Anthropic takes a bearer for chat completions only; its list of models wants its own headers. */
+/** Anthropic accepts a bearer token for chat completions only; its model list requires other headers. */
 function listHeaders({ id, apiKey }: ProviderOptions): Record<string, string> {
   return id === 'anthropic' && apiKey ? { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' } : {}
 }
 
-/** Passes events on as they come; the end without `[DONE]`, an error event or silence makes the iteration throw. */
+/** Yields events as they arrive; throws when the stream ends without `[DONE]`, sends an error event or stalls. */
 async function* readStream(
   provider: string,
   body: ReadableStream<Uint8Array>,
@@ -145,7 +145,9 @@ async function* readStream(
   }
 }
 
-/** What a provider's refusal means for our caller: our credentials and its internals are not their business. */
+/**
+ * Converts a rejection to an error for the caller and hides the platform's credentials and the provider's internals.
+ */
 async function refusal(provider: string, response: Response): Promise<ProviderError> {
   const { status } = response
   const failure = failureOf(status)
@@ -171,7 +173,7 @@ function failureOf(status: number): ProviderFailure {
   return status >= 500 || status < 400 || isPassing ? 'broken' : 'caller'
 }
 
-/** RFC 9110, 10.2.3: seconds or a date. Null when neither. */
+/** Parses Retry-After (RFC 9110, section 10.2.3): seconds or a date. Returns null for anything else. */
 function toWaitMs(retryAfter: string | null): number | null {
   if (retryAfter === null || retryAfter.trim() === '') return null
   const seconds = Number(retryAfter)
@@ -179,7 +181,7 @@ function toWaitMs(retryAfter: string | null): number | null {
   return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), MAX_WAIT_MS)
 }
 
-/** What answers with a page for people is something on the way to the model. */
+/** An HTML response comes from a proxy or error page, not from the model. */
 function isPage(response: Response): boolean {
   return response.headers.get('content-type')?.startsWith('text/html') ?? false
 }
@@ -209,7 +211,7 @@ function toProviderError(provider: string, error: unknown, deadline: Deadline): 
 
 type Deadline = { signal: AbortSignal; isOver(): boolean; restart(): void; clear(): void }
 
-/** Aborts after `timeoutMs`, counted anew by `restart`, or together with the caller's `signal`. */
+/** Aborts `timeoutMs` after the last `restart`, or when the caller's `signal` aborts. */
 function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
   const controller = new AbortController()
   let isOver = false

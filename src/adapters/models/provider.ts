@@ -1,15 +1,15 @@
 import { AppError, type ErrorKind } from '../../core/errors.ts'
 import type { TokenPrice } from '../../core/money.ts'
 
-/** A chat-completions request in the OpenAI form; what we do not know passes through untouched. */
+/** A chat completion request in OpenAI's format; unknown fields are passed through. */
 export type CompletionBody = Readonly<Record<string, unknown>> & { model: string }
 
-/** A request and its JSON text, which is the caller's own wherever nothing had to be changed. */
+/** A request and its JSON text, the caller's original text unless it was changed. */
 export type CompletionRequest = { body: CompletionBody; json: string }
 
 /**
- * What a call used, as the provider reports it. `cachedInputTokens` are a part of `inputTokens`; `costUsd` is what it says
- * the call cost, null when it does not say.
+ * Usage as reported by the provider. `cachedInputTokens` are included in `inputTokens`; `costUsd` is null when not
+ * reported.
  */
 export type TokenUsage = {
   inputTokens: number
@@ -19,8 +19,8 @@ export type TokenUsage = {
 }
 
 /**
- * A whole answer: `json` is the provider's own text, the rest is what we need to know of it. `content` is the text of the
- * first choice, `said` everything in all of them that costs tokens: text, thoughts, refusals and tool calls.
+ * A complete answer: `json` is the provider's text, `content` the text of the first choice, `said` all billable output
+ * (text, reasoning, refusals, tool calls).
  */
 export type Completion = {
   json: string
@@ -32,12 +32,12 @@ export type Completion = {
 }
 
 /**
- * One event of a streamed answer: `json` to pass on, what it says that costs tokens, and the usage when it carries it.
- * `isAnswer` is true from the first one that says something: text, thoughts, a tool call, a refusal or a reason to end.
+ * One stream event: `json` to pass on, its billable output, and usage if present. `isAnswer` is true for an event with
+ * output or a finish reason.
  */
 export type CompletionChunk = { json: string; said: string; isAnswer: boolean; usage: TokenUsage | null }
 
-/** Vectors for texts: `json` is the provider's own answer. */
+/** Embedding vectors; `json` is the provider's answer. */
 export type Embedding = { json: string; model: string; usage: TokenUsage | null }
 
 export type ListedProviderModel = {
@@ -45,21 +45,20 @@ export type ListedProviderModel = {
   name: string | null
   contextLength: number | null
   description: string | null
-  /** What it can do, in the aggregator's words: `tools`, `vision`, `reasoning`. */
+  /** Capabilities as the aggregator names them: `tools`, `vision`, `reasoning`. */
   tags: readonly string[]
   price: TokenPrice | null
 }
 
 /**
- * Why a provider gave no answer. `caller`: the request itself is at fault, another provider would refuse it as well.
- * `limited`: it wants to be asked later. `credentials`: it does not accept ours. `missing`: it does not have this model.
- * `broken`: unreachable, cut off, empty or unreadable. `timeout`: too slow.
+ * Reason for a failed call. `caller`: invalid request. `limited`: rate limit. `credentials`: rejected key. `missing`:
+ * unknown model. `broken`: unreachable, truncated, empty or unreadable. `timeout`: too slow.
  */
 export type ProviderFailure = 'caller' | 'limited' | 'credentials' | 'missing' | 'broken' | 'timeout'
 
 /**
- * What providers throw. `retryAfterMs` is the wait a `limited` one asked for. `isSpent`: the request was taken, so it may
- * have cost something although no whole answer came; `usage` is what the provider reported of it.
+ * Error of a provider. `retryAfterMs` is the wait requested by a `limited` one; `isSpent` means the call may have cost
+ * money, with the reported `usage`.
  */
 export class ProviderError extends AppError {
   readonly failure: ProviderFailure
@@ -90,14 +89,14 @@ const KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
   timeout: 'upstream_timeout',
 }
 
-/** Something that completes chats. Every method throws ProviderError, or the signal's reason when it aborts. */
+/** A provider of models. Every method throws ProviderError, or the signal's reason when aborted. */
 export type AiProvider = {
   id: string
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion>
-  /** Settles with the first chunk under way; the iteration throws when the stream is cut off before its end. */
+  /** Resolves after the first chunk; the iteration throws when the stream is cut off. */
   stream(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
   embed(request: CompletionRequest, signal: AbortSignal): Promise<Embedding>
   listModels(signal: AbortSignal): Promise<ListedProviderModel[]>
-  /** Costs nothing. @throws ProviderError `credentials` for a key that it does not accept. */
+  /** Validates the key at no cost. @throws ProviderError `credentials` for a rejected key. */
   tryKey(signal: AbortSignal): Promise<void>
 }

@@ -19,7 +19,7 @@ test.each([
   ['code', 'const x = (a: number) => a * 2 // doubles\n'],
   ['what looks like a mark of the tokenizer', 'Say <|endoftext|> and <|im_start|> to me. '],
 ])(
-  '%s are counted as a tokenizer counts them, within a fiftieth',
+  'count is within two percent of the tokenizer for %s',
   async (_what, sentence) => {
     const text = sentence.repeat(200)
     const exact = countTokens(text, { disallowedSpecial: new Set() })
@@ -33,7 +33,7 @@ test.each([
 )
 
 test(
-  'everything a model reads is counted: tools, calls, thoughts, parts and pictures; the form of JSON is not',
+  'count includes tools, calls, reasoning, parts and images but not JSON syntax',
   async () => {
     const countOf = async (request: string) => (await counter.count({ request, said: '' })).input
     const plain = await countOf(ask('Hi'))
@@ -64,7 +64,7 @@ test.each([
   ['one letter', 'a'.repeat(4_000_000)],
   ['no spaces', 'The-quick-brown-fox-'.repeat(200_000)],
 ])(
-  'a very long text of %s is counted by samples, soon',
+  'count samples quickly when a very long text consists of %s',
   async (_what, text) => {
     const { output } = await counter.count({ request: ask(text), said: text })
     expect(output).toBeGreaterThan(text.length / 20)
@@ -75,7 +75,7 @@ test.each([
 )
 
 test(
-  'what cannot be counted, or not soon, is judged by its length, and the log says so',
+  'count estimates from the length and logs it when counting fails or times out',
   async () => {
     const lines: string[] = []
     const hasty = createTokenCounter(
@@ -94,7 +94,7 @@ test(
 )
 
 test(
-  'many counts at once wait for each other, and beyond a number a length must do',
+  'count queues concurrent calls and estimates from the length when the queue is full',
   async () => {
     const counts = await Promise.all(
       Array.from({ length: 200 }, () => counter.count({ request: ask('Hi'), said: 'Hello there' })),

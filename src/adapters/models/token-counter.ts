@@ -4,29 +4,29 @@ import type { Log } from '../../core/log.ts'
 import { createParserPool } from '../parsers/pool.ts'
 import type { TokenCount, TokenSource } from './token-parser.ts'
 
-/** Counts tokens where no provider has: about, because every model has a tokenizer of its own. */
+/** Estimates token counts that the provider did not report, with one tokenizer for all models. */
 export type TokenCounter = {
-  /** Never throws: what cannot be counted is judged by its length. */
+  /** Never throws; falls back to an estimate from the length. */
   count(source: TokenSource): Promise<TokenCount>
   close(): void
 }
 
-/** Against hanging: counting takes some milliseconds, on a busy machine many more. */
+/** Counting takes milliseconds; this limit ends a process that hangs. */
 const COUNT_MS = 30_000
-/** The memory of a process without work is worth more than the moment it takes to start one. */
+/** Stops an idle process to free its memory. */
 const IDLE_MS = 30_000
-/** The tables of the tokenizer take 100 MB. */
+/** The tokenizer's tables take 100 MB. */
 const MAX_MEMORY_BYTES = 768 * 1024 * 1024
 const MAX_OUTPUT_BYTES = 64 * 1024
-/** Texts beyond these limits are not queued: their length decides. */
+/** Texts beyond these limits are estimated from their length. */
 const MAX_WAITING = 64
 const MAX_WAITING_CHARACTERS = 32_000_000
-/** No alphabet takes fewer bytes a token. */
+/** Lower bound of bytes per token over all scripts. */
 const BYTES_PER_TOKEN = 3
 
 const Count: z.ZodType<TokenCount> = z.object({ input: z.number(), output: z.number() })
 
-/** Nothing runs before the first count; counts wait for each other. */
+/** Starts a process on the first count; counts run one at a time. */
 export function createTokenCounter(deps: { log: Log }, { countMs = COUNT_MS, idleMs = IDLE_MS } = {}): TokenCounter {
   const pool = createParserPool('tokens', {
     maxProcesses: 1,

@@ -9,11 +9,11 @@ export type TokenSource = { request: string; said: string }
 export type TokenCount = { input: number; output: number }
 const Source: z.ZodType<TokenSource> = z.object({ request: z.string(), said: z.string() })
 
-/** Merging is slow on long words, and nothing is longer than what somebody sends to slow us down. */
+/** Bounds the tokenizer's time, which grows faster than linearly on long words. */
 const SLICE_CHARACTERS = 256
-/** Beyond this a text is counted by samples. */
+/** Longer texts are counted by sampling. */
 const MAX_COUNTED_CHARACTERS = 200_000
-/** Whatever a text looks like, it is text. */
+/** Counts special-token markers as plain text. */
 const OPTIONS = { disallowedSpecial: new Set<string>() }
 
 // A file import keeps the 200,000 ranks out of the executable's bytecode, where they would take 10 MB.

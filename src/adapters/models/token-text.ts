@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** What a request makes a model read: texts to be counted, and tokens that no text stands for. */
+/** The input of a request: texts to count, and tokens of non-text parts. */
 export type TokenText = { texts: string[]; tokens: number }
 
-/** The frame around each message. */
+/** Overhead of each message. */
 const MESSAGE_TOKENS = 4
-/** What pictures and sound cost is not what their bytes weigh. */
+/** Flat token cost of an image or audio part, which does not depend on its byte size. */
 export const EMBEDDED_TOKENS = 2000
 
 const Request = z.object({
@@ -26,7 +26,7 @@ const Message = z.object({
 })
 const TextPart = z.object({ text: z.string() })
 
-/** Takes apart the JSON text of a chat or of an order for embeddings. @throws SyntaxError, ZodError for any other text. */
+/** Extracts the input from the JSON of a chat or embedding request. @throws SyntaxError, ZodError for other texts. */
 export function toTokenText(json: string): TokenText {
   const { messages, input, tools, functions, response_format: format } = Request.parse(JSON.parse(json))
   const parts = [...messages.map(ofMessage), ofInput(input), ofValue(tools), ofValue(functions), ofValue(format)]
@@ -47,7 +47,7 @@ function ofMessage(value: unknown): TokenText {
   }
 }
 
-/** Text, or a list of parts: what is no text is something embedded. */
+/** Accepts text or a list of parts; non-text parts count as embedded media. */
 function ofContent(content: unknown): TokenText {
   if (!Array.isArray(content)) return ofValue(content)
   const texts = content.map((part) => TextPart.safeParse(part).data?.text)
@@ -57,7 +57,7 @@ function ofContent(content: unknown): TokenText {
   }
 }
 
-/** Texts, or texts that are tokens already. */
+/** Accepts texts or arrays of tokens. */
 function ofInput(input: unknown): TokenText {
   if (typeof input === 'number') return { texts: [], tokens: 1 }
   if (!Array.isArray(input)) return ofValue(input)

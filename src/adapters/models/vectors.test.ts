@@ -19,7 +19,7 @@ test.each([
   ],
   ['a text that looks like one', String.raw`{"data":["\"embedding\":[1,2]"]}`, ['"embedding":[1,2]']],
   ['the word alone', '{"data":["embedding"]}', ['embedding']],
-])('of vectors as %s the first number is left', async (_what, json, data) => {
+])('parseVectors keeps the first number when vectors are %s', async (_what, json, data) => {
   expect(await parseVectors(json)).toEqual({ data })
 })
 
@@ -29,7 +29,7 @@ test.each([
   ['lists in a vector', '{"data":[{"embedding":[[1],[2]]}]}'],
   ['nothing after the last', '{"data":[{"embedding":[1]}'],
   ['too much beside', `{"data":[${'1,'.repeat(200_000)}1]}`],
-])('%s is no JSON that is read', async (_what, json) => {
+])('parseVectors rejects %s', async (_what, json) => {
   await expect(parseVectors(json)).rejects.toThrow(SyntaxError)
 })
 
@@ -42,7 +42,7 @@ test.each([
   ['the word again and again', '{"data":[', '"embedding",', '1]}'],
   ['empty vectors', '{"data":[', '{"embedding":[]},', '1]}'],
   ['what is no vector', '{"data":[', '1,', '1]}'],
-])('sixty million characters of %s are refused, and hold nobody up', async (_what, head, part, end) => {
+])('parseVectors rejects sixty million characters of %s without blocking', async (_what, head, part, end) => {
   const json = Buffer.concat([Buffer.from(head), Buffer.alloc(FLOOD_CHARACTERS, part), Buffer.from(end)]).toString(
     'latin1',
   )
@@ -51,13 +51,12 @@ test.each([
   expect(await findHold(limitMs, work)).toBeLessThan(limitMs)
 })
 
-test('2,048 vectors of 1,536 numbers are passed on as they are, and hold nobody up', async () => {
+test('embed returns 2,048 vectors of 1,536 numbers unchanged without blocking', async () => {
   const vector = JSON.stringify({
     object: 'embedding',
     embedding: Array.from({ length: 1536 }, (_, at) => Number(Math.sin(at).toFixed(9))),
   })
   const json = `{"model":"m","data":[${`${vector},`.repeat(2047)}${vector}],"usage":{"prompt_tokens":7}}`
-  // Made here: the double lives on the same loop.
   const bytes = Buffer.from(json)
   using server = Bun.serve({
     hostname: '127.0.0.1',

@@ -1,20 +1,21 @@
 import { spareTurn } from '../../core/concurrency/spare-turn.ts'
 import { parseBoundedJson } from '../../core/json/bounded-json.ts'
 
-/** So much is read in one turn of the event loop. */
+/** Characters parsed before the event loop runs other work. */
 const PIECE_CHARACTERS = 256 * 1024
-/** Sixty thousand numbers; the longest vectors that are sold have four thousand. What is read in one piece needs an end. */
+/** Limits one vector to about 60,000 numbers; published models have at most 4,000. */
 const MAX_VECTOR_CHARACTERS = 1024 * 1024
-/** What stands beside the vectors: a thousandth of them, whoever answers. */
+/** Limit for everything except the vectors. */
 const MAX_OTHER_CHARACTERS = 4 * 1024 * 1024
 const MAX_OTHER_VALUES = 100_000
 const KEY = '"embedding"'
-/** A list of numbers, or a text. Within a text the quotes of the key would be escaped: it stands only where it is one. */
+/** Matches the value after the key: a list or a string. Inside a string the key's quotes would be escaped. */
 const OPENING = /\s{0,64}:\s{0,64}(["[])/y
 
 /**
- * The JSON of an answer with vectors, each of them cut to its first number: two thousand of them are forty megabytes, which
- * would hold everybody up in one piece. Every vector is read whole all the same. @throws SyntaxError
+ * Parses an embedding response with each vector cut to its first number, because parsing 40 MB at once would block the
+ * event loop; every vector is still validated.
+ * @throws SyntaxError
  */
 export async function parseVectors(json: string): Promise<unknown> {
   const others: string[] = []

@@ -1,14 +1,14 @@
 import { S3Client } from 'bun'
 import { AppError, errorMessage } from '../../core/errors.ts'
 
-/** How a server that speaks S3 is reached; without an endpoint that of AWS in `region`. */
+/** Connection settings; without an endpoint AWS in `region` is used. */
 export type S3Settings = { endpoint: string | undefined; region: string; accessKeyId: string; secretAccessKey: string }
 export type StoredObject = { name: string; sizeBytes: number }
 
-/** The objects of one bucket below one prefix, by their names without it. Every call throws AppError `unavailable`. */
+/** Objects of one bucket below one prefix, named relative to it. Every method throws AppError `unavailable`. */
 export type ObjectStore = {
   list(): Promise<StoredObject[]>
-  /** Sends a file in parts; there is no object of this name before all of them have come. */
+  /** Uploads a file in parts; the object appears only when all are uploaded. */
   put(name: string, file: string): Promise<void>
   read(name: string): ReadableStream<Uint8Array>
   remove(name: string): Promise<void>
@@ -18,16 +18,16 @@ export type ObjectStore = {
 
 const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/?$/
 const PART_BYTES = 8 * 1024 ** 2
-/** Parts of one file under way at once, and how often one is sent again: 100 MB of memory at most. */
+/** Concurrency and retries per upload; uses at most 100 MB of memory. */
 const PARTS = { partSize: PART_BYTES, queueSize: 2, retry: 3 }
 
-/** The bucket and the prefix, which has no slash at either end; null for what is no `s3://bucket/prefix`. */
+/** Parses `s3://bucket/prefix` and trims slashes; returns null for another form. */
 export function readObjectAddress(address: string): { bucket: string; prefix: string } | null {
   const [, bucket, prefix = ''] = ADDRESS.exec(address) ?? []
   return bucket === undefined ? null : { bucket, prefix }
 }
 
-/** @throws AppError `invalid` for an address that is none. */
+/** @throws AppError `invalid` for a malformed address. */
 export function openObjectStore(address: string, settings: S3Settings): ObjectStore {
   const place = readObjectAddress(address)
   if (!place) throw new AppError('invalid', `${address} is no s3://bucket/prefix`)
@@ -68,7 +68,7 @@ async function asked<T>(what: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the server said, with its own name for it. */
+/** Quotes the server's message and error code. */
 export function toStoreError(what: string, error: unknown): AppError {
   const code = error instanceof Error && 'code' in error ? `${error.code}: ` : ''
   return new AppError('unavailable', `${what}: ${code}${errorMessage(error)}`, {}, { cause: error })

@@ -4,8 +4,8 @@ import sniffEncoding from 'html-encoding-sniffer'
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i
 
 /**
- * The text of a page: its encoding stands in a byte order mark, else in `contentType`, else in the page itself (HTML
- * Standard, 13.2.3). One that names none is UTF-8 when it can be, else windows-1252.
+ * Decodes a page by its byte order mark, `contentType` or own declaration (HTML Standard, 13.2.3); otherwise as UTF-8
+ * if valid, else windows-1252.
  */
 export function decodePage(bytes: Uint8Array, contentType: string): string {
   const encoding = sniffEncoding(bytes, {
@@ -16,9 +16,9 @@ export function decodePage(bytes: Uint8Array, contentType: string): string {
   return new TextDecoder(toDecoderLabel(encoding)).decode(bytes)
 }
 
-/** `replacement` is the standard's answer to encodings that hide markup, and has no decoder. */
+/** `replacement` marks encodings that can hide markup; it has no decoder. */
 function toDecoderLabel(encoding: string): Bun.Encoding {
   const label = encoding === 'replacement' ? 'utf-8' : encoding.toLowerCase()
-  // Bun's type lists a few of the labels that its decoder knows.
+  // Bun's type lists only some of the supported labels.
   return label as Bun.Encoding
 }

@@ -8,8 +8,8 @@ const ADDRESSES: Readonly<Record<string, string>> = { a: 'href', img: 'src' }
 const NAMES = new Set(['href', 'src', 'alt', 'title', 'class', 'id', 'rel', 'itemprop', 'role', 'hidden', 'style'])
 
 /**
- * The main content of a page as Markdown, with absolute addresses; null when there is none to be found. Takes the document
- * apart: read everything else first.
+ * Returns the main content as Markdown with absolute URLs, or null. It modifies the document, so read everything else
+ * first.
  */
 export function toMarkdown(document: PageNode, base: string): string | null {
   prepare(document, base)
@@ -26,7 +26,7 @@ function createTurndown(): TurndownService {
   return turndown.remove(['script', 'style', 'iframe', 'title'])
 }
 
-/** Gives Readability attribute names as it looks them up, and absolute addresses. */
+/** Lower-cases attribute names for Readability and makes URLs absolute. */
 function prepare(document: PageNode, base: string): void {
   walkPage(document, {
     enter(element, name) {

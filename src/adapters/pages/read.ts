@@ -3,7 +3,7 @@ import { type Attributes, scanPage } from './walk.ts'
 export type PageLink = { href: string; text: string }
 export type PageImage = { src: string; alt: string }
 
-/** What stands in a page. Texts have their white space normalized; addresses are absolute, http or https. */
+/** Data of a page. White space is normalized; URLs are absolute http or https. */
 export type Page = {
   title: string
   description: string
@@ -20,7 +20,6 @@ export type Page = {
   publishedAt: string | null
 }
 
-/** Interface 4.14 and 8. */
 const MAX_HEADINGS = 20
 const MAX_PARAGRAPHS = 10
 const MAX_LINKS = 50
@@ -28,16 +27,16 @@ const MAX_IMAGES = 20
 const MAX_TEXT = 100
 const HEADING_LENGTH = { min: 3, max: 199 }
 const PARAGRAPH_LENGTH = { min: 21, max: 1999 }
-/** What is kept of one element's text: the longest that can count, with space for white space. */
+/** Characters collected per element, with a margin for white space. */
 const MAX_COLLECTED = 20_000
 const MAX_METAS = 100
 const MAX_META_VALUE = 2000
 const MAX_CANDIDATES = 5000
 
 const HEADINGS = new Set(['h1', 'h2', 'h3'])
-/** Nobody reads what is in these. */
+/** Elements without visible text. */
 const UNREAD = new Set(['script', 'style', 'template', 'iframe', 'noframes'])
-/** Elements in the middle of a word or sentence; around all others words end. */
+/** Inline elements do not end a word; all others do. */
 const INLINE = new Set(
   'a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q ruby s samp small span strike strong sub sup time tt u var wbr'.split(
     ' ',
@@ -60,7 +59,7 @@ const LD_MAX_LENGTH = 200_000
 
 type Found = { name: string; text: string; href: string }
 
-/** Everything that one reading gathers, in document order, before anything is counted or resolved. */
+/** Raw data in document order, before normalization. */
 type Gathered = {
   texts: Found[]
   images: { src: string; alt: string }[]
@@ -72,7 +71,7 @@ type Gathered = {
   publishedAt: string | null
 }
 
-/** Reads the source of a page that came from `url`, without making a document of it: that would take most of the time. */
+/** Reads the HTML source without building a document, which would take most of the time. */
 export function readPage(html: string, url: string): Page {
   const found = gather(html)
   const base = toHttpUrl(found.base ?? '', url) ?? url
@@ -108,7 +107,7 @@ export function readPage(html: string, url: string): Page {
   }
 }
 
-/** Text with its white space as a reader sees it: single spaces, none around. */
+/** Collapses and trims white space. */
 function normalize(text: string): string {
   return text.replace(WHITE_SPACE, ' ').trim()
 }
@@ -124,12 +123,12 @@ function gather(html: string): Gathered {
     canonical: null,
     publishedAt: null,
   }
-  /** The open elements whose text is wanted. */
+  /** Open elements whose text is collected. */
   const open: { depth: number; found: Found }[] = []
   const countWords = createWordCounter()
   let depth = 0
   let svgDepth = 0
-  /** What a script says about the page, while we are in it. */
+  /** Content of the current structured-data script. */
   let data: string | null = null
   const add = (text: string) => {
     for (const { found: target } of open) if (target.text.length < MAX_COLLECTED) target.text += text
@@ -172,13 +171,13 @@ function gather(html: string): Gathered {
   return found
 }
 
-/** A place for the text of elements whose text is wanted. */
+/** Creates a collector for elements whose text is used. */
 function toFound(name: string, { href }: Attributes): Found | null {
   if (name === 'a') return href === undefined ? null : { name, text: '', href }
   return name === 'title' || name === 'p' || HEADINGS.has(name) ? { name, text: '', href: '' } : null
 }
 
-/** Takes what elements say by their attributes. The first of a kind counts. */
+/** Reads an element's attributes; the first of each kind wins. */
 function noteElement(found: Gathered, name: string, attributes: Attributes): void {
   if (name === 'html') found.lang ??= orNull(attributes.lang ?? attributes['xml:lang'] ?? '')
   else if (name === 'base') found.base ??= attributes.href ?? null
@@ -236,13 +235,13 @@ function distinctImages(found: readonly PageImage[], base: string): PageImage[] 
   return [...bySrc].map(([src, alt]) => ({ src, alt }))
 }
 
-/** Null for `javascript:`, `mailto:`, `data:` and what is no URL at all. */
+/** Returns null for other schemes and invalid URLs. */
 export function toHttpUrl(text: string, base: string): string | null {
   const url = URL.parse(text.trim(), base)
   return url && (url.protocol === 'http:' || url.protocol === 'https:') ? url.href : null
 }
 
-/** At most `max` characters as Unicode counts them: a pair of surrogates is never torn. */
+/** Returns at most `max` code points, so surrogate pairs stay whole. */
 export function truncate(text: string, max: number): string {
   return text.length <= max ? text : [...text.slice(0, max * 2)].slice(0, max).join('')
 }
@@ -251,7 +250,7 @@ function countCharacters(text: string): number {
   return text.length > PARAGRAPH_LENGTH.max * 2 ? text.length : [...text].length
 }
 
-/** Counts the words that begin in each piece of a text: something after white space. */
+/** Counts words across the chunks of a text. */
 function createWordCounter(): (text: string) => number {
   let isInWord = false
   return (text) => {
@@ -277,7 +276,7 @@ function publishedAt({ metas, publishedAt: fromData }: Gathered): string | null 
   return toIso(named ?? fromData ?? '')
 }
 
-/** A time without a zone is taken as UTC, wherever this machine is. */
+/** Treats a time without a zone as UTC. */
 function toIso(text: string): string | null {
   const hasZone = /(?:Z|[+-]\d\d:?\d\d|GMT|UTC)$/i.test(text.trim()) || /^\d{4}-\d\d-\d\d$/.test(text.trim())
   const time = new Date(hasZone ? text : `${text} UTC`)

@@ -6,11 +6,11 @@ import type { ReadPage } from './parser.ts'
 /** A page as it was fetched. `url` is where it came from. */
 export type PageSource = { bytes: Uint8Array; contentType: string; url: string; wantsMarkdown: boolean }
 
-/** Reads pages in child processes: one page a process at a time, the others wait. */
+/** Reads pages in child processes, one page per process at a time. */
 export type PageReader = {
-  /** @throws Error when the page cannot be read or takes too much, or the signal's reason. */
+  /** @throws Error for an unreadable page or one beyond the limits, or the signal's reason. */
   read(source: PageSource, signal: AbortSignal): Promise<ReadPage>
-  /** Process ids of the parsers that live. */
+  /** Returns the process ids of running parsers. */
   pids(): number[]
   close(): void
 }
@@ -18,12 +18,12 @@ export type PageReader = {
 const MAX_PROCESSES = Math.max(1, Math.min(2, availableParallelism() - 1))
 /** Each request gives up after 10 s by itself. */
 const MAX_WAITING = 1000
-/** Real pages take a fraction of a second; more is a page made to hurt. */
+/** Real pages take a fraction of a second. */
 const READ_MS = 4000
 const MAX_MEMORY_BYTES = 384 * 1024 * 1024
 /** Lists and texts of a page are limited each; together they stay far below. */
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
-/** The memory of a process without work is worth more than the moment it takes to start one. */
+/** Stops an idle process to free its memory. */
 const IDLE_MS = 60_000
 
 const Result: z.ZodType<ReadPage> = z.object({
@@ -44,7 +44,7 @@ const Result: z.ZodType<ReadPage> = z.object({
   markdown: z.string().nullable(),
 })
 
-/** A page that takes more than `readMs` or too much memory ends its process. */
+/** Kills a process that exceeds `readMs` or its memory limit. */
 export function createPageReader({
   readMs = READ_MS,
   idleMs = IDLE_MS,

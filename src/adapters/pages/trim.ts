@@ -1,4 +1,4 @@
-/** Beyond these the parser's time and memory grow faster than the page. Pages that people write stay far below. */
+/** Beyond these limits the parser's cost grows faster than the page; real pages stay below. */
 const MAX_MARKS = 40_000
 const MAX_DEPTH = 500
 
@@ -11,10 +11,7 @@ const WITHOUT_END = new Set(
 )
 const TAG_NAME = /\/?[a-z][a-z0-9]*/iy
 
-/**
- * `html` up to where its tags and entities become too many or are nested too deeply, which only pages made to hurt reach.
- * `marks` is how many there were. A rough count: it reads no comments, scripts or attributes.
- */
+/** Cuts `html` before its tags and entities become too many or too deep. `marks` is their approximate number. */
 export function trimPage(html: string): { html: string; marks: number } {
   const open: string[] = []
   let marks = 0

@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2'
 import { DOMParser } from 'linkedom'
 
-/** What we use of a node of linkedom's document. */
+/** The used part of linkedom's node type. */
 export type PageNode = {
   nodeType: number
   localName?: string
@@ -66,7 +66,7 @@ export function scanPage(html: string, scanner: Scanner): void {
 
 /** Parses a page of any quality; scripts never run. It has a body, which linkedom does not add by itself. */
 export function parsePage(html: string): PageNode {
-  // Nobody asks for document types here, and linkedom takes long to read them.
+  // Removes document types, which are unused and slow to parse.
   const typeless = html.replace(DOCTYPE, '<!')
   return toPageNode(new DOMParser().parseFromString(withBody(typeless), 'text/html'))
 }
@@ -75,7 +75,7 @@ function withBody(html: string): string {
   return BODY.test(html) ? html : `<html><body>${html}`
 }
 
-/** linkedom's types stand on the browser's, which this program does not have. */
+/** linkedom's types require browser types, which this project does not include. */
 function toPageNode(node: unknown): PageNode {
   return node as PageNode
 }

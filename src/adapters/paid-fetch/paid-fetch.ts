@@ -5,10 +5,10 @@ import { AppError } from '../../core/errors.ts'
 import type { Egress } from '../egress/egress.ts'
 import { fetchOver } from '../egress/fetch.ts'
 
-/** What a seller asks for a request, in millionths of a dollar. */
+/** A seller's price, in millionths of a dollar. */
 export type Demand = { amount: bigint; payTo: Address; validForSeconds: number }
 
-/** What was signed: with it the seller can move the money once, until `validBefore` (seconds since 1970). */
+/** A signed authorization to move the money once until `validBefore` (Unix seconds). */
 export type Authorization = { nonce: Hex; to: Address; amount: bigint; validBefore: number }
 
 export type PaidRequest = {
@@ -20,17 +20,17 @@ export type PaidRequest = {
 
 export type Payer = {
   account: PrivateKeyAccount
-  /** The chain and the token in which it pays, and no other. */
+  /** The only accepted chain and token. */
   chainId: number
   token: Address
   maxAmount: bigint
-  /** May throw: then nothing is signed. */
+  /** Approves a demand; a throw prevents the signature. */
   allow(demand: Demand): Promise<void>
-  /** Told before the signature leaves. May throw: then it does not. */
+  /** Records the authorization before it is sent; a throw prevents sending. */
   note(authorization: Authorization): Promise<void>
 }
 
-/** `transactionHash` is what the seller says of the settlement; only the chain proves it. */
+/** `transactionHash` is the seller's claim, which only the chain can prove. */
 export type PaidAnswer = {
   status: number
   headers: Record<string, string>
@@ -40,7 +40,7 @@ export type PaidAnswer = {
 
 const TIMEOUT_MS = 30_000
 const MAX_BYTES = 1024 * 1024
-/** A signature that is valid for longer could be used when nobody thinks of it any more. */
+/** Limits how long a signature can still be used. */
 const MAX_VALID_SECONDS = 600
 const SHOWN_HEADERS = ['content-type', 'content-length', 'etag', 'last-modified', 'location', 'retry-after']
 
@@ -58,9 +58,9 @@ const Signed = z.object({
 })
 
 /**
- * Makes a request and pays for it when the seller asks (x402, version 2, `exact` on one chain), at most once: a seller that
- * asks again after it was paid is not paid again. Redirects are not followed, so that no payment goes anywhere else.
- * @throws AppError whatever `allow` and `note` throw; `payment_required` for a demand that is not met here; EgressError.
+ * Sends a request and pays at most once when the seller demands it (x402 version 2, `exact`). Redirects are not
+ * followed, so the payment cannot reach another host.
+ * @throws errors of `allow` and `note`, AppError `payment_required` for an unsupported demand, EgressError.
  */
 export async function fetchPaying(egress: Egress, request: PaidRequest, payer: Payer): Promise<PaidAnswer> {
   const [{ wrapFetchWithPayment, x402Client, decodePaymentResponseHeader }, { ExactEvmScheme }] = await Promise.all([
@@ -69,7 +69,7 @@ export async function fetchPaying(egress: Egress, request: PaidRequest, payer: P
   ])
   const problem: { error?: unknown } = {}
   const client = new x402Client()
-    // The policy of the wallet is what limits it.
+    // `allow` enforces the wallet's limits instead.
     .setSpendControls(false)
     .register(`eip155:${payer.chainId}`, new ExactEvmScheme(payer.account))
     .registerPolicy((_version, requirements) => {
@@ -90,7 +90,7 @@ export async function fetchPaying(egress: Egress, request: PaidRequest, payer: P
     const response = await wrapFetchWithPayment(ask, client)(request.url, toInit(request))
     return await toAnswer(response, decodePaymentResponseHeader)
   } catch (error) {
-    // The library wraps what goes wrong in words of its own.
+    // Unwraps the original error from the library's.
     if (problem.error !== undefined) throw problem.error
     if (error instanceof AppError) throw error
     throw new AppError(
@@ -155,7 +155,7 @@ async function toAnswer(response: Response, decode: (header: string) => { transa
   }
 }
 
-/** What a seller says of itself may be anything. */
+/** The seller's header is not trusted. */
 function readHash(header: string, decode: (header: string) => { transaction?: string }): string | null {
   try {
     const { transaction } = decode(header)

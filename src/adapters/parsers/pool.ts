@@ -2,7 +2,7 @@ import { createSemaphore } from '../../core/concurrency/semaphore.ts'
 import { type ParserJob, type ParserKind, type ParserProcess, startParser } from './process.ts'
 
 export type ParserLimits = {
-  /** Processes that live at once, those that were killed and have not ended yet among them. */
+  /** Maximum number of processes, including killed ones that have not exited. */
   maxProcesses: number
   /** Jobs that wait for a process; more are refused. */
   maxWaiting: number
@@ -11,19 +11,19 @@ export type ParserLimits = {
   idleMs: number
 }
 
-/** Child processes that parse foreign content: whatever it does to a parser, SIGKILL ends it. */
+/** A pool of child processes that parse untrusted content. */
 export type ParserPool = {
   /**
    * Runs a job in a process of its own.
    * @throws AppError as the parser does, `unavailable` when too many jobs wait, ParserLimitError, or the signal's reason.
    */
   run<T>(job: ParserJob<T>): Promise<T>
-  /** Process ids of all that live. */
+  /** Returns the process ids of all running processes. */
   pids(): number[]
   close(): void
 }
 
-/** A process that has grown beyond this share of its memory is not kept for the next job. */
+/** A process above this share of its memory limit is not reused. */
 const MAX_RESTING_SHARE = 0.5
 
 /** Nothing is started before the first job; afterwards a process is kept for the next one until it was idle too long. */

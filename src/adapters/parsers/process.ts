@@ -42,7 +42,7 @@ export type ParserProcess = {
   exited: Promise<void>
 }
 
-/** This program again: the executable itself, or the source in a checkout. */
+/** Starts this program again: the executable, or the source in a checkout. */
 const COMMAND = Bun.isStandaloneExecutable
   ? [process.execPath, 'agent', '--parser']
   : [process.execPath, join(import.meta.dir, '..', '..', 'main.ts'), 'agent', '--parser']
@@ -131,7 +131,7 @@ export function startParser(kind: ParserKind, maxMemoryBytes: number): ParserPro
   return process
 }
 
-/** When the machine runs out of memory, the kernel ends a parser first and not the server. */
+/** Makes the kernel kill parsers before the server when memory runs out. */
 function preferWhenMemoryIsShort(pid: number): void {
   if (!IS_LINUX) return
   try {
@@ -146,7 +146,7 @@ const table = createProcessTable()
 async function readResidentBytes(pid: number): Promise<number> {
   if (!IS_LINUX) return (await table.find([pid]))[0]?.residentBytes ?? 0
   try {
-    // Not through the thread pool, which others may keep busy.
+    // Reads synchronously, because the thread pool may be busy.
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES
   } catch {
     return 0

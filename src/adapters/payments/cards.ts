@@ -6,8 +6,8 @@ import type { Log } from '../../core/log.ts'
 export type CardsOptions = { secretKey: string | undefined; webhookSecret: string | undefined; apiBase: string }
 
 /**
- * What somebody is to pay for. `minorUnits` are pence or cents, `tags` come back with every event about it. `attempt` names
- * the wish to pay: the same one again leads to the same page.
+ * A product to pay for. `minorUnits` are pence or cents; `tags` are returned with each event; `attempt` is the
+ * idempotency key.
  */
 export type Checkout = {
   user: { id: string; email: string; customerId: string | null }
@@ -18,12 +18,12 @@ export type Checkout = {
   cancelUrl: string
 }
 
-/** A signed event as it was sent: `data` is the object that it is about, in whatever form the sender's version gives it. */
+/** A verified event; the format of `data` depends on the sender's API version. */
 export type CardEvent = { id: string; type: string; createdAt: Date; data: unknown }
 
 /**
- * Cards, by Stripe. Everything throws AppError: `unavailable` NOT_CONFIGURED without settings, `unavailable` when Stripe
- * cannot be reached or asks to wait, `upstream_failed` when it refuses what it was asked.
+ * Card payments through Stripe. Every method throws AppError `unavailable` NOT_CONFIGURED, `unavailable` when Stripe is
+ * unreachable or rate-limits, `upstream_failed` when it rejects a request.
  */
 export type Cards = {
   readonly isConfigured: boolean
@@ -31,16 +31,15 @@ export type Cards = {
   createCheckout(checkout: Checkout): Promise<string>
   /** Opens the page on which a customer sees invoices and changes the card. @returns its address. */
   createPortal(customerId: string, returnUrl: string): Promise<string>
-  /** Ends a subscription with the period that is paid, or lets it go on after all. */
+  /** Cancels a subscription at the end of its period, or resumes it. */
   setEnding(subscriptionId: string, isEnding: boolean): Promise<void>
-  /** Ends a subscription now. One that has ended already stays so. */
+  /** Cancels a subscription now; idempotent. */
   end(subscriptionId: string): Promise<void>
   /**
-   * Ends a subscription now because its user pays for `keptId` as well. What is left of the paid period is credited to the
-   * customer of the kept one. Doing it again changes nothing.
+   * Cancels a duplicate of subscription `keptId` and credits the unused period to the kept one's customer; idempotent.
    */
   endDuplicate(subscriptionId: string, keptId: string): Promise<void>
-  /** Changes what a subscription costs a month; the difference is charged, or given back, with the next invoice. */
+  /** Changes the monthly price; the next invoice contains the difference. */
   changePrice(subscriptionId: string, price: { currency: 'gbp'; minorUnits: number }, attempt: string): Promise<void>
   /** @throws AppError `invalid` for a signature that is missing, wrong or older than five minutes. */
   readEvent(body: Uint8Array, signature: string | undefined): Promise<CardEvent>
@@ -67,7 +66,7 @@ export function createCards(options: CardsOptions, deps: Deps): Cards {
   }
 
   return {
-    // What is paid is given by signed events alone: without their secret nothing may be sold.
+    // Only signed events confirm payments, so nothing is sold without the webhook secret.
     isConfigured: Boolean(options.secretKey && options.webhookSecret),
     createCheckout: (checkout) =>
       ask(async (stripe) => {
@@ -102,7 +101,7 @@ export function createCards(options: CardsOptions, deps: Deps): Cards {
   }
 }
 
-/** Loaded when somebody pays for the first time: few programs need it, and it is large. */
+/** Loaded on first use because the library is large and few installations use it. */
 async function openStripe(secretKey: string, apiBase: string, send: typeof fetch): Promise<Stripe> {
   const { default: StripeClient } = await import('stripe')
   const { hostname, port, protocol } = new URL(apiBase)
@@ -142,7 +141,7 @@ function toPriceData({ currency, minorUnits, name, isMonthly }: Checkout['produc
   }
 }
 
-/** Reads what has ended again before it goes on, so that what was interrupted between two steps is finished by the next try. */
+/** Reads the cancelled subscription again first, so a retry completes an interrupted run. */
 async function endDuplicate(stripe: Stripe, id: string, keptId: string): Promise<void> {
   const before = await stripe.subscriptions.retrieve(id)
   if (before.status !== 'canceled') await stripe.subscriptions.cancel(id, { prorate: true, invoice_now: true })
@@ -150,7 +149,7 @@ async function endDuplicate(stripe: Stripe, id: string, keptId: string): Promise
   const kept = await stripe.subscriptions.retrieve(keptId)
   const [from, to] = [idOf(ended.customer), idOf(kept.customer)]
   const invoice = ended.latest_invoice
-  // Of one customer the credit is there already. Pages that were opened before the first payment make two.
+  // The same customer has the credit already; two checkouts opened before the first payment create two customers.
   if (from === to || invoice === null || typeof invoice === 'string' || invoice.total >= 0) return
   const { total, currency } = invoice
   const move = (customer: string, amount: number) =>
@@ -213,7 +212,7 @@ function notConfigured(setting: string): AppError {
   return new AppError('unavailable', message, { code: 'NOT_CONFIGURED' })
 }
 
-/** What Stripe says is for the operator: it may name the account. */
+/** Logs Stripe's message for the operator only, because it may name the account. */
 function toAppError(error: unknown, log: Log): AppError {
   if (error instanceof AppError) return error
   const type = error instanceof Error && 'type' in error ? String(error.type) : ''

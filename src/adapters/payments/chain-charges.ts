@@ -9,15 +9,15 @@ export type ChainChargesOptions = {
   chainId: number
   token: string
   payTo: string | undefined
-  /** The account that takes signed payments to the chain, and pays the fees of that. */
+  /** Key of the account that broadcasts payments and pays their fees. */
   settlerKey: string | undefined
-  /** Signs challenges, so that only ours are answered. */
+  /** Signs challenges, so only this server's challenges are accepted. */
   secretKey: string
-  /** The address under which callers find us. */
+  /** Public URL of the platform. */
   appUrl: string
 }
 
-/** A payment that somebody signed: `nonce` is used once on the chain. */
+/** A signed payment; the chain accepts `nonce` once. */
 export type SignedPayment = {
   payer: string
   nonce: string
@@ -26,12 +26,12 @@ export type SignedPayment = {
   authorization: Authorization
 }
 
-/** A signature that a request shows, whether it is good or not. */
+/** The unverified signature of a request. */
 export type ShownSignature = { payer: string; nonce: string; signature: string }
 
 /**
- * What was paid, or the challenge to pay, with its headers and, after a bad credential, the reason and what was shown: it
- * may have paid before its time was over.
+ * The payment, or a challenge with headers and, after a bad credential, the reason and the received signature, which
+ * may have paid before it expired.
  */
 export type Charge =
   | { isPaid: true; payment: SignedPayment & { reference: string }; sealed: (response: Response) => Response }
@@ -40,20 +40,20 @@ export type Charge =
 export type ChainCharges = {
   readonly terms: { chainId: number; token: string; payTo: string } | null
   /**
-   * Answers a request that has no payment with a challenge, and settles one that has: `settle` is given what is signed, and
-   * takes it to the chain unless it is there. @throws AppError `unavailable` NOT_CONFIGURED.
+   * Answers an unpaid request with a challenge and passes a signed payment to `settle`.
+   * @throws AppError `unavailable` NOT_CONFIGURED.
    */
   charge(request: Request, price: { amount: string; description: string }, settle: Settle): Promise<Charge>
-  /** Takes payments to the chain and knows what became of them. @throws AppError `unavailable` NOT_CONFIGURED. */
+  /** Creates the settler. @throws AppError `unavailable` NOT_CONFIGURED. */
   openSettler(): Promise<Settler>
 }
-/** @returns the transaction. @throws AppError when it did not pay. */
+/** Returns the transaction hash. @throws AppError when the payment fails. */
 export type Settle = (payment: SignedPayment) => Promise<string>
 
 const TOKEN = ['function name() view returns (string)', 'function version() view returns (string)'] as const
 const DECIMALS = 6
 
-/** Payments by signature (EIP-3009), asked for and taken as MPP and as x402, version 2, scheme `exact`. */
+/** Accepts signed payments (EIP-3009) through MPP and x402 version 2, scheme `exact`. */
 export function createChainCharges(options: ChainChargesOptions, deps: { log: Log }): ChainCharges {
   const { rpcUrl, chainId, payTo, settlerKey } = options
   const missing = [
@@ -87,7 +87,7 @@ export function createChainCharges(options: ChainChargesOptions, deps: { log: Lo
 
 type Ready = ChainChargesOptions & { rpcUrl: string; payTo: string; settlerKey: string }
 
-/** The name and version of the token are part of what payers sign: the token itself says them. */
+/** Payers sign the token's name and version, so read them from the contract. */
 async function openChannel(options: Ready) {
   const [{ Mppx, evm }, { Errors }, viem] = await Promise.all([import('mppx/server'), import('mppx'), loadViem()])
   const read = createChainReader({ rpcUrl: options.rpcUrl, chainId: options.chainId })
@@ -141,7 +141,7 @@ async function openChannel(options: Ready) {
   }
 }
 
-/** It may have been paid all the same: the same signature shown again later tells. */
+/** The payment may have settled; retrying with the same signature is safe. */
 function unknownOutcome(cause: unknown): AppError {
   const message = 'The payment could not be settled. Show the same one again in a moment.'
   return new AppError('unavailable', message, { code: 'PAYMENT_UNKNOWN', retryAfter: '5' }, { cause })
@@ -169,7 +169,7 @@ async function readMpp(request: Request): Promise<z.infer<typeof Mpp> | null> {
   try {
     return Mpp.safeParse(Credential.fromRequest(request).payload).data ?? null
   } catch {
-    // What cannot be read was refused with a reason already.
+    // An unreadable credential was rejected with a reason earlier.
     return null
   }
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts'
 import { createChainReader, findReceipt, loadViem, type ReadChain } from '../chain/reader.ts'
 import { broadcast, readFees } from '../chain/token-chain.ts'
 
-/** What a payer signed (EIP-3009): whoever has it can pay us with it, once. Numbers are decimal text, times Unix seconds. */
+/** A signed authorization (EIP-3009) that pays the platform once. Numbers are decimal strings, times Unix seconds. */
 export type Authorization = {
   from: string
   to: string
@@ -15,26 +15,25 @@ export type Authorization = {
   signature: string
 }
 
-/** A transaction that carries an authorization to the chain. Nothing of it is on the chain before `sinceBlock`. */
+/** A transaction that settles an authorization, first possible in block `sinceBlock`. */
 export type SettlingTransaction = { raw: string; hash: string; sinceBlock: number }
 
 /**
- * What became of an authorization: `paid` by the transaction `reference`, whoever sent that; `refused` when it can pay us no
- * more; `open` otherwise. `isReplaced` says that our transaction cannot get on the chain any more, because another one of
- * the same account took its place.
+ * State of an authorization: `paid` by transaction `reference`, `refused` when it can no longer pay, otherwise `open`.
+ * `isReplaced`: another transaction used this one's nonce.
  */
 export type Outcome =
   | { state: 'paid'; reference: string }
   | { state: 'refused' }
   | { state: 'open'; isReplaced: boolean }
 
-/** Takes authorizations to the chain. Everything throws AppError `unavailable` when the chain cannot be asked. */
+/** Settles authorizations on the chain. Every method throws AppError `unavailable` when the chain is unreachable. */
 export type Settler = {
-  /** Does one after another what signs and sends: transactions of one account have to follow each other. */
+  /** Runs tasks one at a time, because transactions of one account need consecutive nonces. */
   inTurn<T>(task: () => Promise<T>): Promise<T>
-  /** Sends nothing. @throws AppError `payment_required` PAYMENT_REFUSED for what would fail on the chain. */
+  /** Signs without sending. @throws AppError `payment_required` PAYMENT_REFUSED when the transaction would fail. */
   sign(authorization: Authorization): Promise<SettlingTransaction>
-  /** May be called again with the same transaction: the chain takes it once. */
+  /** Idempotent, because the chain accepts a transaction once. */
   broadcast(raw: string): Promise<void>
   findOutcome(authorization: Authorization, transaction: SettlingTransaction): Promise<Outcome>
 }
@@ -49,10 +48,10 @@ const TOKEN = [
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ] as const
 const GAS_MARGIN_PERCENT = 130n
-/** Nodes answer questions for events of a few thousand blocks at most. */
+/** Nodes limit event queries to a few thousand blocks. */
 const BLOCKS_PER_QUESTION = 2000n
 
-/** The account of `settlerKey` sends, and pays the fees. */
+/** Creates a settler whose account `settlerKey` sends transactions and pays fees. */
 export async function createSettler(options: SettlerOptions): Promise<Settler> {
   const read = createChainReader({ rpcUrl: options.rpcUrl, chainId: options.chainId })
   const queue = new TaskQueue()
@@ -85,7 +84,7 @@ async function sign(options: SettlerOptions, read: ReadChain, authorization: Aut
   const isRevert = (error: unknown) => error instanceof viem.ContractFunctionRevertedError
   const prepared = await read(async (client) => {
     const sinceBlock = Number(await client.getBlockNumber({ cacheTime: 0 }))
-    // What would revert is not sent: it would cost a fee and pay nothing.
+    // Simulate first: a reverted transaction costs a fee and pays nothing.
     const isRefused = await client.simulateContract({ ...call, account }).then(
       () => false,
       (error: unknown) => {
@@ -119,13 +118,14 @@ async function findOutcome(
   const { nonce = 0 } = viem.parseTransaction(serialized)
   const sender = await viem.recoverTransactionAddress({ serializedTransaction: toRaw(serialized) })
   return read(async (client): Promise<Outcome> => {
-    // Asked before the receipt: a nonce that is used without one belongs to another transaction.
+    // Read the nonce before the receipt: a used nonce without a receipt then belongs to another transaction.
     const next = await client.getTransactionCount({ address: sender, blockTag: 'latest' })
     const receipt = await findReceipt(client, toHex(transaction.hash))
     if (receipt?.status === 'success') return { state: 'paid', reference: receipt.transactionHash }
-    // The time is asked for first: what is not used by then may still be used a block later, never the other way.
+    // Read the time before the state: an authorization that is unused now may still be used in a later block, but not
+    // in an earlier one.
     const block = await client.getBlock({ blockTag: 'latest' })
-    // A node that lags behind the one that gave the receipt must not answer for it.
+    // Read at the receipt's block, because the answering node may lag behind.
     const at = receipt && receipt.blockNumber > block.number ? { blockNumber: receipt.blockNumber } : {}
     if (await isAuthorizationUsed(client, viem.getAddress(token), authorization, at))
       return findUse(client, viem.getAddress(token), authorization, transaction.sinceBlock)
@@ -145,7 +145,7 @@ async function isAuthorizationUsed(
   return client.readContract({ address: token, abi: parseAbi(TOKEN), functionName: 'authorizationState', args, ...at })
 }
 
-/** That a nonce is used says not for what: its owner may have cancelled it, or have signed another payment with it. */
+/** A used nonce does not prove payment: its owner may have cancelled it or signed another payment. */
 async function findUse(
   client: PublicClient,
   token: Address,
@@ -186,7 +186,7 @@ function toHex(text: string): Hex {
   return `0x${text.replace(/^0x/, '')}`
 }
 
-/** What this program signs is of type 2 (EIP-1559). */
+/** This program signs only EIP-1559 transactions (type 2). */
 function toRaw(hex: Hex): `0x02${string}` {
   return `0x02${hex.slice(4)}`
 }

@@ -3,7 +3,7 @@ import { AppError, type ErrorKind } from '../../core/errors.ts'
 
 const TIMEOUT_MS = 15_000
 
-/** What a machine says of itself when it registers. */
+/** Data that a machine registers with. */
 export type Machine = {
   mode: 'home' | 'link'
   name: string
@@ -12,13 +12,13 @@ export type Machine = {
 }
 
 /**
- * A platform's backend as a machine elsewhere uses it, with its owner's `sk_` key. What goes wrong is an AppError:
- * `unauthenticated`, `forbidden`, `invalid` and `not_found` will not change by themselves, everything else may.
+ * Client of a remote platform's backend API with its owner's `sk_` key. AppErrors `unauthenticated`, `forbidden`,
+ * `invalid` and `not_found` are permanent; others may be temporary.
  */
 export type PlatformClient = {
-  /** Whose key it is. */
+  /** Returns the id of the key's owner. */
   findUserId(signal: AbortSignal): Promise<string>
-  /** @returns where the owner sees the machine. */
+  /** @returns the URL of the machine's page. */
   register(userId: string, machine: Machine, signal: AbortSignal): Promise<string>
   /** @returns the platform's time. */
   sendHeartbeat(userId: string, name: string, signal: AbortSignal): Promise<string>
@@ -46,7 +46,7 @@ export function createPlatformClient(options: { baseUrl: string; key: string; fe
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
-        // The key must not follow a redirect to somewhere else.
+        // A redirect could send the key to another host.
         redirect: 'manual',
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       })

@@ -10,13 +10,16 @@ const BRAVE_URL = 'https://api.search.brave.com/res/v1/web/search'
 
 export type SearchSettings = { searxngUrl: string | undefined; braveApiKey: string | undefined }
 
-/** One page that a search engine names, in its words and without markup. */
+/** One search result as plain text. */
 export type SearchResult = { title: string; url: string; snippet: string }
 
 /** Searches the web with the engine of the operator. */
 export type WebSearch = {
   isConfigured: boolean
-  /** At most 10 results. @throws AppError `unavailable` NOT_CONFIGURED, `upstream_failed`, `upstream_timeout`. */
+  /**
+   * Returns at most 10 results.
+   * @throws AppError `unavailable` NOT_CONFIGURED, `upstream_failed`, `upstream_timeout`.
+   */
   search(query: string): Promise<SearchResult[]>
 }
 
@@ -29,7 +32,7 @@ const Brave = z.object({
     .optional(),
 })
 
-/** SearXNG in its JSON format where it is set, else Brave (Brave Search API, Web Search). */
+/** Uses SearXNG's JSON API when configured, otherwise the Brave Search API. */
 export function createWebSearch(
   { searxngUrl, braveApiKey }: SearchSettings,
   { fetch }: { fetch: typeof globalThis.fetch },
@@ -79,7 +82,7 @@ async function ask<Schema extends z.ZodType>(
   }
 }
 
-/** Engines mark what they found in HTML. */
+/** Search engines highlight matches with HTML. */
 function toResult(title: string, url: string, snippet: string | null | undefined): SearchResult {
   const plain = (html: string) => html.replace(/<[^<>]*>/g, '').trim()
   return { title: plain(title), url, snippet: plain(snippet ?? '') }

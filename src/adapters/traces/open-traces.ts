@@ -9,22 +9,22 @@ import { createOpenTurns } from './open-turns.ts'
 import { traceGateway } from './trace-gateway.ts'
 import { traceProvider } from './trace-provider.ts'
 
-/** Where traces go (OTLP over HTTP), and what is said beside them. `headers` are `name=value` pairs with commas between. */
+/** OTLP/HTTP exporter settings. `headers` are comma-separated `name=value` pairs. */
 export type TraceSettings = { endpoint: string; headers: string | undefined; serviceName: string }
 
 export type Traces = {
-  /** Tells of each call of a provider, by the conventions for generative AI; below the turn that it is made in. */
+  /** Records a span for each provider call, below the turn that it belongs to. */
   trace(provider: AiProvider): AiProvider
-  /** Tells of each turn of an agent and of the tools that it uses. */
+  /** Records a span for each agent turn and tool call. */
   traceGateway(gateway: AgentGateway): AgentGateway
-  /** Sends what is left, for a few seconds at most. */
+  /** Flushes pending spans, for a few seconds at most. */
   close(): Promise<void>
 }
 
 const TIMEOUT_MS = 5_000
 const CLOSE_MS = 2_000
 
-/** OpenTelemetry is loaded here alone, so whoever sends no traces does not carry it. */
+/** Loads OpenTelemetry only when traces are exported. */
 export async function openTraces({ endpoint, headers, serviceName }: TraceSettings, log: Log): Promise<Traces> {
   const [api, { OTLPTraceExporter }, { BatchSpanProcessor, TracerProvider }, { resourceFromAttributes }] =
     await Promise.all([
@@ -40,7 +40,7 @@ export async function openTraces({ endpoint, headers, serviceName }: TraceSettin
   })
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': VERSION }),
-    spanProcessors: [new BatchSpanProcessor({ exporter: toldOnce(exporter, endpoint, log) })],
+    spanProcessors: [new BatchSpanProcessor({ exporter: loggedOnce(exporter, endpoint, log) })],
   })
   const tracer = provider.getTracer('stead', VERSION)
   const below = (span: Span) => api.trace.setSpan(api.ROOT_CONTEXT, span)
@@ -54,7 +54,7 @@ export async function openTraces({ endpoint, headers, serviceName }: TraceSettin
   }
 }
 
-/** The form of `OTEL_EXPORTER_OTLP_HEADERS`, values percent-encoded. */
+/** Parses `OTEL_EXPORTER_OTLP_HEADERS` with percent-encoded values. */
 function toHeaders(text: string | undefined): Record<string, string> {
   const pairs = (text ?? '').split(',').filter((pair) => pair.includes('='))
   return Object.fromEntries(
@@ -73,8 +73,8 @@ function decode(text: string): string {
   }
 }
 
-/** A collector that does not answer is one line of the log, and another one when it answers again. */
-function toldOnce(exporter: SpanExporter, endpoint: string, log: Log): SpanExporter {
+/** Logs once when the collector fails and once when it recovers. */
+function loggedOnce(exporter: SpanExporter, endpoint: string, log: Log): SpanExporter {
   let isLost = false
   return {
     export(spans, done) {

@@ -1,17 +1,14 @@
 import type { Context, Span } from '@opentelemetry/api'
 import { currentRequestId } from '../../core/request-id.ts'
 
-/** Turns that are told of now, by the request that each is part of. */
+/** Turns in progress, by request id. */
 export type OpenTurns = {
   add(turn: Span): void
-  /** Where spans of the present request belong: below its turn, or nowhere when it has none. */
+  /** Returns the parent context for spans of the current request, if it belongs to a turn. */
   findContext(): Context | undefined
 }
 
-/**
- * An agent asks models in a request of its own, which carries the id of the one that its turn came by: what the platform
- * tells of the call stands below the turn. `below` makes spans below another one.
- */
+/** Links an agent's model requests to its turn by the turn's request id. `below` creates a child context. */
 export function createOpenTurns(below: (span: Span) => Context): OpenTurns {
   const turns = new Map<string, Span>()
   return {

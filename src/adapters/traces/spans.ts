@@ -7,7 +7,7 @@ export const INTERNAL = 0
 export const CLIENT = 2
 const ERROR = 2
 
-/** Ends the span with what is done within it. */
+/** Runs `work` and ends the span with its outcome. */
 export async function within<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {
     const result = await work(span)
@@ -19,7 +19,9 @@ export async function within<T>(span: Span, work: (span: Span) => Promise<T>): P
   }
 }
 
-/** Of an error its kind is told alone: its message may repeat what was asked. `endTime` is in ms, now unless it is given. */
+/**
+ * Records only the error's kind, because its message may quote user content. `endTime` is in ms and defaults to now.
+ */
 export function endFailed(span: Span, error: unknown, endTime?: number): void {
   const type = toErrorType(error)
   span.setAttribute('error.type', type)
@@ -33,7 +35,7 @@ function toErrorType(error: unknown): string {
   return error instanceof Error ? error.name : '_OTHER'
 }
 
-/** The span ends with what is listened to, however that ends; whoever stops listening is no failure of who spoke. */
+/** Ends the span with the iteration; a consumer that stops early is no failure. */
 export async function* followToEnd<T>(span: Span, items: AsyncIterable<T>, note: (item: T) => void): AsyncGenerator<T> {
   let failure: unknown = null
   try {

@@ -5,13 +5,12 @@ import type { AgentToolCall, AgentTurnEvent } from '../gateways/stream.ts'
 import type { OpenTurns } from './open-turns.ts'
 import { CLIENT, endFailed, followToEnd, INTERNAL, within } from './spans.ts'
 
-/** `below` makes spans below another one; OpenTelemetry hands it over where it was loaded. */
+/** `below` creates a child context; passed in because OpenTelemetry is loaded on demand. */
 export type Nesting = { below: (span: Span) => Context; turns: OpenTurns }
 
 /**
- * A gateway that tells of each turn of an agent in a span `invoke_agent`, with a span `execute_tool` below it for each use of
- * a tool, as the OpenTelemetry conventions for generative AI name them. What was said, and what tools were given and gave
- * back, is no part of it. A turn that is taken up again after its connection broke is told until the break.
+ * Wraps a gateway with spans `invoke_agent` per turn and `execute_tool` per tool call (OpenTelemetry GenAI
+ * conventions), without any content. A turn resumed after a lost connection is recorded until the loss.
  */
 export function traceGateway(tracer: Tracer, { below, turns }: Nesting, gateway: AgentGateway): AgentGateway {
   const begin = (endpoint: AgentEndpoint, request: AgentChatRequest) => {
@@ -45,7 +44,7 @@ function beginTurn(tracer: Tracer, { agentId, kind }: AgentEndpoint, { sessionKe
 }
 
 function noteEvent(tracer: Tracer, below: Nesting['below'], span: Span, event: AgentTurnEvent): void {
-  if (event.type === 'tool') tellTool(tracer, below(span), event)
+  if (event.type === 'tool') recordTool(tracer, below(span), event)
   if (event.type !== 'usage') return
   span.setAttributes({
     'gen_ai.usage.input_tokens': event.inputTokens,
@@ -54,13 +53,13 @@ function noteEvent(tracer: Tracer, below: Nesting['below'], span: Span, event: A
   })
 }
 
-/** The agent tells of a tool when it is done, and how long it took. */
-function tellTool(tracer: Tracer, context: Context, { name, durationMs, success }: AgentToolCall): void {
+/** Agents report a tool call with its duration after it ends. */
+function recordTool(tracer: Tracer, context: Context, { name, durationMs, success }: AgentToolCall): void {
   const endTime = Date.now()
   const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name }
   const startTime = endTime - durationMs
   const span = tracer.startSpan(`execute_tool ${name}`, { kind: INTERNAL, attributes, startTime }, context)
   if (success) span.end(endTime)
-  // The agent does not tell of what kind the failure was.
+  // The agent does not report the kind of failure.
   else endFailed(span, null, endTime)
 }

@@ -3,9 +3,9 @@ import type { AiProvider, CompletionRequest, TokenUsage } from '../models/provid
 import type { OpenTurns } from './open-turns.ts'
 import { CLIENT, endFailed, followToEnd, within } from './spans.ts'
 
-/** Words of the conventions (`gen_ai.provider.name`) for those of ours that differ. */
+/** Provider names that differ from the conventions' `gen_ai.provider.name`. */
 const PROVIDER_NAMES: Readonly<Record<string, string>> = { gemini: 'gcp.gemini' }
-/** Parameters of a request by their attributes, where they are numbers. */
+/** Span attributes of numeric request parameters. */
 const NUMBERS: Readonly<Record<string, string>> = {
   temperature: 'gen_ai.request.temperature',
   top_p: 'gen_ai.request.top_p',
@@ -14,8 +14,8 @@ const NUMBERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A provider that tells of each call in a span, as the OpenTelemetry conventions for generative AI name it: who was asked for
- * which model, what it used, and why it failed; below the turn of the agent that asks. What was said is no part of it.
+ * Wraps a provider with a span per call (OpenTelemetry GenAI conventions): model, usage and failure, without any
+ * content.
  */
 export function traceProvider(tracer: Tracer, turns: OpenTurns, provider: AiProvider): AiProvider {
   const begin = (operation: string, request: CompletionRequest) =>

@@ -53,7 +53,7 @@ function startCollector() {
 }
 
 test(
-  'OTEL_EXPORTER_OTLP_ENDPOINT: each call of a model is a span by the conventions, without what was said',
+  'OTEL_EXPORTER_OTLP_ENDPOINT: each model call is a span of the conventions without content',
   async () => {
     const collector = startCollector()
     const provider = await startProvider()
@@ -83,7 +83,7 @@ test(
       expect((await ask({})).status).toBe(200)
       expect(await (await ask({ stream: true })).text()).toContain('[DONE]')
       expect(person.email).toBe('ada@example.com')
-      // What is left is sent when it stops.
+      // Pending spans are sent on shutdown.
       expect((await program.stop()).exitCode).toBe(0)
 
       const spans = collector.spans()
@@ -116,7 +116,7 @@ test(
 )
 
 test(
-  'OTEL_EXPORTER_OTLP_ENDPOINT: a turn of an agent is a span, each use of a tool and each call of a model one below it, without what was said',
+  'OTEL_EXPORTER_OTLP_ENDPOINT: an agent turn is a span with child spans for tool and model calls, without content',
   async () => {
     const collector = startCollector()
     await using provider = await startProvider(({ body }) =>
@@ -167,7 +167,7 @@ test(
 )
 
 test(
-  'OTEL_EXPORTER_OTLP_ENDPOINT: a collector that is not there costs no answer and one line of the log',
+  'OTEL_EXPORTER_OTLP_ENDPOINT: answers succeed and one line is logged when the collector is unreachable',
   async () => {
     const provider = await startProvider()
     const [port] = await findFreePorts(1)

@@ -6,7 +6,7 @@ import { GitCommits, GitDiff, GitStatus, RemoteRequest } from '../git/messages.t
 import { createRemoteSender, type SendToRemote } from '../git/remote.ts'
 import type { Download, WorkspaceFiles } from './workspace.ts'
 
-/** The other end answers within a minute or two, whatever the repository; after this time it has lost its way. */
+/** Largest wait for an answer; a healthy peer answers within two minutes. */
 const MAX_WAIT_MS = 150_000
 const HELLO_MS = 20_000
 
@@ -29,16 +29,16 @@ const Read = Written.extend({ content: z.string(), modified: z.coerce.date() })
 const Opened = z.object({ download: z.number(), name: z.string(), size: z.number() })
 const Piece = z.base64().nullable()
 
-/** The files that `serveWorkspace` serves at the other end of a link. */
+/** Client of the files that `serveWorkspace` serves. */
 export type ServedFiles = {
   files: WorkspaceFiles
-  /** Files that are on their way to somebody. */
+  /** Returns the number of active downloads. */
   countDownloads(): number
-  /** Settles when the other end has gone. */
+  /** Resolves when the peer has disconnected. */
   ended: Promise<void>
 }
 
-/** @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} when the other end is none that this version understands. */
+/** @throws AppError `unavailable` {code: 'NOT_CONFIGURED'} when the peer's protocol version is not supported. */
 export async function openServedFiles(link: ByteLink): Promise<ServedFiles> {
   const downloads = new Set<number>()
   let send: SendToRemote | null = null
@@ -91,7 +91,7 @@ async function requireProtocol(channel: Channel): Promise<void> {
   }
 }
 
-/** Whoever does not answer in time is not asked again. */
+/** Closes the channel when the peer exceeds its time. */
 async function within<T>(maxMs: number, channel: Channel, work: Promise<T>): Promise<T> {
   const timer = setTimeout(() => channel.end(), maxMs)
   try {

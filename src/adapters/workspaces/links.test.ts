@@ -13,7 +13,7 @@ import { serveWorkspace } from './server.ts'
 const log = createLog('silent')
 const git = createGitRunner()
 
-/** Two ends of one connection, and whether ours has been closed. */
+/** Opens two ends of a connection and tracks whether the local one was closed. */
 function openPair() {
   const [there, back] = [new PassThrough(), new PassThrough()]
   let isClosed = false
@@ -33,7 +33,7 @@ function openPair() {
   return { ours, theirs, end: () => back.end(), isClosed: () => isClosed }
 }
 
-/** Everybody's files are those of `folder`; each connection is noted. */
+/** Serves `folder` as the files of every agent and records each connection. */
 function openInstallation(folder: string, options: { idleMs?: number; maxLinks?: number } = {}) {
   const pairs: ReturnType<typeof openPair>[] = []
   const links = createWorkspaceLinks({ log, ...options })
@@ -47,7 +47,7 @@ function openInstallation(folder: string, options: { idleMs?: number; maxLinks?:
   return { links, pairs, connect, read }
 }
 
-/** Answers each question with what `answer` says, as the other end of a channel that is not ours. */
+/** Answers each request with the result of `answer`, like an untrusted peer. */
 async function answerWith(link: ByteLink, answer: (question: { m: string; i: string }) => unknown): Promise<void> {
   let rest = ''
   for await (const chunk of link.input) {
@@ -60,7 +60,7 @@ async function answerWith(link: ByteLink, answer: (question: { m: string; i: str
   }
 }
 
-test('one connection serves whoever asks, ends when nobody has for a while, and is made again', async () => {
+test('use shares one connection, closes it when idle and reconnects', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), 'hello')
   const { links, pairs, read } = openInstallation(folder.path, { idleMs: 30 })
@@ -73,7 +73,7 @@ test('one connection serves whoever asks, ends when nobody has for a while, and 
   expect(pairs.every((pair) => pair.isClosed())).toBe(true)
 })
 
-test('the one that rested longest makes room; while all are in use others are told to come back', async () => {
+test('use closes the longest idle link at the limit and rejects when all are in use', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), 'hello')
   const { links, pairs, connect, read } = openInstallation(folder.path, { maxLinks: 2 })
@@ -90,7 +90,7 @@ test('the one that rested longest makes room; while all are in use others are to
   await links.close()
 })
 
-test('a download keeps its connection for as long as somebody takes it', async () => {
+test('use keeps a connection open while a download is read', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), Buffer.alloc(500_000, 'x'))
   const { links, pairs, connect } = openInstallation(folder.path, { idleMs: 10 })
@@ -108,7 +108,7 @@ test('a download keeps its connection for as long as somebody takes it', async (
   await links.close()
 })
 
-test('when the other end goes in the middle, whoever waits is told, and the next one gets another', async () => {
+test('use rejects pending calls and reconnects when the peer disconnects', async () => {
   using folder = tempFolder()
   writeFileSync(folder.file('a'), 'hello')
   const { links, pairs, connect, read } = openInstallation(folder.path)
@@ -128,7 +128,7 @@ test.each([
   ['JSON that is no message', async (link: ByteLink) => link.write('null\n')],
   ['another protocol', (link: ByteLink) => answerWith(link, () => ({ result: { protocol: 99 } }))],
   ['an answer of no form', (link: ByteLink) => answerWith(link, () => 'yes')],
-])('an other end that says %s is none: 503 that says so', async (_what, speak) => {
+])('use rejects with 503 when the peer sends %s', async (_what, speak) => {
   const links = createWorkspaceLinks({ log })
   const pair = openPair()
   const connect = async () => {
@@ -142,7 +142,7 @@ test.each([
   await until('the end of it', () => pair.isClosed())
 })
 
-test('an other end that has been taken over gets no password, no network but a push, and nothing when none is made', async () => {
+test('use exposes only the push to a compromised peer, without credentials', async () => {
   const seen: string[] = []
   using remote = Bun.serve({
     hostname: '127.0.0.1',
@@ -196,7 +196,7 @@ test('an other end that has been taken over gets no password, no network but a p
   )
   expect(pushed).toBe('refused')
   const basic = `Basic ${btoa('ada:git-password-1')}`
-  // What it asked for before the push, and what is no push, was asked of nobody; what it forged was left out.
+  // Only the push was sent: earlier and other requests were rejected, and forged headers were removed.
   expect(seen).toEqual(['/repo.git/info/refs null', `/repo.git/info/refs ${basic}`])
   expect(heard.join('')).not.toContain('git-password')
   expect(heard.join('')).not.toContain(basic)
@@ -205,7 +205,7 @@ test('an other end that has been taken over gets no password, no network but a p
   await links.close()
 })
 
-test('paths that lead out are refused at the other end as they are here', async () => {
+test('use rejects paths outside the workspace when the peer is remote', async () => {
   using folder = tempFolder()
   mkdirSync(folder.file('workspace'))
   writeFileSync(folder.file('a'), 'outside')

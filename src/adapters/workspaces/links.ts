@@ -4,11 +4,11 @@ import type { FilesLink } from '../runtimes/contract/runtime.ts'
 import { openServedFiles, type ServedFiles } from './client.ts'
 import type { WorkspaceFiles } from './workspace.ts'
 
-/** Working trees that somebody else serves, such as a container that has an agent's volume. */
+/** Connections to working trees on other hosts, such as a container with an agent's volume. */
 export type WorkspaceLinks = {
   /**
-   * Does `work` on the files of one agent. `connect` is called for the first time that is asked for, and again once its
-   * link has ended. @throws AppError of both, `unavailable` when too many links are in use.
+   * Runs `work` on an agent's files and calls `connect` when no link is open.
+   * @throws AppError of both, `unavailable` when too many links are in use.
    */
   use<T>(agentId: string, connect: () => Promise<FilesLink>, work: (files: WorkspaceFiles) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -16,7 +16,7 @@ export type WorkspaceLinks = {
 
 type Link = { served: Promise<ServedFiles>; link: Promise<FilesLink>; uses: number; usedAtMs: number; timer?: Timer }
 
-/** Whoever looks at files asks again soon; afterwards the memory is worth more. */
+/** Keeps a link for consecutive requests, then frees its memory. */
 const IDLE_MS = 60_000
 /** Each takes about 100 MB while it is open. */
 const MAX_LINKS = 8
@@ -44,7 +44,7 @@ export function createWorkspaceLinks({
     const served = opening.then(openServedFiles)
     const link: Link = { served, link: opening, uses: 0, usedAtMs: performance.now() }
     links.set(agentId, link)
-    // However it ends, or when it never began, the next one who asks gets another.
+    // Removes a closed or failed link, so the next request opens a new one.
     const forget = () => drop(agentId, link)
     served.then(({ ended }) => ended).then(forget, forget)
     return link

@@ -18,8 +18,8 @@ const text = (value: unknown) => z.string().parse(value)
 const number = (value: unknown) => z.number().parse(value)
 
 /**
- * Serves a working tree to whoever is at the other end of `link`, until that goes. It reaches no network: what Git asks of
- * a remote goes through the other end, which adds the passwords, so that none comes here.
+ * Serves a working tree to the peer until it disconnects. Git requests go through the peer, which adds credentials, so
+ * this process needs neither network nor passwords.
  */
 export async function serveWorkspace(link: ByteLink, root: FolderRoot, git: GitRunner): Promise<void> {
   const files = openFolderFiles(root, git)
@@ -48,13 +48,13 @@ export async function serveWorkspace(link: ByteLink, root: FolderRoot, git: GitR
   await channel.ended
 }
 
-/** `serveWorkspace` for whoever has started this process; nothing else may be written to its standard output. */
+/** Runs `serveWorkspace` on standard input and output; nothing else may write to standard output. */
 export async function serveStandardStreams(root: FolderRoot): Promise<void> {
   const write = async (text: string) => void (await Bun.write(Bun.stdout, text))
   await serveWorkspace({ input: Bun.stdin.stream(), write }, root, createGitRunner())
 }
 
-/** Downloads are fetched piece by piece, as fast as they are taken. */
+/** The peer requests chunks of a download at its own pace. */
 function serveDownloads(download: (path: string) => Promise<Download>) {
   const pieces = new Map<number, AsyncIterator<Uint8Array>>()
   let last = 0
@@ -77,7 +77,7 @@ function serveDownloads(download: (path: string) => Promise<Download>) {
   }
 }
 
-/** @throws AppError `too_large` for a pack that does not fit into one line of the channel. */
+/** @throws AppError `too_large` for a pack above the channel's line limit. */
 function sendThrough(channel: () => Channel): SendToRemote {
   return async ({ body, ...request }) => {
     if (body.length > MAX_PACK_BYTES) throw new AppError('too_large', 'The commits are too large')

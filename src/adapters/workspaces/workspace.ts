@@ -16,10 +16,10 @@ import type { PushFailure } from '../git/push.ts'
 import { createRemoteSender, type PushOptions } from '../git/remote.ts'
 import type { GitRunner } from '../git/runner.ts'
 
-/** A file as it is sent to somebody, of any size. */
+/** A file as a stream, of any size. */
 export type Download = { name: string; size: number; body: ReadableStream<Uint8Array> }
 
-/** What is done with a working tree, wherever it lies. Each throws AppError as the function of the same work here does. */
+/** Operations on a local or remote working tree. Each throws like the function of the same name in this folder. */
 export type WorkspaceFiles = {
   tree(depth: number): ReturnType<typeof listTree>
   searchNames(text: string): ReturnType<typeof searchNames>
@@ -38,7 +38,7 @@ export type WorkspaceFiles = {
   push(options: PushOptions): Promise<PushFailure>
 }
 
-/** A working tree in a folder that this process can open itself. */
+/** Opens a working tree in a local folder. */
 export function openFolderFiles(root: FolderRoot, git: GitRunner): WorkspaceFiles {
   return {
     tree: (depth) => listTree(root, depth),
