@@ -8,7 +8,7 @@ import type { ShownSetting } from '../core/settings/show.ts'
 import type { Connection, Tx } from '../db/open.ts'
 import type { PasswordCost } from '../features/accounts/passwords/passwords.ts'
 import type { RunStead } from '../features/admin/backups/run-backup.ts'
-import type { LogTail } from '../features/admin/logs/log-tail.ts'
+import { createLogTail, type LogTail } from '../features/admin/logs/log-tail.ts'
 import { takeOver } from '../features/admin/take-over/take-over.ts'
 import type { OpenProvider } from '../features/ai/own-keys/own-keys.ts'
 import { copyKeyUsage } from '../features/ai/usage/key-usage.ts'
@@ -20,6 +20,7 @@ import { createGrantCredits } from '../features/payments/ledger/credits.ts'
 import { createClonePaymentPosting } from '../features/payments/ledger/post.ts'
 import { createWallet } from '../features/payments/wallets/create.ts'
 import type { ApiName } from '../http/env.ts'
+import { createConfiguredBackupStore } from './backups/store.ts'
 import { gatewayOf } from './standby.ts'
 
 /** Parts that differ between the server, tests and CLI commands. */
@@ -74,4 +75,16 @@ export function createCallbacks(base: Base, parts: PlatformParts) {
   }
   const ai = { ...parts, instruct: createMemoryInstruction(base.db) }
   return { accounts, agents, ai }
+}
+
+/** Returns the parts that the admin domain receives. */
+export function toAdminParts({ connection, config, isStandby, runStead, shownSettings, logTail }: PlatformParts) {
+  return {
+    connection,
+    // A standby copy must not run commands.
+    runStead: isStandby ? null : (runStead ?? null),
+    openConfiguredBackupStore: (readPlace: () => string) => createConfiguredBackupStore(readPlace, config.backups),
+    shownSettings: shownSettings ?? [],
+    logTail: logTail ?? createLogTail(),
+  }
 }

@@ -1,7 +1,6 @@
 import { createSealer } from '../core/secrets.ts'
 import type { Connection } from '../db/open.ts'
 import { openAccounts } from '../features/accounts/open.ts'
-import { createLogTail } from '../features/admin/logs/log-tail.ts'
 import { openAdmin } from '../features/admin/open.ts'
 import { openAgents } from '../features/agents/open.ts'
 import { openAi } from '../features/ai/open.ts'
@@ -12,8 +11,7 @@ import { openMonitoring } from '../features/monitoring/open.ts'
 import { openPayments } from '../features/payments/open.ts'
 import { openWebTools } from '../features/web-tools/open.ts'
 import { createJobQueue } from '../jobs/queue.ts'
-import { createConfiguredBackupStore } from './backups/store.ts'
-import { createCallbacks, type PlatformParts } from './platform-parts.ts'
+import { createCallbacks, type PlatformParts, toAdminParts } from './platform-parts.ts'
 import { refuseAgentJobs } from './standby.ts'
 
 export type Platform = ReturnType<typeof openPlatform>
@@ -87,15 +85,7 @@ export function openPlatform(parts: PlatformParts) {
     ...pick(agents, ['diskFloor', 'imageRules', 'runtimes']),
     ...pick(ai, AI_FOR_ADMIN),
     ...pick(monitoring, ['findFailing', 'measureDatabase', 'probeHost']),
-    ...openAdmin(base, settings, {
-      connection,
-      // A standby copy must not run commands.
-      runStead: isStandby ? null : (parts.runStead ?? null),
-      openConfiguredBackupStore: (readPlace) => createConfiguredBackupStore(readPlace, settings.backups),
-      shownSettings: parts.shownSettings ?? [],
-      logTail: parts.logTail ?? createLogTail(),
-      canRetry: queue.canRetry,
-    }),
+    ...openAdmin(base, settings, { ...toAdminParts(parts), canRetry: queue.canRetry }),
   }
 
   const domains = { accounts, agents, ai, payments, conversations, webTools, monitoring, admin }

@@ -63,7 +63,7 @@ test(
     await first.stop()
     const adopted = await copy.run(['adopt', '--json'])
     expect(adopted.exitCode).toBe(0)
-    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isReported: true } })
+    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
     // Until then the original's answers at the same port.
     const own = await until(
       'the copy has taken over',

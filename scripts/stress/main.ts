@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { CASES, type Case } from './stress/cases.ts'
+import { CASES, type Case } from './cases.ts'
 
-const root = join(import.meta.dir, '..')
+const root = join(import.meta.dir, '../..')
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { list: { type: 'boolean' } } })
 const unknown = positionals.find((name) => !Object.hasOwn(CASES, name))
 if (unknown !== undefined) {
