@@ -4,7 +4,7 @@ import type { Sealer } from '../core/secrets.ts'
 import type { Db } from '../db/open.ts'
 import type { Enqueue } from '../jobs/queue.ts'
 
-/** What every wing stands on. `fetch` is for adapters alone; a copy of an installation refuses some kinds of `enqueue`. */
+/** Dependencies that every domain receives. `fetch` is for adapters alone; a copy of an installation refuses some kinds of `enqueue`. */
 export type Base = {
   db: Db
   clock: Clock

@@ -73,7 +73,7 @@ function generateText(deps: CompleteDeps): Plugin {
       const caller = { userId: PAYERS, agentId: DIRECT, plan: PAYERS_PLAN, key: null, aiProvider: null }
       const request = {
         caller,
-        wish: model ? { model } : {},
+        requested: model ? { model } : {},
         body: sent,
         json: JSON.stringify(sent),
         endpoint: ENDPOINT,

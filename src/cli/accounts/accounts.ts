@@ -44,7 +44,7 @@ export function withAccounts(command: (accounts: AccountCommands) => Promise<Rep
 }
 
 function accountCommands({ db }: Connection, config: Config) {
-  const signUp = { firstUserOwnsHouse: config.mode === 'home', defaultPlan: config.plans.byDefault }
+  const signUp = { firstUserIsAdmin: config.mode === 'home', defaultPlan: config.plans.byDefault }
   const deps = { db, clock: systemClock, passwords: createPasswords(1, PASSWORD_COST), signUp }
   const rules = readAccountRules(db, config)
   const report = (row: UserRow, text: string): Report => ({ text, json: { user: toAdminUser(row, rules) } })

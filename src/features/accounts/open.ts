@@ -144,7 +144,7 @@ function isOwn(appUrl: string, origin: string, request: Request): boolean {
 function openSignUp({ db, clock, sealer }: Base, settings: AccountsSettings) {
   const { botDetection, mode, plans, signUp, walletEmailDomain } = settings
   return {
-    signUp: { mode: signUp, firstUserOwnsHouse: mode === 'home', defaultPlan: plans.byDefault, walletEmailDomain },
+    signUp: { mode: signUp, firstUserIsAdmin: mode === 'home', defaultPlan: plans.byDefault, walletEmailDomain },
     plans,
     botDetection: {
       mode: botDetection,

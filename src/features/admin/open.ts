@@ -12,7 +12,7 @@ import { createReleaseFeed } from './updates/release-feed.ts'
 type AdminSettings = Pick<Config, 'retentionDays' | 'backups' | 'backupSettingsGiven' | 'dataDir' | 'releaseFeedUrl'>
 
 /** `connection` is for what is done to the file itself, between writes; `runStead` is null where there is no such program. */
-type ForHouse = {
+type AdminOptions = {
   connection: Connection
   runStead?: RunStead | null
   openConfiguredBackupStore: (readPlace: () => string) => BackupStore
@@ -21,11 +21,11 @@ type ForHouse = {
   canRetry: JobQueue['canRetry']
 }
 
-/** Opens what the rooms of the house share. */
+/** Opens the services that the features of `admin` share. */
 export function openAdmin(
   base: Base,
   { retentionDays, backups, backupSettingsGiven, dataDir, releaseFeedUrl }: AdminSettings,
-  { connection, runStead = null, openConfiguredBackupStore, shownSettings, logTail, canRetry }: ForHouse,
+  { connection, runStead = null, openConfiguredBackupStore, shownSettings, logTail, canRetry }: AdminOptions,
 ) {
   const { drillSchedule, passphrase } = backups
   const backupPlan = createBackupPlan(base, { backups, backupSettingsGiven })

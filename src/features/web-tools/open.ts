@@ -15,7 +15,7 @@ import { createFeeds } from './feeds/feeds.ts'
 
 type WebToolsSettings = Pick<Config, 'browseRoot' | 'dataDir' | 'feeds' | 'radio' | 'search' | 'summarizer' | 'video'>
 
-/** Opens what the rooms of web tools share. */
+/** Opens the services that the features of web tools share. */
 export function openWebTools(base: Base, settings: WebToolsSettings, { egress }: { egress: Egress }) {
   const { browseRoot, dataDir, feeds, radio, search, summarizer, video } = settings
   const { allowPrivate, payTo = null } = summarizer

@@ -30,8 +30,8 @@ export type SendNotice = (tx: Tx, news: OwnerNotice) => void
 export function createSendNotice({ clock, enqueue }: { clock: Clock; enqueue: Enqueue }): SendNotice {
   return (tx, news) => {
     const { userId, agent, kind, text } = news
-    const wishes = findNoticePreferences(tx, userId)
-    if (agent && wishes.mutedAgents.includes(agent.id)) return
+    const preferences = findNoticePreferences(tx, userId)
+    if (agent && preferences.mutedAgents.includes(agent.id)) return
     const now = clock.now()
     if (kind === 'recovered' && !(agent && endProblems(tx, agent.id, now))) return
     if (PROBLEMS.has(kind) && agent && hasOpenNotice(tx, agent.id, kind)) return
@@ -48,8 +48,8 @@ export function createSendNotice({ clock, enqueue }: { clock: Clock; enqueue: En
         toldAt: now,
       })
       .run()
-    const dueAt = afterQuietHours(wishes.quietHours, now)
-    for (const channelId of listWanting(tx, userId, kind, wishes)) {
+    const dueAt = afterQuietHours(preferences.quietHours, now)
+    for (const channelId of listWanting(tx, userId, kind, preferences)) {
       tx.insert(noticeDeliveries).values({ noticeId: id, channelId, dueAt }).run()
       enqueueChannel(tx, enqueue, { userId, channelId }, dueAt.getTime() - now.getTime())
     }

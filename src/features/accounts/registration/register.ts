@@ -25,7 +25,7 @@ import type { RegisterRequest } from './schemas.ts'
 export type SignUp = {
   mode: 'open' | 'invite' | 'closed'
   /** In mode `home` the first account is the administrator and every account has a plan. */
-  firstUserOwnsHouse: boolean
+  firstUserIsAdmin: boolean
   /** The plan of accounts that an administrator creates or invites, in mode `home` of all; null for none. */
   defaultPlan: string | null
   /** Placeholder addresses of wallets end with this domain and cannot be used to sign up. */
@@ -123,7 +123,7 @@ export function requireFree(db: Db, email: string): void {
  */
 export function firstRights(
   tx: Tx,
-  { firstUserOwnsHouse: isHome, defaultPlan }: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan'>,
+  { firstUserIsAdmin: isHome, defaultPlan }: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan'>,
   given: { plan: string | null } | null = null,
 ): FirstRights {
   if (isHome && !hasAccounts(tx)) return { plan: PLANS.network.name, isAdmin: true }
@@ -161,7 +161,7 @@ function throttleOf(address: string | null) {
   return { key: `sign-ups:${networkKey(address)}`, limit: FREE_SIGN_UPS, windowMs: HOUR_MS }
 }
 
-export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserOwnsHouse'>; appUrl: string }
+export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserIsAdmin'>; appUrl: string }
 
 /**
  * In mode `home` the first account administers, so until it exists only a client on this machine may create it without
@@ -170,7 +170,7 @@ export type FirstAccountDeps = { db: Db; signUp: Pick<SignUp, 'firstUserOwnsHous
  */
 export function requireOwnerSetUp(deps: FirstAccountDeps) {
   const middleware = createMiddleware<WebEnv>(async (c, next) => {
-    const isFree = !deps.signUp.firstUserOwnsHouse || hasAccounts(deps.db)
+    const isFree = !deps.signUp.firstUserIsAdmin || hasAccounts(deps.db)
     if (!isFree && !isAtThisMachine(c.req.raw, c.env.address, deps.appUrl)) {
       throw new AppError('forbidden', 'Stead is not set up yet: open the setup link that its start has printed', {
         code: 'SETUP_REQUIRED',

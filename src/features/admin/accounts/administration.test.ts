@@ -44,7 +44,7 @@ const ROUTES: [method: 'GET' | 'PATCH' | 'DELETE', path: (id: string) => string]
 ]
 
 test.each(ROUTES)(
-  '%s /api/admin/… (%#): 401 for nobody and for keys, 403 ADMIN_REQUIRED for everybody else',
+  '%s /api/admin/… (%#): 401 without a session or with a key, 403 ADMIN_REQUIRED for other users',
   async (method, path) => {
     const { web, platform, clock, ada, admin, audit } = await installation()
     const ask = (headers: Record<string, string>) =>
@@ -71,7 +71,7 @@ test('GET /api/admin/users: 403 for an admin’s address that is not verified, o
   expect((await root.get('/api/admin/users')).status).toBe(200)
 })
 
-test('GET /api/admin/users: 200, newest first, by pages that miss nobody and repeat nobody', async () => {
+test('GET /api/admin/users: 200 newest first, in pages without gaps and repetitions', async () => {
   const { root, signIn, clock } = await installation()
   for (let count = 0; count < 7; count++) {
     if (count % 2 === 0) clock.advance(1000)
@@ -110,7 +110,7 @@ test.each(['limit=0', 'limit=201', 'limit=x', 'after=usr_missing'])('GET /api/ad
   expect((await (await installation()).root.get(`/api/admin/users?${query}`)).status).toBe(400)
 })
 
-test('GET /api/admin/users/:id: 200 with what belongs to the account and no secret; 404 for a missing one', async () => {
+test('GET /api/admin/users/:id: 200 with the account’s data and no secret; 404 for a missing account', async () => {
   const { root, ada, platform, clock } = await installation()
   await createKey({ db: platform.db, clock }, ada.user.id, { name: 'k' })
   await write(platform.db, (tx) =>
@@ -139,7 +139,7 @@ test('GET /api/admin/users/:id: 200 with what belongs to the account and no secr
   expect([missing.status, await missing.json()]).toEqual([404, { error: 'User not found' }])
 })
 
-test('PATCH /api/admin/users/:id: 200 changes the account, with one line of what was and is', async () => {
+test('PATCH /api/admin/users/:id: 200 changes the account and adds one audit entry with old and new values', async () => {
   const { root, ada, row, audit, admin } = await installation()
   const response = await root.patch(`/api/admin/users/${ada.user.id}`, {
     plan: 'label',
@@ -227,7 +227,7 @@ test('PATCH {disabled}: session, key and agent’s token are refused at once, an
   expect(await statuses()).toEqual([401, 200, 200, 200])
 })
 
-test('PATCH {disabled}: 400 for one’s own account, which stays open', async () => {
+test('PATCH {disabled}: 400 for the administrator’s own account', async () => {
   const { root, admin, row, audit } = await installation()
   const response = await root.patch(`/api/admin/users/${admin.user.id}`, { disabled: true })
   expect([response.status, await response.json()]).toEqual([400, { error: 'You cannot disable your own account' }])
@@ -236,7 +236,7 @@ test('PATCH {disabled}: 400 for one’s own account, which stays open', async ()
   expect((await root.patch(`/api/admin/users/${admin.user.id}`, { credits: 3 })).status).toBe(200)
 })
 
-test('DELETE /api/admin/users/:id/sessions: 200 ends all of theirs and nobody else’s', async () => {
+test('DELETE /api/admin/users/:id/sessions: 200 ends all sessions of that user only', async () => {
   const { root, ada, platform, audit } = await installation()
   await platform.sessions.create(ada.user.id)
   const response = await root.delete(`/api/admin/users/${ada.user.id}/sessions`)
@@ -256,7 +256,7 @@ test('GET /api/admin/audit: 200, newest first, by pages', async () => {
   expect(second.next).toBeNull()
 })
 
-test('stead user reset-password: the new password signs in at once, whatever was tried before', async () => {
+test('stead user reset-password: the new password works at once, also after failed attempts', async () => {
   const { web, platform } = await installation()
   const account = { email: 'eve@example.com', password: 'correct horse' }
   const login = (password: string) => web.request('/api/auth/login', json('POST', { ...account, password }))

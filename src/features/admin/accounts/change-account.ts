@@ -15,16 +15,16 @@ import { createGrantCredits, setCredits } from '../../payments/ledger/credits.ts
 import type { AccountChange } from './schemas.ts'
 import { getUser } from './users.ts'
 
-/** Who administers: an admin's user id and address, or `cli`. */
+/** The author of an audit entry: an administrator's user id and address, or the id `cli`. */
 export type Administrator = { id: string; address: string | null }
 export type AdministerDeps = { db: Db; clock: Clock }
 
 export const CLI: Administrator = { id: 'cli', address: null }
 
 /**
- * Changes an account and tells the audit log what it was and what it is. A disabled account has no sessions and no
- * mailed links left; its keys and agents' tokens are refused as long as it is.
- * @throws AppError `not_found`, `invalid` when an admin would disable himself, and for an unknown plan.
+ * Changes an account and records the old and new values in the audit log. Disabling an account ends its sessions and
+ * mailed links; its keys and agents' tokens are refused while it is disabled.
+ * @throws AppError `not_found`, `invalid` when an administrator disables their own account or for an unknown plan.
  */
 export async function changeAccount(
   deps: AdministerDeps,
@@ -52,7 +52,7 @@ export async function changeAccount(
   })
 }
 
-/** Makes an account an admin, or no longer one by its own row. @throws AppError `not_found`. */
+/** Grants or revokes the administrator role in the account's row. @throws AppError `not_found`. */
 export async function setAccountAdmin(
   deps: AdministerDeps,
   by: Administrator,
@@ -68,7 +68,7 @@ export async function setAccountAdmin(
   })
 }
 
-/** @returns how many sessions ended. @throws AppError `not_found`. */
+/** Ends all sessions of an account. @returns the number of ended sessions. @throws AppError `not_found`. */
 export async function endAccountSessions(deps: AdministerDeps, by: Administrator, id: string): Promise<number> {
   return write(deps.db, (tx) => {
     const { id: userId } = getUser(tx, id)
@@ -79,7 +79,10 @@ export async function endAccountSessions(deps: AdministerDeps, by: Administrator
   })
 }
 
-/** For somebody who lost both authenticator and recovery codes. @throws AppError `not_found`. */
+/**
+ * Turns off two-factor sign-in for a user who lost the authenticator and the recovery codes.
+ * @throws AppError `not_found`.
+ */
 export async function removeAccountTwoFactor(deps: AdministerDeps, by: Administrator, id: string): Promise<UserRow> {
   return write(deps.db, (tx) => {
     const now = deps.clock.now()
@@ -95,7 +98,7 @@ function requirePlanOrFree(tx: Tx, name: string): void {
   if (!names.includes(name)) throw new AppError('invalid', `plan must be ${names.join(', ')}`)
 }
 
-/** Adds the line about what `by` did. */
+/** Adds an audit entry for an action of `by`. */
 export function audit(
   tx: Tx,
   by: Administrator,
@@ -122,7 +125,7 @@ function updateUser(tx: Tx, before: UserRow, columns: Partial<UserRow>): UserRow
   return tx.update(users).set(columns).where(eq(users.id, before.id)).returning().get()
 }
 
-/** `{plan: ['free', 'solo']}`: what each changed field was and is. */
+/** Returns the old and new value of each changed field, such as `{plan: ['free', 'solo']}`. */
 function describe(before: UserRow, after: UserRow): Record<string, unknown> {
   const shown = (row: UserRow) => ({
     disabled: row.disabledAt !== null,

@@ -21,12 +21,12 @@ export type PasswordDeps = AdministerDeps & { passwords: Passwords }
 type Credentials = Pick<RegisterRequest, 'email' | 'password' | 'name'>
 
 /**
- * Creates an account for someone else; sign-up may be closed. A `plan` counts as an active subscription; without one the
- * account gets the default plan.
+ * Creates an account for another user, also while sign-up is closed. A `plan` counts as an active subscription; without
+ * one the account gets the default plan.
  * @throws AppError `conflict` when the address is taken, `invalid` for an unknown plan.
  */
 export async function createAccount(
-  deps: PasswordDeps & { signUp: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan'> },
+  deps: PasswordDeps & { signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan'> },
   by: Administrator,
   request: Credentials,
   plan: string | null,
@@ -37,17 +37,17 @@ export async function createAccount(
 }
 
 export type OpenAccountDeps = AdministerDeps & {
-  signUp: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan' | 'walletEmailDomain'>
+  signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan' | 'walletEmailDomain'>
   mailer: Pick<Mailer, 'isConfigured'>
   enqueue: Enqueue
   appUrl: string
 }
-/** `url` is null when the link is mailed. */
+/** A new account with its password link; `url` is null when the link is mailed. */
 type OpenedAccount = { user: UserRow; mailed: boolean; url: string | null; expiresAt: Date }
 
 /**
- * Creates an account without a password for someone else, and the link by which its owner chooses one. The link is mailed
- * where mail is configured, and returned otherwise.
+ * Creates an account without a password for another user, and a link to set the password. The link is mailed when mail
+ * is configured and returned otherwise.
  * @throws AppError `conflict` when the address is taken, `invalid` for a wallet's address and an unknown plan.
  */
 export async function openAccount(
@@ -72,7 +72,7 @@ export async function openAccount(
 
 function addAccount(
   tx: Tx,
-  { clock, signUp }: Pick<AdministerDeps, 'clock'> & { signUp: Pick<SignUp, 'firstUserOwnsHouse' | 'defaultPlan'> },
+  { clock, signUp }: Pick<AdministerDeps, 'clock'> & { signUp: Pick<SignUp, 'firstUserIsAdmin' | 'defaultPlan'> },
   by: Administrator,
   account: Pick<UserRow, 'email' | 'name' | 'passwordHash'>,
   plan: string | null,
@@ -85,7 +85,7 @@ function addAccount(
   return user
 }
 
-/** Sets a new password that works at once, ends all sessions and mailed links. @throws AppError `not_found`. */
+/** Sets a new password and ends all sessions and mailed links. @throws AppError `not_found`. */
 export async function resetPassword(
   deps: PasswordDeps,
   by: Administrator,

@@ -6,7 +6,10 @@ const MAX_PAGE = 200
 const page = (size: number) =>
   z.coerce.number().int().min(1).max(MAX_PAGE, `limit must be at most ${MAX_PAGE}`).default(size)
 
-/** `GET /api/admin/users`: `search` is part of an address or a name, `after` the `next` of the page before. */
+/**
+ * Query of `GET /api/admin/users`: `search` matches a part of an address or a name, `after` is the previous page's
+ * `next`.
+ */
 export const UserQuery = z.object({
   search: z.string().trim().toLowerCase().max(254).default(''),
   limit: page(50),
@@ -15,7 +18,7 @@ export const UserQuery = z.object({
 export type UserQuery = z.infer<typeof UserQuery>
 
 /**
- * `PATCH /api/admin/users/:id`. A plan that comes without a status counts as an active subscription, `free` as none.
+ * Request of `PATCH /api/admin/users/:id`. A plan without a status counts as an active subscription, `free` as none.
  * Disabling ends all sessions.
  */
 export const AccountChange = z
@@ -38,7 +41,7 @@ export const AccountChange = z
   .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type AccountChange = z.infer<typeof AccountChange>
 
-/** An account as an admin sees it: no hash, no secret. */
+/** An account as an administrator sees it, without hashes and secrets. */
 export const AdminUser = z.object({
   id: z.string(),
   email: z.string(),
@@ -55,10 +58,10 @@ export const AdminUser = z.object({
 })
 export type AdminUser = z.infer<typeof AdminUser>
 
-/** `next` is null on the last page. */
+/** A page of accounts; `next` is null on the last page. */
 export const AdminUserList = z.object({ users: z.array(AdminUser), next: z.string().nullable() })
 
-/** One account with what belongs to it. */
+/** One account with counts of its data. */
 export const AdminUserDetail = AdminUser.extend({
   hasPassword: z.boolean(),
   sessions: z.number(),
@@ -68,7 +71,10 @@ export const AdminUserDetail = AdminUser.extend({
 })
 export type AdminUserDetail = z.infer<typeof AdminUserDetail>
 
-/** `POST /api/admin/users`: `plan` in place of the default plan; with `sendMail: false` the link is shown, not mailed. */
+/**
+ * Request of `POST /api/admin/users`: `plan` replaces the default plan; with `sendMail: false` the link is returned,
+ * not mailed.
+ */
 export const CreateUserRequest = z
   .object({
     email: emailText('email is required').pipe(Email),
@@ -79,7 +85,10 @@ export const CreateUserRequest = z
   .meta({ examples: [{ email: 'grace@example.com', name: 'Grace', plan: 'solo' }] })
 export type CreateUserRequest = z.infer<typeof CreateUserRequest>
 
-/** `POST /api/admin/users`: `url`, by which the new user chooses a password, is shown this once; null when it was mailed. */
+/**
+ * Response of `POST /api/admin/users`: the new user sets a password at `url`, which is shown only here; null when it
+ * was mailed.
+ */
 export const CreatedUser = z.object({
   user: AdminUser,
   mailed: z.boolean(),
@@ -88,9 +97,9 @@ export const CreatedUser = z.object({
 })
 export type CreatedUser = z.infer<typeof CreatedUser>
 
-/** `GET /api/admin/users/:id`. */
+/** Response of `GET /api/admin/users/:id`. */
 export const OneAdminUser = z.object({ user: AdminUserDetail })
-/** `PATCH /api/admin/users/:id`. */
+/** Response of `PATCH /api/admin/users/:id`. */
 export const ChangedAdminUser = z.object({ user: AdminUser })
-/** `DELETE /api/admin/users/:id/sessions`: how many there were. */
+/** Response of `DELETE /api/admin/users/:id/sessions`; `ended` is the number of sessions. */
 export const EndedSessions = z.object({ success: z.literal(true), ended: z.number() })

@@ -11,12 +11,12 @@ import { type AccountRules, isAdmin } from '../../accounts/users/users.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { AdminUser, AdminUserDetail, UserQuery } from './schemas.ts'
 
-/** The order in which accounts are shown. */
+/** Sort order of account lists. */
 const USERS: NewestFirst = { table: users, time: users.createdAt, id: users.id }
 
 /**
- * A page of accounts, newest first. A search goes over many turns of the event loop.
- * @throws AppError `invalid` when `after` is no account; what `signal` aborts with.
+ * Lists a page of accounts, newest first. A search runs in slices and yields to the event loop between them.
+ * @throws AppError `invalid` when `after` is not an account; the reason of `signal`.
  */
 export async function listUsers(
   deps: { db: Db; rules: AccountRules },
@@ -38,7 +38,7 @@ export async function listUsers(
   }
 }
 
-/** @throws AppError `not_found`. */
+/** Returns an account with its data counts. @throws AppError `not_found`. */
 export function getUserDetail(deps: { db: Db; clock: Clock; rules: AccountRules }, id: string): AdminUserDetail {
   const row = getUser(deps.db, id)
   const isLive = and(eq(sessions.userId, id), gt(sessions.expiresAt, deps.clock.now()))
@@ -56,7 +56,7 @@ export function getUserDetail(deps: { db: Db; clock: Clock; rules: AccountRules 
   }
 }
 
-/** @throws AppError `not_found`. */
+/** Returns an account's row. @throws AppError `not_found`. */
 export function getUser(db: Db, id: string): UserRow {
   const row = db.select().from(users).where(eq(users.id, id)).get()
   if (!row) throw new AppError('not_found', 'User not found')
@@ -80,7 +80,7 @@ export function toAdminUser(row: UserRow, rules: AccountRules): AdminUser {
   }
 }
 
-/** The accounts of a page that fit, and one more where there is one. */
+/** Finds at most `limit + 1` accounts, so the caller knows whether there is another page. */
 async function findUsers(
   db: Db,
   { search, limit }: Pick<UserQuery, 'search' | 'limit'>,
@@ -101,7 +101,7 @@ async function findUsers(
   return inArray(users.id, ids)
 }
 
-/** Part of an address or a name; signs that mean something to LIKE mean themselves here. */
+/** Matches a part of an address or a name; escapes the wildcards of LIKE. */
 function matches(search: string): SQL {
   return sql`(instr(${users.email}, ${search}) > 0 OR instr(lower(${users.name}), ${search}) > 0)`
 }

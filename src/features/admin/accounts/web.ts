@@ -20,7 +20,7 @@ import { getUserDetail, listUsers, toAdminUser } from './users.ts'
 
 export type AdministrationWebDeps = OpenAccountDeps & { rules: AccountRules; guards: Guards }
 
-/** What admins do with other people's accounts. Every change has its line in the audit log. */
+/** Serves account administration; every change adds an audit entry. */
 export function administrationWeb(deps: AdministrationWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards

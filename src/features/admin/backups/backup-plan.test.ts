@@ -21,7 +21,7 @@ async function openAdmin(options: TestOptions = {}) {
   return { ...test, put, set: (body: unknown) => read(BackupOverview, put(body)) }
 }
 
-test('PUT /api/admin/backups: 200, and schedule, place and number of backups apply to the next one', async () => {
+test('PUT /api/admin/backups: 200 and the next backup uses the new schedule, location and retention', async () => {
   using folder = tempFolder()
   const to = folder.file('elsewhere')
   const calls: [string[], Record<string, string> | undefined][] = []
@@ -63,7 +63,7 @@ test('PUT /api/admin/backups: 200, and schedule, place and number of backups app
   )
 })
 
-test('PUT /api/admin/backups: 409 SET_BY_ENVIRONMENT for what a setting says; the rest can be changed', async () => {
+test('PUT /api/admin/backups: 409 SET_BY_ENVIRONMENT for fields set in the environment; other fields can be changed', async () => {
   const { put, set } = await openAdmin({ environment: { BACKUP_SCHEDULE: '0 4 * * *' } })
   const response = await put({ schedule: '0 3 * * *' })
   expect([response.status, await response.json()]).toEqual([
@@ -92,7 +92,7 @@ test.each<[unknown, string]>([
   expect(await set({})).toMatchObject({ schedule: null, keep: { days: 7 } })
 })
 
-test('PUT /api/admin/backups: 400 with the reason when the place cannot be written', async () => {
+test('PUT /api/admin/backups: 400 with the reason when the location is not writable', async () => {
   using folder = tempFolder()
   mkdirSync(folder.file('data'))
   writeFileSync(folder.file('file'), 'no folder')

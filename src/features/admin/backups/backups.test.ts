@@ -34,7 +34,7 @@ async function open(answer: () => Awaited<ReturnType<RunStead>> | Promise<Awaite
 
 const succeed = () => ({ exitCode: 0, stdout: JSON.stringify(MADE), stderr: '' })
 
-test('a backup is made once when the schedule says so, by the clock of its time zone', async () => {
+test('backupsJob creates one backup when the schedule is due in its time zone', async () => {
   const { job, clock, calls, deps } = await open(succeed)
   const runs: number[] = []
   for (let hour = 0; hour < 48; hour++) {
@@ -50,7 +50,7 @@ test('a backup is made once when the schedule says so, by the clock of its time 
   })
 })
 
-test('one that was due while the platform was stopped is made when it runs again', async () => {
+test('backupsJob creates a backup at startup when one was due while the platform was stopped', async () => {
   const { clock, calls, deps } = await open(succeed)
   await write(deps.db, (tx) => tx.insert(backupRuns).values({ startedAt: clock.now(), finishedAt: clock.now() }).run())
   clock.advance(100 * HOUR_MS)

@@ -46,7 +46,7 @@ async function openAdmin() {
   return { ...test, user, calls, ask, to, overview: () => read(BackupOverview, ask('')) }
 }
 
-test('GET /api/admin/backups: what is there, newest first, and 503 where it cannot be looked at', async () => {
+test('GET /api/admin/backups: 200 with the backups newest first, 503 when the location cannot be read', async () => {
   const { overview, to, ask } = await openAdmin()
   expect(await overview()).toMatchObject({
     ...{ to, keep: { days: 7, weeks: 4, months: 6 }, isSealed: false, schedule: null, lastVerifiedAt: null, runs: [] },
@@ -101,7 +101,7 @@ test('POST /api/admin/backups, /api/admin/backups/:name/verify, /api/admin/backu
   ])
 })
 
-test('POST /api/admin/backups/:name/verify, :name/drill and :name/restore: 404 for a name that is not there, 409 while another runs, 400 without an agent', async () => {
+test('POST /api/admin/backups/:name/verify, :name/drill and :name/restore: 404 for an unknown name, 409 while another run is in progress, 400 without an agent', async () => {
   const { ask, platform, clock, calls } = await openAdmin()
   const outside = encodeURIComponent('../stead.db')
   for (const name of ['nothing.tar', 'notes.txt', outside]) {

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { type LogLevel, LogLevels, type LogLine, type LogQuery } from './schemas.ts'
 
-/** Bounds of the lines kept in memory; the oldest go first, and a longer line is cut. */
+/** Limits the lines in memory: the oldest lines are dropped, and long lines are truncated. */
 const MAX_LINES = 5000
 const MAX_CHARACTERS = 4_000_000
 const MAX_LINE_CHARACTERS = 8000
 
-/** The last lines of the server's log, as they were written after secrets were masked. */
+/** The latest lines of the server log, after secrets were masked. */
 export type LogTail = {
   add(line: string): void
-  /** Returns matching lines, newest first; after `after` the oldest ones that follow it. */
+  /** Returns matching lines, newest first; with `after`, the oldest lines that follow it. */
   read(query: LogQuery): { lines: LogLine[]; next: number | null; last: number }
 }
 
@@ -50,14 +50,14 @@ export function createLogTail(): LogTail {
       return {
         lines: page.map(toLogLine).reverse(),
         next: after === undefined && isMore ? first : null,
-        // A follower that got a full page goes on from its end.
+        // A follower that received a full page continues from the page's end.
         last: after !== undefined && isMore ? (page.at(-1)?.id ?? last) : last,
       }
     },
   }
 }
 
-/** Keeps a cut line readable as JSON. */
+/** Truncates a line but keeps it valid JSON. */
 function cut(text: string): string {
   const parsed = parse(text)
   if (!parsed) return text.slice(0, MAX_LINE_CHARACTERS)

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 
-/** Least to most important. */
+/** Levels in ascending severity. */
 export const LogLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof LogLevels)[number]
 
 const id = z.coerce.number().int().min(0).optional()
 
 /**
- * `GET /api/admin/logs`: lines of at least `level` that contain `search`, in any letter case. `before` is the `next` of the
- * page before, `after` the `last` of an earlier answer, to follow.
+ * Query of `GET /api/admin/logs`: lines of at least `level` that contain `search`, ignoring case. `before` is the
+ * previous page's `next`; `after` is the `last` of an earlier response, for following the log.
  */
 export const LogQuery = z.object({
   level: z.enum(LogLevels, `level must be ${LogLevels.join(', ')}`).default('trace'),
@@ -19,7 +19,7 @@ export const LogQuery = z.object({
 })
 export type LogQuery = z.infer<typeof LogQuery>
 
-/** A line of the server's log; `fields` are what was logged beside the message. */
+/** A line of the server log; `fields` are the structured values besides the message. */
 export const LogLine = z.object({
   id: z.number(),
   level: z.enum(LogLevels),
@@ -29,5 +29,5 @@ export const LogLine = z.object({
 })
 export type LogLine = z.infer<typeof LogLine>
 
-/** Newest first. `next` is null without older lines; `last` is the id to follow from. */
+/** A page of lines, newest first. `next` is null without older lines; `last` is the id to follow from. */
 export const LogPage = z.object({ lines: z.array(LogLine), next: z.number().nullable(), last: z.number() })

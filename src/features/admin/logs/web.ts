@@ -8,7 +8,7 @@ import { LogPage, LogQuery } from './schemas.ts'
 
 export type LogsWebDeps = { guards: Guards; logTail: Pick<LogTail, 'read'> }
 
-/** The last lines of the server's log, for administrators. */
+/** Serves the latest lines of the server log to administrators. */
 export function logsWeb(deps: LogsWebDeps) {
   const app = new Hono<WebEnv>()
   app.get(

@@ -93,7 +93,7 @@ test.each([
   expect(audit()).toEqual([])
 })
 
-test('GET /api/admin/agents: 200 with everybody’s agents by pages, found by name, id and owner, counted by status', async () => {
+test('GET /api/admin/agents: 200 with all users’ agents in pages, searchable by name, id and owner, counted by status', async () => {
   const { addAgent, get, clock, platform } = await installation()
   const ids: string[] = []
   for (const name of ['Harbour', 'Night watch', 'Orphan']) {
@@ -135,7 +135,7 @@ test('POST /api/admin/agents/:id/stop: 200 stops another user’s agent and writ
   expect(audit()).toHaveLength(1)
 })
 
-test('GET /api/admin/jobs: 200 by state and by pages, without what a job is about', async () => {
+test('GET /api/admin/jobs: 200 by state and in pages, without payloads', async () => {
   const { addJob, get, clock } = await installation()
   for (const id of ['job_1', 'job_2', 'job_3']) {
     await addJob(id)
@@ -157,7 +157,7 @@ test.each(['limit=0', 'state=lost', 'after=job_missing'])('GET /api/admin/jobs?%
   expect((await (await installation()).get(`/api/admin/jobs?${query}`)).status).toBe(400)
 })
 
-test('POST /api/admin/jobs/:id/retry: 200 does a dead job after all, with a line in the audit log', async () => {
+test('POST /api/admin/jobs/:id/retry: 200 queues a dead job again and adds an audit entry', async () => {
   const { addJob, post, platform, audit } = await installation()
   await using _jobs = startJobs(platform)
   await addJob('job_1', { payload: { mail: 'verify-email', userId: null } })
@@ -183,7 +183,7 @@ test('POST /api/admin/jobs/:id/retry: 409 when the job is not dead or its failur
   expect(audit()).toEqual([])
 })
 
-test('GET /api/admin/health: 200 with what works, sizes, and how much there is in each state', async () => {
+test('GET /api/admin/health: 200 with failing parts, sizes and counts by state', async () => {
   const { addAgent, addJob, get } = await installation({ MIN_FREE_DISK_MB: '1' })
   await addAgent('Harbour')
   await addJob('job_1')
@@ -195,7 +195,7 @@ test('GET /api/admin/health: 200 with what works, sizes, and how much there is i
   expect(health.processBytes).toBeGreaterThan(1_000_000)
 })
 
-test('POST /api/admin/mail/test: 200 with whether the mail server took it; 503 NOT_CONFIGURED without one', async () => {
+test('POST /api/admin/mail/test: 200 with the mail server’s result; 503 NOT_CONFIGURED without a mail server', async () => {
   await using mail = await startMailServer()
   const { post, admin, platform } = await installation({ SMTP_URL: mail.url, RATE_LIMIT_PASSWORD: '3' })
   await write(platform.db, (tx) =>
@@ -216,7 +216,7 @@ test('POST /api/admin/mail/test: 200 with whether the mail server took it; 503 N
   ])
 })
 
-test('GET /api/admin/settings: 200 with what the program was given to show', async () => {
+test('GET /api/admin/settings: 200 with the settings in effect', async () => {
   const shownSettings = listShownSettings({ WEB_PORT: '4000' }, { WEB_PORT: 'flag' })
   const { web, signIn } = testPlatform({ environment: { ADMIN_EMAILS: ADMIN }, shownSettings })
   const { cookie } = await signIn(ADMIN)
@@ -224,7 +224,7 @@ test('GET /api/admin/settings: 200 with what the program was given to show', asy
   expect(await response.json()).toEqual({ settings: JSON.parse(JSON.stringify(shownSettings)) })
 })
 
-test('GET /api/admin/audit: 200 with the names of accounts and agents that are still there', async () => {
+test('GET /api/admin/audit: 200 with the names of existing accounts and agents', async () => {
   const { addAgent, post, get, admin } = await installation()
   const { id } = await addAgent('Harbour')
   await post(`/api/admin/agents/${id}/stop`)

@@ -43,7 +43,7 @@ test('GET /api/overview: 200 with only first steps for a new user, 401 without a
   expect((await web.request('/api/overview')).status).toBe(401)
 })
 
-test('GET /api/overview: 200 with what wants its owner, most pressing first, and nothing of it for anybody else', async () => {
+test('GET /api/overview: 200 with the items that need the owner’s action, most urgent first, and none for other users', async () => {
   const { add, ada, clock, eve, look, platform, web } = await open()
   const now = clock.now()
   const down = { status: 'error', lastError: 'The port is taken' } as const
@@ -87,7 +87,7 @@ test('GET /api/overview: 200 with what wants its owner, most pressing first, and
   expect((await look(eve)).attention).toEqual([])
 })
 
-test('GET /api/overview: 200 with the cost of each day, the last line of each conversation, and the steps that are done', async () => {
+test('GET /api/overview: 200 with daily costs, the last message of each conversation, and the completed steps', async () => {
   const { add, ada, clock, look, platform, web } = await open()
   const bo = await add('Bo')
   await web.request(`/api/agents/${bo.id}/config`, json('PUT', { telegramToken: '1:abc' }, ada.cookie))

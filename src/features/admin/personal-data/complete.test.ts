@@ -6,8 +6,8 @@ import { users } from '../../accounts/users/tables.ts'
 import { PERSONAL_LISTS } from './lists.ts'
 
 const src = join(import.meta.dir, '../../..')
-/** How columns are called that name somebody without referring to their row. */
-const NAMES_SOMEBODY = /^(?:userId|ownerId|createdBy|referrerId|newUserId|actor|requestedBy|caller|holder|subject)$/
+/** Names of columns that identify a person without a foreign key. */
+const PERSON_COLUMN = /^(?:userId|ownerId|createdBy|referrerId|newUserId|actor|requestedBy|caller|holder|subject)$/
 
 const EXCUSED: Readonly<Record<string, string>> = {
   agent_storage: 'how large that is which is in it',
@@ -24,11 +24,11 @@ const EXCUSED: Readonly<Record<string, string>> = {
   webhook_events: 'names a stream or a video, nobody',
 }
 
-test('GET /api/settings/export: every table that names somebody is in it, or says why not', async () => {
+test('GET /api/settings/export: 200 with every table that identifies a person, except those with a stated reason', async () => {
   const tables = await findTables()
   expect(tables.length).toBeGreaterThan(50)
   const shown = new Set(PERSONAL_LISTS.flatMap((list) => list.tables.map((table) => getTableName(table))))
-  const personal = tables.filter(namesSomebody).map((table) => getTableName(table))
+  const personal = tables.filter(namesPerson).map((table) => getTableName(table))
   expect(personal.filter((name) => !shown.has(name) && !(name in EXCUSED)).sort()).toEqual([])
   expect(Object.keys(EXCUSED).filter((name) => shown.has(name) || !personal.includes(name))).toEqual([])
 })
@@ -39,10 +39,10 @@ async function findTables(): Promise<SQLiteTable[]> {
   return modules.flatMap((module) => Object.values(module)).filter((value) => is(value, SQLiteTable))
 }
 
-function namesSomebody(table: SQLiteTable): boolean {
+function namesPerson(table: SQLiteTable): boolean {
   const { columns, foreignKeys } = getTableConfig(table)
   return (
     foreignKeys.some((key) => key.reference().foreignTable === users) ||
-    columns.some(({ name }) => NAMES_SOMEBODY.test(name))
+    columns.some(({ name }) => PERSON_COLUMN.test(name))
   )
 }

@@ -77,7 +77,7 @@ async function withAda(calls = 3) {
   }
 }
 
-test('DELETE /api/settings/account: 200, the cookie is cleared, and nothing opens the account any more', async () => {
+test('DELETE /api/settings/account: 200 clears the cookie, and no credential opens the account', async () => {
   const { remove, web, cookie, key, platform } = await withAda()
   const response = await remove({ confirm: ' ADA@example.com', password: ADA.password })
   expect(response.status).toBe(200)
@@ -93,7 +93,7 @@ test('DELETE /api/settings/account: 200, the cookie is cleared, and nothing open
   expect((await web.request('/api/register', json('POST', ADA))).status).toBe(200)
 })
 
-test('DELETE /api/settings/account: what runs for its agents is removed', async () => {
+test('DELETE /api/settings/account: 200 removes the agents’ containers', async () => {
   const { remove, removed, platform, settled } = await withAda()
   await using _jobs = startJobs(platform)
   await remove({ confirm: ADA.email, password: ADA.password })
@@ -101,7 +101,7 @@ test('DELETE /api/settings/account: what runs for its agents is removed', async 
   expect(removed.toSorted()).toEqual(['ada-1', 'ada-2'])
 })
 
-test('DELETE /api/settings/account: usage keeps its sums and the audit log its lines, without saying whose', async () => {
+test('DELETE /api/settings/account: 200 keeps usage sums and audit entries without the user’s identity', async () => {
   const { remove, platform, settled, userId } = await withAda(1203)
   const eve = { userId: 'usr_eve', agentId: 'eve', day: '2026-11-20', model: 'm' }
   await write(platform.db, (tx) =>
@@ -132,13 +132,13 @@ test('DELETE /api/settings/account: usage keeps its sums and the audit log its l
   for (const personal of [ADA.email, 'private', '::1']) expect(dump).not.toContain(personal)
 })
 
-test('a second deleted account joins the sums of the first', async () => {
+test('DELETE /api/settings/account: 200 adds the usage to the sums of earlier deleted accounts', async () => {
   const { remove, platform, settled } = await withAda()
   await using _jobs = startJobs(platform)
   await write(platform.db, (tx) => {
-    const nobody = { userId: 'deleted', agentId: 'deleted', day: '2026-11-20', model: 'm' }
+    const deletedId = { userId: 'deleted', agentId: 'deleted', day: '2026-11-20', model: 'm' }
     tx.insert(usageDays)
-      .values({ ...nobody, inputTokens: 1, outputTokens: 1, costMicroUsd: 1, calls: 1 })
+      .values({ ...deletedId, inputTokens: 1, outputTokens: 1, costMicroUsd: 1, calls: 1 })
       .run()
     tx.insert(usageMonths).values({ userId: 'deleted', month: '2026-11', tokens: 1 }).run()
   })
@@ -163,7 +163,7 @@ test.each([
   expect({ ...countRows(platform.db), throttles: 0 }).toEqual({ ...before, throttles: 0 })
 })
 
-test('DELETE /api/settings/account: 401 without a session, and an sk_ key is none here', async () => {
+test('DELETE /api/settings/account: 401 without a session, also with an sk_ key', async () => {
   const { remove, key, platform } = await withAda()
   for (const headers of [{}, bearer(key)]) {
     expect((await remove({ confirm: ADA.email, password: ADA.password }, headers)).status).toBe(401)

@@ -23,20 +23,20 @@ import { radioStreams } from '../../web-tools/radio/tables.ts'
 import { forgetAccount } from './forget.ts'
 import type { DeleteAccountRequest } from './schemas.ts'
 
-/** Takes the name off what is kept of a deleted account; `jobs.ts` does it. */
+/** Job that anonymizes the remaining records of a deleted account. */
 export const FORGET_JOB = 'accounts.forget'
-/** Whoever deletes an account does it to the end; when that does not come, the job does after this time. */
+/** Delay after which a job finishes a deletion that the request did not complete. */
 const TAKE_OVER_MS = 300_000
 
 export type EraseDeps = { db: Db; clock: Clock; enqueue: Enqueue }
 export type DeleteAccountDeps = EraseDeps & { passwords: Passwords }
 
 /**
- * Deletes the account with everything that belongs to it: sessions, keys, linked identities, agents, messages. What runs
- * for its agents is removed by jobs, and so is its name from records that stay (usage, audit log). From the first moment
- * nothing opens it any more; a crash in between is made up for by a job.
+ * Deletes an account with its sessions, keys, linked identities, agents and messages. Jobs remove the agents'
+ * containers and anonymize the records that stay (usage, audit log). The account is closed at once; a job completes the
+ * deletion after a crash.
  * @throws AppError `invalid` when `confirm` is not the account's address or the password is missing, `unauthenticated`
- * for a wrong password, or without a recent sign-in when there is none; `not_found`.
+ * for a wrong password, or without a recent sign-in when the account has no password; `not_found`.
  */
 export async function deleteAccount(
   deps: DeleteAccountDeps,
@@ -59,19 +59,20 @@ function closeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): vo
 }
 
 /**
- * Deletes the rows of a closed account, some at a time, and the account last. May be run again, and goes on where it ended.
- * @throws what `signal` aborts with.
+ * Deletes the rows of a closed account in batches, the account last. Idempotent: a repeated call continues where the
+ * previous one stopped.
+ * @throws the reason of `signal`.
  */
 export async function eraseAccount(deps: EraseDeps, userId: string, signal?: AbortSignal): Promise<void> {
   const { db } = deps
   const owned = db.select({ id: agents.id }).from(agents).where(eq(agents.ownerId, userId)).all()
   for (const { id } of owned) await deleteDependents(db, agents, id, { signal })
-  // What has to be ended outside goes with the account itself, in the closure that asks for it.
+  // These rows have counterparts at other services; they are deleted in the transaction that queues the removal there.
   await deleteDependents(db, users, userId, { except: [agents, radioStreams, cardSubscriptions], signal })
   await write(db, (tx) => removeAccount(tx, deps, userId))
 }
 
-/** The few rows of other tables that came meanwhile go with the account's: they refer to it. */
+/** Rows added to other tables in the meantime are few and are deleted by their foreign keys. */
 function removeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): void {
   const owned = tx.delete(agents).where(eq(agents.ownerId, userId)).returning().all()
   for (const agent of owned) enqueueRemoval({ enqueue }, tx, agent)
@@ -80,7 +81,7 @@ function removeAccount(tx: Tx, { clock, enqueue }: EraseDeps, userId: string): v
   enqueueEndOfSubscriptions(tx, enqueue, userId)
   const { changes } = tx.delete(users).where(eq(users.id, userId)).run()
   if (changes === 0) return
-  // The id names nobody any more; neither address nor e-mail is kept.
+  // The id no longer identifies a user; the address is not stored.
   recordAudit(tx, { actor: userId, action: 'account.deleted', target: userId }, clock.now())
   tx.delete(jobs)
     .where(and(eq(jobs.key, forgetKey(userId)), eq(jobs.status, 'queued')))
@@ -92,10 +93,7 @@ function forgetKey(userId: string): string {
   return `forget:${userId}`
 }
 
-/**
- * A long history is not rewritten while its owner waits for the account to be deleted. What a crash left of the account
- * goes first.
- */
+/** Anonymizes records in a job, so the user does not wait for a long history. First deletes rows that a crash left. */
 export function forgetJob(deps: EraseDeps): JobKind {
   return defineJob({
     kind: FORGET_JOB,

@@ -124,7 +124,7 @@ async function withRows(calls = 3) {
   return { ...test, ada: people[0], eve: people[1], secrets, exportOf }
 }
 
-test('GET /api/settings/export: 200 with every row of the user as an attachment, and nobody else’s', async () => {
+test('GET /api/settings/export: 200 with the rows of the user only, as an attachment', async () => {
   const { ada, eve, exportOf } = await withRows()
   const response = await exportOf(ada.cookie)
   expect(response.status).toBe(200)
@@ -213,7 +213,7 @@ test('GET /api/settings/export: a reader who goes away leaves nothing running', 
   await reader?.cancel()
 })
 
-test('GET /api/settings/export: 401 without a session, and an sk_ key is none here', async () => {
+test('GET /api/settings/export: 401 without a session, also with an sk_ key', async () => {
   const { exportOf, secrets } = await withRows()
   expect((await exportOf({})).status).toBe(401)
   expect((await exportOf(bearer(secrets[0] ?? ''))).status).toBe(401)

@@ -5,16 +5,16 @@ import { type AccountSettings, getSettings } from '../../accounts/settings/setti
 import { PERSONAL_LISTS } from './lists.ts'
 
 /**
- * Everything that is kept of an account, as pieces of one JSON document that is read while it is sent: hashes, sealed
- * tokens and other people's addresses are left out. Times are ISO 8601, costs in millionths of a dollar.
- * @throws AppError `not_found` before the first piece.
+ * Streams all data of an account as chunks of one JSON document, without hashes, sealed tokens and other people's
+ * addresses. Times are ISO 8601, costs in millionths of a dollar.
+ * @throws AppError `not_found` before the first chunk.
  */
 export function exportAccount(deps: { db: Db; clock: Clock }, userId: string): Generator<string, void> {
   const account = toAccount(getSettings(deps, userId))
   return writeDocument(deps.db, userId, account, deps.clock.now())
 }
 
-/** One piece a page, so that what is in memory does not grow with the account. */
+/** Yields one chunk per page, so memory does not grow with the account. */
 function* writeDocument(db: Db, userId: string, account: unknown, now: Date): Generator<string, void> {
   yield `{"exportedAt":${JSON.stringify(now)},"account":${JSON.stringify(account)}`
   for (const { name, pages } of PERSONAL_LISTS) {
@@ -24,7 +24,7 @@ function* writeDocument(db: Db, userId: string, account: unknown, now: Date): Ge
   yield '}'
 }
 
-/** The account itself: no hash, no secret. */
+/** Returns the account's fields without hashes and secrets. */
 function toAccount({ user, pendingEmail }: AccountSettings) {
   return {
     id: user.id,

@@ -20,14 +20,15 @@ import {
 } from '../../ai/usage/tables.ts'
 import { forgetGatewayPayer, forgetLedgerOwner, forgetReceiptOwner } from '../../payments/personal.ts'
 
-/** In place of the account and of its agents, whose ids carry names that people gave them. */
-const NOBODY = 'deleted'
-/** Rows of the job table that are looked through in one closure: no index leads to the mails of one account. */
+/** Replaces the ids of the account and its agents, because agent ids contain names that users chose. */
+const DELETED_ID = 'deleted'
+/** Rows of the job table read per transaction: no index finds the mails of one account. */
 const WINDOW = 1000
 
 /**
- * Takes a deleted account out of the records that stay, a batch at a time: usage keeps its sums, which bills and capacity
- * rest on, without saying whose it was. May be run again, and goes on where it ended.
+ * Anonymizes the remaining records of a deleted account in batches; usage keeps its sums for billing and capacity.
+ * Idempotent: a repeated call continues where the previous one stopped.
+ * @throws the reason of `signal`.
  */
 export async function forgetAccount(db: Db, userId: string, signal: AbortSignal): Promise<void> {
   for (const forget of [
@@ -53,7 +54,7 @@ function forgetCalls(tx: Tx, userId: string, limit: number): number {
   const batch = tx.select({ id: usageLogs.id }).from(usageLogs).where(eq(usageLogs.userId, userId)).limit(limit)
   return tx
     .update(usageLogs)
-    .set({ userId: NOBODY, agentId: NOBODY, errorMessage: null, keyId: null })
+    .set({ userId: DELETED_ID, agentId: DELETED_ID, errorMessage: null, keyId: null })
     .where(inArray(usageLogs.id, batch))
     .run().changes
 }
@@ -71,7 +72,7 @@ function forgetDays(tx: Tx, userId: string, limit: number): number {
       .where(and(eq(usageDays.userId, userId), ...isThis))
       .run()
     tx.insert(usageDays)
-      .values({ ...day, userId: NOBODY, agentId: NOBODY })
+      .values({ ...day, userId: DELETED_ID, agentId: DELETED_ID })
       .onConflictDoUpdate({
         target: [usageDays.userId, usageDays.day, usageDays.agentId, usageDays.model, usageDays.provider],
         set: addedDaySums,
@@ -88,7 +89,7 @@ function forgetMonths(tx: Tx, userId: string, limit: number): number {
       .where(and(eq(usageMonths.userId, userId), eq(usageMonths.month, month.month)))
       .run()
     tx.insert(usageMonths)
-      .values({ ...month, userId: NOBODY })
+      .values({ ...month, userId: DELETED_ID })
       .onConflictDoUpdate({
         target: [usageMonths.userId, usageMonths.month],
         set: addedMonthSums,
@@ -101,15 +102,15 @@ function forgetMonths(tx: Tx, userId: string, limit: number): number {
 function forgetReferrals(tx: Tx, userId: string, limit: number): number {
   const isTheirs = eq(referrals.referrerId, userId)
   const batch = tx.select({ id: referrals.newUserId }).from(referrals).where(isTheirs).limit(limit)
-  return tx.update(referrals).set({ referrerId: NOBODY }).where(inArray(referrals.newUserId, batch)).run().changes
+  return tx.update(referrals).set({ referrerId: DELETED_ID }).where(inArray(referrals.newUserId, batch)).run().changes
 }
 
 function forgetInvites(tx: Tx, userId: string, limit: number): number {
   const batch = tx.select({ code: invites.codeHash }).from(invites).where(eq(invites.createdBy, userId)).limit(limit)
-  return tx.update(invites).set({ createdBy: NOBODY }).where(inArray(invites.codeHash, batch)).run().changes
+  return tx.update(invites).set({ createdBy: DELETED_ID }).where(inArray(invites.codeHash, batch)).run().changes
 }
 
-/** The audit log keeps that something happened and when, but no address and no words about the account. */
+/** The audit log keeps the action and its time, but no address and no text about the account. */
 async function forgetAuditLines(db: Db, userId: string, signal: AbortSignal): Promise<void> {
   for (const [column, change] of [
     [auditLog.actor, { address: null, detail: {} }],
@@ -133,7 +134,7 @@ async function forgetAuditLines(db: Db, userId: string, signal: AbortSignal): Pr
   }
 }
 
-/** Mails to the account that wait or were sent. */
+/** Deletes queued and sent mails to the account. */
 async function forgetMails(db: Db, userId: string, signal: AbortSignal): Promise<void> {
   const rowid = sql<number>`rowid`
   const ends = db.select({ first: sql<number>`min(rowid)`, last: sql<number>`max(rowid)` }).from(jobs).get()

@@ -10,7 +10,7 @@ import { PAYMENTS_PERSONAL_DATA } from '../../payments/personal.ts'
 import { personalRadioStreams } from '../../web-tools/radio/streams.ts'
 import { personalVideos } from '../../web-tools/video/videos.ts'
 
-/** What rooms keep of somebody, in the order in which it stands in the document. */
+/** Personal data of each feature, in the order of the exported document. */
 export const PERSONAL_LISTS: readonly PersonalList[] = [
   ...ACCOUNTS_PERSONAL_DATA,
   personalAgents,

@@ -19,7 +19,7 @@ export type PersonalDataWebDeps = DeleteAccountDeps & {
   requestsPerMinute: { password: number }
 }
 
-/** The account as its owner takes it along and deletes it (Interface 4.2). */
+/** Serves the export and the deletion of the user's own account. */
 export function personalDataWeb(deps: PersonalDataWebDeps) {
   const app = new Hono<WebEnv>()
   const { withSession } = deps.guards

@@ -47,7 +47,7 @@ function countRows({ platform }: ReturnType<typeof testPlatform>): Record<string
   return Object.fromEntries([...TABLES, 'usage_days'].map((table) => [table, count(table)]))
 }
 
-test('details older than their defaults are deleted; messages and sums of days stay', async () => {
+test('retentionJob deletes details older than their defaults and keeps messages and daily sums', async () => {
   const installation = testPlatform()
   await storeRows(installation, [0, 89, 91, 399, 401, 4000])
   await retentionJob(installation.platform).run(never)
@@ -62,7 +62,7 @@ test('details older than their defaults are deleted; messages and sums of days s
   })
 })
 
-test('every retention is a setting, and 0 keeps for ever', async () => {
+test('retentionJob keeps rows forever when their retention is 0', async () => {
   const names = ['USAGE', 'TOOL_EVENTS', 'MESSAGES', 'AUDIT', 'SECURITY_EVENTS', 'INBOX']
   const all = (days: string) => Object.fromEntries(names.map((name) => [`RETENTION_${name}_DAYS`, days]))
   const short = testPlatform({ environment: all('7') })
@@ -77,7 +77,7 @@ test('every retention is a setting, and 0 keeps for ever', async () => {
   expect(() => readConfig({ RETENTION_INBOX_DAYS: '-1' })).toThrow(StartupError)
 })
 
-test('a year of rows is forgotten without holding the event loop, and the file gets smaller', async () => {
+test('retentionJob deletes a year of rows without blocking the event loop and shrinks the file', async () => {
   using folder = tempFolder()
   const file = folder.file('stead.db')
   const installation = testPlatform({ databaseFile: file, environment: { RETENTION_MESSAGES_DAYS: '30' } })
@@ -107,7 +107,7 @@ test('a year of rows is forgotten without holding the event loop, and the file g
   expect(statSync(file).size).toBeLessThan(full / 2)
 }, 600_000)
 
-test('what is forgotten is found by an index, however much there is', () => {
+test('retentionJob finds expired rows by an index', () => {
   const { platform } = testPlatform()
   for (const table of TABLES) {
     const time = table === 'security_events' || table === 'inbox_messages' ? 'received_at' : 'created_at'

@@ -14,7 +14,10 @@ import { inboxMessages } from '../../conversations/inbox/tables.ts'
 
 type ForgetDeps = { db: Db; clock: Clock; retentionDays: RetentionDays }
 
-/** What is forgotten, and the time that counts; sums of days and months stay (decisions, 50). An index leads to each time. */
+/**
+ * Tables with a retention, and the column that gives the age; daily and monthly sums are kept. Each column has an
+ * index.
+ */
 const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQLiteColumn }>> = {
   usage: { table: usageLogs, time: usageLogs.createdAt },
   toolEvents: { table: toolEvents, time: toolEvents.createdAt },
@@ -24,7 +27,7 @@ const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQL
   inbox: { table: inboxMessages, time: inboxMessages.receivedAt },
 }
 
-/** Deletes the rows that are older than the operator wants them kept. @throws what `signal` aborts with, between two steps. */
+/** Deletes rows older than their retention. @throws the reason of `signal`, between two steps. */
 async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: AbortSignal): Promise<void> {
   for (const [kind, { table, time }] of Object.entries(KEPT) as [keyof RetentionDays, (typeof KEPT)['usage']][]) {
     if (retentionDays[kind] === 0) continue
@@ -34,7 +37,7 @@ async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: A
 
 const HOUR_MS = 3_600_000
 
-/** Deletes what is older than its retention, and gives the space of what was deleted back to the disk; both in small steps. */
+/** Deletes expired rows and returns their disk space, both in small steps. */
 export function retentionJob(deps: ForgetDeps & { connection: Connection }): RepeatingJob {
   return {
     name: 'retention',

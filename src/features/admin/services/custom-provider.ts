@@ -7,13 +7,13 @@ import type { ProviderRequest, ProviderTest } from './schemas.ts'
 
 const TRIAL_MS = 10_000
 const MAX_SHOWN_MODELS = 20
-/** Where Ollama listens unless it is told otherwise. */
+/** Ollama's default address. */
 export const OLLAMA_URL = 'http://127.0.0.1:11434/v1'
 const PROBE_MS = 300
 
 export type TrialDeps = { serviceProviders: ServiceProviders; openProvider: OpenProvider }
 
-/** @throws AppError `invalid` for an id that cannot be one of a custom provider. */
+/** Validates the id of a custom provider. @throws AppError `invalid`. */
 export function requireCustomId(id: string): void {
   if (!PROVIDER_ID.test(id) || (RESERVED_PROVIDER_IDS.includes(id) && id !== 'ollama')) {
     throw new AppError(
@@ -24,10 +24,10 @@ export function requireCustomId(id: string): void {
 }
 
 /**
- * Tries a provider at an address: it must list its models and accept its key. An address without a path is tried with `/v1`
- * as well. A key that is left out is the stored one, as long as the host stays the same.
- * @returns the provider as it is to be kept, and the models that it lists.
- * @throws AppError `invalid` CREDENTIALS_REFUSED, and what a provider throws that cannot be asked.
+ * Tests a provider: it must list its models and accept its key. A URL without a path is also tried with `/v1`. An
+ * omitted key means the stored one, if the host is unchanged.
+ * @returns the provider to store and its models.
+ * @throws AppError `invalid` CREDENTIALS_REFUSED, and errors of a provider that cannot be reached.
  */
 export async function tryCustomProvider(
   { serviceProviders, openProvider }: TrialDeps,
@@ -50,13 +50,13 @@ export async function tryCustomProvider(
   return { kept, models: found.models }
 }
 
-/** Shows the models that a trial found. */
+/** Returns the models that a test found. */
 export function toProviderTest({ kept, models }: Awaited<ReturnType<typeof tryCustomProvider>>): ProviderTest {
   const names = models.map(({ id }) => id)
   return { baseUrl: kept.baseUrl, count: names.length, models: names.slice(0, MAX_SHOWN_MODELS) }
 }
 
-/** Looks for an Ollama on this machine; null when none answers. */
+/** Looks for Ollama on this machine; returns null when none answers. */
 export async function findOllama(openProvider: OpenProvider, baseUrl = OLLAMA_URL) {
   try {
     const models = await openProvider('ollama', '', baseUrl)?.listModels(AbortSignal.timeout(PROBE_MS))
@@ -66,7 +66,7 @@ export async function findOllama(openProvider: OpenProvider, baseUrl = OLLAMA_UR
   }
 }
 
-/** A key must not travel to another host only because the address was edited. */
+/** A stored key must not be sent to another host when only the URL was edited. */
 function storedKey(before: CustomProvider | undefined, baseUrl: string): string {
   const isSameHost = before !== undefined && new URL(before.baseUrl).origin === new URL(baseUrl).origin
   return isSameHost ? (before.apiKey ?? '') : ''

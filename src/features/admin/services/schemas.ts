@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { trimTrailing } from '../../../core/text/trim.ts'
 
-/** `environment`: the settings of the operator say it, and the dashboard cannot change it; null: nobody has said. */
+/** Origin of a value: `environment` values cannot be changed in the dashboard; null means not set. */
 const Source = z.enum(['environment', 'dashboard']).nullable()
 
 /**
- * A provider of models. Those with an address of their own have `baseUrl`, `label` (null without one) and `hasKey` as well;
- * `unpriced` counts their models whose price is unknown and is absent when there are none.
+ * A model provider. Custom providers also have `baseUrl`, `label` (null without one) and `hasKey`; `unpriced` counts
+ * their models without a known price and is absent when there are none.
  */
 const Provider = z.object({
   id: z.string(),
@@ -18,7 +18,7 @@ const Provider = z.object({
   unpriced: z.number().optional(),
 })
 
-/** The services that the platform uses, without their credentials. `ollama` is one that runs here and is not used yet. */
+/** The configured services, without credentials. `ollama` is an Ollama on this machine that is not configured yet. */
 export const Services = z.object({
   providers: z.array(Provider),
   ollama: z.object({ baseUrl: z.string(), models: z.number() }).nullable(),
@@ -42,8 +42,8 @@ const BaseUrl = z
 const BAD_LABEL = 'label must be text of at most 60 characters'
 
 /**
- * `PUT /api/admin/services/providers/:id`: the key of a provider that Stead knows, or the address of one in OpenAI's form. A
- * key that is left out stays as it is at the same address; an empty one is removed.
+ * Request of `PUT /api/admin/services/providers/:id`: the key of a built-in provider, or the URL of an
+ * OpenAI-compatible one. An omitted key is kept for the same host; an empty one is removed.
  */
 export const ProviderRequest = z
   .object({
@@ -54,10 +54,10 @@ export const ProviderRequest = z
   .meta({ examples: [{ apiKey: 'sk-or-v1-0123456789abcdef' }, { baseUrl: 'http://10.0.0.5:8000/v1', label: 'Lab' }] })
 export type ProviderRequest = z.infer<typeof ProviderRequest>
 
-/** The key of a provider that Stead knows. */
+/** The key of a built-in provider. */
 export const ProviderKeyRequest = z.object({ apiKey: ApiKey })
 
-/** The form of a custom provider. */
+/** Settings of a custom provider. */
 export const CustomProviderRequest = z.object({
   id: z
     .string()
@@ -68,16 +68,16 @@ export const CustomProviderRequest = z.object({
   label: ProviderRequest.shape.label,
 })
 
-/** `POST /api/admin/services/providers/:id/test`: the models that the provider lists, the first of them by name. */
+/** Response of `POST /api/admin/services/providers/:id/test`: the number of models and the first of them by name. */
 export const ProviderTest = z.object({ baseUrl: z.string(), count: z.number(), models: z.array(z.string()) })
 export type ProviderTest = z.infer<typeof ProviderTest>
 
 const BAD_URL = 'smtpUrl must be an smtp or smtps URL, without ? or #'
 const BAD_FROM = 'from must be an address, or a name with one in angle brackets'
-/** `PUT /api/admin/services/mail`. */
+/** Request of `PUT /api/admin/services/mail`. */
 export const MailRequest = z
   .object({
-    // What stands behind a ? is an option of the mail library, which can start programs of this machine instead.
+    // Rejects a query string: its options could make the mail library start local programs.
     smtpUrl: z
       .string(BAD_URL)
       .max(2000, { error: BAD_URL, abort: true })

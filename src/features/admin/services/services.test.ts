@@ -15,7 +15,7 @@ import { Services } from './schemas.ts'
 const KEY = 'sk-or-v1-0123456789abcdef'
 const PATH = '/api/admin/services'
 
-/** A house without any provider or mail in its settings, and its administrator. */
+/** An installation without providers and mail in its settings, and its administrator. */
 async function openServices(environment: Record<string, string> = {}) {
   const provider = await startProvider()
   const test = testPlatform({
@@ -32,7 +32,7 @@ async function openServices(environment: Record<string, string> = {}) {
   return { ...test, ada, send, provider, [Symbol.asyncDispose]: () => provider.stop() }
 }
 
-test('PUT and DELETE /api/admin/services/providers/:id: 200, asked at once, sealed, told to nobody, in the audit log', async () => {
+test('PUT and DELETE /api/admin/services/providers/:id: 200 when the key works; it is used at once, encrypted, never returned, and audited', async () => {
   await using installation = await openServices()
   const { platform, web, ada, send, provider } = installation
   const models = () => platform.catalogue.list().length
@@ -43,9 +43,9 @@ test('PUT and DELETE /api/admin/services/providers/:id: 200, asked at once, seal
 
   const set = await send('PUT', '/providers/openrouter', { apiKey: KEY })
   expect(set.status).toBe(200)
-  const told = await set.text()
-  expect(JSON.parse(told).providers).toContainEqual({ id: 'openrouter', source: 'dashboard', models: 4 })
-  expect(told).not.toContain(KEY)
+  const reported = await set.text()
+  expect(JSON.parse(reported).providers).toContainEqual({ id: 'openrouter', source: 'dashboard', models: 4 })
+  expect(reported).not.toContain(KEY)
   expect(models()).toBe(4)
   const [target] = platform.catalogue.offers('openai/gpt-4o-mini')
   const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }
@@ -87,7 +87,7 @@ test('PUT /api/admin/services/providers/:id: 400 CREDENTIALS_REFUSED, 502, 404 a
   expect(platform.catalogue.list()).toEqual([])
 })
 
-test('PUT and DELETE /api/admin/services/mail: 200, mail leaves at once; 400 when the server does not let us in', async () => {
+test('PUT and DELETE /api/admin/services/mail: 200 and mail is sent at once; 400 when the server rejects the credentials', async () => {
   await using installation = await openServices()
   const { platform, send } = installation
   await using mail = await startMailServer()
@@ -103,7 +103,7 @@ test('PUT and DELETE /api/admin/services/mail: 200, mail leaves at once; 400 whe
   expect(mail.received).toMatchObject([{ from: 'stead@example.com', to: ['bo@example.com'], subject: 'Hello' }])
 })
 
-test('DELETE /api/admin/services/mail: 409 while somebody with an address of ADMIN_EMAILS that was never proved would administer by it', async () => {
+test('DELETE /api/admin/services/mail: 409 when a user with an unverified address in ADMIN_EMAILS would become an administrator', async () => {
   await using installation = await openServices({ ADMIN_EMAILS: 'ada@example.com,boss@example.com' })
   const { platform, send } = installation
   await using mail = await startMailServer()
@@ -122,7 +122,7 @@ test('DELETE /api/admin/services/mail: 409 while somebody with an address of ADM
   expect(platform.mailer.isConfigured).toBe(false)
 })
 
-test('PUT /api/admin/services/mail: 400 for an address that would have the library do something else than speak to a mail server', async () => {
+test('PUT /api/admin/services/mail: 400 for a URL that would make the library do anything but connect to a mail server', async () => {
   await using installation = await openServices()
   await using mail = await startMailServer()
   for (const more of [
@@ -140,7 +140,7 @@ test('PUT /api/admin/services/mail: 400 for an address that would have the libra
   expect(installation.platform.db.select().from(serviceCredentials).all()).toEqual([])
 })
 
-test('PUT /api/admin/services/mail: 400 CREDENTIALS_REFUSED for a wrong password, which is told to nobody', async () => {
+test('PUT /api/admin/services/mail: 400 CREDENTIALS_REFUSED for a wrong password, which no response or log contains', async () => {
   await using installation = await openServices()
   const server = new SMTPServer({
     hideSTARTTLS: true,
@@ -171,7 +171,7 @@ test('PUT /api/admin/services/mail: 400 CREDENTIALS_REFUSED for a wrong password
   }
 })
 
-test('/api/admin/services: 409 SET_BY_ENVIRONMENT for what the settings say, which count first; 403 for others', async () => {
+test('/api/admin/services: 409 SET_BY_ENVIRONMENT for values set in the environment, which take precedence; 403 for other users', async () => {
   await using mail = await startMailServer()
   const apiKey = 'sk-or-of-the-environment'
   const provider = await startProvider()
@@ -198,8 +198,8 @@ test('/api/admin/services: 409 SET_BY_ENVIRONMENT for what the settings say, whi
     ])
     expect((await web.request(`${PATH}${path}`, json(method, sent, bo.cookie))).status).toBe(403)
   }
-  const told = Services.parse(await (await web.request(PATH, { headers: ada.cookie })).json())
-  expect(told.mail.source).toBe('environment')
+  const reported = Services.parse(await (await web.request(PATH, { headers: ada.cookie })).json())
+  expect(reported.mail.source).toBe('environment')
   expect((await web.request(PATH, { headers: bo.cookie })).status).toBe(403)
   await provider.stop()
 })

@@ -43,7 +43,7 @@ export type ServicesDeps = {
   rules: Pick<AccountRules, 'adminEmails'>
 }
 
-/** Which services the house has credentials for, and who gave them. */
+/** Returns the services with stored credentials and the origin of each. */
 export async function showServices(deps: ServicesDeps): Promise<Services> {
   const { serviceProviders, catalogue, mailOptions } = deps
   const models = Map.groupBy(catalogue.list(), ({ provider }) => provider.id)
@@ -63,7 +63,7 @@ export async function showServices(deps: ServicesDeps): Promise<Services> {
         ...{ ...describe(id), baseUrl, label, hasKey: apiKey !== undefined },
         ...(countUnpriced(id) > 0 && { unpriced: countUnpriced(id) }),
       })),
-      // Ollama by OLLAMA_BASE_URL, or found at the start.
+      // Ollama set by OLLAMA_BASE_URL or found at startup.
       ...(isUsed && !custom.some(({ id }) => id === 'ollama')
         ? [
             {
@@ -80,9 +80,9 @@ export async function showServices(deps: ServicesDeps): Promise<Services> {
 }
 
 /**
- * Keeps the key of a provider, once that provider has accepted it; it is asked from then on.
+ * Stores a provider's key after the provider accepted it; it takes effect at once.
  * @throws AppError `not_found` for a provider that cannot be configured, `conflict` SET_BY_ENVIRONMENT, `invalid`
- * CREDENTIALS_REFUSED, and what a provider throws that cannot be asked: then nothing is kept.
+ * CREDENTIALS_REFUSED, and errors of a provider that cannot be reached; nothing is stored then.
  */
 export async function setProvider(
   deps: ServicesDeps,
@@ -109,7 +109,7 @@ export async function setProvider(
   await reload(deps)
 }
 
-/** Keeps a provider with an address of its own, once it has listed its models. @throws AppError as `tryCustomProvider`. */
+/** Stores a custom provider after it listed its models. @throws AppError as `tryCustomProvider`. */
 async function setCustomProvider(deps: ServicesDeps, by: Administrator, id: string, request: ProviderRequest) {
   if (request.baseUrl === undefined && deps.serviceProviders.sourceOf(id) === null) throw noSuchProvider()
   requireCustomId(id)
@@ -122,7 +122,7 @@ async function setCustomProvider(deps: ServicesDeps, by: Administrator, id: stri
   await reload(deps)
 }
 
-/** Tries a provider without keeping anything. @throws AppError as `tryCustomProvider`. */
+/** Tests a provider without storing anything. @throws AppError as `tryCustomProvider`. */
 export async function testProvider(deps: ServicesDeps, id: string, request: ProviderRequest): Promise<ProviderTest> {
   requireCustomId(id)
   return toProviderTest(await tryCustomProvider(deps, id, request))
@@ -145,7 +145,7 @@ function parseOrRefuse<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new AppError('invalid', parsed.error.issues[0]?.message ?? 'Invalid request')
 }
 
-/** Forgets it: the provider is asked no more. @throws AppError as `setProvider`. */
+/** Removes a provider's configuration; it is no longer called. @throws AppError as `setProvider`. */
 export async function forgetProvider(deps: ServicesDeps, by: Administrator, id: string): Promise<void> {
   if (deps.serviceProviders.listCustom().some((provider) => provider.id === id)) {
     requireOwnCustom(deps, id)
@@ -162,8 +162,9 @@ export async function forgetProvider(deps: ServicesDeps, by: Administrator, id: 
 }
 
 /**
- * Keeps how mail leaves, once the mail server has let us in. @throws AppError `conflict` SET_BY_ENVIRONMENT, `invalid`
- * CREDENTIALS_REFUSED with the words of the server: then nothing is kept.
+ * Stores the mail settings after the mail server accepted the credentials.
+ * @throws AppError `conflict` SET_BY_ENVIRONMENT, `invalid` CREDENTIALS_REFUSED with the server's message; nothing is
+ * stored then.
  */
 export async function setMail(deps: ServicesDeps, by: Administrator, given: MailRequest): Promise<void> {
   requireOwnMail(deps)
@@ -173,15 +174,16 @@ export async function setMail(deps: ServicesDeps, by: Administrator, given: Mail
   const detail = { server: new URL(given.smtpUrl).host, from: given.from }
   await change(deps, by, { action: 'services.mail-set', target: MAIL, detail }, (tx) => {
     setServiceCredential(deps, tx, MAIL, JSON.stringify(given))
-    // From now on ADMIN_EMAILS names those alone who have proved their address: whoever does this is no stranger, and stays.
+    // With mail, ADMIN_EMAILS applies to verified addresses only; the row keeps this administrator's role.
     tx.update(users).set({ isAdmin: true }).where(eq(users.id, by.id)).run()
   })
   deps.mailOptions.reload()
 }
 
 /**
- * Forgets it: no mail leaves any more.
- * @throws AppError `conflict` SET_BY_ENVIRONMENT, and while somebody would become an administrator by it.
+ * Removes the mail settings; no mail is sent afterwards.
+ * @throws AppError `conflict` SET_BY_ENVIRONMENT, or when the change would make a user with an unverified address an
+ * administrator.
  */
 export async function forgetMail(deps: ServicesDeps, by: Administrator): Promise<void> {
   requireOwnMail(deps)
@@ -192,7 +194,10 @@ export async function forgetMail(deps: ServicesDeps, by: Administrator): Promise
   deps.mailOptions.reload()
 }
 
-/** Where no mail leaves, an address of ADMIN_EMAILS counts without proof: whoever has only typed one must not gain by that. */
+/**
+ * Without mail, an unverified address in ADMIN_EMAILS grants the administrator role, so a user who only typed one would
+ * gain it.
+ */
 function requireProvedAdmins(tx: Tx, adminEmails: readonly string[]): void {
   const isUnproved = and(
     inArray(users.email, [...adminEmails]),
@@ -229,7 +234,10 @@ function refused(message: string, cause: unknown): AppError {
   return new AppError('invalid', message, { code: 'CREDENTIALS_REFUSED' }, { cause })
 }
 
-/** @throws AppError as `tryKey`: OpenRouter lists its models to everyone, so that alone says nothing of the key. */
+/**
+ * Verifies that the provider accepts its key; OpenRouter lists its models without a valid key.
+ * @throws AppError as `tryKey`.
+ */
 async function requireAccepted(provider: AiProvider): Promise<void> {
   await tryProvider(provider, TRIAL_MS, (signal) => provider.listModels(signal))
   await tryKey(provider, TRIAL_MS)

@@ -16,7 +16,9 @@ import {
 
 export type ServicesWebDeps = ServicesDeps & { guards: Guards }
 
-/** Model providers and mail, configured by administrators: tried first, sealed, in effect at once. */
+/**
+ * Serves the configuration of model providers and mail to administrators: tested first, encrypted, effective at once.
+ */
 export function servicesWeb(deps: ServicesWebDeps) {
   const app = new Hono<WebEnv>()
   const { admin } = deps.guards

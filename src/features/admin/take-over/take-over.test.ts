@@ -33,7 +33,7 @@ const WALLET = privateKeyToAccount(`0x${'a1'.repeat(32)}`)
 const Token = z.object({ token: z.string().startsWith('gw_') })
 const Created = z.object({ id: z.string() })
 
-/** Every table that has rows of an account: what lets somebody in or acts by itself, and what an account is about. */
+/** Every table with rows of an account: access and automations, which end, and content, which stays. */
 const ENDS = [
   'agent_credentials',
   'api_keys',
@@ -83,7 +83,7 @@ const STAYS = [
   'wallet_payments',
 ]
 
-/** Somebody who has set up all that acts for an account whose address is another's. */
+/** Sets up every kind of access and automation for an account whose address belongs to another user. */
 async function squat(it: ReturnType<typeof testPlatform>, userId: string) {
   const cookie = { cookie: `service-session=${await it.platform.sessions.create(userId)}` }
   const send = async (method: 'POST' | 'PUT', path: string, body: unknown) => {
@@ -145,7 +145,7 @@ async function squat(it: ReturnType<typeof testPlatform>, userId: string) {
   return { agent, key, accessToken: openTokens(it.platform.sealer, agent).accessToken }
 }
 
-/** Nothing of what the squatter knew or set up works any more; the agent is there, and `cookie` is its owner's. */
+/** Expects that no access or automation of the account's creator works, and that the agent belongs to the owner of `cookie`. */
 async function expectFreed(
   { platform, backend, web }: ReturnType<typeof testPlatform>,
   { agent, key, accessToken }: Awaited<ReturnType<typeof squat>>,
@@ -183,14 +183,14 @@ async function expectFreed(
   })
 }
 
-test('every table of an account is one that a taking over ends, switches off, or leaves', () => {
+test('takeOver ends, disables or keeps the rows of every table when it has rows of an account', () => {
   const { platform } = testPlatform()
   const ofUsers = sql`sqlite_master as t, pragma_foreign_key_list(t.name) as f where t.type = 'table' and f."table" = 'users'`
   const found = platform.db.select({ name: sql<string>`distinct t.name` }).from(ofUsers).all()
   expect(found.map(({ name }) => name).sort()).toEqual([...ENDS, ...SWITCHED_OFF, ...STAYS].sort())
 })
 
-test('who proves an address by a provider has the account alone: nothing of the one who typed it before works or acts', async () => {
+test('takeOver removes all access of the account’s creator when another user verifies the address with an identity provider', async () => {
   await using github = await startGithubDouble()
   github.signInAs({
     id: 1815,
@@ -211,7 +211,7 @@ test('who proves an address by a provider has the account alone: nothing of the 
   await expectFreed(it, squatted, { cookie: `service-session=${session}` })
 })
 
-test('who proves a wallet has its account alone: nothing of the one who had a password for it works or acts', async () => {
+test('takeOver removes all access by password when another user proves ownership of the wallet', async () => {
   const it = testPlatform({ openProvider })
   const email = `${WALLET.address.toLowerCase()}@wallet.localhost`
   const { id } = await write(it.platform.db, (tx) =>

@@ -31,8 +31,8 @@ import { abandonStreams } from '../../web-tools/radio/streams.ts'
 
 export type TakeOverDeps = { clock: Clock; sealer: Sealer; enqueue: Enqueue }
 
-/** Settings of an agent that let somebody in, or let it speak for somebody. */
-const NOBODYS = {
+/** Agent settings that grant access to others or let the agent act for its owner, reset. */
+const RESET_SETTINGS = {
   apiKey: null,
   telegramToken: null,
   discordBotToken: null,
@@ -45,10 +45,9 @@ const NOBODYS = {
 }
 
 /**
- * Takes an account away from whoever made it, in the closure that gives it to the one who proved its address. Every way in
- * ends: password, second factor, sessions, keys, mailed links, providers and wallets, and the tokens and channels of agents.
- * What acts by itself is switched off, and what was brought along to be used is forgotten. Agents stay, with what they
- * know.
+ * Removes all access of an account's creator, in the transaction that gives the account to the user who verified its
+ * address: password, second factor, sessions, keys, mailed links, providers and wallets, and the agents' tokens and
+ * channels. Automations are switched off and stored credentials deleted. Agents and their memory stay.
  */
 export function takeOver(tx: Tx, deps: TakeOverDeps, userId: string): void {
   const now = deps.clock.now()
@@ -80,7 +79,7 @@ function takeOverAgent(tx: Tx, deps: TakeOverDeps, agent: AgentRow): void {
   forgetServers(tx, agent.id)
   endChannels(tx, agent.id)
   forgetWebhookChannel(tx, agent.id)
-  const closed = changeSettings(deps, tx, agent, NOBODYS)
+  const closed = changeSettings(deps, tx, agent, RESET_SETTINGS)
   replaceTokens(deps, tx, closed, { names: ['gateway', 'platform'], requestedBy: 'platform' })
   endRetiring(tx, agent.id)
 }

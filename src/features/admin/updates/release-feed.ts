@@ -13,7 +13,7 @@ export type ReleaseFeed = {
 }
 type Deps = Pick<Base, 'clock' | 'log' | 'fetch'>
 
-/** Reads the newest release from `feedUrl`; without one nothing is ever requested. */
+/** Reads the newest release from `feedUrl`; without a URL it sends no request. */
 export function createReleaseFeed(feedUrl: string | undefined, { clock, log, fetch }: Deps): ReleaseFeed {
   let known: Pick<UpdateNotice, 'latest' | 'url' | 'checkedAt' | 'error'> = {
     latest: null,
@@ -43,7 +43,7 @@ export function createReleaseFeed(feedUrl: string | undefined, { clock, log, fet
   }
 }
 
-/** Asks the feed once a day, the first time soon after the start. */
+/** Reads the feed once a day, first soon after startup. */
 export function releaseFeedJob({ releaseFeed }: { releaseFeed: ReleaseFeed }): RepeatingJob {
   return { name: 'release-feed', everyMs: DAY_MS, run: (signal) => releaseFeed.check(signal) }
 }

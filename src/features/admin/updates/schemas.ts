@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * `GET /api/admin/update`: the running version and the newest one of `RELEASE_FEED_URL`, null until the feed was read. `error`
- * is why the last check failed.
+ * Response of `GET /api/admin/update`: the running version and the newest one of `RELEASE_FEED_URL`, null until the
+ * feed was read. `error` is the reason of the last failure.
  */
 export const UpdateNotice = z.object({
   isConfigured: z.boolean(),

@@ -7,7 +7,7 @@ import { UpdateNotice } from './schemas.ts'
 
 export type UpdatesWebDeps = { guards: Guards; releaseFeed: Pick<ReleaseFeed, 'read'> }
 
-/** The newest release, for administrators. */
+/** Serves the newest release to administrators. */
 export function updatesWeb(deps: UpdatesWebDeps) {
   const app = new Hono<WebEnv>()
   app.get(

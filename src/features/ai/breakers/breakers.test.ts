@@ -85,7 +85,7 @@ describe('PUT /api/agents/:id/breaker', () => {
     expect(usedToday.tokens).toBeLessThanOrEqual(20_000)
   })
 
-  test('a model whose price nobody knows is refused while money is capped, and not while tokens are', async () => {
+  test('breakers reject a model without a known price when a cost cap is set, but not when a token cap is', async () => {
     await using test = await installation()
     test.provider.offer(['odd/model'])
     await test.platform.catalogue.refresh(AbortSignal.timeout(60_000))
@@ -138,7 +138,7 @@ describe('POST /api/agents/:id/pause', () => {
   })
 })
 
-test('PUT /api/pause: an owner stops all own agents with one call, and nobody else’s', async () => {
+test('PUT /api/pause: 200 pauses all agents of the caller, and no others', async () => {
   await using test = await installation()
   const { pause } = await read(PauseState, test.put('/api/pause', { paused: true }))
   expect(pause).toMatchObject({ scope: 'owner', reason: '' })
@@ -150,7 +150,7 @@ test('PUT /api/pause: an owner stops all own agents with one call, and nobody el
   expect((await test.put('/api/pause', {})).status).toBe(400)
 })
 
-test('PUT /api/admin/pause: the operator stops everybody’s agents; 403 for others; the widest pause is told', async () => {
+test('PUT /api/admin/pause: 200 pauses all agents and reports the widest pause, 403 for other users', async () => {
   await using test = await installation()
   const { cookie } = test.root
   expect((await test.put('/api/admin/pause', { paused: true })).status).toBe(403)
@@ -165,7 +165,7 @@ test('PUT /api/admin/pause: the operator stops everybody’s agents; 403 for oth
   expect(await (await test.agentAsks()).json()).toMatchObject({ error: { message: 'This agent is paused' } })
 })
 
-test('404 for somebody else’s agent, 401 for a stranger, 403 for a key that may only read', async () => {
+test('PUT pause: 404 for another user’s agent, 401 without credentials, 403 with a read-only key', async () => {
   await using test = await installation()
   const calls = [
     () => test.get(`${test.at}/breaker`, test.eve.cookie),
@@ -191,8 +191,8 @@ test('sendCapAlerts sends cap_near at 80 % and cap_reached at 100 %, each once a
     await sendCapAlerts(test.platform)
     await sendCapAlerts(test.platform)
   }
-  const told = test.platform.db.select().from(notices).all()
-  expect(told.map(({ kind, text }) => [kind, text.slice(0, 22)])).toEqual([
+  const reported = test.platform.db.select().from(notices).all()
+  expect(reported.map(({ kind, text }) => [kind, text.slice(0, 22)])).toEqual([
     ['cap_near', 'The agent has used 80%'],
     ['cap_reached', 'The agent has reached '],
   ])

@@ -59,7 +59,7 @@ export function findSpelled(index: NameIndex, name: string): string | null {
 
 const builtInNames = indexNames(BUILT_IN_MODELS.keys())
 
-/** Returns the ids that a name stands for: the exact one, then the published model that it spells. */
+/** Returns the ids that a name may mean: the exact id, then the published model with that spelling. */
 export function toIds(name: string): string[] {
   const spelled = ALIASES[name] ?? findSpelled(builtInNames, name)
   return spelled === null || spelled === name ? [name] : [name, spelled]

@@ -77,7 +77,7 @@ test('GET /api/ai/models: 200 with what can be asked, prices, and a count for ea
   })
 })
 
-test('GET /api/ai/models: what the aggregator tells of a model is shown, also beside a vendor’s own key', async () => {
+test('GET /api/ai/models: 200 with the aggregator’s model details, also when a vendor’s own key is configured', async () => {
   await using test = await aiPlatform()
   const provider = (id: string, baseUrl: string) =>
     createHttpProvider({ id, baseUrl, apiKey: 'k', timeoutMs: 60_000 }, { fetch })
@@ -182,7 +182,7 @@ test('POST /api/ai/estimate-cost: 200 with what the price list says, 400, 402 an
   expect((await estimate({ ...asked, model: 'nobody/nothing' })).status).toBe(404)
 })
 
-test('POST /api/ai/estimate-cost: a published model has its price, whoever serves it here', async () => {
+test('POST /api/ai/estimate-cost: 200 with the list price of a published model, with any provider', async () => {
   const { backend, platform } = testPlatform({ providers: [echoProvider()] })
   await platform.catalogue.refresh(NEVER)
   const asked = { model: 'google/gemini-2.0-flash', inputTokens: 1_000_000, outputTokens: 1_000_000 }
@@ -191,7 +191,7 @@ test('POST /api/ai/estimate-cost: a published model has its price, whoever serve
   expect(await response.json()).toMatchObject({ estimatedCost: 0.5 })
 })
 
-test('a name that somebody offers is that model; what it is another name for counts only where nobody does', async () => {
+test('findModel resolves a name to the model that a provider offers, and to an alias only when no provider offers it', async () => {
   await using test = await aiPlatform()
   const { key } = await test.join('solo')
   const ask = async (model: string) => {
@@ -214,7 +214,7 @@ test.each([
   ['openai/gpt-4o-mini', 'solo', 404],
   ['openai/gpt-4', 'network', 404],
   ['nobody/nothing', 'solo', 404],
-] as const)('a model that nobody serves here: %s on %s is %d', async (model, plan, status) => {
+] as const)('a model that no provider serves: %s on %s is %d', async (model, plan, status) => {
   await using test = await aiPlatform()
   test.provider.offer(['mistralai/mistral-7b-instruct'])
   await test.platform.catalogue.refresh(NEVER)
@@ -250,7 +250,7 @@ test('a provider that stops answering keeps the models it had', async () => {
   expect((await read(Models, test.backend.request('/api/ai/models'))).count).toBe(4)
 })
 
-test('a provider that does not answer holds up nobody else’s models', async () => {
+test('GET /api/ai/models: 200 with the other providers’ models when one provider does not answer', async () => {
   const hanging = { ...echoProvider(), id: 'ollama', listModels: () => new Promise<never>(() => undefined) }
   const { platform, backend } = testPlatform({ providers: [hanging, echoProvider()] })
   void platform.catalogue.refresh(NEVER)

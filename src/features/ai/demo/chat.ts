@@ -40,9 +40,9 @@ export async function chatWithDemo(deps: DemoDeps, request: DemoChatRequest): Pr
     budget: deps.demoBudget,
   }
   const json = JSON.stringify(body)
-  const wish = { model: model.id }
+  const requested = { model: model.id }
   try {
-    const answer = await complete(deps, { caller, wish, body, json, endpoint: DEMO_ENDPOINT, signal: NEVER })
+    const answer = await complete(deps, { caller, requested, body, json, endpoint: DEMO_ENDPOINT, signal: NEVER })
     return { ...answer, demoModel: id }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error

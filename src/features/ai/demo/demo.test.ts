@@ -129,7 +129,7 @@ test.each(DEMO_MODELS.map(({ id }) => id))('POST /api/demo/chat: 200 from %s', a
 })
 
 test.each([['openai/gpt-4'], ['openai/gpt-4o:online'], ['tier'], ['']])(
-  'POST /api/demo/chat: 400 for the model %p, which never leaves the house',
+  'POST /api/demo/chat: 400 for the model %p, without a call to the provider',
   async (model) => {
     await using test = await demo()
     expect((await test.say({ message: 'Hi', model })).status).toBe(400)

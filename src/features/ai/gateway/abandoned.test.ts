@@ -96,7 +96,7 @@ test('who leaves before anything was sent has used nothing', async () => {
   expect(await test.booked()).toEqual([])
 })
 
-test('vectors that nobody waits for have used their input', async () => {
+test('POST /v1/embeddings: records the input tokens when the caller disconnects', async () => {
   await using test = await leave({ fault: 'hang' }, { model: MINI, input: [QUESTION, QUESTION] }, '/v1/embeddings')
   await until('the call at the provider', () => test.provider.chats.length > 0)
   test.caller.abort()
@@ -151,13 +151,13 @@ test('calls that are abandoned use up a plan like any other', async () => {
 })
 
 test.each([['hang'], ['hang-mid-body'], ['reset'], ['malformed-json'], [{ cutAtByte: 40 }]] as const)(
-  'each request of a call that went astray with %j is booked, and the last one told',
+  'each request of a call that failed with %j is recorded, and the last error is returned',
   async (fault) => {
     await using test = await aiPlatform({ timeoutMs: SLOW_MS })
     const { key } = await test.join('network')
     test.provider.answerWith(({ body }) => (body.model === MINI ? {} : { fault }))
-    const wish = { ...ASKED, model: 'openai/gpt-4o', fallbacks: ['anthropic/claude-3.5-sonnet', MINI] }
-    const response = await test.ask(OPENAI, wish, bearer(key))
+    const requested = { ...ASKED, model: 'openai/gpt-4o', fallbacks: ['anthropic/claude-3.5-sonnet', MINI] }
+    const response = await test.ask(OPENAI, requested, bearer(key))
     expect(response.status).toBe(200)
     const rows = (await test.booked()).toSorted((one, other) => one.attempts - other.attempts)
     expect(rows).toMatchObject([
@@ -170,12 +170,12 @@ test.each([['hang'], ['hang-mid-body'], ['reset'], ['malformed-json'], [{ cutAtB
   },
 )
 
-test('a call whose first request may have cost all that was left asks nobody else', async () => {
+test('a call whose first request may have used the whole budget tries no fallback', async () => {
   await using test = await aiPlatform({ timeoutMs: SLOW_MS })
   const { key } = await test.join('solo')
   test.provider.answerWith({ fault: 'hang' })
-  const wish = { ...ASKED, max_tokens: 1_500_000, fallbacks: ['openai/gpt-4o'] }
-  const response = await test.ask(OPENAI, wish, bearer(key))
+  const requested = { ...ASKED, max_tokens: 1_500_000, fallbacks: ['openai/gpt-4o'] }
+  const response = await test.ask(OPENAI, requested, bearer(key))
   expect([response.status, await response.json()]).toMatchObject([429, { error: { code: 'QUOTA_EXCEEDED' } }])
   expect(test.provider.chats.map(({ body }) => body.model)).toEqual([MINI])
   expect(await test.booked()).toMatchObject([{ model: MINI, estimated: true, outputTokens: 1_500_000 }])

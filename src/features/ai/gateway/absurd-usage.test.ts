@@ -47,7 +47,7 @@ test.each([[1e300], [1e13], [-3]])(
       }
     }
     const rows = await test.booked()
-    // What its tokens cost by the price list: 1000 at 0.15 and 500 at 0.60 for a million.
+    // Cost by the price list: 1000 at 0.15 and 500 at 0.60 for a million.
     expect(rows.map(({ costMicroUsd }) => costMicroUsd)).toEqual([450, 450, 450, 450, 500_000, 500_000])
   },
 )

@@ -30,8 +30,8 @@ export async function answerChat<Env extends BaseEnv>(
 }
 
 function toAsked(caller: Caller, { taskType, fallbacks, ...body }: ChatRequest, signal: AbortSignal) {
-  const wish = { model: body.model, fallbacks, taskType }
-  return { caller, wish, body, json: JSON.stringify(body), endpoint: '/api/ai/chat', signal }
+  const requested = { model: body.model, fallbacks, taskType }
+  return { caller, requested, body, json: JSON.stringify(body), endpoint: '/api/ai/chat', signal }
 }
 
 function toReply(answer: Completed, now: Date): z.infer<typeof AiReply> {

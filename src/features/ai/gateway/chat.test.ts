@@ -153,7 +153,7 @@ test('POST /api/ai/chat: 403 for a model that the plan does not include, with th
   expect(test.provider.chats).toEqual([])
 })
 
-test('POST /api/ai/chat: 404 for a model that nobody has', async () => {
+test('POST /api/ai/chat: 404 for a model that no provider has', async () => {
   await using test = await aiPlatform()
   const response = await test.ask('/api/ai/chat', { ...HELLO, model: 'nobody/nothing' }, ON_SOLO)
   expect(response.status).toBe(404)
@@ -215,7 +215,7 @@ test.each([
     expect(await ask(1000)).toBe(200)
     test.clock.set(right)
     expect(await ask(9000)).toBe(429)
-    // 1500 tokens of one call, and room for one more: what was used before the jump counts, what came meanwhile does not.
+    // The limit allows 1,500 tokens of one call and one more call; usage before the clock change counts, later usage does not.
     expect(await ask(8000)).toBe(200)
     await test.booked()
     const months = test.platform.db.select().from(usageMonths).orderBy(usageMonths.month).all()
@@ -241,7 +241,7 @@ test('POST /api/ai/chat: calls at once cannot pass the quota together', async ()
 /** Long enough for whatever does answer. */
 const SLOW_MS = 1500
 const NOTHING = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0, estimated: false }
-/** The provider took the request and told nothing of its cost: the input as counted, and as much as the answer might be. */
+/** The provider accepted the request without reporting usage: counted input tokens plus the maximum output. */
 const RESERVED = { inputTokens: 6, outputTokens: 4096, costMicroUsd: 2459, estimated: true }
 const REPORTED = { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, estimated: false }
 test.each<[Fault, number, object]>([
@@ -276,7 +276,7 @@ test.each<[Fault, number, object]>([
   },
 )
 
-test('POST /api/ai/chat: 502 when nobody listens at the provider’s address', async () => {
+test('POST /api/ai/chat: 502 when the provider refuses connections', async () => {
   await using test = await aiPlatform()
   await test.provider.stop()
   const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
@@ -285,7 +285,7 @@ test('POST /api/ai/chat: 502 when nobody listens at the provider’s address', a
   expect(await test.booked()).toMatchObject([{ success: false, ...NOTHING }])
 })
 
-test('POST /api/ai/chat: the provider’s wish to be asked later is passed on', async () => {
+test('POST /api/ai/chat: passes on the provider’s Retry-After', async () => {
   await using test = await aiPlatform()
   test.provider.answerWith({ fault: { status: 429, headers: { 'retry-after': '17' } } })
   const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)
@@ -293,14 +293,14 @@ test('POST /api/ai/chat: the provider’s wish to be asked later is passed on', 
   expect(response.headers.get('retry-after')).toBe('17')
 })
 
-test('POST /api/ai/chat: no answer tells our credentials', async () => {
+test('POST /api/ai/chat: no response contains the platform’s credentials', async () => {
   await using test = await aiPlatform()
   const body = JSON.stringify({ error: { message: 'Bad request for key sk-or-v1-abcdefghijklmnop' } })
   test.provider.answerWith({ fault: { status: 400, body } })
   expect(await (await test.ask('/api/ai/chat', HELLO, ON_SOLO)).text()).not.toContain('abcdefghijklmnop')
 })
 
-test('POST /api/ai/chat: an answer without counts is counted, told and marked as estimated', async () => {
+test('POST /api/ai/chat: 200 with counted usage, marked as estimated, when the provider reports none', async () => {
   await using test = await aiPlatform()
   test.provider.answerWith({ text: 'Once upon a time there was a house.', usage: null })
   const response = await test.ask('/api/ai/chat', HELLO, ON_SOLO)

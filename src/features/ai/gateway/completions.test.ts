@@ -125,7 +125,7 @@ test.each([
 })
 
 test.each(['/v1/models', PATH])(
-  '%s: 401 for nobody and for wrong tokens, 403 for a wrong internal key',
+  '%s: 401 without a token or with a wrong one, 403 for a wrong internal key',
   async (path) => {
     await using test = await aiPlatform()
     const statusOf = async (headers: Record<string, string>) => {

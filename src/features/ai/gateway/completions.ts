@@ -15,7 +15,7 @@ import {
   sizeOfCompletion,
   sizeOfEmbedding,
   toBound,
-  toUsageWish,
+  toUsageOption,
   toWire,
   type Wire,
 } from './request-body.ts'
@@ -74,9 +74,9 @@ export async function completeStreaming(
   request: CompletionRequest,
 ): Promise<Served & { chunks: AsyncIterable<CompletionChunk> }> {
   const size = sizeOfCompletion(request.body, request.json)
-  const usageWish = toUsageWish(request.body)
+  const usageOption = toUsageOption(request.body)
   const served = await askInTurn(deps, request, size, async (target, attempt) => {
-    const wire = toWire(target, request, { ...toBound(target, size, attempt.isTight), ...usageWish })
+    const wire = toWire(target, request, { ...toBound(target, size, attempt.isTight), ...usageOption })
     return untilAnswer(target, noting(attempt, await target.provider.stream(wire, request.signal)))
   })
   return { ...toServed(served), chunks: recordUsageOf(served.value.attempt, served.value.value) }
@@ -95,7 +95,7 @@ async function askInTurn<T>(
   size: RequestSize,
   send: (target: CatalogueModel, attempt: Attempt) => Promise<T>,
 ): Promise<Attempted<Underway<T>>> {
-  const targets = chooseTargets(deps, request.wish, request.caller)
+  const targets = chooseTargets(deps, request.requested, request.caller)
   let number = 0
   // A refused attempt is recorded only when no later one succeeds.
   let refused: Attempt | null = null

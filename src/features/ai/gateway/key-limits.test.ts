@@ -93,7 +93,7 @@ test('a key with a list of models: 403 for others, by name, as a fallback and as
   expect(listed.data.map(({ id }) => id)).toEqual([MINI])
 })
 
-test('a key with a budget: 403 for a model whose price nobody knows', async () => {
+test('a key with a budget: 403 for a model without a known price', async () => {
   await using test = await limited({ monthlyBudgetUsd: 1 })
   await test.platform.catalogue.refresh(new AbortController().signal)
   const unknown = { ...HELLO, model: 'unknown/nobody-knows-its-price' }
@@ -112,7 +112,7 @@ test('a key with a rate of its own: 429 beyond it', async () => {
   expect(response.headers.get('ratelimit-limit')).toBe('2')
 })
 
-test('GET /api/me/usage: the key itself tells what it used, what is left and until when', async () => {
+test('GET /api/me/usage: 200 with the key’s usage, remaining budget and reset time', async () => {
   await using test = await limited({ monthlyBudgetUsd: 1, monthlyTokens: 10_000, models: [MINI] }, 'solo')
   test.clock.set(new Date('2100-02-10T12:00:00Z'))
   await test.say()
@@ -135,7 +135,7 @@ test('GET /api/me/usage: the key itself tells what it used, what is left and unt
   })
 })
 
-test('GET /api/me/usage: 401 for nobody, on both faces; on the web a session sees its user', async () => {
+test('GET /api/me/usage: 401 without credentials on both APIs, 200 with the user’s usage for a session on the web API', async () => {
   await using test = await limited({})
   for (const api of [test.web, test.backend]) expect((await api.request('/api/me/usage')).status).toBe(401)
   await test.say()
@@ -146,7 +146,7 @@ test('GET /api/me/usage: 401 for nobody, on both faces; on the web a session see
   expect(ada).toMatchObject({ key: { id: test.keyId, calls: 1 } })
 })
 
-test('GET /api/me/usage and /api/models: a key with limits sees what it has left and what it may ask, on both faces', async () => {
+test('GET /api/me/usage and /api/models: 200 with the remaining budget and allowed models of a limited key, on both APIs', async () => {
   await using test = await limited({ monthlyTokens: 10_000, models: [MINI] }, 'solo')
   await test.say()
   const headers = bearer(test.key)
@@ -160,7 +160,7 @@ test('GET /api/me/usage and /api/models: a key with limits sees what it has left
   expect((await test.web.request('/api/agents', { headers })).status).toBe(403)
 })
 
-test('GET /api/me/usage: an agent is told what it has used itself, beside the plan it shares', async () => {
+test('GET /api/me/usage: 200 with the agent’s own usage and the owner’s plan', async () => {
   await using test = await aiPlatform()
   const { agentId, agentToken, key } = await test.join('solo')
   await test.ask(OPENAI, HELLO, bearer(agentToken))
@@ -175,7 +175,7 @@ test('GET /api/me/usage: an agent is told what it has used itself, beside the pl
   })
 })
 
-test('GET /api/me/usage: without a plan in force the limit is zero, on both faces', async () => {
+test('GET /api/me/usage: 200 with a limit of zero when no plan is active, on both APIs', async () => {
   await using test = await aiPlatform()
   const poor = await test.join(null)
   const lapsed = await test.join('solo', 'eve@example.com')
@@ -195,7 +195,7 @@ test('GET /api/me/usage: without a plan in force the limit is zero, on both face
   }
 })
 
-test('GET /api/me/usage: the internal key asks for a user, whose own plan is told', async () => {
+test('GET /api/me/usage: 200 with the plan of the user that the internal key names', async () => {
   await using test = await aiPlatform()
   const { user } = await test.join('label')
   const headers = { ...bearer(INTERNAL_KEY), 'x-user-id': user.id }

@@ -16,7 +16,7 @@ import { setCompletedHeaders, streamChunks, toOpenAiError } from './answers.ts'
 import { type CallerEnv, type CallerFinder, limitCaller, requireCaller } from './callers.ts'
 import { type CompleteDeps, complete, completeStreaming, embed } from './completions.ts'
 import { requirePlainControlKeys } from './request-body.ts'
-import { findForCaller, listForCaller, type Wish } from './routing.ts'
+import { findForCaller, listForCaller, type ModelRequest } from './routing.ts'
 import {
   type CompletionRequest as Asked,
   CompletionRequest,
@@ -82,7 +82,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
       requirePlainControlKeys(json)
       const asked = {
         caller: c.var.caller,
-        wish: toWish(body),
+        requested: toModelRequest(body),
         ...withInstruction({ body, json }, deps.instruct(c.var.caller.agentId)),
         endpoint: CHAT_ENDPOINT,
         signal: c.req.raw.signal,
@@ -108,7 +108,7 @@ export function openAiBackend(deps: OpenAiBackendDeps) {
       requirePlainControlKeys(json)
       const answer = await embed(deps, {
         caller: c.var.caller,
-        wish: toWish(body),
+        requested: toModelRequest(body),
         body,
         json,
         endpoint: EMBEDDINGS_ENDPOINT,
@@ -197,12 +197,12 @@ function withInstruction(
 }
 
 /** Merges `model`, our `fallbacks`, and the aggregator's `models`, which may repeat `model`. */
-function toWish({
+function toModelRequest({
   model,
   fallbacks = [],
   models = [],
   taskType,
-}: Pick<Asked, 'model' | 'fallbacks' | 'models' | 'taskType'>): Wish {
+}: Pick<Asked, 'model' | 'fallbacks' | 'models' | 'taskType'>): ModelRequest {
   const all = [...(model ? [model] : []), ...fallbacks, ...models.filter((name) => name !== model)]
   return { model: all[0], fallbacks: all.slice(1), taskType }
 }

@@ -7,7 +7,7 @@ const EMBEDDINGS = '/v1/embeddings'
 const MINI = '"model":"openai/gpt-4o-mini"'
 const MESSAGES = '"messages":[{"role":"user","content":"Hi"}]'
 
-async function openTestHouse() {
+async function openTestInstallation() {
   const test = await aiPlatform()
   const { key } = await test.join('network')
   return {
@@ -40,8 +40,8 @@ test.each([
   [CHAT, `{${MINI},${MESSAGES},"models":[],"Models":["openai/gpt-4"]}`],
   [EMBEDDINGS, `{${MINI},"input":"a","model":"openai/gpt-4"}`],
   [EMBEDDINGS, `{${MINI},"input":"a","Input":["a","b"]}`],
-])('POST %s: 400 for a control key that stands twice or in another spelling: %s', async (path, body) => {
-  await using test = await openTestHouse()
+])('POST %s: 400 for a control field that is duplicated or in another spelling: %s', async (path, body) => {
+  await using test = await openTestInstallation()
   const response = await test.send(path, body)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
@@ -54,13 +54,13 @@ test.each([
   ['text for max_completion_tokens', '"max_completion_tokens":"100000"'],
   ['a list for n', '"n":[100]'],
 ])('POST /v1/chat/completions: 400 for %s, which a provider might read as a number', async (_what, field) => {
-  await using test = await openTestHouse()
+  await using test = await openTestInstallation()
   expect((await test.send(CHAT, `{${MINI},${MESSAGES},${field}}`)).status).toBe(400)
   expect(test.provider.chats).toEqual([])
 })
 
 test('POST /v1/chat/completions: 200 for the same words below the top and in texts, and for unknown fields twice', async () => {
-  await using test = await openTestHouse()
+  await using test = await openTestInstallation()
   const body = `{${MINI},"messages":[{"role":"user","content":"\\"model\\":1,\\"model\\":2"}],"metadata":{"model":"a","Model":"b"},"x":1,"x":2}`
   expect((await test.send(CHAT, body)).status).toBe(200)
 })

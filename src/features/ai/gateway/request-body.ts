@@ -6,7 +6,7 @@ import type { KeyLimits } from '../../accounts/keys/limits.ts'
 import type { Plan } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Budget } from '../usage/quota.ts'
-import type { Wish } from './routing.ts'
+import type { ModelRequest } from './routing.ts'
 
 /** The payer of a call and its limits: plan, key and budget. `agentId` is `direct` for calls that no agent makes. */
 export type Caller = {
@@ -22,7 +22,7 @@ export type Caller = {
 /** A completion to route. `json` is the body as received; it is forwarded unchanged where nothing has to be replaced. */
 export type CompletionRequest = {
   caller: Caller
-  wish: Wish
+  requested: ModelRequest
   body: Readonly<Record<string, unknown>>
   json: string
   endpoint: string
@@ -104,7 +104,7 @@ export function toBound(model: CatalogueModel, size: RequestSize, isTight: boole
 }
 
 /** Requests the usage of a streamed answer, which providers omit by default. */
-export function toUsageWish({ stream, stream_options: options }: CompletionRequest['body']): Record<string, unknown> {
+export function toUsageOption({ stream, stream_options: options }: CompletionRequest['body']): Record<string, unknown> {
   const isAsked = typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage
   return stream === true && isAsked === true ? {} : { stream: true, stream_options: { include_usage: true } }
 }

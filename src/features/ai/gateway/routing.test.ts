@@ -116,12 +116,12 @@ test('POST /api/ai/chat: a named model is strict', async () => {
 })
 
 test.each([[{ model: BIG, fallbacks: [MINI] }], [{ model: BIG, models: [BIG, MINI] }], [{ models: [BIG, MINI] }]])(
-  'POST /v1/chat/completions: %j falls back, and the provider is not told of it',
-  async (wish) => {
+  'POST /v1/chat/completions: %j falls back, and the provider does not receive the option',
+  async (requested) => {
     await using test = await aiPlatform()
     const { key } = await test.join('network')
     test.provider.answerWith(failing({ [BIG]: { status: 503 } }))
-    const response = await test.ask(OPENAI, { ...wish, messages: HI }, bearer(key))
+    const response = await test.ask(OPENAI, { ...requested, messages: HI }, bearer(key))
     expect(response.status).toBe(200)
     expect(await response.json()).toMatchObject({ model: MINI })
     for (const { body } of test.provider.chats) expect(Object.keys(body).sort()).toEqual(['messages', 'model'])
@@ -130,10 +130,10 @@ test.each([[{ model: BIG, fallbacks: [MINI] }], [{ model: BIG, models: [BIG, MIN
 
 test.each([[{ fallbacks: [OPUS] }], [{ models: [OPUS] }]])(
   'POST /v1/chat/completions: %j outside the plan is 403 before anybody is asked',
-  async (wish) => {
+  async (requested) => {
     await using test = await aiPlatform()
     const { key } = await test.join('solo')
-    const response = await test.ask(OPENAI, { model: MINI, ...wish, messages: HI }, bearer(key))
+    const response = await test.ask(OPENAI, { model: MINI, ...requested, messages: HI }, bearer(key))
     expect(response.status).toBe(403)
     expect(test.provider.chats).toEqual([])
   },

@@ -20,7 +20,7 @@ const MAX_TARGETS = 4
 const LONG_CONTEXT_TOKENS = 200_000
 
 /** The requested model, its fallbacks, or the kind of task. */
-export type Wish = {
+export type ModelRequest = {
   model?: string | undefined
   fallbacks?: readonly string[] | undefined
   taskType?: string | undefined
@@ -36,8 +36,8 @@ export type RouteDeps = { catalogue: Catalogue; aggregator: string; ownKeys: Pic
  * @throws AppError `not_found` for an unknown model, `forbidden` MODEL_RESTRICTED outside plan or key, `payment_required`
  * PLAN_REQUIRED, `unavailable` NOT_CONFIGURED without any provider.
  */
-export function chooseTargets(deps: RouteDeps, wish: Wish, spender: Asker): CatalogueModel[] {
-  const { model, fallbacks = [], taskType } = wish
+export function chooseTargets(deps: RouteDeps, requested: ModelRequest, spender: Asker): CatalogueModel[] {
+  const { model, fallbacks = [], taskType } = requested
   const tier = model !== undefined && Object.hasOwn(TIERS, model) ? model : undefined
   const isNamed = model !== undefined && tier === undefined && !isPlaceholder(model)
   const first = isNamed ? named(deps, model, spender) : unnamed(deps, tier ?? taskType, spender)

@@ -4,7 +4,7 @@ import { json } from '../../../../tests/harness/requests.ts'
 
 const ASKED = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }
 
-test('POST /api/ai/chat: 200 on the web face for somebody signed in, booked under them and no agent', async () => {
+test('POST /api/ai/chat: 200 for a session on the web API, recorded for the user without an agent', async () => {
   await using test = await aiPlatform()
   const { cookie, user } = await test.join('solo')
   const response = await test.web.request('/api/ai/chat', json('POST', ASKED, cookie))
@@ -16,7 +16,7 @@ test('POST /api/ai/chat: 200 on the web face for somebody signed in, booked unde
   ])
 })
 
-test('POST /api/ai/chat: streams on the web face and names the call in its head', async () => {
+test('POST /api/ai/chat: 200 streams on the web API and names the call in a header', async () => {
   await using test = await aiPlatform()
   const { cookie } = await test.join('solo')
   const response = await test.web.request('/api/ai/chat', json('POST', { ...ASKED, stream: true }, cookie))
@@ -26,7 +26,7 @@ test('POST /api/ai/chat: streams on the web face and names the call in its head'
   expect(call?.generationId).toBe(response.headers.get('x-generation-id') ?? '')
 })
 
-test('POST /api/ai/chat: on the web face 401 for strangers and for keys, 402 without a plan, 403, 404 and 400 for the model', async () => {
+test('POST /api/ai/chat: on the web API 401 without a session and for keys, 402 without a plan, 403, 404 and 400 for the model', async () => {
   await using test = await aiPlatform()
   const { cookie, key } = await test.join('solo')
   const poor = await test.join(null, 'eve@example.com')
@@ -41,7 +41,7 @@ test('POST /api/ai/chat: on the web face 401 for strangers and for keys, 402 wit
   expect(test.provider.chats).toHaveLength(0)
 })
 
-test('GET /api/ai/models and GET /api/ai/health: open on the web face too, for the page that shows them', async () => {
+test('GET /api/ai/models and GET /api/ai/health: 200 on the web API without a session', async () => {
   await using test = await aiPlatform()
   for (const path of ['/api/ai/models', '/api/ai/models/openrouter', '/api/ai/health']) {
     const [onWeb, onBackend] = [await test.web.request(path), await test.backend.request(path)]

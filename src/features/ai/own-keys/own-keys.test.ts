@@ -75,7 +75,7 @@ test('what an own key serves is logged, outside plan and quota', async () => {
     tx.insert(usageMonths).values({ userId: user.id, month, tokens: 2_000_000 }).run(),
   )
   expect((await test.say('anthropic/claude-3.5-sonnet')).status).toBe(429)
-  // Solo does not include this model; whoever pays for it may use it.
+  // The plan Solo does not include this model; a user with their own provider key may use it.
   expect((await test.say('openai/gpt-4')).status).toBe(200)
   expect(await test.booked()).toMatchObject([{ isOwnKey: true, model: 'openai/gpt-4', inputTokens: 1000 }])
   expect(test.platform.db.select().from(usageMonths).all()).toMatchObject([{ tokens: 2_000_000 }])
@@ -100,7 +100,7 @@ test('what an own key serves needs no plan; everything else still does', async (
   expect(test.provider.chats).toEqual([])
   const refused = await ask(OPENAI, poor.key, { model: 'anthropic/claude-3.5-sonnet' })
   expect([refused.status, await refused.json()]).toMatchObject([402, { error: { code: 'PLAN_REQUIRED' } }])
-  // An agent is told in a way that it does not take for a broken provider.
+  // The status must not look like a provider failure to the agent.
   expect((await ask(OPENAI, poor.agentToken, { model: 'anthropic/claude-3.5-sonnet' })).status).toBe(429)
   expect((await ask(OPENAI, poor.key, { model: 'openai/gpt-4o', fallbacks: ['local/echo'] })).status).toBe(402)
   expect((await test.booked()).every(({ isOwnKey, userId }) => isOwnKey && userId === poor.user.id)).toBe(true)
@@ -119,7 +119,7 @@ test('GET /api/models: 200 with what an own key serves where nothing else is con
   expect(defaultModel).toBe('openai/gpt-4o')
   expect((await list('/api/ai/models', headers)).models).toHaveLength(models.length)
   expect((await list('/api/ai/models/openai', headers)).models).toHaveLength(models.length)
-  // The agent of somebody who has chosen no model.
+  // The agent of a user who has not chosen a model.
   const response = await ask()
   expect([response.status, response.headers.get('x-provider')]).toEqual([200, 'openai'])
   const eve = await test.join('solo', 'eve@example.com')
@@ -130,7 +130,7 @@ test('GET /api/models: 200 with what an own key serves where nothing else is con
   expect((await test.ask(OPENAI, { messages: HI }, bearer(eve.key))).status).toBe(503)
 })
 
-test('one user’s key serves nobody else, and its failure is that user’s alone', async () => {
+test('a user’s key serves only that user, and so does its failure', async () => {
   await using test = await installation()
   await test.enable()
   const eve = await test.join('solo', 'eve@example.com')
@@ -179,7 +179,7 @@ test('POST /api/billing: 400 for a key that the provider refuses', async () => {
   expect(response.status).toBe(400)
   const refused = { code: 'CREDENTIALS_REFUSED' }
   expect(await response.json()).toEqual({ error: 'Provider openai does not accept this key', ...refused })
-  // OpenRouter shows its models to everybody.
+  // OpenRouter lists its models without a valid key.
   test.vendor.listModelsWith(200)
   test.vendor.answerWith({ fault: { status: 401 } })
   const other = await test.bill({ action: 'enable-byok', apiKey: OWN_KEY, provider: 'openrouter' })
@@ -217,7 +217,7 @@ test('tryKey throws upstream_timeout when the provider does not answer in time',
   await expect(tried).rejects.toMatchObject({ kind: 'upstream_timeout' })
 })
 
-test('POST /api/billing: 200 with the month’s tokens, 503 for cards, 401 for nobody', async () => {
+test('POST /api/billing: 200 with the month’s tokens, 503 for cards, 401 without a session', async () => {
   await using test = await installation()
   const now = test.clock.now()
   await test.say('openai/gpt-4o')

@@ -35,7 +35,7 @@ async function installation(environment: Record<string, string> = {}) {
   }
 }
 
-test('each share of a month’s tokens is told once, by mail to the owner', async () => {
+test('usage alerts are mailed once for each threshold of the monthly tokens', async () => {
   const { platform, use, mails, clock } = await installation()
   for (const share of [0.49, 0.5, 0.79, 0.8, 0.99, 1, 1.2]) {
     await use(share)
@@ -50,14 +50,14 @@ test('each share of a month’s tokens is told once, by mail to the owner', asyn
   expect(mails()).toEqual(['usage-50', 'usage-80', 'usage-100', 'usage-50'])
 })
 
-test('of shares that are passed at once only the highest is told', async () => {
+test('usage alerts report only the highest threshold when several are passed at once', async () => {
   const { platform, use, mails } = await installation()
   await use(1)
   await sendUsageAlerts(platform)
   expect(mails()).toEqual(['usage-100'])
 })
 
-test('admins have no limit to be told of, and who switched the mails off gets none', async () => {
+test('usage alerts are not sent to administrators and to users who disabled them', async () => {
   const admin = await installation({ ADMIN_EMAILS: 'ada@example.com' })
   await admin.use(1)
   await sendUsageAlerts(admin.platform)

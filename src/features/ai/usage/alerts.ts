@@ -31,12 +31,12 @@ export async function sendUsageAlerts(deps: AlertDeps): Promise<void> {
   })
   if (reached.length === 0) return
   await write(deps.db, (tx) => {
-    for (const meter of reached) tellOnce(deps, tx, meter, month)
+    for (const meter of reached) notifyOnce(deps, tx, meter, month)
   })
 }
 
 /** Reports only the highest of several new shares. */
-function tellOnce(deps: AlertDeps, tx: Tx, meter: Meter, month: string): void {
+function notifyOnce(deps: AlertDeps, tx: Tx, meter: Meter, month: string): void {
   const createdAt = deps.clock.now()
   const news = PERCENTS.filter((percent) => percent <= meter.usedPercent).filter(
     (percent) =>
@@ -86,6 +86,6 @@ function listKeyMeters({ db }: AlertDeps, month: string): Meter[] {
 
 /** `notifications: {usageAlerts: false}` in the settings switches these mails off. */
 function wantsMail({ notifications }: Meter['user']): boolean {
-  const wishes = notifications !== null && typeof notifications === 'object' ? notifications : {}
-  return !('usageAlerts' in wishes && wishes.usageAlerts === false)
+  const preferences = notifications !== null && typeof notifications === 'object' ? notifications : {}
+  return !('usageAlerts' in preferences && preferences.usageAlerts === false)
 }

@@ -72,7 +72,7 @@ test('GET /api/usage/calls: one’s own calls, newest first, a page at a time, w
   expect(times).toEqual(times.toSorted().reverse())
 })
 
-test('GET /api/usage/calls: of an agent, with a model, by what came of it; 400 for nonsense, 401 for nobody', async () => {
+test('GET /api/usage/calls: 200 filtered by agent, model and outcome; 400 for invalid filters, 401 without a session', async () => {
   const { get, eve } = await withCalls()
   const countOf = async (query: string) => (await read(CallList, get(`/api/usage/calls?${query}`))).calls.length
   expect(await countOf('agentId=bo')).toBe(3)
@@ -89,7 +89,7 @@ test('GET /api/usage/calls: of an agent, with a model, by what came of it; 400 f
   expect((await get('/api/usage/calls', {})).status).toBe(401)
 })
 
-test('GET /api/usage/by-day: one’s own days by agent and model, whoever answered', async () => {
+test('GET /api/usage/by-day: 200 with the user’s days by agent and model, for every provider', async () => {
   const { get } = await withCalls()
   const week = await read(UsageByDay, get('/api/usage/by-day?days=7'))
   expect([week.days.length, week.days.at(-1)]).toEqual([7, '2026-11-18'])

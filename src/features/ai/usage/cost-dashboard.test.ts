@@ -48,7 +48,7 @@ async function onMarch17() {
   }
 }
 
-test('GET /api/dashboard/cost: 401 for nobody', async () => {
+test('GET /api/dashboard/cost: 401 without a session', async () => {
   const { web } = testPlatform()
   expect((await web.request('/api/dashboard/cost')).status).toBe(401)
 })
@@ -153,7 +153,7 @@ test.each([
   },
 )
 
-test('GET /api/dashboard/cost: nobody sees the usage of someone else', async () => {
+test('GET /api/dashboard/cost: 200 with the usage of the caller only', async () => {
   const { cost, use, eve } = await onMarch17()
   await use()
   expect(await cost('', eve)).toMatchObject({ isMockData: true })

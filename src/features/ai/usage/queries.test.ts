@@ -68,7 +68,7 @@ async function installation(options: TestOptions = {}) {
 }
 
 const asUser = (id: string) => ({ ...OPERATOR, 'x-user-id': id })
-/** What nobody estimated. */
+/** Usage without estimates. */
 const REPORTED = { estimated_tokens: 0, estimated_cost_usd: 0 }
 const SUMS = { input_tokens: 1000, output_tokens: 500, total_tokens: 1500, cost_usd: 0.00045, ...REPORTED }
 
@@ -144,7 +144,7 @@ test('GET /api/usage/by-model and /daily: 200 with sums that add up to the same'
   ])
 })
 
-test('GET /api/usage/*: sums tell how much of them nobody reported', async () => {
+test('GET /api/usage/*: 200 with the estimated part of each sum', async () => {
   const { use, query, ada } = await installation()
   await use({})
   await use({ isEstimated: true, inputTokens: 10, outputTokens: 20, costMicroUsd: 1_000_000 })
@@ -154,13 +154,13 @@ test('GET /api/usage/*: sums tell how much of them nobody reported', async () =>
   }
 })
 
-test('GET /api/usage/tools: 200 with what agents told of their tools', async () => {
+test('GET /api/usage/tools: 200 with the tool calls that agents reported', async () => {
   const { backend, query, ada, eve, clock } = await installation()
   const reportEvents = (token: string, events: unknown) =>
     backend.request('/v1/tool-events', json('POST', { events }, bearer(token)))
   const event = { tool_name: 'read_file', success: true, duration_ms: 10 }
-  const told = await reportEvents(ada.agentToken, [event, { ...event, duration_ms: 21, success: false }])
-  expect(told.status).toBe(204)
+  const reported = await reportEvents(ada.agentToken, [event, { ...event, duration_ms: 21, success: false }])
+  expect(reported.status).toBe(204)
   await reportEvents(eve.agentToken, [{ tool_name: 'remember', success: true }])
   expect(await query('tools')).toEqual([
     { tool_name: 'read_file', calls: 2, successes: 1, avg_ms: 16 },
@@ -188,7 +188,7 @@ test.each([
 
 const PATHS = ['summary', 'by-agent/a', 'by-model', 'daily', 'tools']
 test.each(PATHS)(
-  'GET /api/usage/%s: 401 without a bearer, 403 for a wrong one, 400 for bad days, 500 told',
+  'GET /api/usage/%s: 401 without a token, 403 for a wrong one, 400 for invalid days, 500 with an error body',
   async (path) => {
     const { ask, platform } = await installation()
     expect((await ask(path, {})).status).toBe(401)
@@ -231,7 +231,7 @@ test('GET /api/usage/export: 200 with own calls as CSV that no spreadsheet takes
   expect(ada.user.id).not.toBe(eve.user.id)
 })
 
-test('GET /api/usage/export: 401 for nobody', async () => {
+test('GET /api/usage/export: 401 without a session', async () => {
   const { web } = testPlatform()
   expect((await web.request('/api/usage/export')).status).toBe(401)
 })

@@ -29,7 +29,7 @@ export type Estimate = { tokens: number; costMicroUsd: MicroUsd }
 type Reservation = { isTight: boolean; release(): void }
 export type Quota = { reserve(spender: Spender, estimate: Estimate): Reservation }
 
-/** A quota with room for fewer calls than this is tight. */
+/** A quota that allows fewer calls than this is tight. */
 const TIGHT_CALLS = 64
 const UNLIMITED: Reservation = { isTight: false, release() {} }
 

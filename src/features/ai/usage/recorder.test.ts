@@ -46,7 +46,7 @@ test('a completion becomes one row with all that the specification names', async
   ])
 })
 
-test('what nobody reported is marked, and the sums of the day tell how much of them it is', async () => {
+test('the recorder marks usage that no provider reported and adds it to the estimated sums of the day', async () => {
   const { platform } = testPlatform()
   platform.usage.record(newEvent())
   platform.usage.record(newEvent({ isEstimated: true, inputTokens: 10, outputTokens: 20, costMicroUsd: 7 }))
@@ -116,7 +116,7 @@ test('a hundred calls at once lose none', async () => {
   expect(platform.db.select().from(usageDays).all()).toMatchObject([{ calls: 100, costMicroUsd: 45_000 }])
 })
 
-test('each call is told in the log, word for word', () => {
+test('the recorder logs each call with all its fields', () => {
   const logLines: string[] = []
   const { platform } = testPlatform({ logLines })
   platform.usage.record(newEvent())
@@ -125,7 +125,7 @@ test('each call is told in the log, word for word', () => {
   ])
 })
 
-test('a write that fails is told in the log, leaves no half, and throws at nobody', async () => {
+test('the recorder logs a failed write, leaves no partial rows and does not throw', async () => {
   const logLines: string[] = []
   const { platform } = testPlatform({ logLines })
   await write(platform.db, (tx) => tx.run(sql`DROP TABLE usage_months`))

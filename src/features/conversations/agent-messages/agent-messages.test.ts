@@ -5,7 +5,7 @@ import { write } from '../../../db/write.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import { askAgent } from './agent-messages.ts'
 
-async function openTestHouse() {
+async function openTestInstallation() {
   const owner = await agentOwner()
   const other = await owner.add(owner.user.id, 'Cy')
   return { ...owner, other }
@@ -13,14 +13,14 @@ async function openTestHouse() {
 const never = new AbortController().signal
 
 test('GET /v1/agents: 200 with the other agents of the same owner only', async () => {
-  const { asAgent, other } = await openTestHouse()
+  const { asAgent, other } = await openTestInstallation()
   expect(await (await asAgent('/v1/agents')).json()).toEqual({
     agents: [{ id: other.id, name: 'Cy', status: 'running', specialization: null }],
   })
 })
 
 test('POST /v1/agents/:id/messages: 404 for another owner’s agent and for itself, 409 for one that does not run, 400 without text', async () => {
-  const { asAgent, agent, strangersAgent, other } = await openTestHouse()
+  const { asAgent, agent, strangersAgent, other } = await openTestInstallation()
   const say = async (id: string, message = 'Hi') =>
     (await asAgent(`/v1/agents/${id}/messages`, 'POST', { message })).status
   expect(await say(strangersAgent.id)).toBe(404)
@@ -30,7 +30,7 @@ test('POST /v1/agents/:id/messages: 404 for another owner’s agent and for itse
 })
 
 test('POST /v1/agents/:id/messages: the agent gets the sender and the conversation; agents that would wait for each other are refused', async () => {
-  const { platform, agent, other, add, user } = await openTestHouse()
+  const { platform, agent, other, add, user } = await openTestInstallation()
   const third = await add(user.id, 'Di')
   const names = new Map<number, string>()
   for (const [index, { id }] of [agent, other, third].entries()) {

@@ -11,7 +11,7 @@ import { AgentTools } from './schemas.ts'
 
 const Asked = z.object({ id: z.string(), status: z.string() })
 
-async function openTestHouse() {
+async function openTestInstallation() {
   const owner = await agentOwner()
   const { asOwner, asAgent, agent } = owner
   const path = `/api/agents/${agent.id}/tools`
@@ -25,7 +25,7 @@ async function openTestHouse() {
 }
 
 test('GET /v1/tools: the plan’s profile until the owner chooses another', async () => {
-  const { settings, seen, change, add, user } = await openTestHouse()
+  const { settings, seen, change, add, user } = await openTestInstallation()
   expect((await settings()).tools).toContain('delete_file')
   const solo = await add(user.id, 'Solo', 'solo')
   const { tools } = await settings(solo.headers)
@@ -39,7 +39,7 @@ test('GET /v1/tools: the plan’s profile until the owner chooses another', asyn
 })
 
 test('PUT /api/agents/:id/tools: a switch enables or disables a tool against the profile, null removes it', async () => {
-  const { settings, change, seen } = await openTestHouse()
+  const { settings, change, seen } = await openTestInstallation()
   await change({ profile: 'minimal', switches: { list_files: true, forget: false } })
   expect((await settings()).tools).toEqual(['remember', 'recall', 'search_memory', 'use_skill', 'list_files'])
   await change({ switches: { forget: null } })
@@ -55,7 +55,7 @@ test('PUT /api/agents/:id/tools: a switch enables or disables a tool against the
 })
 
 test('PUT /api/agents/:id/tools: limits of a turn; omitted ones stay unchanged, null restores the default', async () => {
-  const { settings, change } = await openTestHouse()
+  const { settings, change } = await openTestInstallation()
   expect((await settings()).limits).toEqual({ modelTurns: 16, toolCalls: 40, maxUsd: null })
   await change({ limits: { modelTurns: 3, maxUsd: 0.25 } })
   await change({ limits: { toolCalls: 5 } })
@@ -65,7 +65,7 @@ test('PUT /api/agents/:id/tools: limits of a turn; omitted ones stay unchanged, 
 })
 
 test('PUT /api/agents/:id/tools: open approvals of a disabled tool are denied; POST /v1/approvals: 403 TOOL_OFF', async () => {
-  const { asAgent, asOwner, change } = await openTestHouse()
+  const { asAgent, asOwner, change } = await openTestInstallation()
   const question = (tool: string, path: string) => ({ tool, arguments: JSON.stringify({ path }) })
   const ask = async (tool: string, path: string) =>
     (await read(Asked, asAgent('/v1/approvals', 'POST', question(tool, path)))).id
@@ -93,7 +93,7 @@ test('PUT /api/agents/:id/tools: open approvals of a disabled tool are denied; P
 })
 
 test('POST /v1/turn-limits: notifies the owner once an hour for each agent; 400 for an unknown reason, 401 without its token', async () => {
-  const { asAgent, asOwner, agent, clock, add, user } = await openTestHouse()
+  const { asAgent, asOwner, agent, clock, add, user } = await openTestInstallation()
   const listNotices = async () => {
     const { notices } = await read(NoticeList, asOwner('/api/notices'))
     return notices.map(({ kind, agentId, title, text }) => ({ kind, agentId, title, text }))
@@ -125,14 +125,14 @@ test.each([
   [{ limits: { modelTurns: 0 } }],
   [{ limits: { maxUsd: -1 } }],
 ])('PUT /api/agents/:id/tools: 400 for %j, and nothing changes', async (body) => {
-  const { change, seen } = await openTestHouse()
+  const { change, seen } = await openTestInstallation()
   const before = await seen()
   expect((await change(body)).status).toBe(400)
   expect(await seen()).toEqual(before)
 })
 
 test('/api/agents/:id/tools: 404 for another owner, 401 without a session', async () => {
-  const { asStranger, path, web, asAgent } = await openTestHouse()
+  const { asStranger, path, web, asAgent } = await openTestInstallation()
   expect((await asStranger(path)).status).toBe(404)
   expect((await asStranger(path, 'PUT', { profile: 'full' })).status).toBe(404)
   expect((await web.request(path)).status).toBe(401)
@@ -140,7 +140,7 @@ test('/api/agents/:id/tools: 404 for another owner, 401 without a session', asyn
 })
 
 test('PUT /api/agents/:id/tools: shell and Python are in no profile, and 400 with the reason without confinement', async () => {
-  const { seen, change, settings, platform, agent } = await openTestHouse()
+  const { seen, change, settings, platform, agent } = await openTestInstallation()
   const runIn = (place: { runtime: 'process' | 'docker' | 'swarm'; kind?: 'openclaw' }) =>
     write(platform.db, (tx) => tx.update(agents).set(place).where(eq(agents.id, agent.id)).run())
   const switchOn = () => change({ switches: { run_shell: true } })

@@ -16,7 +16,7 @@ const QUESTION = { tool: 'delete_file', arguments: '{"path":"notes/a.md"}', sess
 const Asked = z.object({ id: z.string(), status: z.string() })
 const never = new AbortController().signal
 
-async function openTestHouse() {
+async function openTestInstallation() {
   const owner = await agentOwner()
   const { asAgent, asOwner, platform } = owner
   const ask = async (question: object = QUESTION) => read(Asked, asAgent('/v1/approvals', 'POST', question))
@@ -39,7 +39,7 @@ async function openTestHouse() {
 }
 
 test('an approval request is shown exactly, is approved by its owner, and covers one use of exactly that call', async () => {
-  const { ask, list, decide, use, audit, agent, user, status } = await openTestHouse()
+  const { ask, list, decide, use, audit, agent, user, status } = await openTestInstallation()
   const asked = await ask()
   expect(asked).toMatchObject({ status: 'waiting' })
   expect((await list('?status=waiting')).approvals).toMatchObject([
@@ -65,7 +65,7 @@ test('an approval request is shown exactly, is approved by its owner, and covers
 })
 
 test('POST /v1/approvals/:id/use: of two concurrent uses only one succeeds', async () => {
-  const { ask, decide, use } = await openTestHouse()
+  const { ask, decide, use } = await openTestInstallation()
   const { id } = await ask()
   await decide(id, 'approve')
   const statuses = (await Promise.all([use(id), use(id), use(id)])).map(({ status }) => status)
@@ -73,7 +73,7 @@ test('POST /v1/approvals/:id/use: of two concurrent uses only one succeeds', asy
 })
 
 test('POST /v1/approvals: a repeated request returns the one that is pending or approved and unused', async () => {
-  const { ask, decide, use, list } = await openTestHouse()
+  const { ask, decide, use, list } = await openTestInstallation()
   const first = await ask()
   expect((await ask()).id).toBe(first.id)
   await decide(first.id, 'approve')
@@ -87,7 +87,7 @@ test('POST /v1/approvals: a repeated request returns the one that is pending or 
 })
 
 test('an unanswered request expires: late decisions are 409, and the audit log names no user', async () => {
-  const { ask, decide, status, clock, platform, audit, use, list, agent } = await openTestHouse()
+  const { ask, decide, status, clock, platform, audit, use, list, agent } = await openTestInstallation()
   const { id } = await ask()
   const approved = await ask({ ...QUESTION, tool: 'shell' })
   await decide(approved.id, 'approve')
@@ -105,7 +105,7 @@ test('an unanswered request expires: late decisions are 409, and the audit log n
 })
 
 test('GET /v1/approvals/:id?wait=: answers when the owner has decided', async () => {
-  const { ask, asAgent, decide } = await openTestHouse()
+  const { ask, asAgent, decide } = await openTestInstallation()
   const { id } = await ask()
   const waiting = asAgent(`/v1/approvals/${id}?wait=30`)
   await decide(id, 'deny')
@@ -114,7 +114,7 @@ test('GET /v1/approvals/:id?wait=: answers when the owner has decided', async ()
 })
 
 test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for others, 409 once decided, 401 without a session', async () => {
-  const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await openTestHouse()
+  const { ask, asStranger, asAgent, strangersAgent, decide, agent, web, asOwner, status } = await openTestInstallation()
   const { id } = await ask()
   for (const verb of ['approve', 'deny'])
     expect((await asStranger(`/api/approvals/${id}/${verb}`, 'POST')).status).toBe(404)
@@ -132,7 +132,7 @@ test('POST /api/approvals/:id/approve and POST /api/approvals/:id/deny: 404 for 
 })
 
 test('GET /api/approvals: pages, newest first, and 400 for an unknown status', async () => {
-  const { ask, list, asOwner } = await openTestHouse()
+  const { ask, list, asOwner } = await openTestInstallation()
   for (const number of [1, 2, 3]) await ask({ ...QUESTION, arguments: `{"path":"${number}"}` })
   const first = await list('?limit=2')
   expect(first.approvals.map((one) => one.arguments)).toEqual(['{"path":"3"}', '{"path":"2"}'])
@@ -142,7 +142,7 @@ test('GET /api/approvals: pages, newest first, and 400 for an unknown status', a
 })
 
 test('POST /v1/approvals: 400 for other JSON than an object, 429 while 20 wait, 403 for an agent without an owner', async () => {
-  const { ask, asAgent, add } = await openTestHouse()
+  const { ask, asAgent, add } = await openTestInstallation()
   for (const text of ['', '[]', '"x"', '{', 'null'])
     expect((await asAgent('/v1/approvals', 'POST', { ...QUESTION, arguments: text })).status).toBe(400)
   for (let number = 0; number < 20; number++) await ask({ ...QUESTION, arguments: `{"n":${number}}` })
@@ -153,7 +153,7 @@ test('POST /v1/approvals: 400 for other JSON than an object, 429 while 20 wait, 
 })
 
 test('decideApproval: a channel decides as the owner, and a changed owner denies open requests', async () => {
-  const { ask, platform, user, stranger, status, audit, clock } = await openTestHouse()
+  const { ask, platform, user, stranger, status, audit, clock } = await openTestInstallation()
   const { id } = await ask()
   const decide = (userId: string) => decideApproval(platform, { userId, via: 'telegram' }, id, 'approved')
   expect(decide(stranger.user.id)).rejects.toThrow('Approval not found')
@@ -185,7 +185,7 @@ test('POST /v1/approvals: the owner gets one mail for several requests, without 
 })
 
 test('POST /v1/approvals: arguments are stored as canonical JSON, and 400 when that is impossible', async () => {
-  const { ask, list, use, decide, asAgent } = await openTestHouse()
+  const { ask, list, use, decide, asAgent } = await openTestInstallation()
   const spaced = '{ "path": "notes/a.md", "n": 1e3, "path": "notes/b.md" }'
   const asked = await ask({ ...QUESTION, arguments: spaced })
   expect((await list()).approvals[0]?.arguments).toBe('{"path":"notes/b.md","n":1000}')

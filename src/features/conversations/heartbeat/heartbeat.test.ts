@@ -21,7 +21,7 @@ const OFF = { frequency: '3h', enabled: false, agentId: null, lastHeartbeat: nul
 const BAD_FREQUENCY = 'frequency must be an interval such as 30m or 3h, from 5m to 24h'
 
 /** Creates Ada and Eve; agents are added as needed. It is noon of 20 November 2026. */
-async function openTestHouse() {
+async function openTestInstallation() {
   const test = testPlatform()
   const { platform, clock, web } = test
   clock.set(new Date('2026-11-20T12:00:00Z'))
@@ -49,7 +49,7 @@ async function openTestHouse() {
 }
 
 test('GET /api/heartbeat: 200 with the defaults, which are off', async () => {
-  const { get, platform } = await openTestHouse()
+  const { get, platform } = await openTestInstallation()
   expect(await get()).toEqual({
     heartbeat: { ...OFF, lastUpdated: null },
     message: 'These are the defaults. The heartbeat is off: no agent is asked.',
@@ -58,7 +58,7 @@ test('GET /api/heartbeat: 200 with the defaults, which are off', async () => {
 })
 
 test('POST /api/heartbeat: 200, stored, and another user’s stay unchanged', async () => {
-  const { set, get, clock, eve } = await openTestHouse()
+  const { set, get, clock, eve } = await openTestInstallation()
   const stored = {
     frequency: '1h',
     enabled: true,
@@ -74,7 +74,7 @@ test('POST /api/heartbeat: 200, stored, and another user’s stay unchanged', as
 })
 
 test('POST /api/heartbeat: omitted fields stay unchanged, and only enabling it or another interval changes the next time', async () => {
-  const { set, clock } = await openTestHouse()
+  const { set, clock } = await openTestInstallation()
   expect(await set({ frequency: '12h' })).toMatchObject({ frequency: '12h', enabled: false, nextHeartbeat: null })
   expect(await set({ enabled: true })).toMatchObject({ frequency: '12h', nextHeartbeat: '2026-11-21T00:00:00.000Z' })
   clock.advance(HOUR_MS)
@@ -90,7 +90,7 @@ test('POST /api/heartbeat: omitted fields stay unchanged, and only enabling it o
 test.each(['30m', '1h', '2h', '3h', '6h', '12h', '5m', '45m', '24h', '1440m'])(
   'POST /api/heartbeat: 200 for every %s',
   async (frequency) => {
-    const { set } = await openTestHouse()
+    const { set } = await openTestInstallation()
     expect(await set({ frequency })).toMatchObject({ frequency })
   },
 )
@@ -102,14 +102,14 @@ test.each<[object, string]>([
   [{ enabled: 'yes' }, 'enabled must be true or false'],
   [{ agentId: 7 }, 'agentId must be text'],
 ])('POST /api/heartbeat: 400 for %j, and nothing is stored', async (body, error) => {
-  const { ask, platform } = await openTestHouse()
+  const { ask, platform } = await openTestInstallation()
   const response = await ask('POST', body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(countRows(platform.db).heartbeats).toBe(0)
 })
 
 test('POST /api/heartbeat: 404 for a missing agent and another user’s', async () => {
-  const { ask, addAgent, eve, platform } = await openTestHouse()
+  const { ask, addAgent, eve, platform } = await openTestInstallation()
   const { id } = await addAgent(1)
   for (const [agentId, who] of [['missing', undefined] as const, [id, eve] as const]) {
     const response = await ask('POST', { agentId, enabled: true }, who)
@@ -119,7 +119,7 @@ test('POST /api/heartbeat: 404 for a missing agent and another user’s', async 
 })
 
 test('DELETE /api/heartbeat: 200 with the defaults, and another user’s stay unchanged', async () => {
-  const { set, get, ask, eve } = await openTestHouse()
+  const { set, get, ask, eve } = await openTestInstallation()
   await set({ frequency: '1h', enabled: true })
   await set({ frequency: '2h' }, eve)
   const response = await ask('DELETE', {})
@@ -138,7 +138,7 @@ test.each(['GET', 'POST', 'DELETE'] as const)('%s /api/heartbeat: 401 without a 
 })
 
 test('heartbeat job: asks every running agent of the owner once, and plans the next time', async () => {
-  const { set, get, check, addAgent, platform, clock, runs, eve } = await openTestHouse()
+  const { set, get, check, addAgent, platform, clock, runs, eve } = await openTestInstallation()
   const [first, second] = [startHeldAgentDouble(), startHeldAgentDouble()]
   await addAgent(first.port)
   await addAgent(second.port)
@@ -164,7 +164,7 @@ test('heartbeat job: asks every running agent of the owner once, and plans the n
 })
 
 test('heartbeat job: asks a single chosen agent, and is deleted with it', async () => {
-  const { set, get, check, addAgent, platform, clock, runs } = await openTestHouse()
+  const { set, get, check, addAgent, platform, clock, runs } = await openTestInstallation()
   const [chosen, other] = [startHeldAgentDouble(), startHeldAgentDouble()]
   const { id: agentId } = await addAgent(chosen.port)
   await addAgent(other.port)
@@ -182,7 +182,7 @@ test('heartbeat job: asks a single chosen agent, and is deleted with it', async 
 })
 
 test('heartbeat job: sends one heartbeat for missed ones; skips a busy agent; continues when the clock is set back', async () => {
-  const { set, get, check, addAgent, platform, clock, runs } = await openTestHouse()
+  const { set, get, check, addAgent, platform, clock, runs } = await openTestInstallation()
   const agent = startHeldAgentDouble()
   await addAgent(agent.port)
   await set({ frequency: '1h', enabled: true })
@@ -206,7 +206,7 @@ test('heartbeat job: sends one heartbeat for missed ones; skips a busy agent; co
 })
 
 test('heartbeat job: without a running agent nothing is sent or recorded', async () => {
-  const { set, get, check, addAgent, clock, runs } = await openTestHouse()
+  const { set, get, check, addAgent, clock, runs } = await openTestInstallation()
   await addAgent(1, { status: 'stopped' })
   await set({ frequency: '1h', enabled: true })
   clock.advance(HOUR_MS)
@@ -216,7 +216,7 @@ test('heartbeat job: without a running agent nothing is sent or recorded', async
 })
 
 test('heartbeat job: skips disabled accounts and disabled heartbeats', async () => {
-  const { set, check, addAgent, platform, clock, runs, ada } = await openTestHouse()
+  const { set, check, addAgent, platform, clock, runs, ada } = await openTestInstallation()
   await addAgent(1)
   await set({ frequency: '1h', enabled: true })
   await write(platform.db, (tx) =>

@@ -9,7 +9,7 @@ import { AgentMemory, Memory } from './schemas.ts'
 import { agentMemory } from './tables.ts'
 
 /** Creates Ada without a plan, her agent and its token. */
-async function openTestHouse(environment: Record<string, string> = {}) {
+async function openTestInstallation(environment: Record<string, string> = {}) {
   const test = testPlatform({ environment })
   const { cookie, user } = await test.signIn()
   const { platform, clock } = test
@@ -43,7 +43,7 @@ async function openTestHouse(environment: Record<string, string> = {}) {
 }
 
 test('/v1/memory and /api/memory: each shows at once what the other stored, changed and deleted', async () => {
-  const { remember, facts, seen, save, forget, ask, clock } = await openTestHouse()
+  const { remember, facts, seen, save, forget, ask, clock } = await openTestInstallation()
   const saved = clock.now().toISOString()
   expect(await (await remember('drinks', 'tea')).json()).toEqual({ key: 'drinks', saved })
   expect(await seen()).toEqual({ drinks: 'tea' })
@@ -67,7 +67,7 @@ test('/v1/memory and /api/memory: each shows at once what the other stored, chan
 })
 
 test('GET /v1/memory: the beginning of a long value, and all of it by its key', async () => {
-  const { save, facts, ask } = await openTestHouse()
+  const { save, facts, ask } = await openTestInstallation()
   const long = `${'x'.repeat(499)}😀 and the rest`
   await save({ memory: { long, list: ['a'.repeat(600)] } })
   expect(await facts()).toMatchObject([
@@ -80,7 +80,7 @@ test('GET /v1/memory: the beginning of a long value, and all of it by its key', 
 })
 
 test('DELETE /v1/memory: 404 for an unknown key, 400 without one, everything only with all=true', async () => {
-  const { remember, ask, rows } = await openTestHouse()
+  const { remember, ask, rows } = await openTestInstallation()
   await remember('a', '1')
   await remember('b', '2')
   const remove = async (query: string) => {
@@ -101,14 +101,14 @@ test.each<[unknown, string]>([
   [{ key: 'a', memory: 7 }, 'memory must be text'],
   [{ key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
 ])('POST /v1/memory: 400 for %j, and nothing is stored', async (body, error) => {
-  const { ask, rows } = await openTestHouse()
+  const { ask, rows } = await openTestInstallation()
   const response = await ask('/v1/memory', json('POST', body))
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(rows()).toEqual([])
 })
 
 test('POST /v1/memory: at most 100 keys, also concurrently, and separate from the owner’s', async () => {
-  const { remember, save, rows } = await openTestHouse()
+  const { remember, save, rows } = await openTestInstallation()
   for (let index = 0; index < 99; index++) await remember(`fact${index}`, 'x')
   const rivals = await Promise.all(Array.from({ length: 20 }, (_, index) => remember(`rival${index}`, 'x')))
   expect(rivals.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -122,7 +122,7 @@ test('POST /v1/memory: at most 100 keys, also concurrently, and separate from th
 })
 
 test('POST /v1/memory: two writers of one key leave the later value', async () => {
-  const { remember, save, seen } = await openTestHouse()
+  const { remember, save, seen } = await openTestInstallation()
   await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
       index % 2 ? remember('name', `agent ${index}`) : save({ key: 'name', memory: `user ${index}` }),
@@ -133,7 +133,7 @@ test('POST /v1/memory: two writers of one key leave the later value', async () =
 })
 
 test('POST /v1/memory/import: stores new facts with their dates, and changes nothing the second time', async () => {
-  const { ask, save, seen, rows, agent } = await openTestHouse()
+  const { ask, save, seen, rows, agent } = await openTestInstallation()
   await save({ key: 'fact-2', memory: 'mine' })
   const facts = [
     { key: 'fact-1', text: 'likes tea', at: '2026-01-01T00:00:00.000Z' },
@@ -152,7 +152,7 @@ test('POST /v1/memory/import: stores new facts with their dates, and changes not
 })
 
 test('POST /v1/memory/import: stores more than the key limit, but only once', async () => {
-  const { ask, remember, rows } = await openTestHouse()
+  const { ask, remember, rows } = await openTestInstallation()
   for (let index = 0; index < 60; index++) await remember(`now${index}`, 'x')
   const send = (from: number) => {
     const facts = Array.from({ length: 100 }, (_, index) => ({ key: `fact-${from + index}`, text: 'x' }))
@@ -165,7 +165,7 @@ test('POST /v1/memory/import: stores more than the key limit, but only once', as
 })
 
 test('/v1/memory: 401 without an agent’s token, which gives access to its own memory only', async () => {
-  const { ask, add, user, facts, remember, signIn } = await openTestHouse()
+  const { ask, add, user, facts, remember, signIn } = await openTestInstallation()
   const others = [{}, bearer('agt_wrong'), bearer(INTERNAL_KEY), bearer(`sk_${'a'.repeat(43)}`)]
   const calls: [string, RequestInit][] = [
     ['/v1/memory', {}],
@@ -190,14 +190,14 @@ test('/v1/memory: 401 without an agent’s token, which gives access to its own 
 })
 
 test('/v1/memory: 403 while the owner’s account is disabled', async () => {
-  const { ask, platform, user, clock } = await openTestHouse()
+  const { ask, platform, user, clock } = await openTestInstallation()
   expect((await ask('/v1/memory')).status).toBe(200)
   await write(platform.db, (tx) => tx.update(users).set({ disabledAt: clock.now() }).where(eq(users.id, user.id)).run())
   expect((await ask('/v1/memory')).status).toBe(403)
 })
 
 test('/v1/memory: 429 over the rate limit of one agent, independent of other agents of the machine', async () => {
-  const { ask, add, user } = await openTestHouse({ RATE_LIMIT_BACKEND: '2' })
+  const { ask, add, user } = await openTestInstallation({ RATE_LIMIT_BACKEND: '2' })
   const other = await add(user.id)
   const statuses = []
   for (let index = 0; index < 3; index++) statuses.push((await ask('/v1/memory')).status)

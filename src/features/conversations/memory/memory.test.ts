@@ -15,7 +15,7 @@ function addAgent({ platform, clock }: Test, ownerId: string, name = 'Ada') {
   return write(platform.db, (tx) => insertAgent({ clock, sealer: platform.sealer }, tx, { ...kind, ownerId }).id)
 }
 
-async function openTestHouse() {
+async function openTestInstallation() {
   const test = testPlatform()
   const { cookie, user } = await test.signIn()
   const agentId = await addAgent(test, user.id)
@@ -33,7 +33,7 @@ async function openTestHouse() {
 }
 
 test('POST /api/memory: 200 stores one value, which GET /api/memory returns and a second POST replaces', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const { agentId } = test
   expect(await read(Memory, test.get())).toEqual({ memory: {}, agentId: null, count: 0, lastUpdated: null })
   const response = await test.save({ agentId, key: 'likes', memory: { tea: ['green', null, 1.5] } })
@@ -52,7 +52,7 @@ test('POST /api/memory: 200 stores one value, which GET /api/memory returns and 
 })
 
 test('POST /api/memory: 200 stores several values; of equal keys of two agents the newest is shown', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const { agentId } = test
   const other = await addAgent(test, test.user.id, 'Bo')
   const response = await test.save({ agentId, memory: { name: 'Ada', age: 36 } })
@@ -86,7 +86,7 @@ test.each<[object, string]>([
   [{ agentId: 'own', key: 'a', memory: 'x'.repeat(102_399) }, 'Memory value too large (max 100KB)'],
   [{ agentId: 'own', memory: { small: 1, large: 'é'.repeat(60_000) } }, 'Memory value too large (max 100KB)'],
 ])('POST /api/memory: 400 for %j, and nothing is stored', async (body, error) => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const named = 'agentId' in body && body.agentId === 'own' ? { ...body, agentId: test.agentId } : body
   const response = await test.save(named)
   expect(await response.json()).toEqual({ error })
@@ -95,12 +95,12 @@ test.each<[object, string]>([
 })
 
 test('POST /api/memory: a value of exactly 100 KB of JSON is stored', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   expect((await test.save({ agentId: test.agentId, key: 'a', memory: 'x'.repeat(102_398) })).status).toBe(200)
 })
 
 test('POST /api/memory: 400 for the 51st key of an agent, also concurrently; known keys can change', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const { agentId } = test
   const keys = Object.fromEntries(Array.from({ length: 49 }, (_, index) => [`key${index}`, index]))
   expect((await test.save({ agentId, memory: keys })).status).toBe(200)
@@ -117,7 +117,7 @@ test('POST /api/memory: 400 for the 51st key of an agent, also concurrently; kno
 })
 
 test('/api/memory: 404 for a missing agent and for another user’s, whose memory is neither shown nor changed', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const { agentId } = test
   await test.save({ agentId, key: 'secret', memory: 'mine' })
   const stranger = (await test.signIn('eve@example.com')).cookie
@@ -140,7 +140,7 @@ test('/api/memory: 404 for a missing agent and for another user’s, whose memor
 })
 
 test('DELETE /api/memory: 200 deletes one key, 404 the second time, 400 without a key', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const { agentId } = test
   await test.save({ agentId, memory: { a: 1, b: 2 } })
   const response = await test.forget(`agentId=${agentId}&key=a`)
@@ -151,7 +151,7 @@ test('DELETE /api/memory: 200 deletes one key, 404 the second time, 400 without 
 })
 
 test('/api/memory: 401 without a session', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const answers = [
     test.get('/api/memory', {}),
     test.get('/api/memory/export', {}),
@@ -162,7 +162,7 @@ test('/api/memory: 401 without a session', async () => {
 })
 
 test('memory is deleted with a reset of its agent, and with the agent', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const { agentId, platform } = test
   const other = await addAgent(test, test.user.id, 'Bo')
   await test.save({ agentId, key: 'a', memory: 1 })

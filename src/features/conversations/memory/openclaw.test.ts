@@ -12,7 +12,7 @@ import { type AgentRow, agents } from '../../agents/registry/tables.ts'
 import { Memory } from './schemas.ts'
 
 /** Creates Ada, whose running OpenClaw agent has the notes in `state`. */
-async function openTestHouse() {
+async function openTestInstallation() {
   const provider = await startProvider({ text: 'Well.' })
   const { baseUrl } = provider
   const upstream = createHttpProvider({ id: 'openrouter', baseUrl, apiKey: 'k', timeoutMs: 5000 }, { fetch })
@@ -64,7 +64,7 @@ async function openTestHouse() {
 const NOTES = { 'MEMORY.md': 'tea', 'memory/a.md': 'likes tea', 'memory/deep/b.md': 'hates rain' }
 
 test('OpenClaw: GET /api/memory shows the agent’s notes and the stored facts', async () => {
-  await using ada = await openTestHouse()
+  await using ada = await openTestInstallation()
   await ada.save({ key: 'pets', memory: { cat: 'Bo' } })
   const memory = { ...NOTES, pets: { cat: 'Bo' } }
   const shown = { memory, count: 4, lastUpdated: expect.any(String) }
@@ -76,7 +76,7 @@ test('OpenClaw: GET /api/memory shows the agent’s notes and the stored facts',
 })
 
 test('OpenClaw: changing and deleting a note changes its file', async () => {
-  await using ada = await openTestHouse()
+  await using ada = await openTestInstallation()
   expect((await ada.save({ key: 'MEMORY.md', memory: 'coffee' })).status).toBe(200)
   expect((await ada.forget('memory/a.md')).status).toBe(200)
   expect(ada.files.get('MEMORY.md')).toBe('coffee')
@@ -90,7 +90,7 @@ test('OpenClaw: changing and deleting a note changes its file', async () => {
 })
 
 test('OpenClaw: notes of a stopped or unresponsive agent are listed as unread and cannot be changed', async () => {
-  await using ada = await openTestHouse()
+  await using ada = await openTestInstallation()
   await ada.save({ key: 'pets', memory: 'cat' })
   await ada.change({ status: 'stopped' })
   const unread = { memory: { pets: 'cat' }, count: 1, unread: [ada.agentId] }
@@ -106,7 +106,7 @@ test('OpenClaw: notes of a stopped or unresponsive agent are listed as unread an
 })
 
 test('OpenClaw: stored facts are in the next model call, after the agent’s own instructions', async () => {
-  await using ada = await openTestHouse()
+  await using ada = await openTestInstallation()
   const messages = [
     { role: 'system', content: 'You are Bo.' },
     { role: 'user', content: 'Hi' },

@@ -27,7 +27,7 @@ function openWeb() {
 }
 const PAGE = `<!doctype html><title>Tea</title><article><h1>About tea</h1>${'<p>Tea is a drink made of leaves and hot water, and many people like it very much.</p>'.repeat(8)}</article>`
 
-async function openTestHouse(environment: Record<string, string> = {}, options: TestOptions = {}) {
+async function openTestInstallation(environment: Record<string, string> = {}, options: TestOptions = {}) {
   const owner = await agentOwner({ ...options, environment: { SUMMARIZER_ALLOW_PRIVATE: 'true', ...environment } })
   const { asAgent, asOwner, agent } = owner
   const http = async (input: object, approvalId?: string) => {
@@ -49,7 +49,7 @@ async function openTestHouse(environment: Record<string, string> = {}, options: 
 
 test('POST /v1/pages: a page as Markdown; one that cannot be had is 502 with its reason', async () => {
   await using web = openWeb()
-  const { asAgent } = await openTestHouse()
+  const { asAgent } = await openTestInstallation()
   const read = await asAgent('/v1/pages', 'POST', { url: `${web.url}/page` })
   expect([read.status, await read.json()]).toEqual([
     200,
@@ -61,7 +61,7 @@ test('POST /v1/pages: a page as Markdown; one that cannot be had is 502 with its
 
 test('POST /v1/pages and /v1/http: no private address unless the operator allows them', async () => {
   await using web = openWeb()
-  const { asAgent, allow, http } = await openTestHouse({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
+  const { asAgent, allow, http } = await openTestInstallation({ SUMMARIZER_ALLOW_PRIVATE: 'false' })
   await allow(['127.0.0.1', 'localhost'])
   expect((await asAgent('/v1/pages', 'POST', { url: `${web.url}/page` })).status).toBe(502)
   for (const host of ['127.0.0.1', 'localhost']) expect((await http({ url: `http://${host}:8080/` })).status).toBe(502)
@@ -70,12 +70,12 @@ test('POST /v1/pages and /v1/http: no private address unless the operator allows
 
 test('POST /v1/search: SearXNG as it is set, without markup; 503 when no engine is; 502 when it fails', async () => {
   await using web = openWeb()
-  const { asAgent } = await openTestHouse({ SEARXNG_URL: `${web.url}/` })
+  const { asAgent } = await openTestInstallation({ SEARXNG_URL: `${web.url}/` })
   const found = await asAgent('/v1/search', 'POST', { query: 'tea & milk' })
   expect(await found.json()).toEqual({ results: [{ title: 'Tea', url: 'https://tea.example', snippet: 'Hot tea' }] })
-  const none = await (await openTestHouse()).asAgent('/v1/search', 'POST', { query: 'tea' })
+  const none = await (await openTestInstallation()).asAgent('/v1/search', 'POST', { query: 'tea' })
   expect([none.status, await none.json()]).toMatchObject([503, { code: 'NOT_CONFIGURED' }])
-  const broken = await openTestHouse({ SEARXNG_URL: `${web.url}/broken` })
+  const broken = await openTestInstallation({ SEARXNG_URL: `${web.url}/broken` })
   expect((await broken.asAgent('/v1/search', 'POST', { query: 'tea' })).status).toBe(502)
 })
 
@@ -86,7 +86,7 @@ test('POST /v1/search: Brave with its key, where there is no SearXNG', async () 
     return Response.json({ web: { results: [{ title: 'Tea', url: 'https://tea.example', description: 'Hot' }] } })
   }
   const searching = Object.assign(brave, { preconnect: globalThis.fetch.preconnect })
-  const { asAgent } = await openTestHouse({ BRAVE_API_KEY: 'brave-key' }, { fetch: searching })
+  const { asAgent } = await openTestInstallation({ BRAVE_API_KEY: 'brave-key' }, { fetch: searching })
   const found = await asAgent('/v1/search', 'POST', { query: 'tea' })
   expect(await found.json()).toEqual({ results: [{ title: 'Tea', url: 'https://tea.example', snippet: 'Hot' }] })
   expect(asked).toEqual([{ url: 'https://api.search.brave.com/res/v1/web/search?q=tea&count=10', key: 'brave-key' }])
@@ -94,7 +94,7 @@ test('POST /v1/search: Brave with its key, where there is no SearXNG', async () 
 
 test('POST /v1/http: only hosts that the owner allows, and a redirect leads nowhere', async () => {
   await using web = openWeb()
-  const { http, allow } = await openTestHouse()
+  const { http, allow } = await openTestInstallation()
   const refused = await http({ url: `${web.url}/data` })
   expect([refused.status, refused.body]).toMatchObject([403, { code: 'HOST_NOT_ALLOWED' }])
   expect(web.received).toEqual([])
@@ -112,7 +112,7 @@ test('POST /v1/http: only hosts that the owner allows, and a redirect leads nowh
 
 test('POST /v1/http: what may change something takes the approval of exactly this request, once', async () => {
   await using web = openWeb()
-  const { http, allow, approve } = await openTestHouse()
+  const { http, allow, approve } = await openTestInstallation()
   await allow(['127.0.0.1'])
   const input = { url: `${web.url}/orders`, method: 'POST', headers: {}, body: 'one' }
   expect(await http(input)).toMatchObject({ status: 403, body: { code: 'NOT_APPROVED' } })
@@ -129,7 +129,7 @@ test('POST /v1/http: what may change something takes the approval of exactly thi
 
 test('POST /v1/http: the URL that was shown is the one that is called when the arguments name it twice; an unknown field is 400', async () => {
   await using web = openWeb()
-  const { allow, asAgent, asOwner } = await openTestHouse()
+  const { allow, asAgent, asOwner } = await openTestInstallation()
   await allow(['127.0.0.1'])
   const padding = JSON.stringify('x'.repeat(50_000))
   const twice = `{"url":"${web.url}/harmless","method":"POST","body":${padding},"url":"${web.url}/orders"}`
@@ -148,8 +148,8 @@ test('POST /v1/http: the URL that was shown is the one that is called when the a
   expect((await asAgent('/v1/http', 'POST', { arguments: misleading, approvalId: id })).status).toBe(400)
 })
 
-test('what the owner has switched off is refused here as well: 403 TOOL_OFF', async () => {
-  const { asAgent, asOwner, agent } = await openTestHouse()
+test('the agent web API answers 403 TOOL_OFF when the owner disabled the tool', async () => {
+  const { asAgent, asOwner, agent } = await openTestInstallation()
   const off = { read_page: false, web_search: false, http_request: false, message_agent: false, schedule: false }
   await asOwner(`/api/agents/${agent.id}/tools`, 'PUT', { switches: off })
   const bodies = {

@@ -14,7 +14,7 @@ import { FoundPages, HttpRequest, PageRequest, PageText, SearchRequest } from '.
 export type AgentWebDeps = RequestDeps &
   ReadUrlDeps & { callers: CallerFinder; webSearch: WebSearch; requestsPerMinute: { backend: number } }
 
-/** The web as agents see it: through the platform, which reaches no private address for them. */
+/** Serves web pages, search and HTTP requests to agents; the egress client blocks private addresses. */
 export function agentWebBackend(deps: AgentWebDeps) {
   const app = new Hono<AgentCallerEnv>()
   const agent = requireAgent(deps.callers)
@@ -75,7 +75,7 @@ export function agentWebBackend(deps: AgentWebDeps) {
   return app
 }
 
-/** The main content of a page, or all its text where it has none. @throws AppError `upstream_failed`. */
+/** Returns the main content of a page, or its full text when it has none. @throws AppError `upstream_failed`. */
 async function readPage(deps: ReadUrlDeps, url: string) {
   try {
     const page = await summarize(deps, { url, format: 'markdown' })

@@ -9,16 +9,17 @@ import { HttpArguments } from './schemas.ts'
 
 const TIMEOUT_MS = 20_000
 const MAX_BYTES = 512 * 1024
-/** They look and change nothing (RFC 9110, 9.2.1). */
+/** Safe methods change nothing on the server (RFC 9110, 9.2.1). */
 const SAFE_METHODS = new Set(['GET', 'HEAD'])
 
 export type RequestDeps = { db: Db; clock: Clock; egress: Egress }
 
 /**
- * Makes a request of an agent to a host that its owner allows; what may change something there only with the owner's
- * approval of exactly this request, which is used up before it leaves. Redirects are not followed: they could lead elsewhere.
- * @throws AppError `invalid`, `forbidden` for another host and without an approval, `conflict` for one that is not good,
- * `upstream_failed` when nobody answers.
+ * Sends an agent's request to a host that its owner allows. A method that may change something needs the owner's
+ * approval of exactly this request; the approval is used up before sending. Redirects are not followed: they could lead
+ * to another host.
+ * @throws AppError `invalid`, `forbidden` for another host or without an approval, `conflict` for an approval that is
+ * not valid, `upstream_failed` when the host does not answer.
  */
 export async function requestForAgent(
   deps: RequestDeps,

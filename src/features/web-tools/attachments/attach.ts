@@ -22,18 +22,18 @@ export type AttachDeps = WorkspaceDeps & {
   oneAtATime: OneAtATime
 }
 
-/** Where attachments lie in the workspace of an agent. */
+/** Folder of attachments in an agent's workspace. */
 const FOLDER = 'attachments'
-/** Attachments of one user that wait to be sent, and for how long. */
+/** Limits the unsent attachments of one user and how long they are kept. */
 const MAX_WAITING = 50
 const WAITING_DAYS = 1
-/** What an entry of a folder takes at least. */
+/** Smallest disk usage of a folder entry. */
 const ENTRY_BYTES = 4096
 
 /**
- * Puts a file into the workspace of an agent, the text of a PDF beside it, for a message that is still to be sent.
- * @throws AppError `invalid` and `too_large` as `toFileKind`, `storage_full`, `limited` {current, limit} when too many wait,
- * `unavailable` for a workspace that cannot be reached.
+ * Writes a file, and the text of a PDF next to it, into an agent's workspace for a message that is sent later.
+ * @throws AppError `invalid` and `too_large` as `toFileKind`, `storage_full`, `limited` {current, limit} when too many
+ * attachments are unsent, `unavailable` when the workspace cannot be reached.
  */
 export async function attachFile(
   deps: AttachDeps,
@@ -51,12 +51,12 @@ export async function attachFile(
   })
 }
 
-/** A file in the workspace of an agent; `textPath` is the file with what can be read in it, null for an image. */
+/** A file in an agent's workspace; `textPath` is the file with its readable text, null for an image. */
 type KeptFile = Pick<AttachmentRow, 'id' | 'kind' | 'mediaType' | 'name' | 'sizeBytes' | 'path' | 'textPath'>
 
 /**
- * Puts a file into the workspace of an agent, the text of a PDF beside it.
- * @throws as `attachFile`, but for `limited`.
+ * Writes a file, and the text of a PDF next to it, into an agent's workspace.
+ * @throws as `attachFile`, except `limited`.
  */
 export async function keepFile(
   deps: Omit<AttachDeps, 'clock'>,
@@ -99,7 +99,7 @@ async function readText(
   return kind === 'pdf' ? pdf.read(bytes) : toText(bytes)
 }
 
-/** What was never sent is forgotten after a day; the file stays with the agent. */
+/** Deletes attachment rows that were not sent within a day; the file stays in the workspace. */
 function requireFewWaiting(clock: Clock, tx: Tx, userId: string): void {
   const isWaiting = and(eq(chatAttachments.userId, userId), isNull(chatAttachments.messageId))
   tx.delete(chatAttachments)
@@ -109,7 +109,7 @@ function requireFewWaiting(clock: Clock, tx: Tx, userId: string): void {
   requireQuota({ current, limit: MAX_WAITING, message: 'Too many attachments wait to be sent' })
 }
 
-/** Letters and digits of any script, so that every system and the agent's model can name it. */
+/** Keeps letters and digits of any script so every file system and the model can handle the name. */
 function toFileName(name: string): string {
   const plain = name
     .normalize('NFC')
@@ -118,14 +118,14 @@ function toFileName(name: string): string {
   return [...plain].slice(-60).join('') || 'file'
 }
 
-/** What a file is, by what stands in it: a name or a header may say anything. */
+/** The kind of a file, detected from its content: names and headers are not trustworthy. */
 type FileKind = Pick<AttachmentRow, 'kind' | 'mediaType'>
 
 const MEGABYTE = 1024 * 1024
-/** Models take no larger pictures, and the agent no larger texts. */
+/** Models accept no larger images, and the agent accepts no larger texts. */
 const MAX_BYTES: Readonly<Record<FileKind['kind'], number>> = { image: 4 * MEGABYTE, text: MEGABYTE, pdf: 8 * MEGABYTE }
 
-/** How files begin, in hexadecimal digits. */
+/** File signatures in hexadecimal. */
 const SIGNATURES: readonly (FileKind & { pattern: RegExp })[] = [
   { kind: 'image', mediaType: 'image/png', pattern: /^89504e470d0a1a0a/ },
   { kind: 'image', mediaType: 'image/jpeg', pattern: /^ffd8ff/ },
@@ -135,7 +135,7 @@ const SIGNATURES: readonly (FileKind & { pattern: RegExp })[] = [
 ]
 const HEAD_BYTES = 16
 
-/** @throws AppError `invalid` for an empty file and one of another kind, `too_large`. */
+/** Detects the kind of a file. @throws AppError `invalid` for an empty file or an unsupported kind, `too_large`. */
 function toFileKind(bytes: Uint8Array): FileKind {
   if (bytes.length === 0) throw new AppError('invalid', 'The file is empty')
   const head = Buffer.from(bytes.subarray(0, HEAD_BYTES)).toString('hex')
@@ -152,12 +152,12 @@ function requireText(bytes: Uint8Array): FileKind {
   throw new AppError('invalid', 'Only PNG, JPEG, GIF and WebP images, PDF and text (UTF-8) can be attached')
 }
 
-/** Null for what is no UTF-8. */
+/** Decodes UTF-8; returns null for other bytes. */
 function toText(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    // That it is no text is the answer.
+    // A decoding error means that the file is not text.
     return null
   }
 }

@@ -17,7 +17,7 @@ import { chatAttachments } from '../../conversations/chat/tables.ts'
 const PICTURE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const SLOW_MS = 30_000
 
-async function openTestHouse() {
+async function openTestInstallation() {
   const installation = testPlatform({})
   const { platform, clock, web, signIn } = installation
   const double = startAgentDouble(() => 'I see')
@@ -57,8 +57,8 @@ async function openTestHouse() {
   }
 }
 
-test('POST /api/chat/attachments: 201; the file lies in the workspace, is told to the agent with its text, and stands in the history', async () => {
-  await using it = await openTestHouse()
+test('POST /api/chat/attachments: 201 stores the file in the workspace; the agent gets its path and text, and the history lists it', async () => {
+  await using it = await openTestInstallation()
   const notes = await it.attach('../Meine Notizen?.txt', 'Tea at four.')
   expect(notes).toEqual({
     id: expect.stringMatching(/^att_/),
@@ -72,10 +72,10 @@ test('POST /api/chat/attachments: 201; the file lies in the workspace, is told t
   expect(picture.mediaType).toBe('image/png')
   const sent = await it.ask({ message: 'What is it?', attachments: [notes.id, picture.id] })
   expect(sent.status).toBe(200)
-  const told = it.double.questions[0]?.message ?? ''
-  expect(told).toStartWith('What is it?\n\n[Attached file, in your workspace at attachments/')
-  expect(told).toContain('\nTea at four.\n')
-  expect(told).toContain(picture.path)
+  const reported = it.double.questions[0]?.message ?? ''
+  expect(reported).toStartWith('What is it?\n\n[Attached file, in your workspace at attachments/')
+  expect(reported).toContain('\nTea at four.\n')
+  expect(reported).toContain(picture.path)
   expect(await it.lines()).toMatchObject([
     { content: 'What is it?', attachments: [notes, picture] },
     { sender: 'agent' },
@@ -83,7 +83,7 @@ test('POST /api/chat/attachments: 201; the file lies in the workspace, is told t
 })
 
 test('POST /api/chat: 404 for attachments of others, of another message and that are not there, and nothing is stored', async () => {
-  await using it = await openTestHouse()
+  await using it = await openTestInstallation()
   const { id } = await it.attach('a.txt', 'a')
   expect((await it.ask({ message: 'One', attachments: [id, 'att_unknown'] })).status).toBe(404)
   expect((await it.ask({ message: 'Hi', agentId: it.agent.id, attachments: [id] }, it.eve.cookie)).status).toBe(404)
@@ -93,7 +93,7 @@ test('POST /api/chat: 404 for attachments of others, of another message and that
 })
 
 test('POST /api/chat with replaces: the files of the earlier message go with the new one unless others are named', async () => {
-  await using it = await openTestHouse()
+  await using it = await openTestInstallation()
   const { id, path } = await it.attach('a.txt', 'Tea at four.')
   const { id: first } = await read(SentMessage, it.ask({ message: 'One', attachments: [id] }))
   const { id: second } = await read(SentMessage, it.ask({ message: 'Two', replaces: first }))
@@ -104,7 +104,7 @@ test('POST /api/chat with replaces: the files of the earlier message go with the
 })
 
 test('POST /api/chat/attachments: 400 for what is neither picture, PDF nor text, 413 for what is too large, 404 for strangers', async () => {
-  await using it = await openTestHouse()
+  await using it = await openTestInstallation()
   const statuses = await Promise.all([
     it.upload('a.zip', Buffer.from('504b0304140000', 'hex')),
     it.upload('empty.txt', ''),
@@ -119,8 +119,8 @@ test('POST /api/chat/attachments: 400 for what is neither picture, PDF nor text,
   expect(existsSync(it.onDisk('attachments'))).toBe(false)
 })
 
-test('POST /api/chat/attachments: 507 STORAGE_FULL when there is no room, 429 when too many wait to be sent', async () => {
-  await using it = await openTestHouse()
+test('POST /api/chat/attachments: 507 STORAGE_FULL when the storage is full, 429 when too many attachments are unsent', async () => {
+  await using it = await openTestInstallation()
   const { platform, clock } = it
   const fill = (bytes: ReturnType<typeof sql>) =>
     write(platform.db, (tx) => tx.update(agentStorage).set({ workspaceBytes: bytes }).run())
@@ -149,9 +149,9 @@ test('POST /api/chat/attachments: 507 STORAGE_FULL when there is no room, 429 wh
 })
 
 test(
-  'POST /api/chat/attachments: the text of a PDF lies beside it and is told to the agent; a damaged one is 400',
+  'POST /api/chat/attachments: 201 stores the text of a PDF next to it and sends it to the agent; 400 for a damaged PDF',
   async () => {
-    await using it = await openTestHouse()
+    await using it = await openTestInstallation()
     const { id, path, mediaType } = await it.attach('plan.pdf', toPdf('Tea is served at four'))
     expect(mediaType).toBe('application/pdf')
     expect(readFileSync(it.onDisk(`${path}.txt`), 'utf8')).toContain('Tea is served at four')
@@ -163,7 +163,7 @@ test(
 )
 
 test(
-  'a PDF that takes too long or too much memory ends its own process, and only so many are read at once',
+  'the PDF reader ends its process when a PDF exceeds the time or memory limit, and limits concurrent reads',
   async () => {
     const bytes = toPdf('Hello')
     const failing = [createPdfReader({ readMs: 1 }), createPdfReader({ maxMemoryBytes: 1 })]

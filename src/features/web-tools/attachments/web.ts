@@ -12,7 +12,7 @@ import { type AttachDeps, attachFile } from './attach.ts'
 
 export type AttachmentsWebDeps = AttachDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
-/** Files that are given to an agent with a message. */
+/** Serves uploads of files that are attached to a message. */
 export function attachmentsWeb(deps: AttachmentsWebDeps) {
   const app = new Hono<WebEnv>()
   const limited = limitRate(() => deps.requestsPerMinute.chat, 'Too many requests, please slow down.')

@@ -22,7 +22,7 @@ import {
 } from './schemas.ts'
 import { type BrowseDeps, type BrowseGuard, createDesk, ENTRY_BYTES, READING } from './workspace.ts'
 
-/** What a change of files may be refused for. */
+/** Error kinds of routes that change files. */
 const CHANGING = [...READING, 'conflict', 'storage_full'] as const
 
 const treeAnswers: Responses = { responses: { 200: FileTree }, errors: [...READING] }
@@ -35,7 +35,7 @@ const uploadTraits: RouteOptions = { bodyType: 'application/octet-stream' }
 const makeFolderAnswers: Responses = { responses: { 201: ChangedPath }, errors: [...CHANGING] }
 const renameAnswers: Responses = { responses: { 200: ChangedPath }, errors: [...CHANGING] }
 
-/** Files and folders of a workspace (Interface 4.12). */
+/** Registers the routes for files and folders of a workspace. */
 export function fileRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
@@ -110,7 +110,7 @@ export function fileRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   return app
 }
 
-/** Files and folders that come, move and go. */
+/** Registers the routes that create, move and delete files and folders. */
 function changeRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
@@ -177,7 +177,7 @@ function toStoredBytes(bytes: Uint8Array): number {
   return bytes.length + ENTRY_BYTES
 }
 
-/** Interface 4.12 knows 400 alone for what is no regular file, and what is not there is none. */
+/** The API contract answers 400 for every path that is not a regular file, including a missing one. */
 function refuseMissing(error: unknown): never {
   if (error instanceof AppError && error.kind === 'not_found') {
     throw new AppError('invalid', `Not a regular file: ${error.message}`, {}, { cause: error })

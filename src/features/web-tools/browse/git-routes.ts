@@ -29,7 +29,7 @@ const logAnswers: Responses = { responses: { 200: GitLog }, errors: [...READING,
 const keepCredentialsAnswers: Responses = { responses: { 200: KeptCredentials }, errors: [...READING] }
 const forgetCredentialsAnswers: Responses = { responses: { 200: ForgottenCredentials }, errors: [...READING] }
 
-/** The repository that a workspace may be (Interface 4.12). */
+/** Registers the routes for the Git repository of a workspace. */
 export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { change, workspaceOf } = createDesk(deps)
@@ -112,7 +112,7 @@ export function gitRoutes(deps: BrowseDeps, guard: BrowseGuard) {
   return app
 }
 
-/** What a remote repository asks for; the password goes in and never comes out. */
+/** Registers the routes for credentials of Git remotes; a password is never returned. */
 export function credentialRoutes(deps: BrowseDeps, credentialsGuard: BrowseGuard) {
   const app = new Hono<BackendEnv>()
   const { workspaceOf } = createDesk(deps)

@@ -11,7 +11,7 @@ import type { CredentialsRequest } from './schemas.ts'
 import { gitCredentials } from './tables.ts'
 import type { Workspace } from './workspace.ts'
 
-/** Keeps a password for the remotes of one origin; it is never shown again. */
+/** Stores a password for the remotes of one origin; it is never returned. */
 export async function setGitCredentials(
   deps: { db: Db; clock: Clock; sealer: Sealer },
   { agent }: Workspace,
@@ -30,13 +30,13 @@ export async function setGitCredentials(
   await write(deps.db, (tx) => tx.insert(gitCredentials).values(row).onConflictDoUpdate({ target, set: row }).run())
 }
 
-/** @throws AppError `not_found` when there are none for this origin. */
+/** Deletes the credentials of an origin. @throws AppError `not_found` when there are none. */
 export async function deleteGitCredentials(db: Db, workspace: Workspace, origin: string): Promise<void> {
   const gone = await write(db, (tx) => tx.delete(gitCredentials).where(isFor(workspace, origin)).returning().all())
   if (gone.length === 0) throw new AppError('not_found', 'No credentials for this origin')
 }
 
-/** All of a workspace, in the open: for the push that follows. */
+/** Returns a workspace's credentials, decrypted for the next push. */
 function listGitCredentials(deps: { db: Db; sealer: Sealer }, { agent }: Workspace) {
   const isOfWorkspace = eq(gitCredentials.workspace, agent?.id ?? '')
   const rows = deps.db.select().from(gitCredentials).where(isOfWorkspace).all()
@@ -55,22 +55,22 @@ function purposeOf(workspace: string, origin: string): SealPurpose {
   return `git_credentials:${workspace}:${origin}`
 }
 
-/** Forgets with what an agent's workspace pushes, in the caller's closure. */
+/** Deletes an agent's Git credentials in the caller's transaction. */
 export function forgetGitCredentials(tx: Tx, agentId: string): void {
   tx.delete(gitCredentials).where(eq(gitCredentials.agentId, agentId)).run()
 }
 
 const DEFAULT_MESSAGE = 'sync changes'
 const FIRST_MESSAGE = 'Start version history'
-/** Whoever commits with the internal key to a workspace that nobody owns. */
+/** Commit author when the internal key commits to a workspace without an owner. */
 const OPERATOR = { name: 'Stead', email: 'stead@localhost' }
 
 type SyncDeps = { db: Db; clock: Clock; sealer: Sealer; allowPrivate: boolean }
-/** Interface 4.12, without `ok`. `message` tells what happened. */
+/** Result of `git-sync`, without `ok`; `message` describes the outcome. */
 type Synced = { committed: boolean; pushed: boolean; hash: string; message: string }
 
 /**
- * Stages all, commits, pushes. A commit that cannot be pushed stays and says why.
+ * Stages everything, commits and pushes. A commit that cannot be pushed is kept, and `message` gives the reason.
  * @throws AppError `internal` without a repository, or when staging or committing fails.
  */
 export async function syncWorkspace(
@@ -95,7 +95,8 @@ export async function syncWorkspace(
 
 /**
  * Creates a repository in the workspace and commits its files.
- * @throws AppError `conflict` when the workspace has a repository already, `internal` when creating or committing fails.
+ * @throws AppError `conflict` when the workspace already has a repository, `internal` when creating or committing
+ * fails.
  */
 export async function startVersionHistory(
   deps: Pick<SyncDeps, 'db' | 'clock'>,
@@ -107,7 +108,7 @@ export async function startVersionHistory(
   return { branch: DEFAULT_BRANCH, hash: hash ?? '' }
 }
 
-/** The caller, or whoever owns the agent. */
+/** Returns the caller as commit author, or the agent's owner for a service. */
 function toAuthor(
   { db, clock }: Pick<SyncDeps, 'db' | 'clock'>,
   { agent }: Workspace,
@@ -127,7 +128,7 @@ function findOwner(db: Db, ownerId: string | null | undefined) {
     : null
 }
 
-/** Without what ends a name or a line in a commit. */
+/** Removes characters that end a name or a line in a commit. */
 function toIdentText(text: string): string {
   return text.replace(/[<>\p{Cc}]/gu, ' ').trim()
 }
@@ -143,7 +144,7 @@ const UNITS = [
 
 const formatter = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 
-/** `3 days ago`, in the largest unit of which there is a whole one. */
+/** Formats an age such as `3 days ago`, in the largest unit that has at least one. */
 export function toRelativeTime(time: Date, now: Date): string {
   const seconds = Math.round((time.getTime() - now.getTime()) / 1000)
   const [unit, size] = UNITS.find(([, unitSeconds]) => Math.abs(seconds) >= unitSeconds) ?? (['second', 1] as const)

@@ -6,14 +6,17 @@ import { fileRoutes } from './file-routes.ts'
 import { credentialRoutes, gitRoutes } from './git-routes.ts'
 import type { BrowseDeps, BrowseGuard } from './workspace.ts'
 
-/** Who is let in; behind both it is known on whose behalf. `credentialsGuard` is that of routes that take passwords. */
+/**
+ * Middleware that authenticates the caller and sets its principal; `credentialsGuard` protects the routes that accept
+ * passwords.
+ */
 export type BrowseGuards = { guard: BrowseGuard; credentialsGuard: BrowseGuard }
 
-/** The file explorer (Interface 4.12, planned) and what the dashboard adds to it, the same on both faces. */
+/** Registers the file explorer's routes, identical on the web API and the backend API. */
 export function browseRoutes(deps: BrowseDeps, { guard, credentialsGuard }: BrowseGuards) {
   const app = new Hono<BackendEnv>()
   if (!deps.plannedEndpoints) return app
-  // The outermost handler answers and logs; here every answer says whether it is fine.
+  // Adds `ok: false` to the error body; the outermost handler logs the error and sends it.
   app.onError((error) => {
     const { kind, message, extra } = toAppError(error)
     throw new AppError(kind, message, { ok: false, ...extra }, { cause: error })

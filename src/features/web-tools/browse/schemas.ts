@@ -4,7 +4,7 @@ const MAX_DEPTH = 4
 const MAX_COMMITS = 100
 
 const Path = z.string('path required').min(1, 'path required')
-/** Without it, the workspace that belongs to no agent. */
+/** Defaults to the workspace that belongs to no agent. */
 const agentId = z.string().min(1, 'agentId must not be empty').optional()
 
 export const WorkspaceQuery = z.object({ agentId })
@@ -39,7 +39,7 @@ export const SearchQuery = z.object({
   in: z.enum(['name', 'content'], 'in must be name or content').default('name'),
 })
 
-/** `ifMatch`: the hash that the file must still have; null when it must not be there yet. */
+/** Hash that the current file must have; null when the file must not exist. */
 const IfMatch = z.string('ifMatch must be a hash').nullable()
 
 export const WriteRequest = z
@@ -72,7 +72,7 @@ export type SyncRequest = z.infer<typeof SyncRequest>
 
 const Origin = z
   .string('origin required')
-  // The parser of URLs takes many seconds for a name of a megabyte.
+  // The URL parser takes many seconds for a name of one megabyte.
   .max(2000, { error: 'origin must be an http or https address', abort: true })
   .refine((text) => URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol), {
     error: 'origin must be an http or https address',
@@ -91,7 +91,7 @@ export const OriginQuery = z.object({ agentId, origin: Origin })
 const Done = z.object({ ok: z.literal(true) })
 
 const File = z.object({ type: z.literal('file'), name: z.string(), path: z.string() })
-/** A folder holds folders: the getter lets the schema name itself. */
+/** The schema is recursive; the getter defers the reference to itself. */
 const Folder = z
   .object({
     type: z.literal('folder'),
@@ -103,25 +103,25 @@ const Folder = z
   })
   .meta({ id: 'WorkspaceFolder' })
 
-/** `GET /api/browse/tree`. */
+/** Response of `GET /api/browse/tree`. */
 export const FileTree = Done.extend({ root: Folder, isComplete: z.boolean() })
 
-/** `POST /api/browse/mkdir` and `/rename`: where it is now. */
+/** Response of `POST /api/browse/mkdir` and `/rename`: the new path. */
 export const ChangedPath = Done.extend({ path: z.string() })
 
-/** `POST /api/browse/write` and `/upload`: `size` in bytes, `hash` for the next `ifMatch`. */
+/** Response of `POST /api/browse/write` and `/upload`: `size` in bytes, `hash` for the next `ifMatch`. */
 export const WrittenFile = ChangedPath.extend({ size: z.number(), hash: z.string() })
 
-/** `GET /api/browse/read`. */
+/** Response of `GET /api/browse/read`. */
 export const FileContent = WrittenFile.extend({ modified: z.string(), content: z.string() })
 
-/** `GET /api/browse/search`: `line` and `text` are null of what was found by its name. */
+/** Response of `GET /api/browse/search`; `line` and `text` are null when the file name matched. */
 export const FoundFiles = Done.extend({
   matches: z.array(z.object({ path: z.string(), line: z.number().nullable(), text: z.string().nullable() })),
   isComplete: z.boolean(),
 })
 
-/** `GET /api/browse/git-status`. */
+/** Response of `GET /api/browse/git-status`. */
 export const GitStatus = Done.extend({
   isGitRepo: z.boolean(),
   branch: z.string(),
@@ -130,14 +130,14 @@ export const GitStatus = Done.extend({
   hasChanges: z.boolean(),
 })
 
-/** `GET /api/browse/git-diff`. */
+/** Response of `GET /api/browse/git-diff`. */
 export const GitDiff = Done.extend({
   unstaged: z.string().nullable(),
   staged: z.string().nullable(),
   isComplete: z.boolean(),
 })
 
-/** `POST /api/browse/git-sync`. */
+/** Response of `POST /api/browse/git-sync`. */
 export const GitSynced = Done.extend({
   committed: z.boolean(),
   pushed: z.boolean(),
@@ -145,18 +145,18 @@ export const GitSynced = Done.extend({
   message: z.string(),
 })
 
-/** `POST /api/browse/git-init`: `hash` is empty without files to commit. */
+/** Response of `POST /api/browse/git-init`; `hash` is empty when there are no files to commit. */
 export const GitStarted = Done.extend({ branch: z.string(), hash: z.string() })
 
-/** `GET /api/browse/git-log`: newest first. */
+/** Response of `GET /api/browse/git-log`, newest first. */
 export const GitLog = Done.extend({
   commits: z.array(
     z.object({ hash: z.string(), shortHash: z.string(), subject: z.string(), author: z.string(), date: z.string() }),
   ),
 })
 
-/** `DELETE /api/browse/git-credentials`. */
+/** Response of `DELETE /api/browse/git-credentials`. */
 export const ForgottenCredentials = Done.extend({ origin: z.string() })
 
-/** `PUT /api/browse/git-credentials`: the password is told to nobody. */
+/** Response of `PUT /api/browse/git-credentials`; it does not contain the password. */
 export const KeptCredentials = ForgottenCredentials.extend({ username: z.string() })

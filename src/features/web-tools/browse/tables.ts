@@ -2,8 +2,8 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import { agents } from '../../agents/registry/tables.ts'
 
 /**
- * With what a workspace pushes to the remotes of one origin (`https://git.example.com`), sealed for its row. `workspace` is
- * the agent's id, and empty for the workspace that belongs to no agent.
+ * Credentials with which a workspace pushes to the remotes of one origin (`https://git.example.com`), encrypted and
+ * bound to the row. `workspace` is the agent's id, or empty for the workspace that belongs to no agent.
  */
 export const gitCredentials = sqliteTable(
   'git_credentials',

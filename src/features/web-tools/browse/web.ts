@@ -7,7 +7,10 @@ import type { Guards } from '../../../http/sessions/session.ts'
 import { browseRoutes } from './routes.ts'
 import type { BrowseDeps } from './workspace.ts'
 
-/** Files as the owner of an agent reaches them; what belongs to no agent is for admins, whom a key does not make one. */
+/**
+ * Serves workspace files to the agent's owner. The workspace that belongs to no agent is for administrators with a
+ * session, not for API keys.
+ */
 export function browseWeb(deps: BrowseDeps & { guards: Pick<Guards, 'findUser' | 'findSession'> }) {
   const { findUser, findSession } = deps.guards
   const asPrincipal = (find: (c: Context) => Promise<SignedInUser | null>) =>

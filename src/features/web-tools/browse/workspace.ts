@@ -28,23 +28,23 @@ export type BrowseDeps = WorkspaceDeps & {
 }
 export type BrowseGuard = MiddlewareHandler<BackendEnv>
 
-/** What an entry of a folder takes at least. What a commit adds is not known before: it is measured after. */
+/** Smallest disk usage of a folder entry. The size of a commit is unknown beforehand and is measured afterwards. */
 export const ENTRY_BYTES = 4096
 
-/** What files of a workspace may be refused for. */
+/** Error kinds of routes that read files. */
 export const READING = ['not_found', 'forbidden', 'too_large', 'unavailable'] as const
 
-/** What every route does with the workspace that it is asked for. */
+/** Creates the helpers with which every route opens and changes the requested workspace. */
 export function createDesk(deps: BrowseDeps) {
   return {
-    /** A change that adds up to so many bytes, in its turn. */
+    /** Runs a change that adds at most `addedBytes`, after earlier changes of the same workspace. */
     change: <T>(workspace: Workspace, addedBytes: number, task: () => Promise<T>) =>
       deps.oneAtATime(workspace, () => withinWorkspaceQuota(deps, workspace, addedBytes, task)),
     workspaceOf: (c: Context<BackendEnv>, agentId: string | undefined) => openWorkspace(deps, c.var.principal, agentId),
   }
 }
 
-/** Changes of one workspace happen one after another, so that nothing of ours comes between a check and what depends on it. */
+/** Serializes changes of one workspace so no other request changes it between a check and the write. */
 export type OneAtATime = <T>(workspace: Workspace, task: () => Promise<T>) => Promise<T>
 
 export function createOneAtATime(): OneAtATime {
@@ -62,8 +62,9 @@ export type WorkspaceDeps = {
 }
 
 /**
- * A working tree that somebody may see; `agent` is null for the one that belongs to no agent. `use` does something with its
- * files, wherever they lie. @throws AppError from `use`: of what is done, `unavailable` for files that cannot be reached.
+ * A working tree that the caller may access; `agent` is null for the one that belongs to no agent. `use` runs an action
+ * on its files, local or remote.
+ * @throws AppError from `use`: errors of the action, `unavailable` when the files cannot be reached.
  */
 export type Workspace = {
   agent: AgentRow | null
@@ -71,16 +72,16 @@ export type Workspace = {
 }
 
 /**
- * The workspace of an agent, or the common one, which is the operator's and the admins'.
- * @throws AppError `not_found` for a missing agent and someone else's, `forbidden` ADMIN_REQUIRED, `unavailable`
- * NOT_CONFIGURED for agents in a runtime that knows no files.
+ * Opens an agent's workspace, or the shared one for the operator and administrators.
+ * @throws AppError `not_found` for a missing agent or another user's, `forbidden` ADMIN_REQUIRED, `unavailable`
+ * NOT_CONFIGURED when the agent's runtime has no file access.
  */
 export function openWorkspace(deps: WorkspaceDeps, principal: Principal, agentId: string | undefined): Workspace {
   if (agentId === undefined) return openCommonWorkspace(deps, principal)
   const agent = getAgent(deps.db, principal, agentId)
   const runtime = deps.runtimes.runtimeOf(agent)
   if (runtime.name === 'process') {
-    // What lies below the agent's own folder is the agent's to replace by links.
+    // The agent controls everything below its own folder and could replace it with symbolic links.
     const root = { base: join(deps.agentsFolder, agent.id), below: ['state', WORKSPACE_FOLDER] }
     return { agent, use: inFolder(deps, root) }
   }

@@ -9,7 +9,7 @@ import { Feed, FeedList } from './schemas.ts'
 
 const MINUTE_MS = 60_000
 
-/** A source on loopback that answers as it is told, and a platform with the feeds `gas` (with a preview) and `tvl` of it. */
+/** A configurable source on loopback, and a platform with the feeds `gas` (with a preview) and `tvl` of it. */
 function withSource(answer: (request: Request) => Response | Promise<Response>) {
   let answering = answer
   const calls: string[] = []
@@ -129,7 +129,7 @@ test.each(['nope', '', 'GAS', '__proto__', '../gas'])(
   },
 )
 
-test.each([401, 404, 429, 500, 503])('GET /api/feeds?feed=: %d of the source is told as it is', async (status) => {
+test.each([401, 404, 429, 500, 503])('GET /api/feeds?feed=: %d when the source answers with it', async (status) => {
   const { get, calls, clock } = withSource(() => new Response('secret words of the source', { status }))
   const response = await get('?feed=gas')
   expect([response.status, await response.json()]).toEqual([status, { error: 'Feed unavailable', status }])
@@ -200,7 +200,7 @@ test('GET /api/feeds?feed=: a private address is refused like one that is not th
   expect(calls).toEqual([])
 })
 
-test('GET /api/feeds?feed=: while the source fails its last answer stands in for an hour, marked as old', async () => {
+test('GET /api/feeds?feed=: 200 with the last answer, marked as stale, for an hour while the source fails', async () => {
   const { get, clock, answerWith, calls } = withSource(() => gwei())
   const fetchedAt = clock.now().toISOString()
   await get('?feed=gas')
@@ -216,7 +216,7 @@ test('GET /api/feeds?feed=: while the source fails its last answer stands in for
   expect(await read(Feed, get('?feed=gas'))).toMatchObject({ data: { gwei: 9 }, stale: false })
 })
 
-test('GET /api/feeds?feed=: 500 for a source whose lists stand in each other without end, which holds nobody up', async () => {
+test('GET /api/feeds?feed=: 500 for a source with endlessly nested lists, without blocking other requests', async () => {
   const deep = '['.repeat(400_000) + ']'.repeat(400_000)
   const { get, answerWith } = withSource(() => new Response(deep))
   const limitMs = 50 * measureSlowness()

@@ -6,25 +6,31 @@ import { parseBoundedJson } from '../../../core/json/bounded-json.ts'
 import type { Log } from '../../../core/log.ts'
 
 const FRESH_MS = 5 * 60_000
-/** How long the last answer of a source stands in for a new one, marked as old. */
+/** How long the last answer is served, marked as stale, while its source fails. */
 const STALE_MS = 60 * 60_000
-/** A source that failed is left alone for so long: anybody may ask here. */
+/** Pause after a failure: the route is public and must not flood the source. */
 const PAUSE_MS = 15_000
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
-/** As many as an answer of that size may have; they are passed on as they are. */
+/** Limits the JSON values of an answer, which is passed on unchanged. */
 const MAX_VALUES = 300_000
 
 type FeedSource = Config['feeds'][number]
 
-/** What a source gave: its JSON, or the status with which it refused (with a 402, what it wants). */
+/** The source's JSON, or its error status with the payment challenge of a 402. */
 export type FeedAnswer = { data: unknown; fetchedAt: Date; isStale: boolean } | { status: number; challenge: unknown }
 
 export type Feeds = {
   ids: readonly string[]
-  /** @throws AppError `unavailable` without any feed, `invalid` for an unknown one. */
+  /**
+   * Returns the source of a feed.
+   * @throws AppError `unavailable` when no feed is configured, `invalid` for an unknown id.
+   */
   get(id: string): FeedSource
-  /** @throws AppError `internal` when the source gives nothing that can be used, and gave nothing for an hour. */
+  /**
+   * Returns the source's answer.
+   * @throws AppError `internal` when the source fails and there is no answer from the last hour.
+   */
   read(url: string): Promise<FeedAnswer>
 }
 
@@ -35,7 +41,7 @@ type Remembered = {
 }
 type Failure = { status: number; challenge: unknown } | AppError
 
-/** The data feeds of the settings, each fetched at most once at a time and every five minutes. */
+/** Opens the configured data feeds; each is fetched at most every five minutes, with one request at a time. */
 export function createFeeds(deps: { egress: Egress; clock: Clock; log: Log; feeds: readonly FeedSource[] }): Feeds {
   const known = new Map<string, Remembered>()
   const underWay = new Map<string, Promise<Remembered>>()
@@ -91,7 +97,7 @@ async function ask(deps: { egress: Egress; clock: Clock; log: Log }, url: string
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined
     deps.log.warn({ host: new URL(url).host, cause: cause && errorMessage(cause) }, 'feed: the source failed')
-    // The message of the error names the address, which may hold a key.
+    // The error's message contains the URL, which may hold a key.
     return fail(deps, 'The source gave no complete answer')
   }
 }
@@ -107,7 +113,7 @@ function fail(deps: { clock: Clock }, message: string): Remembered {
   return { failure: new AppError('internal', 'Feed fetch failed', { message }), failedAt: deps.clock.now() }
 }
 
-/** Undefined for what is not JSON. */
+/** Returns undefined for bytes that are not JSON. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return parseBoundedJson(new TextDecoder().decode(bytes), MAX_VALUES)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `GET /api/feeds?feed=&preview=`: without `feed` the list, with `preview=true` the source's free sample. */
+/** Query of `GET /api/feeds`: without `feed` it lists the feeds; `preview=true` returns the source's free sample. */
 export const FeedQuery = z.object({
   feed: z.string().max(100, 'feed must be at most 100 characters').optional(),
   preview: z
@@ -9,7 +9,10 @@ export const FeedQuery = z.object({
     .transform((text) => text === 'true'),
 })
 
-/** `endpoint` and `preview` are ours; the addresses of the sources may hold keys and are told to nobody. */
+/**
+ * List of feeds. `endpoint` and `preview` are URLs of this platform: the source's URL may hold a key and is never
+ * returned.
+ */
 export const FeedList = z.object({
   feeds: z.array(z.object({ id: z.string(), endpoint: z.string(), preview: z.string().nullable() })),
   total: z.number(),
@@ -17,7 +20,7 @@ export const FeedList = z.object({
 })
 export type FeedList = z.infer<typeof FeedList>
 
-/** The JSON of the source as it is. `stale`: the source fails now, and this is the last that it gave. */
+/** The source's JSON, unchanged. `stale` means that the source fails and this is its last good answer. */
 export const Feed = z.object({
   feed: z.string(),
   source: z.string(),
@@ -27,5 +30,5 @@ export const Feed = z.object({
 })
 export type Feed = z.infer<typeof Feed>
 
-/** `GET /api/feeds`, without and with `feed`. */
+/** Response of `GET /api/feeds`, without and with `feed`. */
 export const FeedResponse = z.union([FeedList, Feed])

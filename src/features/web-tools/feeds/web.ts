@@ -8,7 +8,7 @@ import { type Feed, type FeedList, FeedQuery, FeedResponse } from './schemas.ts'
 
 export type FeedsWebDeps = { feeds: Feeds; appUrl: string }
 
-/** Data feeds that the operator configured, for anybody (Interface 4.15). */
+/** Serves the configured data feeds without authentication. */
 export function feedsWeb({ feeds, appUrl }: FeedsWebDeps) {
   const app = new Hono<WebEnv>()
 
@@ -60,7 +60,7 @@ function toList(feeds: Feeds, appUrl: string): FeedList {
   }
 }
 
-/** The source's own status, except where an answer with it could have no body. */
+/** Passes on the source's status, unless a response with that status cannot have a body. */
 function refuse(feed: string, { status, challenge }: { status: number; challenge: unknown }): Response {
   if (status === 402) {
     const hint = 'The source of this feed asks for a payment.'

@@ -38,7 +38,7 @@ function tokenOf(balance: bigint) {
   return concatHex(['0x7f', padHex(toHex(balance), { size: 32 }), '0x60005260206000f3'])
 }
 
-async function openTestHouse(environment: Record<string, string> = {}) {
+async function openTestInstallation(environment: Record<string, string> = {}) {
   const mux = startMuxDouble()
   const test = testPlatform({
     environment: {
@@ -71,7 +71,7 @@ async function openTestHouse(environment: Record<string, string> = {}) {
 test.skipIf(!hasAnvil)(
   'POST /api/radio/streams: 200 makes a stream for a wallet of one’s own that holds enough',
   async () => {
-    await using test = await openTestHouse()
+    await using test = await openTestInstallation()
     const response = await test.create()
     expect(response.status).toBe(200)
     const body: unknown = await response.json()
@@ -103,7 +103,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil)(
   'GET /api/radio/live: 200 for everybody, with who is on the air and never a stream key',
   async () => {
-    await using test = await openTestHouse()
+    await using test = await openTestInstallation()
     expect(await (await test.live()).json()).toEqual({ djs: [], count: 0 })
     const { stream } = await read(Created, test.create())
     const foreign = test.mux.add('active')
@@ -141,7 +141,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil)(
   'GET /api/radio/live: many who ask in five seconds are one request to the provider',
   async () => {
-    await using test = await openTestHouse()
+    await using test = await openTestInstallation()
     await Promise.all(Array.from({ length: 50 }, () => test.live()))
     expect(test.mux.requests).toEqual(['GET /video/v1/live-streams?limit=100&status=active'])
     test.clock.advance(5000)
@@ -153,7 +153,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil)(
   'POST /api/radio/streams: 403 for a wallet that is not one’s own, and for one that holds too little',
   async () => {
-    await using test = await openTestHouse()
+    await using test = await openTestInstallation()
     const foreign = await test.create({ wallet: `0x${'11'.repeat(20)}` })
     const reason = 'The wallet is not one that you signed in with'
     expect([foreign.status, await foreign.json()]).toEqual([403, { error: REFUSAL, reason }])
@@ -161,7 +161,7 @@ test.skipIf(!hasAnvil)(
     expect((await test.create({ wallet: WALLET }, eve)).status).toBe(403)
     expect(test.mux.requests).toEqual([])
 
-    await using another = await openTestHouse({ TOKEN_GATING_ADDRESS: poor })
+    await using another = await openTestInstallation({ TOKEN_GATING_ADDRESS: poor })
     const tooLittle = await another.create()
     const why = 'The wallet does not hold enough'
     expect([tooLittle.status, await tooLittle.json()]).toEqual([403, { error: REFUSAL, reason: why }])
@@ -176,7 +176,7 @@ test.skipIf(!hasAnvil).each([
   [{ wallet: '0x12' }, 'wallet must be 0x and 40 hex digits'],
   [{ wallet: WALLET, name: 'x'.repeat(101) }, 'name must be at most 100 characters'],
 ])('POST /api/radio/streams: 400 for %j', async (body, error) => {
-  await using test = await openTestHouse()
+  await using test = await openTestInstallation()
   const response = await test.create(body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
 })
@@ -184,7 +184,7 @@ test.skipIf(!hasAnvil).each([
 test.skipIf(!hasAnvil)(
   'POST /api/radio/streams: 429 for the sixth stream, even when many are asked for at once',
   async () => {
-    await using test = await openTestHouse()
+    await using test = await openTestInstallation()
     const answers = await Promise.all(Array.from({ length: 12 }, () => test.create()))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(7)
@@ -195,7 +195,7 @@ test.skipIf(!hasAnvil)(
 test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
   'radio: 502 when the provider answers with the fault %s, and no stream is left behind',
   async (fault) => {
-    await using test = await openTestHouse()
+    await using test = await openTestInstallation()
     test.mux.failWith(fault)
     for (const response of [await test.create(), await test.live()]) {
       expect(response.status).toBe(502)
@@ -210,7 +210,7 @@ test.skipIf(!hasAnvil).each(['status', 'html', 'wrong shape'] as const)(
 test.skipIf(!hasAnvil)(
   'GET /api/radio/streams and DELETE /api/radio/streams/:id: 200 for one’s own, 404 for a stranger',
   async () => {
-    await using test = await openTestHouse()
+    await using test = await openTestInstallation()
     const { stream } = await read(Created, test.create())
     const { streams } = await read(Own, test.list())
     expect(streams).toEqual([
@@ -232,8 +232,8 @@ test.skipIf(!hasAnvil)(
   },
 )
 
-test.skipIf(!hasAnvil)('the streams of a deleted account end at the provider', async () => {
-  await using test = await openTestHouse()
+test.skipIf(!hasAnvil)('DELETE /api/settings/account: 200 ends the user’s streams at the provider', async () => {
+  await using test = await openTestInstallation()
   await test.create()
   await using _jobs = startJobs(test.platform)
   const { db, enqueue } = test.platform

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `POST /api/radio/streams`. */
+/** Request of `POST /api/radio/streams`. */
 export const CreateStreamRequest = z.object({
   wallet: z
     .string('Wallet address required')
@@ -12,7 +12,7 @@ export const CreateStreamRequest = z.object({
 })
 export type CreateStreamRequest = z.infer<typeof CreateStreamRequest>
 
-/** Somebody who is on the air; `startedAt` is in Unix seconds. */
+/** A user who is live; `startedAt` is in Unix seconds. */
 export const LiveDj = z.object({
   id: z.string(),
   name: z.string(),
@@ -25,7 +25,7 @@ export const LiveDj = z.object({
 })
 export type LiveDj = z.infer<typeof LiveDj>
 
-/** One of one's own streams; `recording` is the newest one. */
+/** A stream as its owner sees it; `recording` is the newest one. */
 export const OwnStream = z.object({
   id: z.string(),
   name: z.string(),
@@ -39,13 +39,13 @@ export const OwnStream = z.object({
 })
 export type OwnStream = z.infer<typeof OwnStream>
 
-/** `GET /api/radio/live`. */
+/** Response of `GET /api/radio/live`. */
 export const LiveDjList = z.object({ djs: z.array(LiveDj), count: z.number() })
 
-/** `GET /api/radio/streams`. */
+/** Response of `GET /api/radio/streams`. */
 export const OwnStreamList = z.object({ streams: z.array(OwnStream), count: z.number() })
 
-/** `POST /api/radio/streams`: where to send, and what to set in OBS. The key is shown this once. */
+/** Response of `POST /api/radio/streams`: the ingest URL and the OBS settings. The stream key is shown only here. */
 export const CreatedStream = z.object({
   success: z.literal(true),
   stream: OwnStream.pick({ id: true, name: true, wallet: true, playbackId: true, status: true }).extend({
@@ -65,5 +65,5 @@ export const CreatedStream = z.object({
   }),
 })
 
-/** `DELETE /api/radio/streams/:id`. */
+/** Response of `DELETE /api/radio/streams/:id`. */
 export const DeletedStream = z.object({ id: z.string(), deleted: z.literal(true) })

@@ -16,19 +16,18 @@ import type { CreateStreamRequest, LiveDj, OwnStream } from './schemas.ts'
 import { type RadioStreamRow, radioStreams } from './tables.ts'
 
 const MAX_STREAMS = 5
-/** Longer than the provider may take: what is still being made then was cut short by a crash. */
+/** Exceeds the provider's timeout: an older unfinished row was left by a crash. */
 const ABANDONED_AFTER_MS = 10 * 60_000
-/** ERC-20 tokens are counted in 10^-18 unless they say otherwise; so is the smallest balance in the settings. */
+/** Default number of decimals of an ERC-20 token, also used for the configured minimum balance. */
 const TOKEN_DECIMALS = 18
 const UNNAMED = 'Anonymous DJ'
 
 export type RadioDeps = { db: Db; clock: Clock; radio: RadioProvider; tokenGate: TokenGate }
 
 /**
- * Makes a live stream for the holder of a wallet that is the user's own and holds enough of the token. The key is in the
- * answer and nowhere else.
+ * Creates a live stream for a user whose own wallet holds enough of the token. The stream key is only in the response.
  * @throws AppError `unavailable` NOT_CONFIGURED, `forbidden` when the wallet is not the user's or holds too little,
- * `limited` at five streams, and what the provider and the chain throw.
+ * `limited` at five streams, and errors of the provider and the chain.
  */
 export async function createStream(deps: RadioDeps, userId: string, request: CreateStreamRequest) {
   deps.radio.requireConfigured()
@@ -59,7 +58,7 @@ async function refusal({ terms }: TokenGate, reason: string): Promise<AppError> 
   return new AppError('forbidden', text, { reason })
 }
 
-/** Takes a place among the user's streams before the provider is asked. */
+/** Reserves one of the user's streams before the provider is called. */
 function reserve(tx: Tx, now: Date, userId: string, { wallet, name }: CreateStreamRequest): RadioStreamRow {
   const isAbandoned = and(
     eq(radioStreams.userId, userId),
@@ -69,7 +68,7 @@ function reserve(tx: Tx, now: Date, userId: string, { wallet, name }: CreateStre
   tx.delete(radioStreams).where(isAbandoned).run()
   const current = countRows(tx, radioStreams, eq(radioStreams.userId, userId))
   requireQuota({ current, limit: MAX_STREAMS, message: `Stream limit reached (max ${MAX_STREAMS})`, extra: {} })
-  // No event of the provider is older than this, whatever its clock says.
+  // Any event of the provider is newer than this time.
   const statusAt = new Date(0)
   const stream = { id: newId('radio'), userId, wallet, name: name || UNNAMED, createdAt: now }
   const row = { ...stream, status: 'creating', statusAt } as const
@@ -89,10 +88,10 @@ function toAnswer({ name, wallet }: RadioStreamRow, { id, streamKey, playbackId 
   }
 }
 
-/** Everybody may ask who is live; the provider is asked once in this time. */
+/** The live list is public, so it queries the provider at most once in this time. */
 const CACHE_MS = 5000
 
-/** Who is on the air. Everybody who asks at once waits for the same answer; a failure is not kept. */
+/** Lists the users who are live. Concurrent callers share one request; a failure is not cached. */
 export function createLiveList(deps: { db: Db; clock: Clock; radio: Pick<RadioProvider, 'listLive'> }) {
   let asked: { at: number; streams: Promise<LiveStream[]> } | null = null
   const listStreams = () => {
@@ -115,7 +114,7 @@ export function createLiveList(deps: { db: Db; clock: Clock; radio: Pick<RadioPr
   }
 }
 
-/** A user's own streams, newest first. */
+/** Lists a user's streams, newest first. */
 export function listOwnStreams(db: Db, userId: string): OwnStream[] {
   return db
     .select()
@@ -161,8 +160,8 @@ function toUrls(playbackId: string | null) {
 }
 
 /**
- * Ends a stream for good, with its key. When the provider fails it stays, to be ended again.
- * @throws AppError `not_found` for a missing stream and for someone else's, and what the provider throws.
+ * Deletes a stream and its key. The row stays when the provider fails, so the caller can retry.
+ * @throws AppError `not_found` for a missing stream or another user's, and errors of the provider.
  */
 export async function deleteStream({ db, radio }: RadioDeps, userId: string, id: string): Promise<void> {
   radio.requireConfigured()
@@ -172,7 +171,7 @@ export async function deleteStream({ db, radio }: RadioDeps, userId: string, id:
   await write(db, (tx) => tx.delete(radioStreams).where(isOwn).run())
 }
 
-/** What the provider says happened; `data.id` is a live stream's or an asset's, as `type` says. */
+/** An event of the provider; `data.id` is the id of a live stream or of an asset, depending on `type`. */
 type StreamEvent = {
   type: string
   createdAt: Date
@@ -189,7 +188,7 @@ const STATUSES: Readonly<Record<string, 'active' | 'idle'>> = {
   'video.live_stream.idle': 'idle',
 }
 
-/** Brings the row of a stream up to date; an event about anything else changes nothing, nor does an old one that comes late. */
+/** Updates a stream's row; ignores events about other objects and events older than the stored one. */
 export function applyStreamEvent(tx: Tx, { type, createdAt, data }: StreamEvent): void {
   const status = STATUSES[type]
   if (status) {
@@ -210,7 +209,7 @@ const ABANDON_JOB = 'radio.abandon'
 
 const StreamJob = z.object({ providerId: z.string() })
 
-/** Takes away a user's streams, which end at the provider soon after: their keys must not outlive the account. */
+/** Deletes a user's streams and queues their deletion at the provider: the keys must not outlive the account. */
 export function abandonStreams(tx: Tx, enqueue: Enqueue, userId: string): void {
   const gone = tx.delete(radioStreams).where(eq(radioStreams.userId, userId)).returning().all()
   for (const { providerId } of gone) {
@@ -226,7 +225,7 @@ export function abandonStreamJob(deps: { radio: RadioProvider }): JobKind {
   })
 }
 
-/** Streams that were made. */
+/** Exports the user's streams. */
 export const personalRadioStreams = wholeList('radioStreams', [radioStreams], (db, userId) =>
   db
     .select()

@@ -5,8 +5,8 @@ import { users } from '../../accounts/users/tables.ts'
 const STATUSES = ['creating', 'created', 'active', 'idle'] as const
 
 /**
- * Live streams that users made. `providerId` is null while the provider is asked; the stream key is never kept.
- * `statusAt` is the time of the provider's event, so that an older one that comes late changes nothing.
+ * Live streams of users. `providerId` is null until the provider answers; the stream key is never stored. `statusAt` is
+ * the time of the provider's event, so an older event that arrives late changes nothing.
  */
 export const radioStreams = sqliteTable(
   'radio_streams',
@@ -21,7 +21,7 @@ export const radioStreams = sqliteTable(
     playbackId: text(),
     status: text({ enum: STATUSES }).notNull(),
     statusAt: integer({ mode: 'timestamp_ms' }).notNull(),
-    /** The newest recording of the stream, as an asset of the provider. */
+    /** The stream's newest recording, as the provider's asset id. */
     recordingAssetId: text(),
     recordingPlaybackId: text(),
     recordingSeconds: integer(),

@@ -9,7 +9,7 @@ import { createLiveList, createStream, deleteStream, listOwnStreams, type RadioD
 
 export type RadioWebDeps = RadioDeps & { guards: Guards; requestsPerMinute: { chat: number } }
 
-/** Live radio (Interface 4.15): everybody may listen; who holds enough of the token may broadcast. */
+/** Serves live radio: listening is public; broadcasting requires a minimum token balance. */
 export function radioWeb(deps: RadioWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -29,7 +29,7 @@ export function radioWeb(deps: RadioWebDeps) {
       errors: ['upstream_failed', 'unavailable'],
     }),
     async (c) => {
-      // The provider may take longer than a listener keeps a silent connection.
+      // The provider may take longer than the idle timeout of the connection.
       c.env.keepOpen?.(c.req.raw)
       deps.radio.requireConfigured()
       const djs = await listLive()

@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Extract, Summary } from './schemas.ts'
 
-/** What a page says (Interface 4.14). @throws PageError when it cannot be fetched or read. */
+/** Returns the text and metadata of a page. @throws PageError when the page cannot be fetched or read. */
 export async function summarize(
   deps: ReadUrlDeps,
   { url, format }: { url: string; format: 'plain' | 'markdown' },
@@ -17,7 +17,7 @@ export async function summarize(
   return { ...toOrigin(url, read), title, description, headings, paragraphs, wordCount, ...markdown }
 }
 
-/** What a page points to (Interface 4.14). @throws PageError when it cannot be fetched or read. */
+/** Returns the links of a page. @throws PageError when the page cannot be fetched or read. */
 export async function extract(deps: ReadUrlDeps, url: string): Promise<Extract> {
   const read = await readUrl(deps, url, false)
   const { links, images, meta } = read.page
@@ -29,7 +29,9 @@ function toOrigin(url: string, { page, finalUrl, fetchedAt }: FetchedPage) {
   return { url, finalUrl, lang, canonical, siteName, publishedAt, fetchedAt }
 }
 
-/** A page that cannot be had: a 500 to the caller (Interface 4.14), and for the log no failure of ours. */
+/**
+ * Reports a page that cannot be read: the caller gets a 500, the log does not count it as a failure of the platform.
+ */
 export class PageError extends AppError {
   constructor(message: string, options?: ErrorOptions) {
     super('internal', message, {}, options)
@@ -38,10 +40,10 @@ export class PageError extends AppError {
 
 export type ReadUrlDeps = { egress: Egress; pages: PageReader; clock: Clock }
 
-/** A page with where it came from and when, ISO 8601. */
+/** A page with its final URL and fetch time (ISO 8601). */
 type FetchedPage = ReadPage & { finalUrl: string; fetchedAt: string }
 
-/** Interface 4.14, 8. */
+/** Covers fetching and reading. */
 const TIMEOUT_MS = 10_000
 const HEADERS = {
   'user-agent': 'Stead-WebSummarizer/1.0',
@@ -49,10 +51,7 @@ const HEADERS = {
 }
 const HTML_TYPES = ['text/html', 'application/xhtml+xml']
 
-/**
- * Fetches a page and reads it, all of it within 10 s.
- * @throws PageError for every failure of the page or its server.
- */
+/** Fetches and reads a page within 10 s. @throws PageError for every failure of the page or its server. */
 async function readUrl(deps: ReadUrlDeps, url: string, wantsMarkdown: boolean): Promise<FetchedPage> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   try {
@@ -79,7 +78,7 @@ function requireOk(response: EgressResponse, url: string): void {
   throw new PageError(`HTTP ${response.status} fetching ${url}`)
 }
 
-/** What the egress client says was written for the caller. */
+/** Messages of the egress client are safe to show to the caller. */
 function toFailure(error: unknown, url: string): PageError {
   if (error instanceof PageError) return error
   return new PageError(error instanceof EgressError ? error.message : `Could not read ${url}`, { cause: error })

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
-/** As many characters as the egress client reads. */
+/** The URL limit of the egress client, in characters. */
 const MAX_URL_CHARACTERS = 8192
 
 const url = z.string({ error: 'url required' }).min(1, 'url required').max(MAX_URL_CHARACTERS, 'url is too long')
 
-/** `markdown` adds the main content of the page. */
+/** Request of `summarize`; `markdown` adds the main content of the page. */
 export const SummarizeRequest = z.object({ url, format: z.enum(['plain', 'markdown']).default('plain') })
 export const ExtractRequest = z.object({ url })
 
-/** What every answer says of the page; `url` is the one of the request, `finalUrl` where redirects led. */
+/** Fields of every response; `url` is the requested URL, `finalUrl` the one after redirects. */
 const Origin = z.object({
   url: z.string(),
   finalUrl: z.string(),
@@ -20,7 +20,7 @@ const Origin = z.object({
   fetchedAt: z.iso.datetime(),
 })
 
-/** Interface 4.14; `markdown` stands only in an answer to a request for it, null when the page has no main content. */
+/** Response of `summarize`. `markdown` is present only when requested, and null when the page has no main content. */
 export const Summary = Origin.extend({
   title: z.string(),
   description: z.string(),
@@ -31,7 +31,7 @@ export const Summary = Origin.extend({
 })
 export type Summary = z.infer<typeof Summary>
 
-/** Interface 4.14. */
+/** Response of `extract`. */
 export const Extract = Origin.extend({
   links: z.array(z.object({ href: z.string(), text: z.string() })),
   images: z.array(z.object({ src: z.string(), alt: z.string() })),

@@ -9,10 +9,10 @@ import { validate } from '../../../http/validate.ts'
 import { extract, PageError, type ReadUrlDeps, summarize } from './pages.ts'
 import { Extract, ExtractRequest, SummarizeRequest, Summary } from './schemas.ts'
 
-/** Each holds a page of some megabytes and a connection to a stranger. */
+/** Each request holds a page of several megabytes and a connection to an unknown server. */
 const MAX_AT_ONCE = 16
 
-/** Pages as data, for anyone: that is why addresses are limited, and how many pages are read at once (Interface 4.14). */
+/** Serves pages as data without authentication, so requests per address and concurrent requests are limited. */
 export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinute: { summarizer: number } }) {
   const app = new Hono<BaseEnv>()
   const limit = limitRate(() => deps.requestsPerMinute.summarizer, 'Too many requests, please slow down.')
@@ -50,12 +50,12 @@ export function summarizerRoutes(deps: ReadUrlDeps & { log: Log; requestsPerMinu
   return app
 }
 
-/** Why it is so, which only the log is told. */
+/** Returns the innermost cause, which only the log gets. */
 function rootMessage(error: Error): string {
   return error.cause instanceof Error ? rootMessage(error.cause) : errorMessage(error)
 }
 
-/** @throws AppError `unavailable` while `max` requests are under way. */
+/** Limits concurrent requests. @throws AppError `unavailable` while `max` requests are running. */
 function limitAtOnce(max: number) {
   let count = 0
   return createMiddleware<BaseEnv>(async (_c, next) => {

@@ -22,7 +22,7 @@ import { DIRECT } from '../../ai/usage/tables.ts'
 import { type VideoRow, videos } from './tables.ts'
 import { VIDEO_JOB } from './videos.ts'
 
-/** Between two looks at a video that is being made. */
+/** Poll interval of a video in progress. */
 const STEP_MS = 2000
 const GIVE_UP_AFTER_MS = 30 * 60_000
 const MAX_ATTEMPTS = 6
@@ -32,7 +32,7 @@ const VideoJob = z.object({ id: z.string() })
 
 type VideoDeps = PlaceOrderDeps & { db: Db; clock: Clock; enqueue: Enqueue; videosFolder: string }
 
-/** Takes videos on, one step a job, so that one that takes long holds nothing up. */
+/** Advances a video by one step per job, so a slow video does not block other jobs. */
 export function videoJob(deps: VideoDeps): JobKind {
   return defineJob({
     kind: VIDEO_JOB,
@@ -44,7 +44,7 @@ export function videoJob(deps: VideoDeps): JobKind {
   })
 }
 
-/** Deletes the files of videos that are gone with their accounts. */
+/** Deletes the video files of deleted accounts. */
 export function videoFilesJob(deps: Pick<VideoDeps, 'db' | 'videosFolder'>): RepeatingJob {
   return { name: 'video.files', everyMs: HOUR_MS, run: () => deleteOrphans(deps) }
 }
@@ -53,7 +53,7 @@ export function videoFile(folder: string, id: string): string {
   return join(folder, `${id}.mp4`)
 }
 
-/** @throws AppError of the provider when asking again may help. */
+/** Runs the next step of a video. @throws AppError of the provider when a retry may help. */
 async function takeStep(deps: VideoDeps, id: string, signal: AbortSignal): Promise<void> {
   const isUnderWay = and(eq(videos.id, id), inArray(videos.status, ['queued', 'processing']))
   const video = deps.db.select().from(videos).where(isUnderWay).get()
@@ -61,7 +61,7 @@ async function takeStep(deps: VideoDeps, id: string, signal: AbortSignal): Promi
   try {
     await takeOn(deps, video, signal)
   } catch (error) {
-    // The same request would be refused again.
+    // The provider would reject the same request again.
     if (!(error instanceof AppError && error.kind === 'invalid')) throw error
     await settle(deps, id, { status: 'failed', error: error.message })
   }
@@ -119,8 +119,9 @@ const ENDPOINT = '/api/generate-video'
 const STOPPED = 'The program stopped before the order was answered'
 
 /**
- * Has the provider make a video, and books what that costs: the length it tells, else the usual one, marked as estimated.
- * @throws AppError of the provider; then the order is booked as well, unless it was refused.
+ * Orders a video from the provider and records its cost for the reported length, or for the default length, marked as
+ * estimated.
+ * @throws AppError of the provider; the cost is then recorded too, unless the provider rejected the order.
  */
 async function placeOrder(
   { video, spendings }: PlaceOrderDeps,
@@ -136,7 +137,7 @@ async function placeOrder(
   })
   const spending = spendings.begin(
     {
-      // A video takes no tokens; that there is a plan was asked when it was ordered.
+      // A video uses no tokens; the plan was checked when the user ordered it.
       spender: { userId, plan: PLANS.network, key: null },
       agentId: DIRECT,
       endpoint: ENDPOINT,
@@ -156,14 +157,14 @@ async function placeOrder(
   }
 }
 
-/** What a second of video costs in US dollars, as published on 2026-08-21. */
+/** Price of a second of video in US dollars, as published on 2026-08-21. */
 const USD_PER_SECOND: Readonly<Record<string, number>> = { 'sora-2': 0.1, 'sora-2-pro': 0.3 }
-/** As long as a video is when nobody says how long. */
+/** Assumed length when the request and the provider give none. */
 const USUAL_SECONDS = 4
 
 /**
- * What a video costs; an unknown price counts as nothing, as it does for other models. `seconds` is null when the provider
- * has not said: the cost is an estimate then.
+ * Returns the cost of a video; an unknown price is zero, as for other models. Without `seconds` the cost is an estimate
+ * for the default length.
  */
 function videoCost({ model, usdPerSecond }: VideoPricing, seconds: number | null): MicroUsd {
   return toMicroUsd((usdPerSecond ?? USD_PER_SECOND[model] ?? 0) * (seconds ?? USUAL_SECONDS))

@@ -14,7 +14,7 @@ const list = (name: string) => {
   return z.union([words(name).transform((text) => [text]), texts], problem)
 }
 
-/** `POST /api/generate-video`: `type` says which fields are asked for. */
+/** Request of `POST /api/generate-video`; `type` decides which fields are required. */
 export const GenerateVideoRequest = z
   .discriminatedUnion(
     'type',
@@ -42,7 +42,7 @@ export const GenerateVideoRequest = z
   })
 export type GenerateVideoRequest = z.infer<typeof GenerateVideoRequest>
 
-/** A video that is not finished: `url` gives it once it is. */
+/** A video in progress; `url` serves it when it is finished. */
 export const PendingVideo = z.object({
   id: z.string(),
   status: z.enum(['queued', 'processing']),
@@ -50,10 +50,9 @@ export const PendingVideo = z.object({
 })
 export type PendingVideo = z.infer<typeof PendingVideo>
 
-/** A video that is finished. */
 export const FinishedVideo = PendingVideo.pick({ url: true })
 
-/** A video of one's own; `url` gives it once it is `completed`, `error` says why it `failed`. */
+/** A video as its owner sees it; `url` serves it when `completed`, `error` gives the reason when `failed`. */
 export const OwnVideo = z.object({
   id: z.string(),
   type: z.string(),
@@ -66,5 +65,8 @@ export const OwnVideo = z.object({
 })
 export type OwnVideo = z.infer<typeof OwnVideo>
 
-/** `GET /api/videos`: the newest fifty. `obstacle` says what the operator has to set before any can be made. */
+/**
+ * Response of `GET /api/videos`: the newest fifty. `obstacle` names the setting that the operator must set before
+ * videos can be created.
+ */
 export const OwnVideoList = z.object({ videos: z.array(OwnVideo), count: z.number(), obstacle: z.string().nullable() })

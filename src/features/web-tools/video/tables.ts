@@ -4,7 +4,7 @@ import { users } from '../../accounts/users/tables.ts'
 
 const STATUSES = ['queued', 'processing', 'completed', 'failed'] as const
 
-/** Videos that users asked for; the file of a completed one is `videos/<id>.mp4` in the data folder. */
+/** Videos that users ordered; the file of a completed one is `videos/<id>.mp4` in the data folder. */
 export const videos = sqliteTable(
   'videos',
   {

@@ -17,7 +17,10 @@ import { videos } from './tables.ts'
 const Finished = z.object({ url: z.string() })
 const DEMO = { type: 'demo', agentName: 'Ada', agentDescription: 'Answers mail' }
 
-async function openTestHouse(first?: Parameters<typeof startVideoDouble>[0], settings: Record<string, string> = {}) {
+async function openTestInstallation(
+  first?: Parameters<typeof startVideoDouble>[0],
+  settings: Record<string, string> = {},
+) {
   const provider = startVideoDouble(first)
   const test = testPlatform({ environment: { ...provider.environment, ...settings } })
   const { cookie, user } = await test.signIn('ada@example.com', 'solo')
@@ -45,8 +48,8 @@ async function openTestHouse(first?: Parameters<typeof startVideoDouble>[0], set
 
 const ASYNC = { prefer: 'respond-async' }
 
-test('POST /api/generate-video: 200 with the URL of a video that is quickly made; GET /api/videos/:id: its owner alone gets it', async () => {
-  await using test = await openTestHouse()
+test('POST /api/generate-video: 200 with the URL when the video finishes quickly; GET /api/videos/:id: 200 for its owner only', async () => {
+  await using test = await openTestInstallation()
   const response = await test.generate()
   expect(response.status).toBe(200)
   const { url } = await read(Finished, response)
@@ -68,8 +71,8 @@ test('POST /api/generate-video: 200 with the URL of a video that is quickly made
   expect((await test.get(url, {})).status).toBe(401)
 })
 
-test('GET /api/videos: 200 with one’s own alone, newest first, and what has to be set where none can be made; 401 for nobody', async () => {
-  await using test = await openTestHouse()
+test('GET /api/videos: 200 with the user’s videos newest first, and the missing setting when none can be created; 401 without a session', async () => {
+  await using test = await openTestInstallation()
   await test.generate()
   test.clock.advance(1000)
   await test.generate({ type: 'tutorial', topic: 'Tea', steps: ['Boil', 'Wait'] })
@@ -90,8 +93,8 @@ test('GET /api/videos: 200 with one’s own alone, newest first, and what has to
   expect(obstacle).toBe('Video generation is not configured: set VIDEO_BASE_URL and VIDEO_API_KEY')
 })
 
-test('POST /api/generate-video: 202 for one who does not want to wait; the URL gives the video once it is made', async () => {
-  await using test = await openTestHouse({ status: 'queued' })
+test('POST /api/generate-video: 202 with Prefer: respond-async; the URL serves the video when it is finished', async () => {
+  await using test = await openTestInstallation({ status: 'queued' })
   const response = await test.generate(DEMO, ASYNC)
   expect(response.status).toBe(202)
   const pending = await read(PendingVideo, response)
@@ -123,7 +126,7 @@ test.each([
   ],
   [{ type: 'tutorial', topic: 'Keys', steps: ['Open settings', 'Press create'] }, ['Keys', 'Step 2: Press create']],
 ])('POST /api/generate-video: %j becomes a prompt that says it', async (body, words) => {
-  await using test = await openTestHouse()
+  await using test = await openTestInstallation()
   expect((await test.generate(body)).status).toBe(200)
   const [order] = test.provider.orders
   expect(order?.model).toBe('sora-2')
@@ -141,14 +144,17 @@ test.each([
   [{ type: 'tutorial', topic: 'x' }, 'steps must be text or a list of 1 to 30 texts'],
   [{ type: 'demo', agentName: 'x'.repeat(201), agentDescription: 'x' }, 'agentName must be at most 200 characters'],
 ])('POST /api/generate-video: 400 for %j, and nothing is ordered', async (body, error) => {
-  await using test = await openTestHouse()
+  await using test = await openTestInstallation()
   const response = await test.generate(body)
   expect([response.status, await response.json()]).toEqual([400, { error }])
   expect(test.rows()).toEqual([])
 })
 
-test('POST /api/generate-video: 502 with the provider’s reason when it gives up, and so says the URL', async () => {
-  await using test = await openTestHouse({ status: 'failed', error: { code: 'moderation', message: 'Not this one' } })
+test('POST /api/generate-video: 502 with the provider’s reason when it fails, also at the video’s URL', async () => {
+  await using test = await openTestInstallation({
+    status: 'failed',
+    error: { code: 'moderation', message: 'Not this one' },
+  })
   const response = await test.generate()
   expect(response.status).toBe(502)
   const [row] = test.rows()
@@ -156,8 +162,8 @@ test('POST /api/generate-video: 502 with the provider’s reason when it gives u
   expect((await test.get(`/api/videos/${row?.id}`)).status).toBe(502)
 })
 
-test('POST /api/generate-video: a request that the provider refuses is not made again', async () => {
-  await using test = await openTestHouse()
+test('POST /api/generate-video: does not retry when the provider rejects the request', async () => {
+  await using test = await openTestInstallation()
   test.provider.refuseWith(() => Response.json({ error: { message: 'Prompt not allowed' } }, { status: 400 }))
   const response = await test.generate()
   expect(response.status).toBe(502)
@@ -165,8 +171,8 @@ test('POST /api/generate-video: a request that the provider refuses is not made 
   expect(test.provider.requests).toHaveLength(1)
 })
 
-test('a provider that fails for a while is asked again, and the video is made', async () => {
-  await using test = await openTestHouse()
+test('videoJob retries when the provider fails temporarily, and the video completes', async () => {
+  await using test = await openTestInstallation()
   test.provider.refuseWith(() => new Response('busy', { status: 503 }))
   const { url } = await read(PendingVideo, test.generate(DEMO, ASYNC))
   await until('the first attempt', () => test.logLines.some((line) => line.includes('job failed')))
@@ -180,8 +186,8 @@ test('a provider that fails for a while is asked again, and the video is made', 
 test.each([
   ['no video', () => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } })],
   ['nothing', () => new Response(new Uint8Array(0), { headers: { 'content-type': 'video/mp4' } })],
-])('content that is %s is no video: given up in the end, with no file left', async (_what, content) => {
-  await using test = await openTestHouse()
+])('videoJob fails and leaves no file when the content is %s', async (_what, content) => {
+  await using test = await openTestInstallation()
   test.provider.serve(content)
   const { url } = await read(PendingVideo, test.generate(DEMO, ASYNC))
   await until('the end', async () => {
@@ -192,8 +198,8 @@ test.each([
   expect(test.files()).toEqual([])
 })
 
-test('a video that takes more than half an hour is given up', async () => {
-  await using test = await openTestHouse({ status: 'in_progress' })
+test('videoJob fails a video when it takes more than half an hour', async () => {
+  await using test = await openTestInstallation({ status: 'in_progress' })
   const { url } = await read(PendingVideo, test.generate(DEMO, ASYNC))
   await until('the order', () => test.rows()[0]?.status === 'processing')
   test.clock.advance(31 * 60_000)
@@ -201,8 +207,8 @@ test('a video that takes more than half an hour is given up', async () => {
   expect(test.rows()[0]?.error).toBe('The video took too long')
 })
 
-test('POST /api/generate-video: 429 for the third at once', async () => {
-  await using test = await openTestHouse({ status: 'in_progress' })
+test('POST /api/generate-video: 429 for a third concurrent video', async () => {
+  await using test = await openTestInstallation({ status: 'in_progress' })
   const answers = await Promise.all(Array.from({ length: 6 }, () => test.generate(DEMO, ASYNC)))
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(2)
   const refused = answers.find(({ status }) => status === 429)
@@ -221,8 +227,8 @@ test('POST /api/generate-video: 503 without a provider, 401 without a session', 
   expect((await web.request('/api/generate-video', json('POST', DEMO))).status).toBe(401)
 })
 
-test('POST /api/generate-video: 402 without a plan in force, and nothing is ordered', async () => {
-  await using test = await openTestHouse()
+test('POST /api/generate-video: 402 without an active plan, and no order is placed', async () => {
+  await using test = await openTestInstallation()
   const { cookie } = await test.signIn('poor@example.com')
   const response = await test.generate(DEMO, cookie)
   expect([response.status, await response.json()]).toEqual([
@@ -242,13 +248,13 @@ test.each([
   ],
   ['as long as usual where nobody says', { status: 'completed' }, {}, { costMicroUsd: 400_000, estimated: true }],
   [
-    'at nothing where nobody knows the price',
+    'at no cost when the price is unknown',
     { status: 'completed' },
     { VIDEO_MODEL: 'film-1' },
     { costMicroUsd: 0, model: 'film-1' },
   ],
-])('a video is booked once, under its user, %s', async (_how, state, settings, row) => {
-  await using test = await openTestHouse(state, settings)
+])('videoJob records the cost once for the user, %s', async (_how, state, settings, row) => {
+  await using test = await openTestInstallation(state, settings)
   expect((await test.generate()).status).toBe(200)
   expect(await test.booked()).toMatchObject([
     {
@@ -258,8 +264,8 @@ test.each([
   ])
 })
 
-test('an order that is refused costs nothing; one whose answer cannot be read may have cost a video', async () => {
-  await using test = await openTestHouse()
+test('videoJob records no cost when the order is rejected, and an estimate when the response is unreadable', async () => {
+  await using test = await openTestInstallation()
   test.provider.refuseWith(() => Response.json({ error: { message: 'Prompt not allowed' } }, { status: 400 }))
   await test.generate()
   expect(await test.booked()).toMatchObject([{ success: false, costMicroUsd: 0, estimated: false }])
@@ -279,8 +285,8 @@ test('an order that is refused costs nothing; one whose answer cannot be read ma
   expect([second?.success, others]).toEqual([true, []])
 })
 
-test('the files of a deleted account’s videos go, others stay', async () => {
-  await using test = await openTestHouse()
+test('videoFilesJob deletes only the files of deleted accounts', async () => {
+  await using test = await openTestInstallation()
   await test.generate()
   const [kept = ''] = test.files()
   writeFileSync(join(test.platform.videosFolder, 'vid_gone.mp4'), 'x')

@@ -16,7 +16,7 @@ import { NO_PLAN, planInForce, planRequired } from '../../accounts/plans/plans.t
 import type { GenerateVideoRequest } from './schemas.ts'
 import { type VideoRow, videos } from './tables.ts'
 
-/** Takes a video one step further; `jobs.ts` does it. */
+/** Job that advances a video by one step; `jobs.ts` implements it. */
 export const VIDEO_JOB = 'video.step'
 
 const MAX_UNDER_WAY = 2
@@ -26,9 +26,9 @@ const MAX_LISTED = 50
 export type GenerateDeps = { db: Db; clock: Clock; enqueue: Enqueue; video: VideoProvider }
 
 /**
- * Orders a video, which is made by jobs.
- * @throws AppError `unavailable` NOT_CONFIGURED, `payment_required` PLAN_REQUIRED, `limited` while two of the user's are
- * being made.
+ * Orders a video, which jobs then create.
+ * @throws AppError `unavailable` NOT_CONFIGURED, `payment_required` PLAN_REQUIRED, `limited` while two of the user's
+ * videos are in progress.
  */
 export async function orderVideo(
   deps: GenerateDeps,
@@ -53,7 +53,10 @@ export async function orderVideo(
   })
 }
 
-/** The video as it is when it is finished, or when `waitMs` are over or `signal` aborts. @throws AppError `not_found`. */
+/**
+ * Returns the video when it is finished, when `waitMs` have passed or when `signal` aborts.
+ * @throws AppError `not_found`.
+ */
 export async function waitForVideo(
   db: Db,
   userId: string,
@@ -69,7 +72,7 @@ export async function waitForVideo(
   }
 }
 
-/** @throws AppError `not_found` for a missing video and for someone else's. */
+/** Returns a user's video. @throws AppError `not_found` for a missing video or another user's. */
 export function getVideo(db: Db, userId: string, id: string): VideoRow {
   const video = db
     .select()
@@ -87,7 +90,7 @@ function requireVideoQuota(tx: Tx, userId: string): void {
   requireQuota({ current, limit: MAX_UNDER_WAY, message, extra: {} })
 }
 
-/** The newest videos of a user, whatever became of them. */
+/** Lists a user's newest videos in any state. */
 export function listVideos(db: Db, userId: string): VideoRow[] {
   const newestFirst = [desc(videos.createdAt), desc(videos.id)]
   return db
@@ -99,7 +102,7 @@ export function listVideos(db: Db, userId: string): VideoRow[] {
     .all()
 }
 
-/** What the model is asked to film. */
+/** Builds the model's prompt from the request. */
 function toPrompt(request: GenerateVideoRequest): VideoPrompt {
   switch (request.type) {
     case 'demo':
@@ -135,7 +138,7 @@ function words(...lines: string[]): VideoPrompt {
   return { text: lines.join('\n'), imageUrl: null }
 }
 
-/** Videos that were ordered. */
+/** Exports the user's videos. */
 export const personalVideos: PersonalList = {
   name: 'videos',
   tables: [videos],

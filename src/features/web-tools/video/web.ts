@@ -14,7 +14,7 @@ const WAIT_MS = 60_000
 
 export type VideoWebDeps = GenerateDeps & { guards: Guards; videosFolder: string; requestsPerMinute: { chat: number } }
 
-/** Videos that a model makes (Interface 4.15). */
+/** Serves video generation. */
 export function videoWeb(deps: VideoWebDeps) {
   const app = new Hono<WebEnv>()
   const { signedIn } = deps.guards
@@ -80,7 +80,7 @@ export function videoWeb(deps: VideoWebDeps) {
   return app
 }
 
-/** RFC 7240: `Prefer: respond-async`. */
+/** Returns whether the client sent `Prefer: respond-async` (RFC 7240). */
 function prefersNotToWait(c: Context): boolean {
   return /\brespond-async\b/i.test(c.req.header('prefer') ?? '')
 }

@@ -10,7 +10,7 @@ const MAX_NAME_CHARACTERS = 200
 
 export type MailFilesDeps = Omit<AttachDeps, 'clock'>
 
-/** Puts the files of a mail into the workspace of its agent. One that cannot be kept is told with the reason, not lost. */
+/** Writes a mail's attachments into the agent's workspace; lists a file that cannot be stored with the reason. */
 export async function keepMailFiles(
   deps: MailFilesDeps,
   agentId: string,
@@ -47,9 +47,9 @@ const MAX_TEXT_CHARACTERS = 5000
 export type BodyDeps = { mailReader: Pick<MailReader, 'toText'>; log: Log }
 
 /**
- * Returns the readable text of a mail, its first 5,000 characters; empty without one. The plain part replaces an HTML part
- * that takes too much to read.
- * @throws AppError `unavailable` while too many mails are being read: the mail service sends the event again.
+ * Returns the first 5,000 characters of a mail's readable text, or an empty text. The plain part replaces an HTML part
+ * that is too expensive to read.
+ * @throws AppError `unavailable` while too many mails are being read: the mail service then resends the event.
  */
 export async function readBody(
   deps: BodyDeps,
@@ -66,6 +66,6 @@ export async function readBody(
 }
 
 function shorten(text: string): string {
-  // A character has at most two units.
+  // A character has at most two UTF-16 code units.
   return [...text.trim().slice(0, 2 * MAX_TEXT_CHARACTERS)].slice(0, MAX_TEXT_CHARACTERS).join('')
 }

@@ -25,7 +25,7 @@ const HOUR_MS = 3_600_000
 
 export type WebhookDeps = ReceiveMailDeps & MailFilesDeps & BodyDeps & { db: Db; clock: Clock }
 
-/** Acts on an event of the video service, once. @throws AppError `invalid` when it has another form. */
+/** Applies an event of the video service once. @throws AppError `invalid` for an unexpected payload. */
 export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Promise<void> {
   const event = parse(VideoEvent, body)
   const { id, type, data } = event
@@ -36,14 +36,14 @@ export async function receiveVideoEvent(deps: WebhookDeps, body: Uint8Array): Pr
 }
 
 /**
- * Acts on an event of the mail service, once; `action` says what became of a mail that came in.
- * @throws AppError `invalid` when the event has another form.
+ * Applies an event of the mail service once; `action` is the outcome for an incoming mail.
+ * @throws AppError `invalid` for an unexpected payload.
  */
 export async function receiveMailEvent(deps: WebhookDeps, id: string, body: Uint8Array): Promise<{ action?: string }> {
   const { type, data } = parse(MailEvent, body)
   const mail = readMail(toMail(data, deps.webhooks.authservId))
   const event = { source: 'email', id, type, subject: null } as const
-  // Only for a mail that somebody gets, and before its agent is told of it.
+  // Reads the content only for a mail with a recipient, before its agent is notified.
   const addressed = type === 'email.received' && !findEarlier(deps.db, event) ? addressMail(deps, deps.db, mail) : null
   const files = addressed?.isLetIn ? await keepMailFiles(deps, addressed.agent.id, data.attachments) : []
   const content = { text: addressed?.isLetIn ? await readBody(deps, data) : '', files }
@@ -67,7 +67,7 @@ function toMail(
   }
 }
 
-/** Forgets events a week after they came: their senders have given up repeating them by then. */
+/** Deletes events after a week, when their senders no longer retry them. */
 export function webhookEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
   return {
     name: 'webhooks.forget',
@@ -81,7 +81,7 @@ export function webhookEventsJob(deps: { db: Db; clock: Clock }): RepeatingJob {
 
 type NewEvent = Pick<typeof webhookEvents.$inferInsert, 'source' | 'id' | 'type' | 'subject'>
 
-/** What was done about an event; about one that came before, nothing is done again. */
+/** Applies an event and returns its outcome; for a repeated event, returns the stored outcome. */
 function actOnce(deps: WebhookDeps, event: NewEvent, applyEvent: (tx: Tx) => string): Promise<string> {
   return write(deps.db, (tx) => {
     const earlier = findEarlier(tx, event)
@@ -105,7 +105,7 @@ function parse<T>(schema: ZodType<T>, body: Uint8Array): T {
   return parsed.data
 }
 
-/** Undefined, which no schema here accepts, for what is not JSON. */
+/** Returns undefined, which every schema here rejects, for bytes that are not JSON. */
 function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body).toString('utf8'))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** An event of a video service in Mux's form. */
+/** An event of a video service in Mux's format. */
 export const VideoEvent = z.object({
   type: z.string().max(200),
   id: z.string().min(1).max(200),
@@ -31,7 +31,7 @@ const Headers = z
 const Attachment = z.object({
   filename: z.string().default('').catch(''),
   content_type: z.string().max(200).default('application/octet-stream').catch('application/octet-stream'),
-  /** In base64, null of a service that keeps it to itself. */
+  /** Base64; null when the mail service sends no content. */
   content: z
     .string()
     .nullish()
@@ -40,7 +40,7 @@ const Attachment = z.object({
 })
 export type MailAttachment = z.infer<typeof Attachment>
 
-/** An event of a mail service. Only mail that was received is looked into. */
+/** An event of a mail service; only `email.received` is processed. */
 export const MailEvent = z.object({
   type: z.string().max(200),
   data: z
@@ -58,5 +58,5 @@ export const MailEvent = z.object({
 })
 export type MailEvent = z.infer<typeof MailEvent>
 
-/** `POST /api/webhooks/email`: `action` is what the mail asked for and got. */
+/** Response of `POST /api/webhooks/email`; `action` is the outcome for the mail. */
 export const MailReceived = z.object({ received: z.literal(true), action: z.string().optional() })

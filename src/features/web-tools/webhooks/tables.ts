@@ -1,8 +1,8 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * Events that services sent, by the id their sender gave them: each is acted on once. `outcome` is what was answered,
- * so a repetition gets the same. Payloads are not kept: they hold stream keys and mails.
+ * Received events by the sender's id, so each is applied once. A repetition gets the stored `outcome`. Payloads are not
+ * stored: they contain stream keys and mails.
  */
 export const webhookEvents = sqliteTable(
   'webhook_events',

@@ -8,7 +8,7 @@ const MAX_SIGNATURES = 10
 
 /**
  * Checks `mux-signature: t=<unix s>,v1=<hex>`, an HMAC-SHA256 over `<t>.<body>`, at most five minutes old.
- * @throws AppError `unauthenticated` without the header, `forbidden` for anything wrong with it.
+ * @throws AppError `unauthenticated` without the header, `forbidden` for an invalid one.
  */
 export function verifyVideoSignature(
   header: string | undefined,
@@ -30,8 +30,8 @@ export function verifyVideoSignature(
 export type VerifyMailSignature = (header: (name: string) => string | undefined, body: Uint8Array) => string
 
 /**
- * Standard Webhooks, with Svix's names for the headers as well.
- * @throws StartupError for a secret that is not base64, with or without `whsec_`. The function throws AppError
+ * Creates a verifier for Standard Webhooks, also with Svix's header names.
+ * @throws StartupError for a secret that is not base64, with or without `whsec_`. The verifier throws AppError
  * `unauthenticated`.
  */
 export function createMailVerifier(secret: string): VerifyMailSignature {

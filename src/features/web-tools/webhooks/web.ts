@@ -11,7 +11,7 @@ export type WebhooksWebDeps = WebhookDeps & {
   webhooks: { videoSecret: string | undefined; emailSecret: string | undefined }
 }
 
-/** What other services tell us, signed (Interface 4.15). */
+/** Receives signed events of the video and mail services. */
 export function webhooksWeb(deps: WebhooksWebDeps) {
   const app = new Hono<WebEnv>()
   const { videoSecret, emailSecret } = deps.webhooks

@@ -22,9 +22,9 @@ const VIDEO_SECRET = 'mux-signing-secret'
 const MAIL_SECRET = `whsec_${Buffer.from('a secret of the mail service').toString('base64')}`
 const SENDER = 'ada@example.com'
 
-type Test = Awaited<ReturnType<typeof openTestHouse>>
+type Test = Awaited<ReturnType<typeof openTestInstallation>>
 
-async function openTestHouse(environment: Record<string, string> = {}, port: number | null = null) {
+async function openTestInstallation(environment: Record<string, string> = {}, port: number | null = null) {
   const test = testPlatform({
     environment: {
       WEBHOOK_VIDEO_SECRET: VIDEO_SECRET,
@@ -98,7 +98,7 @@ function mail(test: Test, data: object = {}, type = 'email.received'): string {
 }
 
 test('POST /api/webhooks/video: 200 acts on live_stream.active and idle, and keeps no stream key', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const response = await test.sendVideo(videoEvent('video.live_stream.active'))
   expect([response.status, await response.json()]).toEqual([200, { received: true }])
   expect(test.stream()).toMatchObject({ status: 'active', statusAt: new Date('2026-01-01T10:00:00Z') })
@@ -113,7 +113,7 @@ test('POST /api/webhooks/video: 200 acts on live_stream.active and idle, and kee
 })
 
 test('POST /api/webhooks/video: asset.ready is kept as the newest recording of its stream', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const asset = { id: 'asset-1', live_stream_id: 'stream-1', playback_ids: [{ id: 'play-1' }], duration: 901.4 }
   expect((await test.sendVideo(videoEvent('video.asset.ready', {}, asset))).status).toBe(200)
   expect(test.stream()).toMatchObject({
@@ -125,7 +125,7 @@ test('POST /api/webhooks/video: asset.ready is kept as the newest recording of i
 })
 
 test('POST /api/webhooks/video: an event that comes again is acknowledged and not acted on; an older one that comes late changes nothing', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   await test.sendVideo(videoEvent('video.live_stream.active'))
   const idle = videoEvent('video.live_stream.idle', { id: 'event-2', created_at: '2026-01-01T11:00:00Z' })
   await test.sendVideo(idle)
@@ -137,7 +137,7 @@ test('POST /api/webhooks/video: an event that comes again is acknowledged and no
 })
 
 test('POST /api/webhooks/video: 401 without a signature, 403 for every other but the right one, and nothing happens', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const body = videoEvent('video.live_stream.active')
   const now = test.clock.now()
   const right = signVideo(body, now)['mux-signature'] ?? ''
@@ -175,7 +175,7 @@ test('POST /api/webhooks/video: 401 without a signature, 403 for every other but
 })
 
 test('POST /api/webhooks/video: 400 for a signed payload of another form; any other event is acknowledged', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   for (const body of ['', 'null', '[]', '{"type":"video.asset.ready"}', 'not json']) {
     const response = await test.sendVideo(body)
     expect([body, response.status, await response.json()]).toEqual([body, 400, { error: 'Invalid payload' }])
@@ -187,7 +187,7 @@ test('POST /api/webhooks/video: 400 for a signed payload of another form; any ot
 })
 
 test('the signature is over the bytes as they came, a byte order mark and all', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const body = `\ufeff${videoEvent('video.live_stream.active')}`
   expect((await test.sendVideo(body)).status).toBe(400)
   const unmarked = await test.sendVideo(body, signVideo(body.slice(1), test.clock.now()))
@@ -220,7 +220,7 @@ test('POST /api/webhooks/email: 200 processed puts a mail into the inbox of its 
     questions.push(question)
     return 'Thank you.'
   })
-  const test = await openTestHouse({}, double.port)
+  const test = await openTestInstallation({}, double.port)
   await using _jobs = startJobs(test.platform)
   const html = '<html><style>b{}</style><p>Dear <b>Ada</b>,</p><script>alert(1)</script><p>see &amp; you</p></html>'
   const response = await test.sendMail(mail(test, { from: `Ada <${SENDER.toUpperCase()}>`, text: undefined, html }))
@@ -248,7 +248,7 @@ test('POST /api/webhooks/email: 200 processed puts a mail into the inbox of its 
 })
 
 test('POST /api/webhooks/email: the plus form and a list of addresses name the agent, and so do Standard Webhooks headers', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const lists = [
     `inbox+${test.agentId}@x.example`,
     ['nobody@x.example', `Agent <${test.agentId.toUpperCase()}@x.example>`],
@@ -263,7 +263,7 @@ test('POST /api/webhooks/email: the plus form and a list of addresses name the a
 })
 
 test('POST /api/webhooks/email: a mail that comes again is acknowledged alike and kept once, even when many come at once', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const body = mail(test)
   const answers = await Promise.all(Array.from({ length: 20 }, () => test.sendMail(body)))
   for (const response of answers) expect(await response.json()).toEqual({ received: true, action: 'processed' })
@@ -271,7 +271,7 @@ test('POST /api/webhooks/email: a mail that comes again is acknowledged alike an
 })
 
 test('POST /api/webhooks/email: rejected unless the sender is allowed and the address names an agent', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const dmarc = (result: string) => ({ headers: { 'Authentication-Results': `mx; spf=pass; dmarc=${result}` } })
   const rejected = [
     { from: 'eve@example.com' },
@@ -296,7 +296,7 @@ test('POST /api/webhooks/email: rejected unless the sender is allowed and the ad
 })
 
 test('POST /api/webhooks/email: the eleventh mail of a sender in an hour is rate_limited; another sender’s is not', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const action = async (id: string, data: object = {}) => {
     const body = mail(test, data)
     return (await test.sendMail(body, id)).json()
@@ -311,7 +311,7 @@ test('POST /api/webhooks/email: the eleventh mail of a sender in an hour is rate
 })
 
 test('POST /api/webhooks/email: fetch_error for a mail without a body; a long one is cut to 5000 characters', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const bare = await test.sendMail(mail(test, { text: null }), 'msg_1')
   expect(await bare.json()).toEqual({ received: true, action: 'fetch_error' })
   expect(await test.inbox()).toEqual([])
@@ -320,7 +320,7 @@ test('POST /api/webhooks/email: fetch_error for a mail without a body; a long on
 })
 
 test('POST /api/webhooks/email: a body that nests 50,000 tags is read at once', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const start = performance.now()
   const response = await test.sendMail(mail(test, { text: null, html: `${'<div>'.repeat(50_000)}Hello` }))
   expect(response.status).toBe(200)
@@ -328,7 +328,7 @@ test('POST /api/webhooks/email: a body that nests 50,000 tags is read at once', 
 })
 
 test('POST /api/webhooks/email: 200 with the text of an HTML part, read in a process of its own', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const html = '<style>p{}</style><p>Tea &amp; cake</p><a href="https://a.test">https://a.test</a><img src="x">'
   const delays: number[] = []
   let last = performance.now()
@@ -346,7 +346,7 @@ test('POST /api/webhooks/email: 200 with the text of an HTML part, read in a pro
 })
 
 test('POST /api/webhooks/email: outbound events are acknowledged', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   for (const type of ['email.sent', 'email.delivered', 'email.bounced', 'email.complained', 'email.opened']) {
     const response = await test.sendMail(mail(test, { bounce: { message: 'no' } }, type), type)
     expect([response.status, await response.json()]).toEqual([200, { received: true }])
@@ -355,7 +355,7 @@ test('POST /api/webhooks/email: outbound events are acknowledged', async () => {
 })
 
 test('POST /api/webhooks/email: 401 for missing and wrong signatures, 400 for a payload of another form', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   const body = mail(test)
   const right = signMail(body, 'msg_1')
   const minutes = (count: number) => new Date(Date.now() + count * 60_000)
@@ -387,7 +387,7 @@ test('POST /api/webhooks/email: 401 for missing and wrong signatures, 400 for a 
 })
 
 test('a mail waits for an agent that does not run, and is delivered when it does', async () => {
-  const test = await openTestHouse({}, null)
+  const test = await openTestInstallation({}, null)
   await using _jobs = startJobs(test.platform)
   await test.sendMail(mail(test))
   await until('the first attempt', () => test.logLines.some((line) => line.includes('job failed')))
@@ -402,7 +402,7 @@ test('a mail waits for an agent that does not run, and is delivered when it does
 })
 
 test('GET /api/inbox: 200 in pages, newest first; 404 for a stranger’s agent, whose mail she never sees; 401 without a session', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   for (const id of ['a', 'b', 'c']) await test.sendMail(mail(test, { subject: id }), id)
   const page = await test.inbox('?limit=2')
   expect(page.map(({ subject }) => subject)).toEqual(['c', 'b'])
@@ -417,7 +417,7 @@ test('GET /api/inbox: 200 in pages, newest first; 404 for a stranger’s agent, 
 })
 
 test('events are forgotten after a week', async () => {
-  const test = await openTestHouse()
+  const test = await openTestInstallation()
   await test.sendVideo(videoEvent('video.live_stream.active'))
   const job = webhookEventsJob(test.platform)
   test.clock.advance(6 * 86_400_000)

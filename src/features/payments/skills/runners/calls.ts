@@ -62,7 +62,7 @@ export async function askModel(
   const body = { messages, max_tokens: MAX_TOKENS, stream: false }
   const caller = { userId: user.id, agentId: DIRECT, plan: planInForce(deps.db, user), key: null, aiProvider: null }
   const json = JSON.stringify(body)
-  const request = { caller, wish: {}, body, json, endpoint: `${ENDPOINT}/${skill}`, signal }
+  const request = { caller, requested: {}, body, json, endpoint: `${ENDPOINT}/${skill}`, signal }
   const { id, model, content } = await complete(deps, request)
   return { id, model: model.id, content }
 }
