@@ -14,7 +14,7 @@ import { listen } from './listen.ts'
 const ELSEWHERE = '127.0.0.2'
 const PORTS = { web: 0, backend: 0, summarizer: 0 }
 
-function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
+function openTestInstallation(host = '127.0.0.1', platformHost = ELSEWHERE) {
   const { platform, app, config: settings } = testPlatform()
   const installation = { app, agentProxy: createAgentProxy(platform) }
   const listeners = listen(() => installation, {
@@ -33,7 +33,7 @@ function openTestHouse(host = '127.0.0.1', platformHost = ELSEWHERE) {
 }
 
 test('agents elsewhere find /v1 and nothing else, however it is spelled', async () => {
-  await using installation = openTestHouse()
+  await using installation = openTestInstallation()
   const url = await installation.door()
   expect(url).toBe(`http://${ELSEWHERE}:${installation.listeners.ports.backend}`)
   expect((await fetch(`${url}/v1/models`)).status).toBe(401)
@@ -52,7 +52,7 @@ test('agents elsewhere find /v1 and nothing else, however it is spelled', async 
 })
 
 test('the door is opened once, and at the same port after a restart', async () => {
-  await using installation = openTestHouse()
+  await using installation = openTestInstallation()
   const holder = createServer()
   await new Promise<void>((resolve) => holder.listen(installation.listeners.ports.backend, ELSEWHERE, resolve))
   const urls = await Promise.all([installation.door(), installation.door()])
@@ -61,14 +61,14 @@ test('the door is opened once, and at the same port after a restart', async () =
   await installation.listeners.stop()
   await new Promise((resolve) => holder.close(resolve))
 
-  await using again = openTestHouse()
+  await using again = openTestInstallation()
   const door = createAgentListener({ config: installation.config, listeners: again.listeners })
   expect(await door({ platformHost: async () => ELSEWHERE })).toBe(urls[0] ?? '')
 })
 
 test('each of two doors is at its own port again after a restart', async () => {
   const other = '127.0.0.3'
-  await using installation = openTestHouse()
+  await using installation = openTestInstallation()
   const first = await installation.door()
   const holder = createServer()
   await new Promise<void>((resolve) => holder.listen(installation.listeners.ports.backend, other, resolve))
@@ -77,28 +77,28 @@ test('each of two doors is at its own port again after a restart', async () => {
   await installation.listeners.stop()
   await new Promise((resolve) => holder.close(resolve))
 
-  await using again = openTestHouse()
+  await using again = openTestInstallation()
   const door = createAgentListener({ config: installation.config, listeners: again.listeners })
   expect(await door({ platformHost: async () => other })).toBe(second)
   expect(await door({ platformHost: async () => ELSEWHERE })).toBe(first)
 })
 
 test('a port that was remembered when there was one door is that of the first', async () => {
-  await using installation = openTestHouse()
+  await using installation = openTestInstallation()
   const [free] = await findFreePorts(1)
   await Bun.write(join(installation.config.dataDir, 'agents.port'), String(free))
   expect(await installation.door()).toBe(`http://${ELSEWHERE}:${free}`)
 })
 
 test('no door is opened where a listener is reached anyway', async () => {
-  await using near = openTestHouse('127.0.0.1', '127.0.0.1')
+  await using near = openTestInstallation('127.0.0.1', '127.0.0.1')
   expect(await near.door()).toBe(near.listeners.localUrls.backend)
-  await using wide = openTestHouse('0.0.0.0')
+  await using wide = openTestInstallation('0.0.0.0')
   expect(await wide.door()).toBe(`http://${ELSEWHERE}:${wide.listeners.ports.backend}`)
 })
 
 test('createAgentListener reports an address of another machine and retries at the next call', async () => {
-  await using installation = openTestHouse('127.0.0.1', '192.0.2.1')
+  await using installation = openTestInstallation('127.0.0.1', '192.0.2.1')
   for (let attempt = 0; attempt < 2; attempt++)
     await expect(installation.door()).rejects.toMatchObject({ kind: 'internal' })
 })
