@@ -85,11 +85,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   keys: {
     description: 'API keys act within scopes and limits, and tokens and keys are rotated safely',
     files: [
-      ...[
-        'src/features/accounts/keys/',
-        'src/features/ai/gateway/key-limits',
-        'src/features/ai/gateway/requests/control-keys',
-      ],
+      ...['src/features/accounts/keys/', 'src/features/ai/gateway/key-limits', 'src/features/ai/gateway/key-report'],
       ...[
         'src/features/agents/deployments/rotate-token',
         'src/features/accounts/encryption/',

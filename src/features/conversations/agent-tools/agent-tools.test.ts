@@ -106,7 +106,7 @@ test('POST /v1/turn-limits: notifies the owner once an hour for each agent; 400 
     {
       kind: 'turn_limited',
       agentId: agent.id,
-      title: 'Bo was stopped in a turn',
+      title: 'Bo had a turn stopped',
       text: 'It called read_page with the same arguments again and again, so the turn was ended. What it had said is kept.',
     },
   ])
@@ -152,13 +152,13 @@ test('PUT /api/agents/:id/tools: shell and Python are in no profile, and 400 wit
   expect(await refusal()).toMatchObject({
     status: 400,
     code: 'NOT_CONFINED',
-    error: expect.stringContaining('never started'),
+    error: expect.stringContaining('unknown until it is started'),
   })
   await runIn({ runtime: 'process' })
   expect(await refusal()).toMatchObject({
     status: 400,
     code: 'NOT_CONFINED',
-    error: expect.stringContaining('a process of the host'),
+    error: expect.stringContaining('plain process'),
   })
   expect(await shell()).toMatchObject({ isOn: false, profile: null, unavailable: expect.stringContaining('container') })
   for (const runtime of ['docker', 'swarm'] as const) {

@@ -13,9 +13,9 @@ test('a payment that waits for its owner is mailed to them, and those that follo
   const send = (amount: number) =>
     it.web.request('/api/wallet/send', json('POST', { recipient: `0x${'b'.repeat(40)}`, amount }, cookie))
   expect((await send(6)).status).toBe(202)
-  const subject = 'A payment waits for your approval'
+  const subject = 'Payment approval needed'
   const mail = await it.arrival('ada@example.com', subject)
-  expect(mail.text).toContain('The wallets page of the dashboard shows whom it goes to')
+  expect(mail.text).toContain('See the recipient and amount on the wallets page')
   expect(mail.text).not.toContain('0xbbbb')
   expect((await send(7)).status).toBe(202)
   it.clock.advance(11 * 60_000)
