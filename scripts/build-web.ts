@@ -9,6 +9,7 @@ import { listRoutes } from '../src/server/api-document/routes.ts'
 import { createEmptyApp } from '../src/server/empty-app.ts'
 import { addFont, FONT } from './build/font.ts'
 import { readInputs } from './build/packages.ts'
+import { zodNoEval } from './build/zod-no-eval.ts'
 import { writeApiChapter, writeLlmsText } from './documents/api-chapter.ts'
 import { listSearchEntries, renderDocuments } from './documents/docs.ts'
 
@@ -29,7 +30,7 @@ export async function buildWeb(outdir: string): Promise<string[]> {
     entrypoints: [join(root, 'web/index.html'), join(DOCUMENTS, 'page.html')],
     outdir,
     publicPath: '/',
-    plugins: [tailwind],
+    plugins: [tailwind, zodNoEval],
     minify: true,
     splitting: true,
     metafile: true,

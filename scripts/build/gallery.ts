@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tailwind from 'bun-plugin-tailwind'
 import { addFont, FONT } from './font.ts'
+import { zodNoEval } from './zod-no-eval.ts'
 
 const PAGE = join(import.meta.dir, '../../web/gallery/index.html')
 
@@ -14,7 +15,7 @@ export async function serveGallery(): Promise<Disposable & { url: string }> {
     entrypoints: [PAGE],
     outdir: folder,
     publicPath: '/',
-    plugins: [tailwind],
+    plugins: [tailwind, zodNoEval],
     target: 'browser',
     external: [`/${FONT.to}`],
     env: 'disable',

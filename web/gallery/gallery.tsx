@@ -1,4 +1,3 @@
-import '../no-eval.ts'
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from '@tanstack/react-router'
 import { Copy, Monitor, Moon, Sun, Trash2 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
