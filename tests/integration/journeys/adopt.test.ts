@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { cpSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
 import { createProcessTable } from '../../../src/adapters/runtimes/process/table.ts'
 import { WebAgentDetail, WebAgentList } from '../../../src/features/agents/registry/schemas.ts'
 import { createAgent, type Person, signIn, signUp } from '../../harness/client.ts'
@@ -120,31 +119,6 @@ test(
   },
   PATIENCE_MS,
 )
-
-test(
-  'a copy of an installation that did not know yet where it lives is known by the agents that run elsewhere',
-  async () => {
-    await using original = await openInstallation()
-    await using copy = await openInstallation()
-    const { agentId, pid } = await openOriginal(original)
-    forgetOwnership(original)
-    cpSync(original.dataDir, copy.dataDir, { recursive: true })
-    const second = await copy.start()
-    await says(second, `copy of the installation at ${original.dataDir}`)
-    const first = await original.start()
-    expect(await statusOf(await signIn(first.urls.web), agentId)).toBe('running')
-    expect(await pidOf(original.dataDir, agentId)).toBe(pid)
-    await first.stop()
-    await second.stop()
-  },
-  PATIENCE_MS,
-)
-
-function forgetOwnership({ dataDir }: Installation): void {
-  const database = new Database(join(dataDir, 'stead.db'))
-  database.exec('DELETE FROM residence')
-  database.close()
-}
 
 async function statusOf(person: Person, id: string): Promise<string> {
   return (await read(WebAgentDetail, person.get(`/api/agents/${id}`))).agent.status

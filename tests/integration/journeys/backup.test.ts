@@ -80,7 +80,7 @@ test(
     expect(stateOf(other)).toEqual(stateOf(original))
 
     const adopted = await other.run(['adopt', '--json'])
-    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isReported: true } })
+    expect(JSON.parse(adopted.stdout)).toEqual({ original: { path: original.dataDir, isTold: true } })
     const again = await other.start()
     const returned = await signIn(again.urls.web)
     // It is `running` by what was restored before its process has begun to listen, and an agent that does not is 503.
