@@ -225,12 +225,12 @@ function describeCreated({ file, bytes, sha256, agents }: CreatedBackup): string
   return `${file}\n${bytes} bytes, SHA-256 ${sha256}\n${toLines(agents)}`
 }
 
-function describeRestored({ dataDir, createdAt, agents, ended, replaced, standbyReason }: Restored): string {
+function describeRestored({ dataDir, createdAt, agents, ended, replaced, standsBack }: Restored): string {
   const gone = ended.length > 0 ? `Ended the agents that ran: ${ended.join(', ')}.\n` : ''
   const aside = replaced ? `What was there before is in ${replaced}: delete it when all is well.\n` : ''
   const stead = `DATA_DIR=${quoteForShell(dataDir)} stead`
   const start = toStartCommand(dataDir) ?? `${stead} serve`
-  const next = standbyReason ? `Next, because ${standbyReason}:\n  ${stead} adopt\n  ${start}\n` : `Next:\n  ${start}\n`
+  const next = standsBack ? `Next, because ${standsBack}:\n  ${stead} adopt\n  ${start}\n` : `Next:\n  ${start}\n`
   return `Restored ${dataDir} as it was at ${createdAt}.\n${toLines(agents)}${gone}${aside}${next}`
 }
 

@@ -33,7 +33,7 @@ export type RestoreOrder = {
 
 /**
  * Result of a restore, with the outcome for each agent. `replaced` is the folder of the previous installation;
- * `standbyReason` says why the agents stay stopped until `stead adopt`, null when they do not.
+ * `standsBack` says why the agents stay stopped until `stead adopt`, null when they do not.
  */
 export type Restored = {
   dataDir: string
@@ -43,7 +43,7 @@ export type Restored = {
   /** Ids of running agents that were stopped. */
   ended: string[]
   replaced: string | null
-  standbyReason: string | null
+  standsBack: string | null
 }
 
 const DEFAULT_DOCKER_HOST = '/var/run/docker.sock'
@@ -93,7 +93,7 @@ export async function restoreBackup(
       agents,
       ended,
       replaced: former,
-      standbyReason: describeStandby(dataDir),
+      standsBack: describeStandby(dataDir),
     }
   } catch (error) {
     if (!isInPlace) forget(dataDir, isNew)

@@ -227,7 +227,7 @@ const PAGES: Readonly<Record<string, Expected>> = {
       "Zimbabwe coup: Robert Mugabe and wife Grace 'insisting he finishes his term', as priest steps in to mediate",
     // The page itself has escaped it twice.
     description:
-      "Zimbabwe President Robert Mugabe, his wife Grace and two key figures from her G40 political faction are under house arrest at Mugabe's &quot;Blue Installation&quot; compound in Harare and are insisting the 93 year-old finishes his presidential term, a source said.",
+      "Zimbabwe President Robert Mugabe, his wife Grace and two key figures from her G40 political faction are under house arrest at Mugabe's &quot;Blue House&quot; compound in Harare and are insisting the 93 year-old finishes his presidential term, a source said.",
     headings: [
       "Zimbabwe coup: Robert Mugabe and wife Grace 'insisting he finishes his term', as priest steps in to mediate",
       'Related Topics',
