@@ -109,20 +109,20 @@ test.skipIf(!hasBrowser())(
     const { page, complaints } = browser
     await resizePage(page, { width: 360, height: 640 })
     await page.goto(`${program.urls.web}/setup`)
-    await page.getByText('The setup link is missing').waitFor()
+    await page.getByText('Setup link missing').waitFor()
 
     await page.goto(link)
     await page.getByLabel('Email').fill(EMAIL)
     await page.getByLabel('Password').fill('short')
-    await page.getByRole('button', { name: 'Create the first account' }).click()
+    await page.getByRole('button', { name: 'Create administrator account' }).click()
     await page.getByText('Password must be at least 8 characters').waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
     await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Create the first account' }).click()
+    await page.getByRole('button', { name: 'Create administrator account' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
 
     await page.goto(link)
-    await page.getByText('Stead is set up').waitFor()
+    await page.getByText('Stead is already set up').waitFor()
     expect(complaints).toEqual([])
   },
   LIMIT_MS,
