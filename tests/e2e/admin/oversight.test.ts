@@ -165,7 +165,7 @@ test.skipIf(!hasBrowser())(
     await page.getByRole('button', { name: 'Retry' }).waitFor()
     isHeld = false
     await page.getByRole('button', { name: 'Retry' }).click()
-    await page.getByRole('heading', { name: 'Host', exact: true }).waitFor()
+    await page.getByRole('heading', { name: /^Host/ }).waitFor()
   },
   LIMIT_MS,
 )
