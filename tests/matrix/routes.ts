@@ -111,7 +111,7 @@ const probes = (api: 'web' | 'backend' | 'summarizer'): Record<string, Expectati
   [`GET /readyz ${api}`]: { status: 200, writes: true },
 })
 
-/** Events of agents; on the backend a wrong key is 401 (decisions, 1). */
+/** Events of agents; on the backend API a wrong key is 401. */
 const undergroundRoutes = (api: 'web' | 'backend'): Record<string, Expectation> => {
   const refusal = api === 'backend' ? { refusal: () => 401 } : {}
   return {

@@ -15,7 +15,7 @@ import { until } from '../harness/until.ts'
 /** More rounds: `ENGINE_ROUNDS=17 bun test tests/stress/engine.test.ts`. */
 const ROUNDS = roundsOf('ENGINE_ROUNDS', 1)
 const ROUND_MS = 300_000
-/** Interface 4.9. */
+/** Maximum response time during an engine fault. */
 const ANSWER_MS = 5000
 
 const canRun = canStartEngines()

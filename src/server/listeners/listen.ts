@@ -11,9 +11,8 @@ import type { ApiName } from '../../http/env.ts'
 import type { HostRule, HostVerdict } from '../../http/hosts.ts'
 import { type AgentProxy, createTunnels } from '../agent-proxy.ts'
 import type { App } from '../app.ts'
-import { type Door, openDoor } from './listener.ts'
 
-export type ListenOptions = {
+type ListenOptions = {
   host: string
   ports: Record<ApiName, number>
   trustedProxies: readonly string[]
@@ -65,19 +64,21 @@ export function listen(getServer: () => ServedApps | null, options: ListenOption
   // Bun's types declare it constant, but Bun.serve reads it for every request.
   Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES })
   const stopping = new AbortController()
-  const agentDoors: Door[] = []
-  const doors: Partial<Record<ApiName, Door>> = {}
-  const allDoors = () => [...Object.values(doors), ...agentDoors]
+  const agentListeners: Listener[] = []
+  const apiListeners: Partial<Record<ApiName, Listener>> = {}
+  const allListeners = () => [...Object.values(apiListeners), ...agentListeners]
   try {
     for (const api of API_NAMES) {
       const place = { api, host: options.host }
-      doors[api] = openDoor(listenOn(getServer, { ...place, port: options.ports[api] }, options, stopping.signal))
+      apiListeners[api] = toListener(
+        listenOn(getServer, { ...place, port: options.ports[api] }, options, stopping.signal),
+      )
     }
   } catch (error) {
-    for (const door of allDoors()) void door.end()
+    for (const listener of allListeners()) void listener.end()
     throw error
   }
-  const ports = mapApis((api) => doors[api]?.port ?? 0)
+  const ports = mapApis((api) => apiListeners[api]?.port ?? 0)
   const shownHost =
     options.host === '127.0.0.1' || options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host
   const localHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host
@@ -89,19 +90,19 @@ export function listen(getServer: () => ServedApps | null, options: ListenOption
       const place = { api: 'backend', host, onlyBelow: '/v1/' } as const
       const listenAt = (port: number) =>
         listenOn(getServer, { ...place, port }, { ...options, trustedProxies: [] }, stopping.signal)
-      const door = openDoor(firstFree(wantedPorts, listenAt))
-      agentDoors.push(door)
-      return door.port
+      const listener = toListener(firstFree(wantedPorts, listenAt))
+      agentListeners.push(listener)
+      return listener.port
     },
-    countUnderWay: () => mapApis((api) => doors[api]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
+    countUnderWay: () => mapApis((api) => apiListeners[api]?.countUnderWay() ?? { requests: 0, webSockets: 0 }),
     async stop() {
       stopping.abort()
       // Agents in a turn still call the backend, so their listener closes after the turns.
-      const drained = Promise.all([doors.web?.stop(), doors.summarizer?.stop()]).then(async () => {
-        await Promise.all([doors.backend?.stop(), ...agentDoors.map((door) => door.stop())])
+      const drained = Promise.all([apiListeners.web?.stop(), apiListeners.summarizer?.stop()]).then(async () => {
+        await Promise.all([apiListeners.backend?.stop(), ...agentListeners.map((listener) => listener.stop())])
       })
       await Promise.race([drained, Bun.sleep(DRAIN_MS)])
-      await Promise.all(allDoors().map((door) => door.end()))
+      await Promise.all(allListeners().map((listener) => listener.end()))
     },
   }
 }
@@ -220,4 +221,24 @@ function firstFree<T>(ports: readonly number[], listenOn: (port: number) => T): 
 
 function mapApis<T>(toValue: (api: ApiName) => T): Record<ApiName, T> {
   return { web: toValue('web'), backend: toValue('backend'), summarizer: toValue('summarizer') }
+}
+
+/** An open port. */
+type Listener = {
+  port: number
+  countUnderWay(): UnderWay
+  /** Stops accepting connections and waits for open requests, streams and WebSockets. */
+  stop(): Promise<void>
+  /** Closes every connection. */
+  end(): Promise<void>
+}
+
+function toListener(server: Bun.Server<Tunnel>): Listener {
+  const port = server.port ?? 0
+  return {
+    port,
+    countUnderWay: () => ({ requests: server.pendingRequests, webSockets: server.pendingWebSockets }),
+    stop: () => server.stop(),
+    end: () => server.stop(true),
+  }
 }

@@ -18,7 +18,7 @@ const REQUESTS_PER_WORLD = 250
 const AT_ONCE = 8
 const MAX_ANSWER_MS = atMostMs(20_000)
 
-/** A 500 that is the documented answer, not a fault: what was asked for cannot be had here (Interface 4.13; decisions, 32). */
+/** Documented responses with status 500. */
 const DOCUMENTED_500: readonly [route: RegExp, text: RegExp][] = [
   [/^\w+ \/api\/browse\/git-\w+ /, /^\{"error":"Not a git repository","ok":false\}$/],
   [/ summarizer$/, /^\{"error":"Could not reach [^{}]*"\}$/],

@@ -10,7 +10,7 @@ const onLinux = process.platform === 'linux' ? test : test.skip
 const ENVIRONMENT = { SUMMARIZER_ALLOW_PRIVATE: 'true', RATE_LIMIT_SUMMARIZER: '1000000' }
 /** Long after a killed process has ended, and long before a pattern has. */
 const MAX_REST_MS = 15_000
-/** Each request has 10 s (Interface 4.14). */
+/** Limit of each request to a page. */
 const MAX_ANSWER_MS = atMostMs(12_000)
 
 onLinux(

@@ -62,7 +62,7 @@ test('POST /api/summarize: 200 with the content of the page', async () => {
   expect(site.requests[0]?.headers.get('cookie')).toBeNull()
 })
 
-test('POST /api/extract: 200 with links, images and metadata (Interface 4.14)', async () => {
+test('POST /api/extract: 200 with links, images and metadata', async () => {
   const site = openSite({ '/bread.html': html(PAGE) })
   const { extract, clock } = openSummarizer()
   const url = `${site.url}/bread.html`
@@ -296,7 +296,7 @@ test('sixteen concurrent pages; the seventeenth gets 503 and succeeds after one 
   expect((await post('/api/extract', { url: `${site.url}/slow` })).status).toBe(200)
 })
 
-test('GET /: the service, its routes and where to pay (Interface 4.14)', async () => {
+test('GET /: the service, its routes and where to pay', async () => {
   const payTo = `0x${'a1'.repeat(20)}`
   const asked = await openSummarizer({ SUMMARIZER_PAY_TO: payTo }).summarizer.request('/')
   expect(await asked.json()).toMatchObject({

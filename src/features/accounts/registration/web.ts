@@ -51,7 +51,7 @@ type AccountsWebDeps = RegisterDeps &
     requestsPerMinute: { register: number; login: number }
   }
 
-/** Sign-up and sign-in with e-mail and password (Interface 4.2). */
+/** Sign-up and sign-in with email and password. */
 export function accountsWeb(deps: AccountsWebDeps) {
   const app = new Hono<WebEnv>()
 
@@ -155,7 +155,7 @@ export function accountsWeb(deps: AccountsWebDeps) {
 
 type SetupWebDeps = SetupDeps & { requestsPerMinute: { register: number } }
 
-/** The first account of a new installation (decisions, 44). */
+/** Set-up of a new installation: the first account. */
 export function setupWeb(deps: SetupWebDeps) {
   const app = new Hono<WebEnv>()
   const limited = () => limitRate(() => deps.requestsPerMinute.register, 'Too many requests')

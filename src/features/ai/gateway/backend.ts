@@ -31,7 +31,7 @@ const selectAnswers: Responses = { responses: { 200: SelectedModel }, errors: ['
 const estimateAnswers: Responses = { responses: { 200: CostEstimate }, errors: ['payment_required', 'not_found'] }
 const usageAnswers: Responses = { responses: { 200: MyUsage } }
 
-/** The unified AI endpoints (Interface 4.5). */
+/** AI routes of the backend API in the native format. */
 export function aiBackend(deps: AiBackendDeps) {
   const app = new Hono<CallerEnv>()
   const timestamp = () => deps.clock.now().toISOString()
