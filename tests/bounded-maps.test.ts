@@ -82,7 +82,6 @@ const BOUNDS: readonly (readonly [bound: string, places: Readonly<Record<string,
       'src/features/agents/storage/measure.ts': ['askedAtMs'],
       'src/features/ai/catalogue/catalogue.ts': ['listed'],
       'src/features/web-tools/feeds/feeds.ts': ['known', 'underWay'],
-      'src/http/fixed-path-router.ts': ['branches', 'found'],
     },
   ],
   [

@@ -1,12 +1,12 @@
 import { Hono } from 'hono'
 import type { Router } from 'hono/router'
+import { TrieRouter } from 'hono/router/trie-router'
 import type { H, RouterRoute } from 'hono/types'
 import { findTargetHandler, isMiddleware } from 'hono/utils/handler'
 import { getPath } from 'hono/utils/url'
 import { boundBodies, receivingChunks } from '../http/bodies/body.ts'
 import type { BaseEnv } from '../http/env.ts'
 import { errorHandler, notFound } from '../http/errors.ts'
-import { FixedPathRouter } from '../http/fixed-path-router.ts'
 import { frame } from '../http/frame.ts'
 import { createApiDocuments } from './api-document/served.ts'
 import { mountBackend } from './backend.ts'
@@ -22,8 +22,8 @@ export function createApp(platform: Platform, dashboard: Dashboard) {
   const { bodies, log, isHttps } = platform.accounts
   const { noteRequest } = platform.monitoring.exposition
   const app = new Hono<BaseEnv>({
-    // Fixed and parametrised paths overlap here. Hono's faster router rejects that and would be tried at each start.
-    router: receiveFirst(new FixedPathRouter()),
+    // Fixed and parametrised paths overlap here, which Hono's faster router rejects.
+    router: receiveFirst(new TrieRouter()),
     getPath: (request, options) => withApi(apiNameOf(options?.env), getPath(request)),
   })
   app.use(frame(log, { isHttps, noteRequest }))

@@ -113,7 +113,10 @@ export async function signInBrowser(page: Page, web: string, email = 'ada@exampl
   const answer = await page.context().request.post(`${web}/api/auth/login`, { data })
   if (!answer.ok()) throw new Error(`Cannot sign in: ${await answer.text()}`)
   await page.goto(web)
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  const heading = page.getByRole('heading', { name: 'Overview', level: 1 })
+  await heading.waitFor().catch(async (cause) => {
+    throw new Error(`No overview at ${page.url()}: ${await page.locator('body').textContent()}`, { cause })
+  })
 }
 
 /** Resizes the window and waits until the layout has settled, which takes some frames. */
