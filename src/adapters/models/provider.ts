@@ -1,6 +1,9 @@
 import { AppError, type ErrorKind } from '../../core/errors.ts'
 import type { TokenPrice } from '../../core/money.ts'
 
+/** A wire format of model calls: Chat Completions, Anthropic's Messages, or OpenAI's Responses. */
+export type Dialect = 'chat' | 'messages' | 'responses'
+
 /** A chat completion request in OpenAI's format; unknown fields are passed through. */
 export type CompletionBody = Readonly<Record<string, unknown>> & { model: string }
 
