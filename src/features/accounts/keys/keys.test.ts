@@ -32,7 +32,14 @@ test('POST /api/keys: 201 with the raw key, which GET /api/keys never shows agai
     expiresAt: null,
     scopes: [],
     disabled: false,
-    limits: { monthlyBudgetUsd: null, monthlyTokens: null, models: null, requestsPerMinute: null },
+    logBodies: false,
+    limits: {
+      monthlyBudgetUsd: null,
+      monthlyTokens: null,
+      models: null,
+      requestsPerMinute: null,
+      endUserBudgetUsd: null,
+    },
   }
   expect(list).toEqual({ keys: [shown] })
 })
@@ -275,8 +282,23 @@ test('PATCH /api/keys/:id: 200 renames, disables at once, and enables again', as
   expect(await owner.works()).toBe(true)
 })
 
+test('PATCH /api/keys/:id: 200 turns the logging of bodies on and limits end users, and a rotated key keeps both', async () => {
+  const owner = await ownerWithKey()
+  const changed = await read(Key, owner.change({ logBodies: true, endUserBudgetUsd: 2.5 }))
+  expect(changed).toMatchObject({ logBodies: true, limits: { endUserBudgetUsd: 2.5 }, scopes: ['models'] })
+  const { id } = await read(RotatedKey, owner.rotate({}))
+  const kept = { logBodies: true, limits: { endUserBudgetUsd: 2.5 } }
+  expect(await (await owner.web.request(`/api/keys/${id}`, { headers: owner.cookie })).json()).toMatchObject(kept)
+  const off = await read(Key, owner.web.request(`/api/keys/${id}`, json('PATCH', OFF, owner.cookie)))
+  expect(off).toMatchObject({ logBodies: false, limits: { endUserBudgetUsd: null }, scopes: [] })
+})
+
+const OFF = { logBodies: false, endUserBudgetUsd: null }
+
 test.each([
   [{}, 'Nothing to change'],
+  [{ logBodies: 'yes' }, 'logBodies must be true or false'],
+  [{ endUserBudgetUsd: 0 }, 'endUserBudgetUsd must be a number of at least 0.01'],
   [{ hash: 'x', userId: 'y' }, 'Nothing to change'],
   [{ name: '' }, 'Name required'],
   [{ disabled: 'yes' }, 'disabled must be true or false'],

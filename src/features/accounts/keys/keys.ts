@@ -7,7 +7,7 @@ import { sha256 } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { isLimited, requireModelsOnly, toLimitColumns } from './limits.ts'
+import { isLimited, requireModelsOnly, toKeyLimits, toLimitColumns } from './limits.ts'
 import type { ChangeKeyRequest, CreateKeyRequest } from './schemas.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
 
@@ -31,6 +31,7 @@ export async function createKey(
   const limits = {
     expiresAt: readExpiry(request, now),
     scopes: [...new Set(request.scopes)],
+    ...(request.logBodies !== undefined && { logBodies: request.logBodies }),
     ...toLimitColumns(request),
   }
   requireModelsOnly(limits)
@@ -104,7 +105,7 @@ export function getKey(db: Db, userId: string, id: string): ApiKeyRow {
 }
 
 /**
- * Renames a key, changes its limits, or disables or enables it; takes effect with the next call.
+ * Changes the name, limits or logging of a key, or disables or enables it; takes effect with the next call.
  * @throws AppError `not_found` for an unknown key and for another user's, `invalid` for spending limits on a key with
  * scopes other than `models`.
  */
@@ -112,11 +113,12 @@ export async function changeKey(
   deps: { db: Db; clock: Clock },
   userId: string,
   id: string,
-  { name, disabled, ...limits }: ChangeKeyRequest,
+  { name, disabled, logBodies, ...limits }: ChangeKeyRequest,
 ): Promise<ApiKeyRow> {
   const change = {
     ...toLimitColumns(limits),
     ...(name !== undefined && { name }),
+    ...(logBodies !== undefined && { logBodies }),
     ...(disabled !== undefined && { disabledAt: disabled ? deps.clock.now() : null }),
   }
   return write(deps.db, (tx) => {
@@ -152,9 +154,12 @@ export async function rotateKey(deps: RotateDeps, userId: string, id: string, ov
     requireKeyQuota(tx, userId, now, id)
     const lifetimeMs = old.expiresAt ? old.expiresAt.getTime() - old.createdAt.getTime() : null
     const expiresAt = lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs)
-    const { name, scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = old
-    const limits = { scopes, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }
-    const row = insertKey(tx, key, { userId, name, ...limits, createdAt: now, expiresAt })
+    const { id: _, ...limits } = toKeyLimits(old)
+    const { name, scopes } = old
+    const row = insertKey(tx, key, {
+      ...{ userId, name, scopes, ...limits, models: old.models },
+      ...{ createdAt: now, expiresAt },
+    })
     deps.copyKeyUsage(tx, old.id, row.id, toMonth(now))
     return { row, key, replacedUntil: retire(tx, old, new Date(now.getTime() + overlapHours * HOUR_MS), now) }
   })

@@ -11,40 +11,56 @@ export type KeyLimits = {
   tokensPerMonth: number | null
   models: readonly string[] | null
   requestsPerMinute: number | null
+  /** The most that each end user of the key may cost per month. */
+  endUserBudgetMicroUsd: MicroUsd | null
+  /** Stores the bodies of the key's requests. */
+  logBodies: boolean
 }
 
-type LimitColumns = Pick<ApiKeyRow, 'budgetMicroUsd' | 'tokensPerMonth' | 'models' | 'requestsPerMinute'>
+type LimitColumns = Pick<
+  ApiKeyRow,
+  'budgetMicroUsd' | 'tokensPerMonth' | 'models' | 'requestsPerMinute' | 'endUserBudgetMicroUsd'
+>
 
 /** Returns the columns that a request sets; missing fields stay unchanged. */
 export function toLimitColumns(
   request: Partial<{ [Name in keyof Limits]: Limits[Name] | undefined }>,
 ): Partial<LimitColumns> {
-  const { monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute } = request
+  const { monthlyBudgetUsd, monthlyTokens, models, requestsPerMinute, endUserBudgetUsd } = request
   return {
-    ...(monthlyBudgetUsd !== undefined && {
-      budgetMicroUsd: monthlyBudgetUsd === null ? null : toMicroUsd(monthlyBudgetUsd),
-    }),
+    ...(monthlyBudgetUsd !== undefined && { budgetMicroUsd: toMicroUsdOrNull(monthlyBudgetUsd) }),
+    ...(endUserBudgetUsd !== undefined && { endUserBudgetMicroUsd: toMicroUsdOrNull(endUserBudgetUsd) }),
     ...(monthlyTokens !== undefined && { tokensPerMonth: monthlyTokens }),
     ...(models !== undefined && { models }),
     ...(requestsPerMinute !== undefined && { requestsPerMinute }),
   }
 }
 
+function toMicroUsdOrNull(usd: number | null): MicroUsd | null {
+  return usd === null ? null : toMicroUsd(usd)
+}
+
+function toUsdOrNull(microUsd: MicroUsd | null): number | null {
+  return microUsd === null ? null : toUsd(microUsd)
+}
+
 export function toLimits(row: LimitColumns): Limits {
   return {
-    monthlyBudgetUsd: row.budgetMicroUsd === null ? null : toUsd(row.budgetMicroUsd),
+    monthlyBudgetUsd: toUsdOrNull(row.budgetMicroUsd),
     monthlyTokens: row.tokensPerMonth,
     models: row.models,
     requestsPerMinute: row.requestsPerMinute,
+    endUserBudgetUsd: toUsdOrNull(row.endUserBudgetMicroUsd),
   }
 }
 
-export function toKeyLimits({ id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }: ApiKeyRow): KeyLimits {
-  return { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute }
+export function toKeyLimits(row: Pick<ApiKeyRow, 'id' | 'logBodies'> & LimitColumns): KeyLimits {
+  const { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies } = row
+  return { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies }
 }
 
 /** Limits on money, tokens or models. The request rate is separate: it applies to every use of the key. */
-type SpendingLimits = Pick<ApiKeyRow, 'budgetMicroUsd' | 'tokensPerMonth' | 'models'>
+type SpendingLimits = Pick<ApiKeyRow, 'budgetMicroUsd' | 'tokensPerMonth' | 'models' | 'endUserBudgetMicroUsd'>
 
 /** A scope that permits nothing. */
 const NONE = 'none'
@@ -67,6 +83,9 @@ export function requireModelsOnly(row: Partial<SpendingLimits> & { scopes: reado
 }
 
 /** Returns whether the key limits money, tokens or models. */
-export function isLimited({ budgetMicroUsd, tokensPerMonth, models }: Partial<SpendingLimits>): boolean {
-  return [budgetMicroUsd, tokensPerMonth, models].some((limit) => limit !== undefined && limit !== null)
+export function isLimited(limits: Partial<SpendingLimits>): boolean {
+  const { budgetMicroUsd, tokensPerMonth, models, endUserBudgetMicroUsd } = limits
+  return [budgetMicroUsd, tokensPerMonth, models, endUserBudgetMicroUsd].some(
+    (limit) => limit !== undefined && limit !== null,
+  )
 }

@@ -10,11 +10,13 @@ const badScopes = `scopes must be a list of ${SCOPES.join(', ')}`
 const badOverlap = `overlapHours must be a number from 0 to ${MAX_OVERLAP_HOURS}`
 
 const badBudget = 'monthlyBudgetUsd must be a number of at least 0.01'
+const badEndUserBudget = 'endUserBudgetUsd must be a number of at least 0.01'
+const badLogBodies = 'logBodies must be true or false'
 const badTokens = 'monthlyTokens must be a whole number of at least 1'
 const badModels = 'models must be a list of 1 to 100 model ids'
 const badRate = 'requestsPerMinute must be a whole number of at least 1'
 
-/** Model usage limits of a key. Months are UTC; null removes a limit. */
+/** Model usage limits of a key. Months are UTC; null removes a limit. `endUserBudgetUsd` limits each end user of the key. */
 export const Limits = z.object({
   monthlyBudgetUsd: z.number(badBudget).min(0.01, badBudget).max(1_000_000, badBudget).nullable(),
   monthlyTokens: z.int(badTokens).min(1, badTokens).nullable(),
@@ -24,12 +26,14 @@ export const Limits = z.object({
     .max(100, badModels)
     .nullable(),
   requestsPerMinute: z.int(badRate).min(1, badRate).max(1_000_000, badRate).nullable(),
+  endUserBudgetUsd: z.number(badEndUserBudget).min(0.01, badEndUserBudget).max(1_000_000, badEndUserBudget).nullable(),
 })
 export type Limits = z.infer<typeof Limits>
 
 /**
  * `POST /api/keys`. Without an expiry the key does not expire. Without scopes it may do what its owner may, except that
- * a key with limits on money, tokens or models is restricted to models. `ai` is a former name of `models`.
+ * a key with limits on money, tokens or models is restricted to models. `ai` is a former name of `models`. With
+ * `logBodies` the bodies of its requests are stored for 7 days.
  */
 export const CreateKeyRequest = z
   .object({
@@ -37,6 +41,7 @@ export const CreateKeyRequest = z
     expiresInDays: z.int(badDays).min(1, badDays).max(MAX_DAYS, badDays).optional(),
     expiresAt: z.iso.datetime({ offset: true, error: 'expiresAt must be an ISO 8601 time' }).optional(),
     scopes: z.array(z.enum([...SCOPES, FORMER_MODELS], badScopes), badScopes).optional(),
+    logBodies: z.boolean(badLogBodies).optional(),
     ...Limits.partial().shape,
   })
   .refine(({ expiresInDays, expiresAt }) => expiresInDays === undefined || expiresAt === undefined, {
@@ -55,6 +60,7 @@ export const ChangeKeyRequest = z
   .object({
     name: Name.optional(),
     disabled: z.boolean('disabled must be true or false').optional(),
+    logBodies: z.boolean(badLogBodies).optional(),
     ...Limits.partial().shape,
   })
   .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
@@ -76,6 +82,7 @@ export const Key = z.object({
   expiresAt: z.string().nullable(),
   scopes: z.array(z.string()),
   disabled: z.boolean(),
+  logBodies: z.boolean(),
   limits: Limits,
 })
 export type Key = z.infer<typeof Key>

@@ -10,7 +10,7 @@ import { write } from '../../../db/write.ts'
 import { users } from '../users/tables.ts'
 import { type Identity, identityColumns } from '../users/users.ts'
 import { PREFIX_LENGTH } from './keys.ts'
-import { type KeyLimits, scopesOf } from './limits.ts'
+import { type KeyLimits, scopesOf, toKeyLimits } from './limits.ts'
 import { apiKeys } from './tables.ts'
 
 /** `lastUsed` is informational: a precision of one minute saves a write per call. */
@@ -38,6 +38,8 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
       tokensPerMonth: apiKeys.tokensPerMonth,
       models: apiKeys.models,
       requestsPerMinute: apiKeys.requestsPerMinute,
+      endUserBudgetMicroUsd: apiKeys.endUserBudgetMicroUsd,
+      logBodies: apiKeys.logBodies,
       user: identityColumns,
     })
     .from(apiKeys)
@@ -57,12 +59,7 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
         deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),
       )
     }
-    const { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute } = match
-    return {
-      ...match.user,
-      scopes: scopesOf(match),
-      key: { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute },
-    }
+    return { ...match.user, scopes: scopesOf(match), key: toKeyLimits(match) }
   }
 }
 

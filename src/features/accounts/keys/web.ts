@@ -71,7 +71,7 @@ export function keysWeb(deps: KeysWebDeps) {
   app.patch(
     '/api/keys/:id',
     endpoint({
-      summary: 'Changes the name or limits of a key',
+      summary: 'Changes the name, limits or logging of a key',
       tag: 'Keys',
       responses: { 200: Key },
       errors: ['not_found'],
@@ -155,6 +155,7 @@ function toKey(row: ApiKeyRow): Key {
     expiresAt: row.expiresAt?.toISOString() ?? null,
     scopes: [...scopesOf(row)],
     disabled: row.disabledAt !== null,
+    logBodies: row.logBodies,
     limits: toLimits(row),
   }
 }

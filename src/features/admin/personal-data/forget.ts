@@ -11,12 +11,15 @@ import { referrals } from '../../accounts/users/tables.ts'
 import {
   addedDaySums,
   addedMonthSums,
+  requestBodies,
   toolDays,
   toolEvents,
   usageAlerts,
   usageDays,
+  usageEndUserMonths,
   usageLogs,
   usageMonths,
+  usageTags,
 } from '../../ai/usage/tables.ts'
 import { forgetGatewayPayer, forgetLedgerOwner, forgetReceiptOwner } from '../../payments/personal.ts'
 
@@ -42,6 +45,8 @@ export async function forgetAccount(db: Db, userId: string, signal: AbortSignal)
   ]) {
     await inBatches(db, (tx, limit) => forget(tx, userId, limit), signal)
   }
+  for (const table of [requestBodies, usageTags, usageEndUserMonths])
+    await deleteInBatches(db, table, eq(table.userId, userId), signal)
   await deleteInBatches(db, toolEvents, eq(toolEvents.userId, userId), signal)
   await deleteInBatches(db, toolDays, eq(toolDays.userId, userId), signal)
   await deleteInBatches(db, usageAlerts, eq(usageAlerts.subject, userId), signal)
@@ -54,7 +59,10 @@ function forgetCalls(tx: Tx, userId: string, limit: number): number {
   const batch = tx.select({ id: usageLogs.id }).from(usageLogs).where(eq(usageLogs.userId, userId)).limit(limit)
   return tx
     .update(usageLogs)
-    .set({ userId: DELETED_ID, agentId: DELETED_ID, errorMessage: null, keyId: null })
+    .set({
+      ...{ userId: DELETED_ID, agentId: DELETED_ID, keyId: null },
+      ...{ errorMessage: null, trail: null, endUser: null, tags: null },
+    })
     .where(inArray(usageLogs.id, batch))
     .run().changes
 }

@@ -4,7 +4,7 @@ import { personalInstallations } from '../../agents/installations/service.ts'
 import { personalAgents } from '../../agents/registry/agents.ts'
 import { personalPauses } from '../../ai/breakers/breakers.ts'
 import { personalProviderKeys } from '../../ai/own-keys/own-keys.ts'
-import { personalToolEvents, personalUsage } from '../../ai/usage/calls.ts'
+import { personalEndUsers, personalRequestBodies, personalToolEvents, personalUsage } from '../../ai/usage/calls.ts'
 import { CONVERSATIONS_PERSONAL_DATA } from '../../conversations/personal.ts'
 import { PAYMENTS_PERSONAL_DATA } from '../../payments/personal.ts'
 import { personalRadioStreams } from '../../web-tools/radio/streams.ts'
@@ -22,5 +22,7 @@ export const PERSONAL_LISTS: readonly PersonalList[] = [
   personalPauses,
   ...PAYMENTS_PERSONAL_DATA,
   personalUsage,
+  personalRequestBodies,
+  personalEndUsers,
   personalToolEvents,
 ]

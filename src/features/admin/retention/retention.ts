@@ -1,6 +1,6 @@
 import { lt } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { addDays, type Clock } from '../../../core/clock.ts'
+import { addDays, type Clock, toMonth } from '../../../core/clock.ts'
 import type { RetentionDays } from '../../../core/config.ts'
 import { deleteInBatches } from '../../../db/in-batches.ts'
 import type { Connection, Db } from '../../../db/open.ts'
@@ -8,7 +8,7 @@ import { giveBackSpace } from '../../../db/space.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { auditLog } from '../../accounts/audit/tables.ts'
 import { securityEvents } from '../../accounts/security-events/tables.ts'
-import { toolEvents, usageLogs } from '../../ai/usage/tables.ts'
+import { requestBodies, toolEvents, usageEndUserMonths, usageLogs } from '../../ai/usage/tables.ts'
 import { messages } from '../../conversations/chat/tables.ts'
 import { inboxMessages } from '../../conversations/inbox/tables.ts'
 
@@ -27,12 +27,20 @@ const KEPT: Readonly<Record<keyof RetentionDays, { table: SQLiteTable; time: SQL
   inbox: { table: inboxMessages, time: inboxMessages.receivedAt },
 }
 
+/** Bodies of model requests are kept this long, whatever the settings. */
+const BODY_DAYS = 7
+
 /** Deletes rows older than their retention. @throws the reason of `signal`, between two steps. */
 async function forgetOldRows({ db, clock, retentionDays }: ForgetDeps, signal: AbortSignal): Promise<void> {
   for (const [kind, { table, time }] of Object.entries(KEPT) as [keyof RetentionDays, (typeof KEPT)['usage']][]) {
     if (retentionDays[kind] === 0) continue
     await deleteInBatches(db, table, lt(time, addDays(clock.now(), -retentionDays[kind])), signal)
   }
+  const now = clock.now()
+  await deleteInBatches(db, requestBodies, lt(requestBodies.createdAt, addDays(now, -BODY_DAYS)), signal)
+  if (retentionDays.usage === 0) return
+  const oldest = toMonth(addDays(now, -retentionDays.usage))
+  await deleteInBatches(db, usageEndUserMonths, lt(usageEndUserMonths.month, oldest), signal)
 }
 
 const HOUR_MS = 3_600_000

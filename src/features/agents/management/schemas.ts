@@ -49,7 +49,7 @@ export const ProvisionedAgentList = WebAgentList.omit({ status: true }).extend({
 /** `PATCH /api/agents/:id`. */
 export const RenamedAgent = z.object({
   success: z.literal(true),
-  agent: WebAgent.pick({ id: true, name: true, status: true, updatedAt: true }),
+  agent: WebAgent.pick({ id: true, name: true, status: true, updatedAt: true }).extend({ logBodies: z.boolean() }),
 })
 
 const MAX_LABELS = 10

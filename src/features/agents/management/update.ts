@@ -11,7 +11,7 @@ import { getAgent, ownedBy } from '../registry/agents.ts'
 import type { CheckModel, CheckTokens } from '../registry/checks.ts'
 import { agentSettings, changeSettings, hasProviderKey, hasToStayAwake } from '../registry/config.ts'
 import { requirePlanOfAgent } from '../registry/limits.ts'
-import type { ConfigRequest, UpdateAgentRequest } from '../registry/schemas.ts'
+import type { ChangeAgentRequest, ConfigRequest, UpdateAgentRequest } from '../registry/schemas.ts'
 import { type AgentRow, agentLabels, agents } from '../registry/tables.ts'
 
 /** Changes plan, provider and settings like `applySettings`. Top-level fields override those in `config`. */
@@ -24,14 +24,17 @@ export async function updateAgent(
   return applySettings(deps, principal, id, { ...config, ...(plan && { plan }), ...(aiProvider && { aiProvider }) })
 }
 
-/** Renames an agent. @throws AppError `not_found` for a missing or foreign agent. */
-export async function renameAgent(
+/** Changes the name or logging of an agent. @throws AppError `not_found` for a missing or foreign agent. */
+export async function changeAgent(
   deps: { db: Db; clock: Clock },
   principal: Principal,
   id: string,
-  name: string,
+  { name, logBodies }: ChangeAgentRequest,
 ): Promise<AgentRow> {
-  return changeOwnRow(deps, principal, id, { name })
+  return changeOwnRow(deps, principal, id, {
+    ...(name !== undefined && { name }),
+    ...(logBodies !== undefined && { logBodies }),
+  })
 }
 
 async function changeOwnRow(

@@ -398,8 +398,11 @@ test('PUT and PATCH /api/agents/:id: 200 with the change, 404 for a stranger, 40
   const flat = { ...changed, subdomain: `${agent.id}.agents.localhost`, message: 'Agent updated' }
   expect(await put.json()).toMatchObject({ ...flat, agent: { ...changed, name: 'Ada' } })
   const patch = await web.request(path, json('PATCH', { name: ' Bo ' }, cookie))
-  const renamed = { id: agent.id, name: 'Bo', status: 'pending', updatedAt: expect.any(String) }
+  const renamed = { id: agent.id, name: 'Bo', status: 'pending', updatedAt: expect.any(String), logBodies: false }
   expect(await patch.json()).toEqual({ success: true, agent: renamed })
+  const logged = await web.request(path, json('PATCH', { logBodies: true }, cookie))
+  expect(await logged.json()).toMatchObject({ agent: { name: 'Bo', logBodies: true } })
+  expect(await (await web.request(path, { headers: cookie })).json()).toMatchObject({ agent: { logBodies: true } })
 
   const nameless = await web.request(path, json('PATCH', { name: ' ' }, cookie))
   expect(`${nameless.status} ${await nameless.text()}`).toBe('400 {"error":"Name is required"}')

@@ -12,10 +12,10 @@ import { type AgentAddresses, toWebsocketUrl } from '../registry/address.ts'
 import { getAgent, listAgents } from '../registry/agents.ts'
 import {
   type AgentStatus,
+  ChangeAgentRequest,
   CreateAgentRequest,
   ProvisionRequest,
   ProvisionResponse,
-  RenameAgentRequest,
   UpdateAgentRequest,
   type WebAgent,
   WebAgentDetail,
@@ -33,7 +33,7 @@ import {
   RenamedAgent,
   UpdatedWebAgent,
 } from './schemas.ts'
-import { renameAgent, setLabels, updateAgent } from './update.ts'
+import { changeAgent, setLabels, updateAgent } from './update.ts'
 
 const ofAgents: RouteOptions = { scope: 'agents' }
 
@@ -129,7 +129,8 @@ export function agentsWeb(deps: AgentsWebDeps) {
     async (c) => {
       const agent = getAgent(deps.db, { kind: 'user', user: c.var.user }, c.req.param('id'))
       const paymentUndoneAt = findUndonePayment(deps.db, agent.id)?.toISOString() ?? null
-      return c.json({ agent: toWeb(agent, await findShownStatus(deps.runtimes, agent)), status: 'ok', paymentUndoneAt })
+      const shown = { ...toWeb(agent, await findShownStatus(deps.runtimes, agent)), logBodies: agent.logBodies }
+      return c.json({ agent: shown, status: 'ok', paymentUndoneAt })
     },
   )
 
@@ -161,14 +162,14 @@ function changeAgentWeb(deps: AgentsWebDeps) {
 
   app.patch(
     '/api/agents/:id',
-    endpoint({ summary: 'Renames an agent', tag: 'Agents', ...renameAnswers, ...ofAgents }),
+    endpoint({ summary: 'Changes the name or logging of an agent', tag: 'Agents', ...renameAnswers, ...ofAgents }),
     signedIn,
-    validate('json', RenameAgentRequest),
+    validate('json', ChangeAgentRequest),
     async (c) => {
       const principal = { kind: 'user', user: c.var.user } as const
-      const agent = await renameAgent(deps, principal, c.req.param('id'), c.req.valid('json').name)
+      const agent = await changeAgent(deps, principal, c.req.param('id'), c.req.valid('json'))
       const { id, name, status, updatedAt } = toWeb(agent)
-      return c.json({ success: true, agent: { id, name, status, updatedAt } })
+      return c.json({ success: true, agent: { id, name, status, updatedAt, logBodies: agent.logBodies } })
     },
   )
 

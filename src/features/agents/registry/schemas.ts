@@ -211,7 +211,7 @@ export const UpdateAgentRequest = z
   .meta({ examples: [{ plan: 'solo', config: { model: 'openai/gpt-4o' } }] })
 export type UpdateAgentRequest = z.infer<typeof UpdateAgentRequest>
 
-/** `PATCH /api/agents/:id`. */
+/** The name of an agent, as its form sends it. */
 export const RenameAgentRequest = z.object({
   name: z
     .string('Name is required')
@@ -220,6 +220,13 @@ export const RenameAgentRequest = z.object({
     .max(64, 'Name too long (max 64 chars)')
     .refine(hasNoNul, 'Name must not contain NUL'),
 })
+
+/** `PATCH /api/agents/:id`. With `logBodies` the bodies of the agent's model requests are stored for 7 days. */
+export const ChangeAgentRequest = RenameAgentRequest.partial()
+  .extend({ logBodies: z.boolean('logBodies must be true or false').optional() })
+  .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Name is required' })
+  .meta({ examples: [{ name: 'Ada' }, { logBodies: true }] })
+export type ChangeAgentRequest = z.infer<typeof ChangeAgentRequest>
 
 /** An agent in the dashboard's list. `lastError` says why it is in `error`, or why its last update was rolled back. */
 export const WebAgent = z.object({
@@ -240,7 +247,7 @@ export type WebAgentList = z.infer<typeof WebAgentList>
 
 /** `paymentUndoneAt` is set when the chain dropped the payment for this clone. */
 export const WebAgentDetail = z.object({
-  agent: WebAgent,
+  agent: WebAgent.extend({ logBodies: z.boolean() }),
   status: z.literal('ok'),
   paymentUndoneAt: z.string().nullable(),
 })

@@ -46,6 +46,7 @@ export const agents = sqliteTable(
     parentId: text(),
     generation: integer().notNull().default(1),
     specialization: text(),
+    logBodies: integer({ mode: 'boolean' }).notNull().default(false),
     gatewayToken: text().notNull(),
     accessToken: text().notNull(),
     accessTokenHash: text().notNull().unique(),

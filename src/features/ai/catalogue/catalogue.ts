@@ -149,7 +149,7 @@ export function requireAllowed(model: CatalogueModel, spender: Allowance): void 
     hasMoneyBudget({ plan, key, budget }) &&
     (isLocal(model) || isIn(plan.models, model.id))
   ) {
-    const holder = key?.budgetMicroUsd != null ? 'key' : budget?.isOfMoney ? 'agent' : 'plan'
+    const holder = isKeyOfMoney(key) ? 'key' : budget?.isOfMoney ? 'agent' : 'plan'
     const reason = `has no known price, and this ${holder} has a budget: an administrator can set the price`
     throw restricted(`Model ${model.id} ${reason}.`, key?.models ?? plan.models)
   }
@@ -189,7 +189,11 @@ function hasMoneyBudget({
   key,
   budget,
 }: Omit<Allowance, 'budget'> & { budget: Allowance['budget'] | undefined }): boolean {
-  return plan.costMicroUsdPerMonth !== null || key?.budgetMicroUsd != null || budget?.isOfMoney === true
+  return plan.costMicroUsdPerMonth !== null || isKeyOfMoney(key) || budget?.isOfMoney === true
+}
+
+function isKeyOfMoney(key: Allowance['key'] | undefined): boolean {
+  return key?.budgetMicroUsd != null || key?.endUserBudgetMicroUsd != null
 }
 
 /** Returns whether the key allows the model; a key without a list allows all. */

@@ -4,12 +4,12 @@ import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { addDays, type Clock } from '../../../core/clock.ts'
 import { toUsd } from '../../../core/money.ts'
 import type { Db } from '../../../db/open.ts'
-import { inPages } from '../../../db/pages/in-pages.ts'
-import type { PersonalList } from '../../../db/personal-data.ts'
+import { bytesOf, inPages } from '../../../db/pages/in-pages.ts'
+import { type PersonalList, personalRows } from '../../../db/personal-data.ts'
 import { apiKeys } from '../../accounts/keys/tables.ts'
 import { agents } from '../../agents/registry/tables.ts'
 import type { CallList, CallQuery, ModelCall } from './schemas.ts'
-import { toolEvents, usageLogs } from './tables.ts'
+import { requestBodies, toolEvents, usageEndUserMonths, usageLogs, usageTags } from './tables.ts'
 
 /** Calls searched per request; a rare filter may have more matches on later pages. */
 const MAX_SEARCHED = 5000
@@ -184,10 +184,10 @@ function toLine(row: UsageRow) {
   ]
 }
 
-/** Calls of models. */
+/** Calls of models, with their tags. */
 export const personalUsage: PersonalList = {
   name: 'usage',
-  tables: [usageLogs],
+  tables: [usageLogs, usageTags],
   *pages(db, userId, until) {
     const calls = callsInPages(db, userId, { from: new Date(0), until })
     for (const rows of calls) {
@@ -195,6 +195,19 @@ export const personalUsage: PersonalList = {
     }
   },
 }
+
+/** Stored bodies of model calls. */
+export const personalRequestBodies = personalRows('requestBodies', requestBodies, {
+  of: requestBodies.userId,
+  hide: ['userId'],
+  sizeBytes: bytesOf(requestBodies.request, requestBodies.answer),
+})
+
+/** Monthly usage of the end users of the account's keys. */
+export const personalEndUsers = personalRows('endUsers', usageEndUserMonths, {
+  of: usageEndUserMonths.userId,
+  hide: ['userId'],
+})
 
 /** Tools that agents used. */
 export const personalToolEvents: PersonalList = {

@@ -42,6 +42,14 @@ test('a completion becomes one row with all that the specification names', async
       success: true,
       isUnpriced: false,
       createdAt: clock.now(),
+      cachedInputTokens: 0,
+      firstTokenMs: null,
+      priceSource: null,
+      finishReason: null,
+      callId: null,
+      trail: null,
+      endUser: null,
+      tags: null,
     },
   ])
 })

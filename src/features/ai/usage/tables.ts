@@ -4,7 +4,30 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 /** Agent id of calls that no agent made. */
 export const DIRECT = 'direct'
 
-/** One row per completion, failed ones included. No foreign keys: rows outlive user and agent. `generationId` prevents duplicates. */
+/** Conditions of the partial indexes of `usageLogs`. SQLite uses such an index only where a query repeats its condition. */
+export const hasAgent = sql`agent_id <> 'direct'`
+export const hasKey = sql`key_id IS NOT NULL`
+export const hasEndUser = sql`end_user IS NOT NULL`
+export const hasFailed = sql`success = 0`
+export const isFurtherAttempt = sql`call_id IS NOT NULL`
+
+/** One attempt of a call. `failure` is the kind of the error, null for the attempt that answered. */
+export type TrailStep = {
+  generationId: string
+  model: string
+  provider: string
+  latencyMs: number
+  failure: string | null
+  error: string | null
+}
+
+/** The origin of a cost: the provider's report, the administrator's price, or the list price. */
+export const PRICE_SOURCES = ['provider', 'administrator', 'list'] as const
+
+/**
+ * One row per completion, failed ones included. No foreign keys: rows outlive user and agent. `generationId` prevents
+ * duplicates. The partial indexes serve the filters of the request log; their conditions are repeated in its queries.
+ */
 export const usageLogs = sqliteTable(
   'usage_logs',
   {
@@ -29,10 +52,75 @@ export const usageLogs = sqliteTable(
     isOwnKey: integer({ mode: 'boolean' }).notNull().default(false),
     /** No provider reported the usage. */
     estimated: integer({ mode: 'boolean' }).notNull().default(false),
+    cachedInputTokens: integer().notNull().default(0),
+    /** Time to the first chunk of a streamed answer. */
+    firstTokenMs: integer(),
+    priceSource: text({ enum: PRICE_SOURCES }),
+    finishReason: text(),
+    /** The generation id of the first attempt; null on that attempt. */
+    callId: text(),
+    /** All attempts up to this one; null when there is one. */
+    trail: text({ mode: 'json' }).$type<readonly TrailStep[]>(),
+    endUser: text(),
+    tags: text({ mode: 'json' }).$type<readonly string[]>(),
   },
   (table) => [
     index('usage_logs_by_user').on(table.userId, table.createdAt),
     index('usage_logs_by_time').on(table.createdAt),
+    index('usage_logs_by_model').on(table.userId, table.model, table.createdAt),
+    index('usage_logs_by_agent').on(table.userId, table.agentId, table.createdAt).where(hasAgent),
+    index('usage_logs_by_key').on(table.userId, table.keyId, table.createdAt).where(hasKey),
+    index('usage_logs_by_end_user').on(table.userId, table.endUser, table.createdAt).where(hasEndUser),
+    index('usage_logs_failed').on(table.userId, table.createdAt).where(hasFailed),
+    index('usage_logs_by_call').on(table.callId).where(isFurtherAttempt),
+  ],
+)
+
+/** Tags of calls, one row per call and tag. `createdAt` is the time of the call. */
+export const usageTags = sqliteTable(
+  'usage_tags',
+  {
+    logId: integer()
+      .notNull()
+      .references(() => usageLogs.id, { onDelete: 'cascade' }),
+    tag: text().notNull(),
+    userId: text().notNull(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.logId, table.tag] }),
+    index('usage_tags_by_tag').on(table.userId, table.tag, table.createdAt, table.logId),
+  ],
+)
+
+/** Redacted bodies of calls, stored only for keys and agents whose owner turned it on. `answer` is null for failed calls. */
+export const requestBodies = sqliteTable(
+  'request_bodies',
+  {
+    generationId: text().primaryKey(),
+    userId: text().notNull(),
+    request: text().notNull(),
+    answer: text(),
+    createdAt: integer({ mode: 'timestamp_ms' }).notNull(),
+  },
+  (table) => [index('request_bodies_by_user').on(table.userId), index('request_bodies_by_time').on(table.createdAt)],
+)
+
+/** Monthly usage (UTC) of each end user of a key. `endUser` is empty for calls that name none. */
+export const usageEndUserMonths = sqliteTable(
+  'usage_end_user_months',
+  {
+    userId: text().notNull(),
+    keyId: text().notNull(),
+    month: text().notNull(),
+    endUser: text().notNull(),
+    tokens: integer().notNull(),
+    costMicroUsd: integer().notNull(),
+    calls: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.keyId, table.month, table.endUser] }),
+    index('usage_end_user_months_by_month').on(table.month),
   ],
 )
 
