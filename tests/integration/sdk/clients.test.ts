@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { CreatedKey } from '../../../src/features/accounts/keys/schemas.ts'
 import { signUp } from '../../harness/client.ts'
 import { startProvider } from '../../harness/doubles/provider.ts'
+import { failureOf } from '../../harness/failure.ts'
 import { read } from '../../harness/requests.ts'
 import { startServer } from '../../harness/server.ts'
 
@@ -137,12 +138,3 @@ test('the AI SDK: text, a stream and a loop with a tool', async () => {
   })
   expect(await looped.text).toBe('It is noon.')
 }, 300_000)
-
-async function failureOf(work: PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await work
-  } catch (error) {
-    return error
-  }
-  throw new Error('It did not fail')
-}
