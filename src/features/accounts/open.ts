@@ -112,8 +112,8 @@ function openUsers(base: Base, settings: AccountsSettings, mailer: Pick<Mailer, 
   const sessions = createSessions({ db, clock, log, rules })
   const verifyKey = createKeyVerifier({ db, clock, log })
   const findUser = createUserFinder(db, rules)
-  const findUserByKey = (key: string) => {
-    const holder = verifyKey(key)
+  const findUserByKey = (key: string, address: string | null) => {
+    const holder = verifyKey(key, address)
     return holder ? { user: toSignedInUser(holder, rules), scopes: holder.scopes } : null
   }
   return {

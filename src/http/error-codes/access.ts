@@ -7,6 +7,11 @@ export const ACCESS_CODES = {
     means: 'The account that the agent belongs to is disabled.',
     remedy: 'Contact the operator.',
   },
+  ADDRESS_NOT_ALLOWED: {
+    kinds: ['forbidden'],
+    means: 'The key may only be used from its allowed addresses, and the request comes from another one.',
+    remedy: "Send the request from an allowed address, or change the key's `allowedCidrs`.",
+  },
   ADMIN_REQUIRED: {
     kinds: ['forbidden'],
     means: 'Only administrators can do this.',

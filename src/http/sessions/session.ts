@@ -11,7 +11,7 @@ import { findSessionToken } from './cookie.ts'
 export type Lookups = {
   findUserBySession(token: string): Promise<SignedInUser | null>
   /** Empty `scopes` do not restrict the key. */
-  findUserByKey(apiKey: string): { user: SignedInUser; scopes: readonly string[] } | null
+  findUserByKey(apiKey: string, address: string | null): { user: SignedInUser; scopes: readonly string[] } | null
 }
 
 export type Guards = ReturnType<typeof createGuards>
@@ -27,7 +27,7 @@ export function createGuards(lookups: Lookups, options: { isHttps: boolean }) {
     return bearer?.startsWith('sk_') ? findByKey(c, bearer) : findByCookie(c)
   }
   const findByKey = (c: Context, bearer: string) => {
-    const holder = lookups.findUserByKey(bearer)
+    const holder = lookups.findUserByKey(bearer, c.env?.address ?? null)
     if (holder && holder.scopes.length > 0) requireScope(holder.scopes, scopeOf(c))
     return holder?.user ?? null
   }

@@ -16,13 +16,13 @@ export function keysBackend(deps: { verifyKey: VerifyKey }) {
       summary: "Returns the owner of an installer's key",
       tag: 'Keys',
       responses: { 200: ValidKey },
-      errors: ['unauthenticated'],
+      errors: ['unauthenticated', 'forbidden'],
       worksOnFullDisk: true,
     }),
     (c) => {
       const key = readBearer(c.req.header('authorization'))
       if (!key) throw new AppError('unauthenticated', 'Missing API key', { valid: false })
-      const user = deps.verifyKey(key)
+      const user = deps.verifyKey(key, c.env.address)
       if (!user) throw new AppError('unauthenticated', 'Invalid API key', { valid: false })
       return c.json({ valid: true, userId: user.id, plan: user.plan, features: FEATURES })
     },

@@ -40,6 +40,8 @@ test('POST /api/keys: 201 with the raw key, which GET /api/keys never shows agai
       requestsPerMinute: null,
       endUserBudgetUsd: null,
     },
+    allowedCidrs: [],
+    budgetIncrease: null,
   }
   expect(list).toEqual({ keys: [shown] })
 })

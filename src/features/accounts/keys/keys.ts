@@ -7,7 +7,7 @@ import { sha256 } from '../../../core/secrets.ts'
 import { countRows } from '../../../db/count-rows.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
-import { isLimited, requireModelsOnly, toKeyLimits, toLimitColumns } from './limits.ts'
+import { isLimited, requireIncreasedBudget, requireModelsOnly, toIncreaseColumns, toLimitColumns } from './limits.ts'
 import type { ChangeKeyRequest, CreateKeyRequest } from './schemas.ts'
 import { type ApiKeyRow, apiKeys } from './tables.ts'
 
@@ -19,8 +19,8 @@ const RANDOM_LENGTH = 43
 
 /**
  * Creates a key. The raw key is in the result only.
- * @throws AppError `limited` at 25 keys, `invalid` for an expiry in the past and for spending limits combined with
- * scopes other than `models`.
+ * @throws AppError `limited` at 25 keys, `invalid` for an expiry in the past, for spending limits combined with scopes
+ * other than `models`, and for an increase of no budget.
  */
 export async function createKey(
   deps: { db: Db; clock: Clock },
@@ -31,16 +31,26 @@ export async function createKey(
   const limits = {
     expiresAt: readExpiry(request, now),
     scopes: [...new Set(request.scopes)],
-    ...(request.logBodies !== undefined && { logBodies: request.logBodies }),
     ...toLimitColumns(request),
+    ...toSettingColumns(request, now),
   }
   requireModelsOnly(limits)
+  requireIncreasedBudget(limits)
   const key = newKey()
   const row = await write(deps.db, (tx) => {
     requireKeyQuota(tx, userId, now)
     return insertKey(tx, key, { userId, name: request.name, createdAt: now, ...limits })
   })
   return { row, key }
+}
+
+/** Returns the columns of the settings beside the limits; missing fields stay unchanged. */
+function toSettingColumns({ allowedCidrs, budgetIncrease, logBodies }: CreateKeyRequest | ChangeKeyRequest, now: Date) {
+  return {
+    ...(logBodies !== undefined && { logBodies }),
+    ...(allowedCidrs !== undefined && { allowedCidrs: allowedCidrs ?? [] }),
+    ...toIncreaseColumns(budgetIncrease, now),
+  }
 }
 
 export function newKey(): string {
@@ -105,21 +115,24 @@ export function getKey(db: Db, userId: string, id: string): ApiKeyRow {
 }
 
 /**
- * Changes the name, limits or logging of a key, or disables or enables it; takes effect with the next call.
+ * Changes the name, limits or settings of a key, or disables or enables it; takes effect with the next call.
+ * An increase ends with the budget.
  * @throws AppError `not_found` for an unknown key and for another user's, `invalid` for spending limits on a key with
- * scopes other than `models`.
+ * scopes other than `models`, and for an increase of no budget.
  */
 export async function changeKey(
   deps: { db: Db; clock: Clock },
   userId: string,
   id: string,
-  { name, disabled, logBodies, ...limits }: ChangeKeyRequest,
+  { name, disabled, ...settings }: ChangeKeyRequest,
 ): Promise<ApiKeyRow> {
+  const now = deps.clock.now()
+  const increase = settings.monthlyBudgetUsd === null ? null : settings.budgetIncrease
   const change = {
-    ...toLimitColumns(limits),
+    ...toLimitColumns(settings),
+    ...toSettingColumns({ ...settings, budgetIncrease: increase }, now),
     ...(name !== undefined && { name }),
-    ...(logBodies !== undefined && { logBodies }),
-    ...(disabled !== undefined && { disabledAt: disabled ? deps.clock.now() : null }),
+    ...(disabled !== undefined && { disabledAt: disabled ? now : null }),
   }
   return write(deps.db, (tx) => {
     const isOwn = and(eq(apiKeys.id, id), eq(apiKeys.userId, userId))
@@ -127,6 +140,7 @@ export async function changeKey(
     if (!row) throw new AppError('not_found', 'Key not found')
     // Throwing here rolls the update back.
     if (isLimited(change)) requireModelsOnly(row)
+    requireIncreasedBudget(row)
     return row
   })
 }
@@ -154,12 +168,8 @@ export async function rotateKey(deps: RotateDeps, userId: string, id: string, ov
     requireKeyQuota(tx, userId, now, id)
     const lifetimeMs = old.expiresAt ? old.expiresAt.getTime() - old.createdAt.getTime() : null
     const expiresAt = lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs)
-    const { id: _, ...limits } = toKeyLimits(old)
-    const { name, scopes } = old
-    const row = insertKey(tx, key, {
-      ...{ userId, name, scopes, ...limits, models: old.models },
-      ...{ createdAt: now, expiresAt },
-    })
+    const { id: _, prefix: __, hash: ___, lastUsedAt: ____, ...kept } = old
+    const row = insertKey(tx, key, { ...kept, createdAt: now, expiresAt })
     deps.copyKeyUsage(tx, old.id, row.id, toMonth(now))
     return { row, key, replacedUntil: retire(tx, old, new Date(now.getTime() + overlapHours * HOUR_MS), now) }
   })

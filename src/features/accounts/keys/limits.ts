@@ -1,10 +1,11 @@
 import { AppError } from '../../../core/errors.ts'
 import { type MicroUsd, toMicroUsd, toUsd } from '../../../core/money.ts'
 import { toScope } from '../../../core/scopes.ts'
-import type { Limits } from './schemas.ts'
+import { isIn, parseRanges } from '../../../http/address.ts'
+import type { BudgetIncrease, Limits } from './schemas.ts'
 import type { ApiKeyRow } from './tables.ts'
 
-/** Limits of an API key in addition to its owner's plan; null means no limit. Months are UTC. */
+/** Limits of an API key in addition to its owner's plan; null means no limit. Months are UTC. The budget includes a present increase. */
 export type KeyLimits = {
   id: string
   budgetMicroUsd: MicroUsd | null
@@ -54,9 +55,55 @@ export function toLimits(row: LimitColumns): Limits {
   }
 }
 
-export function toKeyLimits(row: Pick<ApiKeyRow, 'id' | 'logBodies'> & LimitColumns): KeyLimits {
-  const { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies } = row
+type IncreaseColumns = Pick<ApiKeyRow, 'budgetIncreaseMicroUsd' | 'budgetIncreaseUntil'>
+
+type KeyColumns = Pick<ApiKeyRow, 'id' | 'logBodies'> & LimitColumns & IncreaseColumns
+
+export function toKeyLimits(row: KeyColumns, now: Date): KeyLimits {
+  const { id, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies } = row
+  const budgetMicroUsd = budgetAt(row, now)
   return { id, budgetMicroUsd, tokensPerMonth, models, requestsPerMinute, endUserBudgetMicroUsd, logBodies }
+}
+
+/** Returns the monthly budget that counts at `now`. */
+export function budgetAt(row: Pick<ApiKeyRow, 'budgetMicroUsd'> & IncreaseColumns, now: Date): MicroUsd | null {
+  const { budgetMicroUsd, budgetIncreaseMicroUsd, budgetIncreaseUntil } = row
+  if (budgetMicroUsd === null || budgetIncreaseMicroUsd === null) return budgetMicroUsd
+  return budgetIncreaseUntil !== null && budgetIncreaseUntil > now
+    ? budgetMicroUsd + budgetIncreaseMicroUsd
+    : budgetMicroUsd
+}
+
+/** @throws AppError `invalid` for an increase that has already ended. */
+export function toIncreaseColumns(increase: BudgetIncrease | null | undefined, now: Date): Partial<IncreaseColumns> {
+  if (increase === undefined) return {}
+  if (increase === null) return { budgetIncreaseMicroUsd: null, budgetIncreaseUntil: null }
+  const until = new Date(increase.until)
+  if (until <= now) throw new AppError('invalid', 'budgetIncrease.until must be in the future')
+  return { budgetIncreaseMicroUsd: toMicroUsd(increase.usd), budgetIncreaseUntil: until }
+}
+
+/** @throws AppError `invalid` when there is no budget to increase. */
+export function requireIncreasedBudget({
+  budgetMicroUsd,
+  budgetIncreaseMicroUsd,
+}: Partial<Pick<ApiKeyRow, 'budgetMicroUsd' | 'budgetIncreaseMicroUsd'>>): void {
+  if (budgetIncreaseMicroUsd != null && budgetMicroUsd == null)
+    throw new AppError('invalid', 'budgetIncrease needs a monthlyBudgetUsd to increase')
+}
+
+export function toBudgetIncrease({
+  budgetIncreaseMicroUsd,
+  budgetIncreaseUntil,
+}: IncreaseColumns): BudgetIncrease | null {
+  if (budgetIncreaseMicroUsd === null || budgetIncreaseUntil === null) return null
+  return { usd: toUsd(budgetIncreaseMicroUsd), until: budgetIncreaseUntil.toISOString() }
+}
+
+/** @throws AppError `forbidden` ADDRESS_NOT_ALLOWED when the key has allowed ranges and `address` is in none of them. */
+export function requireAllowedAddress(ranges: readonly string[], address: string | null): void {
+  if (ranges.length === 0 || (address !== null && isIn(address, parseRanges(ranges)))) return
+  throw new AppError('forbidden', 'This key may not be used from this address', { code: 'ADDRESS_NOT_ALLOWED' })
 }
 
 /** Limits on money, tokens or models. The request rate is separate: it applies to every use of the key. */

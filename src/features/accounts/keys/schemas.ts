@@ -30,6 +30,31 @@ export const Limits = z.object({
 })
 export type Limits = z.infer<typeof Limits>
 
+const MAX_CIDRS = 100
+const badCidrs = `allowedCidrs must be a list of up to ${MAX_CIDRS} addresses or ranges such as 203.0.113.0/24`
+const badIncrease = 'budgetIncrease must be {usd, until}: an amount of at least 0.01 and an ISO 8601 time'
+
+/** Addresses and ranges (IPv4 or IPv6) that may use the key. */
+const AllowedCidrs = z
+  .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], badCidrs), badCidrs)
+  .max(MAX_CIDRS, badCidrs)
+
+/** US dollars by which the monthly budget is higher until a time (ISO 8601); null removes the increase. */
+export const BudgetIncrease = z.object(
+  {
+    usd: z.number(badIncrease).min(0.01, badIncrease).max(1_000_000, badIncrease),
+    until: z.iso.datetime({ offset: true, error: badIncrease }),
+  },
+  badIncrease,
+)
+export type BudgetIncrease = z.infer<typeof BudgetIncrease>
+
+/** Settings beside the limits; null removes one, so an empty list of ranges permits every address. */
+const settingShape = {
+  allowedCidrs: AllowedCidrs.nullish(),
+  budgetIncrease: BudgetIncrease.nullish(),
+}
+
 /**
  * `POST /api/keys`. Without an expiry the key does not expire. Without scopes it may do what its owner may, except that
  * a key with limits on money, tokens or models is restricted to models. `ai` is a former name of `models`. With
@@ -43,6 +68,7 @@ export const CreateKeyRequest = z
     scopes: z.array(z.enum([...SCOPES, FORMER_MODELS], badScopes), badScopes).optional(),
     logBodies: z.boolean(badLogBodies).optional(),
     ...Limits.partial().shape,
+    ...settingShape,
   })
   .refine(({ expiresInDays, expiresAt }) => expiresInDays === undefined || expiresAt === undefined, {
     error: 'Give expiresInDays or expiresAt, not both',
@@ -62,6 +88,7 @@ export const ChangeKeyRequest = z
     disabled: z.boolean('disabled must be true or false').optional(),
     logBodies: z.boolean(badLogBodies).optional(),
     ...Limits.partial().shape,
+    ...settingShape,
   })
   .refine((change) => Object.values(change).some((value) => value !== undefined), { error: 'Nothing to change' })
 export type ChangeKeyRequest = z.infer<typeof ChangeKeyRequest>
@@ -84,6 +111,8 @@ export const Key = z.object({
   disabled: z.boolean(),
   logBodies: z.boolean(),
   limits: Limits,
+  allowedCidrs: z.array(z.string()),
+  budgetIncrease: BudgetIncrease.nullable(),
 })
 export type Key = z.infer<typeof Key>
 

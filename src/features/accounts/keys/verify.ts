@@ -10,7 +10,7 @@ import { write } from '../../../db/write.ts'
 import { users } from '../users/tables.ts'
 import { type Identity, identityColumns } from '../users/users.ts'
 import { PREFIX_LENGTH } from './keys.ts'
-import { type KeyLimits, scopesOf, toKeyLimits } from './limits.ts'
+import { type KeyLimits, requireAllowedAddress, scopesOf, toKeyLimits } from './limits.ts'
 import { apiKeys } from './tables.ts'
 
 /** `lastUsed` is informational: a precision of one minute saves a write per call. */
@@ -22,8 +22,11 @@ export const FEATURES = ['dashboard', 'marketplace', 'analytics']
 /** The owner of a key as stored now, and the limits of the key. */
 export type KeyHolder = Identity & { scopes: readonly string[]; key: KeyLimits }
 
-/** Returns the holder of a raw key; null for unknown, disabled and expired keys. */
-export type VerifyKey = (key: string) => KeyHolder | null
+/**
+ * Returns the holder of a raw key that a client at `address` uses; null for unknown, disabled and expired keys.
+ * @throws AppError `forbidden` ADDRESS_NOT_ALLOWED.
+ */
+export type VerifyKey = (key: string, address?: string | null) => KeyHolder | null
 
 /** Finds keys by their first 10 characters and compares digests in constant time. Records the use in the background. */
 export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): VerifyKey {
@@ -40,6 +43,9 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
       requestsPerMinute: apiKeys.requestsPerMinute,
       endUserBudgetMicroUsd: apiKeys.endUserBudgetMicroUsd,
       logBodies: apiKeys.logBodies,
+      allowedCidrs: apiKeys.allowedCidrs,
+      budgetIncreaseMicroUsd: apiKeys.budgetIncreaseMicroUsd,
+      budgetIncreaseUntil: apiKeys.budgetIncreaseUntil,
       user: identityColumns,
     })
     .from(apiKeys)
@@ -48,18 +54,19 @@ export function createKeyVerifier(deps: { db: Db; clock: Clock; log: Log }): Ver
     .prepare()
   const findCandidates = memoize(deps.db, (prefix) => candidates.all({ prefix }))
 
-  return (key) => {
+  return (key, address = null) => {
     const hash = sha256(key)
     // Several keys may share a prefix.
     const match = findCandidates(key.slice(0, PREFIX_LENGTH)).find((candidate) => isSameSecret(hash, candidate.hash))
     const now = deps.clock.now()
     if (!match || (match.expiresAt && match.expiresAt <= now)) return null
+    requireAllowedAddress(match.allowedCidrs, address)
     if (!match.lastUsedAt || now.getTime() - match.lastUsedAt.getTime() >= LAST_USED_STEP_MS) {
       recordUse(deps.db, match.id, now).catch((error) =>
         deps.log.error({ error: errorMessage(error) }, 'cannot note a key’s use'),
       )
     }
-    return { ...match.user, scopes: scopesOf(match), key: toKeyLimits(match) }
+    return { ...match.user, scopes: scopesOf(match), key: toKeyLimits(match, now) }
   }
 }
 

@@ -6,7 +6,7 @@ import { limitRate } from '../../../http/rate-limit.ts'
 import type { Guards } from '../../../http/sessions/session.ts'
 import { validate } from '../../../http/validate.ts'
 import { changeKey, createKey, deleteKey, getKey, listKeys, type RotateDeps, rotateKey } from './keys.ts'
-import { scopesOf, toLimits } from './limits.ts'
+import { scopesOf, toBudgetIncrease, toLimits } from './limits.ts'
 import {
   ChangeKeyRequest,
   CreatedKey,
@@ -123,14 +123,14 @@ export function keysWeb(deps: KeysWebDeps) {
         summary: 'Returns the owner of a key',
         tag: 'Keys',
         responses: { 200: ValidKeyDetail },
-        errors: ['unauthenticated'],
+        errors: ['unauthenticated', 'forbidden'],
         worksOnFullDisk: true,
       }),
       limitRate(() => deps.requestsPerMinute.login, 'Too many requests'),
       validate('json', ValidateKeyRequest),
       (c) => {
         const { apiKey } = c.req.valid('json')
-        const user = apiKey.startsWith('sk_') ? deps.verifyKey(apiKey) : null
+        const user = apiKey.startsWith('sk_') ? deps.verifyKey(apiKey, c.env.address) : null
         if (!user) throw new AppError('unauthenticated', 'Invalid API key', { valid: false })
         const { id, email, plan, subscriptionStatus } = user
         return c.json({ valid: true, userId: id, email, plan, subscriptionStatus, features: FEATURES })
@@ -157,5 +157,7 @@ function toKey(row: ApiKeyRow): Key {
     disabled: row.disabledAt !== null,
     logBodies: row.logBodies,
     limits: toLimits(row),
+    allowedCidrs: row.allowedCidrs,
+    budgetIncrease: toBudgetIncrease(row),
   }
 }

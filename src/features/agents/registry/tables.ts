@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { AGENT_KINDS, RUNTIMES } from '../../../adapters/runtimes/contract/runtime.ts'
 import { oneOf } from '../../../db/checks.ts'
+import type { Guardrails } from '../../accounts/guardrails/schemas.ts'
 import { users } from '../../accounts/users/tables.ts'
 
 /** Status of an agent. */
@@ -47,6 +48,7 @@ export const agents = sqliteTable(
     generation: integer().notNull().default(1),
     specialization: text(),
     logBodies: integer({ mode: 'boolean' }).notNull().default(false),
+    guardrails: text({ mode: 'json' }).$type<Guardrails>(),
     gatewayToken: text().notNull(),
     accessToken: text().notNull(),
     accessTokenHash: text().notNull().unique(),

@@ -37,14 +37,14 @@ type CallerDeps = {
 }
 type Headers = (name: string) => string | undefined
 
-/** Key lookups require the scope `models`. A caller with provider keys of their own but no plan gets `NO_PLAN`. */
+/** Key lookups require the scope `models` and an allowed address. A caller with provider keys of their own but no plan gets `NO_PLAN`. */
 export type CallerFinder = {
   /** Returns the caller of `/api/ai/*`. Checks the plan before the bearer, as the specification demands. */
-  requirePlannedCaller(header: Headers): Caller
+  requirePlannedCaller(header: Headers, address: string | null): Caller
   /** Returns the caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
-  requireBearer(header: Headers): Caller
+  requireBearer(header: Headers, address: string | null): Caller
   /** Returns the caller without requiring a plan, for routes that cost nothing. */
-  identify(header: Headers): Caller
+  identify(header: Headers, address: string | null): Caller
   /** Returns the id of the agent that owns the token, without requiring a plan. */
   requireAgentToken(header: Headers): string
   /** Returns the caller for a signed-in user. @throws AppError `payment_required` with neither a plan nor own provider keys. */
@@ -60,7 +60,7 @@ export function requirePlannedCaller(callers: CallerFinder) {
     createMiddleware<CallerEnv>(async (c, next) => {
       enter(
         c,
-        callers.requirePlannedCaller((name) => c.req.header(name)),
+        callers.requirePlannedCaller((name) => c.req.header(name), c.env.address),
       )
       await next()
     }),
@@ -74,7 +74,7 @@ export function requireCaller(callers: CallerFinder) {
     createMiddleware<CallerEnv>(async (c, next) => {
       enter(
         c,
-        callers.requireBearer((name) => c.req.header(name)),
+        callers.requireBearer((name) => c.req.header(name), c.env.address),
       )
       await next()
     }),
@@ -101,7 +101,7 @@ export function identifyCaller(callers: CallerFinder) {
     createMiddleware<CallerEnv>(async (c, next) => {
       enter(
         c,
-        callers.identify((name) => c.req.header(name)),
+        callers.identify((name) => c.req.header(name), c.env.address),
       )
       await next()
     }),
@@ -147,10 +147,10 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
     const user = toSignedInUser(agent.user, deps.rules)
     return { userId: user.id, agentId, planned: planOfUser(deps.db, user), key: null, aiProvider }
   }
-  const findByToken = (token: string | null): Found | null => {
+  const findByToken = (token: string | null, address: string | null): Found | null => {
     if (token?.startsWith(AGENT_TOKEN_PREFIX)) return findByAgentToken(token)
     if (!token?.startsWith('sk_')) return null
-    const holder = deps.verifyKey(token)
+    const holder = deps.verifyKey(token, address)
     if (!holder) return null
     requireScope(holder.scopes, 'models')
     const user = toSignedInUser(holder, deps.rules)
@@ -173,8 +173,8 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
   }
 
   return {
-    requirePlannedCaller(header) {
-      const known = findByToken(bearerOf(header))
+    requirePlannedCaller(header, address) {
+      const known = findByToken(bearerOf(header), address)
       if (known) return requirePlanOrOwnKeys(known)
       // Without the internal key an address would show by 401 or 402 whether it is an administrator's.
       const { internalApiKey } = deps
@@ -184,14 +184,14 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       requireServiceBearer(header, deps.internalApiKey)
       return caller
     },
-    requireBearer(header) {
-      const known = findByToken(bearerOf(header))
+    requireBearer(header, address) {
+      const known = findByToken(bearerOf(header), address)
       if (known) return requirePlanOrOwnKeys(known)
       requireServiceBearer(header, deps.internalApiKey)
       return requirePlanOrOwnKeys(findByHeaders(header, deps))
     },
-    identify(header) {
-      const known = findByToken(bearerOf(header))
+    identify(header, address) {
+      const known = findByToken(bearerOf(header), address)
       if (!known) requireServiceBearer(header, deps.internalApiKey)
       const { planned, ...caller } = known ?? findKnown(header) ?? findByHeaders(header, deps)
       return { ...caller, plan: planned instanceof AppError ? NO_PLAN : planned }

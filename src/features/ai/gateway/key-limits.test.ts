@@ -59,6 +59,17 @@ test('a key with a budget: 429 once a call could pass it, until the month ends',
   expect((await test.say()).status).toBe(200)
 })
 
+test('a key with a budget increase: 200 beyond the budget until the increase ends, then 429', async () => {
+  const until = '2100-03-20T00:00:00.000Z'
+  await using test = await limited({ monthlyBudgetUsd: 0.01, budgetIncrease: { usd: 1, until } })
+  test.clock.set(new Date('2100-03-19T23:00:00Z'))
+  for (let call = 0; call < 25; call++) expect((await test.say()).status).toBe(200)
+  expect((await test.usage()).key?.costUsd).toMatchObject({ limit: 1.01 })
+  test.clock.set(new Date(until))
+  expect((await test.say()).status).toBe(429)
+  expect((await test.usage()).key?.costUsd).toMatchObject({ limit: 0.01, remaining: 0 })
+})
+
 test('200 calls at once do not pass the token limit of a key', async () => {
   await using test = await limited({ monthlyTokens: 20_000 })
   test.provider.answerWith({ usage: { prompt_tokens: 20, completion_tokens: 500 } })

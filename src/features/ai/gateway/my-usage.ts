@@ -40,8 +40,8 @@ export function getMyUsage(deps: MyUsageDeps, { userId, agentId, plan, key }: As
 
 /** Returns the usage of a key this month (UTC) and on each of the last days. @throws AppError `not_found` for another user's key. */
 export function getKeyReport(deps: { db: Db; clock: Clock }, userId: string, keyId: string, days: number): KeyReport {
-  const key = toKeyLimits(getKey(deps.db, userId, keyId))
   const now = deps.clock.now()
+  const key = toKeyLimits(getKey(deps.db, userId, keyId), now)
   const { windowStart, windowEnd } = monthOf(now)
   return {
     windowStart: windowStart.toISOString(),

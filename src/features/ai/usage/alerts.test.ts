@@ -82,3 +82,22 @@ test('a key’s own budget is watched as well', async () => {
   await sendUsageAlerts(platform)
   expect(mails()).toEqual(['key-usage-80'])
 })
+
+test('a key’s budget increase counts until it ends', async () => {
+  const { platform, clock, ada, mails } = await installation()
+  const budgetIncrease = { usd: 1, until: '2100-06-16T00:00:00.000Z' }
+  const request = { name: 'x', monthlyBudgetUsd: 1, budgetIncrease }
+  const { row } = await createKey({ db: platform.db, clock }, ada.user.id, request)
+  const sums = { month: '2100-06', calls: 1, tokens: 10, costMicroUsd: 1_100_000 }
+  await write(platform.db, (tx) =>
+    tx
+      .insert(usageKeyMonths)
+      .values({ ...sums, keyId: row.id })
+      .run(),
+  )
+  await sendUsageAlerts(platform)
+  expect(mails()).toEqual(['key-usage-50'])
+  clock.set(new Date(budgetIncrease.until))
+  await sendUsageAlerts(platform)
+  expect(mails()).toEqual(['key-usage-50', 'key-usage-100'])
+})

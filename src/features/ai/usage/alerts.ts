@@ -63,11 +63,13 @@ function listPlanMeters({ db, rules }: AlertDeps, month: string): Meter[] {
     })
 }
 
-function listKeyMeters({ db }: AlertDeps, month: string): Meter[] {
+function listKeyMeters({ db, clock }: AlertDeps, month: string): Meter[] {
+  const isIncreased = sql`${apiKeys.budgetIncreaseUntil} > ${clock.now().getTime()}`
+  const increase = sql`CASE WHEN ${isIncreased} THEN coalesce(${apiKeys.budgetIncreaseMicroUsd}, 0) ELSE 0 END`
   const hasLimit = or(isNotNull(apiKeys.tokensPerMonth), isNotNull(apiKeys.budgetMicroUsd))
   const used = {
     ofTokens: sql<number>`coalesce(${usageKeyMonths.tokens} * 100.0 / ${apiKeys.tokensPerMonth}, 0)`,
-    ofBudget: sql<number>`coalesce(${usageKeyMonths.costMicroUsd} * 100.0 / ${apiKeys.budgetMicroUsd}, 0)`,
+    ofBudget: sql<number>`coalesce(${usageKeyMonths.costMicroUsd} * 100.0 / (${apiKeys.budgetMicroUsd} + ${increase}), 0)`,
   }
   return db
     .select({ user: users, subject: apiKeys.id, ...used })

@@ -106,7 +106,7 @@ function isTalk(body: string): boolean {
 async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<Response> {
   const body = c.var.message
   c.env.keepOpen?.(c.req.raw)
-  const scopes = findScopes(deps, readBearer(c.req.header('authorization')))
+  const scopes = findScopes(deps, readBearer(c.req.header('authorization')), c.env.address)
   requireOneMessage(body)
   // Loaded on first use: most installations have no MCP client.
   const { McpServer, WebStandardStreamableHTTPServerTransport } = await import('@modelcontextprotocol/server')
@@ -126,9 +126,9 @@ async function answerMcp(deps: McpServerDeps, c: Context<MessageEnv>): Promise<R
 }
 
 /** Returns no scopes for a session. @throws AppError `unauthenticated` for a key revoked while the body arrived. */
-function findScopes({ verifyKey }: McpServerDeps, key: string | null): readonly string[] {
+function findScopes({ verifyKey }: McpServerDeps, key: string | null, address: string | null): readonly string[] {
   if (!key?.startsWith('sk_')) return []
-  const known = verifyKey(key)
+  const known = verifyKey(key, address)
   if (!known) throw new AppError('unauthenticated', 'Unauthorized')
   return known.scopes
 }
