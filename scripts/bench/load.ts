@@ -13,12 +13,13 @@ export type Target = {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
 /**
  * Sends the same request again and again on `connections` kept-alive connections, one at a time on each, for `durationMs`.
- * It writes ready-made bytes and looks at no more of an answer than status and length, so that it costs a fraction of the
+ * It writes ready-made bytes and looks at no more of an answer than status and end, so that it costs a fraction of the
  * server it measures.
- * @throws Error when an answer is not 200 or has no length.
+ * @throws Error when an answer is not 200, or has neither a length nor chunks.
  */
 export async function sendLoad(target: Target, connections: number, durationMs: number): Promise<Load> {
   const request = toBytes(target)
@@ -79,7 +80,9 @@ function isWhole(received: Buffer): boolean {
   const head = received.toString('latin1', 0, headEnd)
   if (!head.startsWith('HTTP/1.1 200')) throw new Error(`Unexpected answer: ${received.toString()}`)
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-  if (length === undefined) throw new Error(`An answer without length: ${head}`)
+  if (length === undefined && !/\r\ntransfer-encoding: chunked/i.test(head))
+    throw new Error(`An answer without length: ${head}`)
+  if (length === undefined) return received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK)
   return received.length >= headEnd + HEAD_END.length + Number(length)
 }
 

@@ -11,6 +11,7 @@ import { measureChannels } from './channels.ts'
 import { measureChat } from './chat.ts'
 import { runChild } from './child.ts'
 import { measureCost } from './cost.ts'
+import { measureCpu } from './cpu.ts'
 import { measureContainer, measureDeploy } from './deploy.ts'
 import { measureMemory } from './memory.ts'
 import { isOk, type Measurement, toJson, toTable } from './report.ts'
@@ -26,6 +27,7 @@ import { measureWrite } from './write.ts'
 const CASES: Readonly<Record<string, (bench: Workbench) => Promise<Measurement[]>>> = {
   session: measureSession,
   chat: measureChat,
+  cpu: measureCpu,
   turn: measureTurn,
   write: measureWrite,
   cost: measureCost,

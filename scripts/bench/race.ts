@@ -1,8 +1,8 @@
 import { type Load, sendLoad, type Target } from './load.ts'
 import { median, takeTurns } from './median.ts'
 
-/** Medians of both servers; `ratio` is ours to bare, turn by turn. */
-export type Race = { ours: Load; bare: Load; ratio: number }
+/** Medians of both servers; `ratio` and `cpuRatio` are ours to bare, turn by turn. */
+export type Race = { ours: Load; bare: Load; ratio: number; cpuRatio: number }
 
 const TURNS = 4
 const TURN_MS = 600
@@ -10,7 +10,7 @@ const TURN_MS = 600
 const WARM_UP_MS = 3000
 
 /** Loads two servers with their requests in turns, after warming both up. */
-export async function race(ours: Target, bare: Target, connections: number): Promise<Race> {
+export async function race(ours: Target, bare: Target, connections: number, turns = TURNS): Promise<Race> {
   const loads: Record<'ours' | 'bare', Load[]> = { ours: [], bare: [] }
   for (const target of [ours, bare]) await sendLoad(target, connections, WARM_UP_MS)
   const run = async (side: keyof typeof loads, target: Target) => {
@@ -18,13 +18,19 @@ export async function race(ours: Target, bare: Target, connections: number): Pro
     loads[side].push(load)
     return load.requestsPerSecond
   }
-  const contest = await takeTurns(TURNS, { ours: () => run('ours', ours), bare: () => run('bare', bare) })
-  const cpuOf = (side: keyof typeof loads) => median(loads[side].slice(1).map((load) => load.cpuMicrosPerRequest))
+  const contest = await takeTurns(turns, { ours: () => run('ours', ours), bare: () => run('bare', bare) })
+  const cpu = { ours: costs(loads.ours), bare: costs(loads.bare) }
   return {
-    ours: { requestsPerSecond: contest.ours, cpuMicrosPerRequest: cpuOf('ours') },
-    bare: { requestsPerSecond: contest.bare, cpuMicrosPerRequest: cpuOf('bare') },
+    ours: { requestsPerSecond: contest.ours, cpuMicrosPerRequest: median(cpu.ours) },
+    bare: { requestsPerSecond: contest.bare, cpuMicrosPerRequest: median(cpu.bare) },
     ratio: contest.ratio,
+    cpuRatio: median(cpu.ours.map((micros, turn) => micros / (cpu.bare[turn] ?? Number.NaN))),
   }
+}
+
+/** The first turn warms up and does not count. */
+function costs(loads: readonly Load[]): number[] {
+  return loads.slice(1).map((load) => load.cpuMicrosPerRequest)
 }
 
 /** One line on what a request costs each server's processor: less disturbed by a busy machine than requests a second. */

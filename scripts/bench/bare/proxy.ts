@@ -10,7 +10,9 @@ const server = Bun.serve({
       headers: { 'content-type': 'application/json' },
       body: await request.text(),
     })
-    return new Response(await response.text(), { headers: { 'content-type': 'application/json' } })
+    const contentType = response.headers.get('content-type') ?? ''
+    const body = contentType === 'text/event-stream' ? response.body : await response.text()
+    return new Response(body, { headers: { 'content-type': contentType } })
   },
 })
 console.log(String(server.url))
