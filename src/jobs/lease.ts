@@ -1,7 +1,8 @@
-import { and, asc, eq, lte, not, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, isNotNull, lte, not, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import type { Db, Tx } from '../db/open.ts'
+import { prepareOnce } from '../db/prepare-once.ts'
 import { write } from '../db/write.ts'
 import { jobs } from './tables.ts'
 
@@ -70,10 +71,28 @@ function hasDueJob({ db, clock }: { db: Db; clock: Clock }, isWanted: SQL | unde
 }
 
 /** A queued job waits for the running one with the same key. */
+const isBlocked = sql`EXISTS (SELECT 1 FROM jobs AS other WHERE other.key = ${jobs.key} AND other.status = 'running')`
+
 function isDue(now: Date) {
-  const isBlocked = sql`EXISTS (SELECT 1 FROM jobs AS other WHERE other.key = ${jobs.key} AND other.status = 'running')`
   return or(
     and(eq(jobs.status, 'queued'), lte(jobs.runAt, now), not(isBlocked)),
     and(eq(jobs.status, 'running'), lte(jobs.leaseUntil, now)),
   )
+}
+
+const nextQueued = prepareOnce((db) => {
+  const isWaiting = and(eq(jobs.status, 'queued'), not(isBlocked))
+  return db.select({ at: jobs.runAt }).from(jobs).where(isWaiting).orderBy(asc(jobs.runAt)).limit(1).prepare()
+})
+const nextExpiry = prepareOnce((db) => {
+  const isLeased = and(eq(jobs.status, 'running'), isNotNull(jobs.leaseUntil))
+  return db.select({ at: jobs.leaseUntil }).from(jobs).where(isLeased).orderBy(asc(jobs.leaseUntil)).limit(1).prepare()
+})
+
+/** Returns when the next job is due, in milliseconds since the epoch; infinity without waiting or running jobs. */
+export function findNextDue(db: Db): number {
+  const times = [nextQueued(db).get(), nextExpiry(db).get()].map(
+    (row) => row?.at?.getTime() ?? Number.POSITIVE_INFINITY,
+  )
+  return Math.min(...times)
 }

@@ -1,17 +1,20 @@
 import { and, eq, inArray, isNull, notInArray } from 'drizzle-orm'
 import type { ZodType } from 'zod'
 import type { Clock } from '../core/clock.ts'
+import { toWholeSecond } from '../core/concurrency/whole-second.ts'
 import { errorMessage } from '../core/errors.ts'
 import { newId } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
 import { inRequest } from '../core/request-id.ts'
 import { withoutUserinfo } from '../core/text/url-userinfo.ts'
+import { countChanges } from '../db/changes/memo.ts'
 import type { Db, Tx } from '../db/open.ts'
 import { write } from '../db/write.ts'
-import { type JobRow, LEASE_MS, lease, type Places, type Running } from './lease.ts'
+import { findNextDue, type JobRow, LEASE_MS, lease, type Places, type Running } from './lease.ts'
 import { jobs } from './tables.ts'
 
-const POLL_MS = 500
+/** How often jobs of other processes, and jobs that wait for a free slot, are looked for. */
+const POLL_MS = 1000
 const MAX_PARALLEL = 8
 const MAX_SLOW = 32
 /** Slow jobs per share, so one user with hundreds of waiting jobs leaves slots for others. */
@@ -75,6 +78,8 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
   let polling = Promise.resolve()
   let timer: Timer | undefined
   let pollsAt = Number.POSITIVE_INFINITY
+  let dueAt = Number.POSITIVE_INFINITY
+  let dueAsOf = -1
 
   /** Never postpones a planned poll, so new jobs cannot delay waiting ones. */
   const pollIn = (ms: number) => {
@@ -92,8 +97,10 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
 
   const poll = async () => {
     if (stopping.signal.aborted) return
-    pollIn(POLL_MS)
+    pollIn(toWholeSecond(POLL_MS))
     try {
+      const waitMs = findDueTime() - deps.clock.now().getTime()
+      if (waitMs > 0) return pollIn(waitMs)
       const slowKinds = [...kinds.values()].filter(({ isSlow }) => isSlow).map(({ kind }) => kind)
       await leaseInto(quick, { count: MAX_PARALLEL, ofShare: MAX_PARALLEL, isWanted: notInArray(jobs.kind, slowKinds) })
       if (slowKinds.length === 0) return
@@ -101,6 +108,14 @@ export function createJobQueue(deps: { db: Db; clock: Clock; log: Log }): JobQue
     } catch (error) {
       deps.log.error({ error: errorMessage(error) }, 'job queue: cannot lease')
     }
+  }
+
+  /** Only a write changes when the next job is due. */
+  const findDueTime = () => {
+    const changes = countChanges(deps.db)
+    if (changes !== dueAsOf) dueAt = findNextDue(deps.db)
+    dueAsOf = changes
+    return dueAt
   }
 
   const leaseInto = async (running: Running, places: Places) => {

@@ -1,7 +1,8 @@
+import { toWholeSecond } from '../core/concurrency/whole-second.ts'
 import { errorMessage } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 
-/** A repeating job: `run` is called `everyMs` after the previous run ended, so runs never overlap. */
+/** A repeating job: `run` is called about `everyMs` after the previous run ended, so runs never overlap. */
 export type RepeatingJob = { name: string; everyMs: number; run(signal: AbortSignal): Promise<void> }
 
 /** The latest first run, so a server that restarts often still runs rare jobs. */
@@ -31,7 +32,7 @@ type LoopOptions = { firstMs: number; stopping: AbortSignal }
 
 async function loop(job: RepeatingJob, log: Log, { firstMs, stopping }: LoopOptions): Promise<void> {
   for (let waitMs = firstMs; ; waitMs = job.everyMs) {
-    await pause(waitMs, stopping)
+    await pause(toWholeSecond(waitMs), stopping)
     if (stopping.aborted) return
     await job.run(stopping).catch((error) => {
       if (!stopping.aborted) log.error({ job: job.name, error: errorMessage(error) }, 'repeating job failed')

@@ -1,14 +1,16 @@
 import type Database from 'better-sqlite3'
 import { startWorker } from '../../core/concurrency/start-worker.ts'
+import { toWholeSecond } from '../../core/concurrency/whole-second.ts'
 import { errorMessage } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { BUSY_TIMEOUT_MS } from '../open.ts'
 import type { CheckpointReply, CheckpointRequest } from './checkpoint-worker.ts'
-import { checkpoint } from './wal.ts'
+import { checkpoint, prepareProgress } from './wal.ts'
 
 const PAGE_BYTES = 4096
-/** How often the log is checked, which takes microseconds. */
+/** How often the log is checked while it grows, and while it does not. */
 const LOOK_MS = 250
+const SILENT_LOOK_MS = 1000
 /** One megabyte. Smaller logs are copied by this thread after a quiet period. */
 const MIN_FRAMES = 250
 const QUIET_MS = 30_000
@@ -58,12 +60,13 @@ class Checkpointer implements Checkpoints {
   readonly #log: Log
   readonly #quietMs: number
   readonly #pauseMs: number
-  readonly #timer: Timer
+  #timer: Timer | undefined
+  readonly #readProgress: () => ReturnType<typeof checkpoint>
   #worker: Worker | null = null
   #underWay: Promise<void> = Promise.resolve()
   #isUnderWay = false
   #frames = 0
-  #silentMs = 0
+  #grewAtMs = performance.now()
   #isStuck = false
   #hasFailed = false
   #resumesAtMs = 0
@@ -74,8 +77,17 @@ class Checkpointer implements Checkpoints {
     this.#log = log
     this.#quietMs = quietMs
     this.#pauseMs = pauseMs
+    this.#readProgress = prepareProgress(sqlite)
     sqlite.pragma('wal_autocheckpoint = 0')
-    this.#timer = setInterval(() => this.#lookAgain(), LOOK_MS)
+    this.#plan(LOOK_MS)
+  }
+
+  #plan(ms: number): void {
+    this.#timer = setTimeout(() => {
+      const hadFrames = this.#frames
+      this.#lookAgain()
+      this.#plan(this.#frames === hadFrames ? toWholeSecond(SILENT_LOOK_MS) : LOOK_MS)
+    }, ms)
     this.#timer.unref()
   }
 
@@ -84,7 +96,7 @@ class Checkpointer implements Checkpoints {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     await this.#underWay
     await this.#endWorker().catch((error: unknown) => this.#leaveToCommits(error))
     this.#sqlite.pragma(`wal_autocheckpoint = ${DEFAULT_AUTOCHECKPOINT}`)
@@ -100,12 +112,13 @@ class Checkpointer implements Checkpoints {
   }
 
   #look(): void {
-    const { frames, copied } = checkpoint(this.#sqlite, 'NOOP')
-    this.#silentMs = frames === this.#frames ? this.#silentMs + LOOK_MS : 0
+    const { frames, copied } = this.#readProgress()
+    if (frames !== this.#frames) this.#grewAtMs = performance.now()
     this.#frames = frames
+    const silentMs = performance.now() - this.#grewAtMs
     if (frames - copied >= MIN_FRAMES) this.#run(this.#copy())
-    else if (frames > copied && this.#silentMs >= this.#quietMs) checkpoint(this.#sqlite, 'PASSIVE')
-    else if (this.#silentMs >= IDLE_MS) this.#run(this.#endWorker())
+    else if (frames > copied && silentMs >= this.#quietMs) checkpoint(this.#sqlite, 'PASSIVE')
+    else if (silentMs >= IDLE_MS) this.#run(this.#endWorker())
   }
 
   #run(work: Promise<void>): void {
@@ -128,7 +141,7 @@ class Checkpointer implements Checkpoints {
 
   /** Copies the frames written since the worker started; does not wait for readers. */
   #beginAnew(copied: number): void {
-    if (checkpoint(this.#sqlite, 'NOOP').frames - copied > MAX_REST_FRAMES) return
+    if (this.#readProgress().frames - copied > MAX_REST_FRAMES) return
     this.#sqlite.pragma('busy_timeout = 0')
     try {
       checkpoint(this.#sqlite, 'TRUNCATE')

@@ -1,4 +1,4 @@
-import { asc, desc, gt, lt } from 'drizzle-orm'
+import { asc, desc, gt, lt, sql } from 'drizzle-orm'
 import type { Log } from '../../../core/log.ts'
 import { currentRequestId } from '../../../core/request-id.ts'
 import type { Db, Tx } from '../../../db/open.ts'
@@ -52,15 +52,15 @@ const MAX_LINES = 500
 /** Copies new audit entries to the server log, including those written by the CLI. */
 export function logAuditJob({ db, log }: { db: Db; log: Log }): RepeatingJob {
   let logged = db.select({ id: auditLog.id }).from(auditLog).orderBy(desc(auditLog.id)).limit(1).get()?.id ?? 0
+  const newEntries = db
+    .select()
+    .from(auditLog)
+    .where(gt(auditLog.id, sql.placeholder('logged')))
+    .orderBy(asc(auditLog.id))
+    .limit(MAX_LINES)
+    .prepare()
   const logNewLines = async () => {
-    const rows = db
-      .select()
-      .from(auditLog)
-      .where(gt(auditLog.id, logged))
-      .orderBy(asc(auditLog.id))
-      .limit(MAX_LINES)
-      .all()
-    for (const { id, requestId, actor, action, target, address } of rows) {
+    for (const { id, requestId, actor, action, target, address } of newEntries.all({ logged })) {
       log.info({ requestId: requestId ?? undefined, actor, target, address: address ?? undefined }, action)
       logged = id
     }

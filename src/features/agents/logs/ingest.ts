@@ -1,9 +1,11 @@
 import { and, inArray, isNotNull } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
+import { toWholeSecond } from '../../../core/concurrency/whole-second.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { pause, type RepeatingJob } from '../../../jobs/runner.ts'
 import { type SpecDeps, toSpec } from '../deployments/spec.ts'
@@ -45,7 +47,7 @@ async function ingestLogs(deps: IngestDeps, signal: AbortSignal): Promise<void> 
   try {
     while (!signal.aborted) {
       await lookAtAgents(deps, followers, leaving, signal)
-      await pause(LOOK_MS, signal)
+      await pause(toWholeSecond(LOOK_MS), signal)
     }
   } finally {
     for (const { ending } of followers.values()) ending.abort()
@@ -59,7 +61,11 @@ async function lookAtAgents(
   leaving: Set<Promise<void>>,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = new Map(listFollowed(deps).map((agent) => [agent.id, agent]))
+  const wanted = new Map(
+    followedAgents(deps.db)
+      .all()
+      .map((agent) => [agent.id, agent]),
+  )
   for (const agent of wanted.values()) await noteFollowed(deps, followers, agent)
   for (const [id, follower] of followers) {
     if (wanted.has(id) || follower.isLeaving) continue
@@ -84,14 +90,14 @@ async function noteFollowed(deps: IngestDeps, followers: Map<string, Follower>, 
   else followers.set(agent.id, startFollower(deps, agent, clean))
 }
 
-/** Lists deployed agents that should run. */
-function listFollowed({ db }: IngestDeps): AgentRow[] {
+/** Deployed agents that should run. */
+const followedAgents = prepareOnce((db) => {
   const isFollowed = and(
     inArray(agents.status, ['provisioning', 'running', 'error', 'unknown']),
     isNotNull(agents.port),
   )
-  return db.select().from(agents).where(isFollowed).all()
-}
+  return db.select().from(agents).where(isFollowed).prepare()
+})
 
 /** Returns a function that masks the agent's secrets in its output; null when they cannot be read. */
 async function findCleaner(deps: IngestDeps, agent: AgentRow): Promise<Follower['clean'] | null> {

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, type SQL } from 'drizzle-orm'
+import { and, eq, isNotNull } from 'drizzle-orm'
 import { BAD_CONFIGURATION_EXIT, type Inspection } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -7,6 +7,7 @@ import { orLate } from '../../../core/concurrency/or-late.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db } from '../../../db/open.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { type HealthDeps, toInspectedEndpoint } from '../deployments/health.ts'
@@ -78,7 +79,11 @@ export async function followOutages(
     await sweep(listWanted(deps.db))
     while (!signal.aborted) {
       await pause(sweepMs, signal)
-      await sweep(listWanted(deps.db, isNotNull(agents.downAt)))
+      await sweep(
+        downAgents(deps.db)
+          .all()
+          .map(({ id }) => id),
+      )
     }
   } finally {
     ending.abort()
@@ -87,13 +92,18 @@ export async function followOutages(
   await Promise.all(following.values())
 }
 
-function listWanted(db: Db, which?: SQL): string[] {
-  const wanted = db
-    .select({ id: agents.id })
-    .from(agents)
-    .where(and(eq(agents.status, 'running'), which))
+function listWanted(db: Db): string[] {
+  const wanted = db.select({ id: agents.id }).from(agents).where(eq(agents.status, 'running'))
   return wanted.all().map(({ id }) => id)
 }
+
+const downAgents = prepareOnce((db) =>
+  db
+    .select({ id: agents.id })
+    .from(agents)
+    .where(and(eq(agents.status, 'running'), isNotNull(agents.downAt)))
+    .prepare(),
+)
 
 type Follow = { hasDied: boolean; hasDiedSince: () => boolean; signal: AbortSignal; onLook: () => void }
 

@@ -1,11 +1,12 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { and, asc, eq, isNull, lt, or, type SQL } from 'drizzle-orm'
+import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import type { Runtime } from '../../../adapters/runtimes/contract/runtime.ts'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { spareTurn } from '../../../core/concurrency/spare-turn.ts'
 import type { Db } from '../../../db/open.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type AgentRow, agents } from '../registry/tables.ts'
@@ -34,7 +35,8 @@ export function measureStorageJob(deps: MeasureDeps): RepeatingJob {
     name: 'storage.measure',
     everyMs: LOOK_MS,
     async run(signal) {
-      for (const [runtime, due] of groupByRuntime(deps, listDue(deps))) {
+      const agentsDue = dueAgents(deps.db).all({ nowMs: deps.clock.now().getTime() })
+      for (const [runtime, due] of groupByRuntime(deps, agentsDue)) {
         if (runtime.name === 'process') await saveFolders(deps, due, signal)
         else await saveAnswer(deps, due, await askEngine(runtime))
       }
@@ -61,14 +63,10 @@ async function saveAnswer(deps: MeasureDeps, due: Due[], bytes: ReadonlyMap<stri
   if (bytes) for (const one of due) await save(deps, one, bytes.get(one.id) ?? 0)
 }
 
-/** Selects due agents; those never measured, or changed since, come first. */
-function isDue(now: Date): SQL | undefined {
-  const isOlder = (ageMs: number) => lt(agentStorage.measuredAt, new Date(now.getTime() - ageMs))
+/** Agents to measure; those never measured, or changed since, come first. */
+const dueAgents = prepareOnce((db) => {
+  const isOlder = (ageMs: number) => lt(agentStorage.measuredAt, sql`${sql.placeholder('nowMs')} - ${ageMs}`)
   const isRunning = eq(agents.status, 'running')
-  return or(isNull(agentStorage.measuredAt), isOlder(MAX_AGE_MS.still), and(isOlder(MAX_AGE_MS.running), isRunning))
-}
-
-function listDue({ db, clock }: MeasureDeps): Due[] {
   return db
     .select({
       id: agents.id,
@@ -78,11 +76,11 @@ function listDue({ db, clock }: MeasureDeps): Due[] {
     })
     .from(agentStorage)
     .innerJoin(agents, eq(agents.id, agentStorage.agentId))
-    .where(isDue(clock.now()))
+    .where(or(isNull(agentStorage.measuredAt), isOlder(MAX_AGE_MS.still), and(isOlder(MAX_AGE_MS.running), isRunning)))
     .orderBy(asc(agentStorage.measuredAt))
     .limit(MAX_AGENTS)
-    .all()
-}
+    .prepare()
+})
 
 function groupByRuntime({ runtimes }: MeasureDeps, due: Due[]): Map<Runtime, Due[]> {
   return Map.groupBy(due, (agent) => runtimes.runtimeOf(agent))

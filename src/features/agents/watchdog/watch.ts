@@ -1,8 +1,10 @@
-import { count, eq, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
+import { count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import type { Runtimes } from '../../../adapters/runtimes/contract/runtimes.ts'
+import { toWholeSecond } from '../../../core/concurrency/whole-second.ts'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Db } from '../../../db/open.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { pause } from '../../../jobs/runner.ts'
 import { jobs } from '../../../jobs/tables.ts'
@@ -63,7 +65,7 @@ class WatchdogLoop {
         this.#deps.log.error({ error: errorMessage(error) }, 'watchdog failed')
         return false
       })
-      await pause(hasMore ? Math.min(tickMs, HURRIED_TICK_MS) : tickMs, this.#signal)
+      await pause(hasMore ? Math.min(tickMs, HURRIED_TICK_MS) : toWholeSecond(tickMs), this.#signal)
     }
   }
 
@@ -87,7 +89,7 @@ class WatchdogLoop {
 
   /** Runs one round. @returns true when more agents are due than may be checked at once. */
   async #tick(): Promise<boolean> {
-    const all = listWatched(this.#deps)
+    const all = watchedAgents(this.#deps.db).all()
     this.#forgetUnwanted(all)
     const free = this.#filterFree(all)
     await Promise.all(free.map(({ agent, watchdog }) => this.#recordChange(agent, watchdog)))
@@ -108,8 +110,11 @@ class WatchdogLoop {
   /** Returns the agents without running or queued work; the keys of such jobs have the form `<kind>:<agent>`. */
   #filterFree(all: Watched[]): Watched[] {
     const { db, agentLocks } = this.#deps
-    const keys = db.select({ key: jobs.key }).from(jobs).where(isNotNull(jobs.key)).all()
-    const asked = new Set(keys.map(({ key }) => key?.slice(key.indexOf(':') + 1)))
+    const asked = new Set(
+      jobKeys(db)
+        .all()
+        .map(({ key }) => key?.slice(key.indexOf(':') + 1)),
+    )
     return all.filter(
       ({ agent: { id } }) =>
         !this.#looks.has(id) && !this.#repairs.has(id) && !asked.has(id) && !agentLocks.isLocked(id),
@@ -215,16 +220,18 @@ class WatchdogLoop {
   }
 }
 
-/** Lists agents that should run, and those whose stop or sleep is not recorded yet. */
-function listWatched({ db }: WatchDeps): Watched[] {
+const jobKeys = prepareOnce((db) => db.select({ key: jobs.key }).from(jobs).where(isNotNull(jobs.key)).prepare())
+
+/** Agents that should run, and those whose stop or sleep is not recorded yet. */
+const watchedAgents = prepareOnce((db) => {
   const stateAtRest = sql`CASE ${agents.status} WHEN 'sleeping' THEN 'sleeping' ELSE 'stopped' END`
   return db
     .select({ agent: agents, watchdog: watchdogs })
     .from(agents)
     .leftJoin(watchdogs, eq(watchdogs.agentId, agents.id))
     .where(or(eq(agents.status, 'running'), ne(watchdogs.state, stateAtRest)))
-    .all()
-}
+    .prepare()
+})
 
 /** Fewer agents may fail together by chance. */
 const MIN_FAILING = 3
@@ -237,7 +244,7 @@ const MIN_FAILING = 3
 async function findHostFault(deps: RecordDeps & { db: Db }): Promise<boolean> {
   const { failing, watched } = countFailing(deps.db)
   const isFault = failing >= MIN_FAILING && failing * 2 > watched
-  const known = deps.db.select({ id: hostFaults.id }).from(hostFaults).where(isNull(hostFaults.endedAt)).get()
+  const known = openHostFault(deps.db).get()
   if (isFault === (known !== undefined)) return isFault
   const now = deps.clock.now()
   await write(deps.db, (tx) => {
@@ -262,14 +269,22 @@ function describeHostFault(id: string, { failing, watched }: ReturnType<typeof c
   }
 }
 
-function countFailing(db: Db): { failing: number; watched: number } {
-  const rows = db
+const openHostFault = prepareOnce((db) =>
+  db.select({ id: hostFaults.id }).from(hostFaults).where(isNull(hostFaults.endedAt)).prepare(),
+)
+
+const runningByState = prepareOnce((db) =>
+  db
     .select({ state: watchdogs.state, agents: count() })
     .from(watchdogs)
     .innerJoin(agents, eq(agents.id, watchdogs.agentId))
-    .where(inArray(agents.status, ['running']))
+    .where(eq(agents.status, 'running'))
     .groupBy(watchdogs.state)
-    .all()
+    .prepare(),
+)
+
+function countFailing(db: Db): { failing: number; watched: number } {
+  const rows = runningByState(db).all()
   const sum = (states: readonly string[]) =>
     rows.filter(({ state }) => states.includes(state)).reduce((total, row) => total + row.agents, 0)
   return { failing: sum(['degraded', 'repairing']), watched: sum(['starting', 'running', 'degraded', 'repairing']) }

@@ -1,6 +1,7 @@
-import { eq, lt } from 'drizzle-orm'
+import { eq, lt, sql } from 'drizzle-orm'
 import { type Clock, toDay } from '../../../core/clock.ts'
 import type { Db } from '../../../db/open.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import type { SendNotice } from '../../accounts/notifications/send-notice.ts'
@@ -55,15 +56,28 @@ export async function sendCapAlerts(deps: CapAlertDeps): Promise<void> {
   })
 }
 
-/** Lists what owners have not been notified of today. */
-function listReached({ db, agentSums, breakers }: CapAlertDeps, day: string) {
-  const refused = breakers.takeRefused()
-  const sent = db.select().from(capAlerts).where(eq(capAlerts.day, day)).all()
-  const isSent = new Set(sent.map(({ agentId, percent }) => `${agentId} ${percent}`))
-  return db
+const sentAlerts = prepareOnce((db) =>
+  db
+    .select()
+    .from(capAlerts)
+    .where(eq(capAlerts.day, sql.placeholder('day')))
+    .prepare(),
+)
+
+const cappedAgents = prepareOnce((db) =>
+  db
     .select({ caps: agentCaps, userId: agents.ownerId, name: agents.name })
     .from(agentCaps)
     .innerJoin(agents, eq(agents.id, agentCaps.agentId))
+    .prepare(),
+)
+
+/** Lists what owners have not been notified of today. */
+function listReached({ db, agentSums, breakers }: CapAlertDeps, day: string) {
+  const refused = breakers.takeRefused()
+  const sent = sentAlerts(db).all({ day })
+  const isSent = new Set(sent.map(({ agentId, percent }) => `${agentId} ${percent}`))
+  return cappedAgents(db)
     .all()
     .flatMap(({ caps, userId, name }) => {
       const id = caps.agentId

@@ -1,6 +1,8 @@
 import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import { type Clock, toMonth } from '../../../core/clock.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { parameter } from '../../../db/parameters.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import type { Enqueue } from '../../../jobs/queue.ts'
 import { apiKeys } from '../../accounts/keys/tables.ts'
@@ -23,7 +25,7 @@ type Meter = { subject: string; user: typeof users.$inferSelect; usedPercent: nu
 export async function sendUsageAlerts(deps: AlertDeps): Promise<void> {
   const month = toMonth(deps.clock.now())
   const meters = [...listPlanMeters(deps, month), ...listKeyMeters(deps, month)]
-  const sent = deps.db.select().from(usageAlerts).where(eq(usageAlerts.month, month)).all()
+  const sent = sentAlerts(deps.db).all({ month })
   const isSent = new Set(sent.map(({ subject, percent }) => `${subject} ${percent}`))
   const reached = meters.filter(({ subject, usedPercent }) => {
     const highest = PERCENTS.findLast((percent) => percent <= usedPercent)
@@ -48,13 +50,26 @@ function notifyOnce(deps: AlertDeps, tx: Tx, meter: Meter, month: string): void 
   enqueueMail(tx, deps.enqueue, { mail: `${meter.what}-${highest}`, userId: meter.user.id, address: meter.user.email })
 }
 
-function listPlanMeters({ db, rules }: AlertDeps, month: string): Meter[] {
-  return db
+const sentAlerts = prepareOnce((db) =>
+  db
+    .select()
+    .from(usageAlerts)
+    .where(eq(usageAlerts.month, parameter('month')))
+    .prepare(),
+)
+
+const usageOfUsers = prepareOnce((db) =>
+  db
     .select({ user: users, tokens: usageMonths.tokens, costMicroUsd: usageMonths.costMicroUsd })
     .from(usageMonths)
     .innerJoin(users, eq(users.id, usageMonths.userId))
-    .where(and(eq(usageMonths.month, month), isNull(users.disabledAt)))
-    .all()
+    .where(and(eq(usageMonths.month, parameter('month')), isNull(users.disabledAt)))
+    .prepare(),
+)
+
+function listPlanMeters({ db, rules }: AlertDeps, month: string): Meter[] {
+  return usageOfUsers(db)
+    .all({ month })
     .flatMap(({ user, ...used }) => {
       const plan = isAdmin(user, rules) ? null : findPlan(db, user.plan)
       return plan
@@ -63,8 +78,8 @@ function listPlanMeters({ db, rules }: AlertDeps, month: string): Meter[] {
     })
 }
 
-function listKeyMeters({ db, clock }: AlertDeps, month: string): Meter[] {
-  const isIncreased = sql`${apiKeys.budgetIncreaseUntil} > ${clock.now().getTime()}`
+const usageOfKeys = prepareOnce((db) => {
+  const isIncreased = sql`${apiKeys.budgetIncreaseUntil} > ${sql.placeholder('nowMs')}`
   const increase = sql`CASE WHEN ${isIncreased} THEN coalesce(${apiKeys.budgetIncreaseMicroUsd}, 0) ELSE 0 END`
   const hasLimit = or(isNotNull(apiKeys.tokensPerMonth), isNotNull(apiKeys.budgetMicroUsd))
   const used = {
@@ -76,8 +91,15 @@ function listKeyMeters({ db, clock }: AlertDeps, month: string): Meter[] {
     .from(usageKeyMonths)
     .innerJoin(apiKeys, eq(apiKeys.id, usageKeyMonths.keyId))
     .innerJoin(users, eq(users.id, apiKeys.userId))
-    .where(and(eq(usageKeyMonths.month, month), isNull(apiKeys.disabledAt), isNull(users.disabledAt), hasLimit))
-    .all()
+    .where(
+      and(eq(usageKeyMonths.month, parameter('month')), isNull(apiKeys.disabledAt), isNull(users.disabledAt), hasLimit),
+    )
+    .prepare()
+})
+
+function listKeyMeters({ db, clock }: AlertDeps, month: string): Meter[] {
+  return usageOfKeys(db)
+    .all({ month, nowMs: clock.now().getTime() })
     .map(({ user, subject, ofTokens, ofBudget }) => ({
       subject,
       user,

@@ -1,5 +1,6 @@
-import { and, asc, eq, gt, isNotNull, isNull, lte } from 'drizzle-orm'
+import { and, asc, eq, gt, isNotNull, isNull, lte, sql } from 'drizzle-orm'
 import type { Db, Tx } from '../../../db/open.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { users } from '../../accounts/users/tables.ts'
 import { addRun, admitRuns, type RunQueueDeps, skipRun } from './runs.ts'
@@ -18,7 +19,9 @@ export type DueDeps = RunQueueDeps & { db: Db }
 export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise<void> {
   for (;;) {
     const now = deps.clock.now()
-    const due = listDue(deps.db, now)
+    const due = dueTasks(deps.db)
+      .all({ nowMs: now.getTime() })
+      .map(({ task }) => task)
     const planned = await findNextRuns(due, now)
     if (due.length > 0) {
       await write(deps.db, (tx) => {
@@ -28,7 +31,7 @@ export async function startDueTasks(deps: DueDeps, signal: AbortSignal): Promise
     }
     if (due.length < BATCH || signal.aborted) break
   }
-  if (isAnyWaiting(deps.db)) await write(deps.db, (tx) => admitRuns(deps, tx))
+  if (waitingRun(deps.db).get()) await write(deps.db, (tx) => admitRuns(deps, tx))
 }
 
 /** Plans tasks again after the clock was set back: they would otherwise wait for the wrong time. */
@@ -55,17 +58,16 @@ async function findNextRuns(tasks: TaskRow[], now: Date): Promise<Planned[]> {
   return planned
 }
 
-function listDue(db: Db, now: Date): TaskRow[] {
-  return db
+const dueTasks = prepareOnce((db) =>
+  db
     .select({ task: scheduledTasks })
     .from(scheduledTasks)
     .innerJoin(users, eq(users.id, scheduledTasks.ownerId))
-    .where(and(lte(scheduledTasks.nextRunAt, now), isNull(users.disabledAt)))
+    .where(and(lte(scheduledTasks.nextRunAt, sql.placeholder('nowMs')), isNull(users.disabledAt)))
     .orderBy(asc(scheduledTasks.nextRunAt))
     .limit(BATCH)
-    .all()
-    .map(({ task }) => task)
-}
+    .prepare(),
+)
 
 /** Ignores a task that changed since it was listed; the next check lists it again. */
 function startIfDue(deps: DueDeps, tx: Tx, found: TaskRow, next: Date | null): void {
@@ -83,10 +85,9 @@ function startIfDue(deps: DueDeps, tx: Tx, found: TaskRow, next: Date | null): v
     .run()
 }
 
-function isAnyWaiting(db: Db): boolean {
-  const isQueued = eq(scheduledRuns.status, 'queued')
-  return db.select({ id: scheduledRuns.id }).from(scheduledRuns).where(isQueued).limit(1).get() !== undefined
-}
+const waitingRun = prepareOnce((db) =>
+  db.select({ id: scheduledRuns.id }).from(scheduledRuns).where(eq(scheduledRuns.status, 'queued')).limit(1).prepare(),
+)
 
 function listPlanned(db: Db, now: Date, after: string): TaskRow[] {
   return db

@@ -1,8 +1,9 @@
-import { and, eq, isNull, lte } from 'drizzle-orm'
+import { and, eq, isNull, lte, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import { AppError, errorMessage } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { Db, Tx } from '../../../db/open.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { write } from '../../../db/write.ts'
 import { defineJob, type JobKind } from '../../../jobs/queue.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
@@ -22,15 +23,16 @@ const LOOKING_MS = 2000
 /** Splits per round. */
 const ROUND = 50
 
-/** Returns the ids of due splits, the longest waiting first. */
-function listDueSplits(db: Db, now: Date): number[] {
-  const due = db.select({ id: royaltySplits.id }).from(royaltySplits).where(lte(royaltySplits.checkAt, now))
-  return due
+/** The splits that are due, the longest waiting first. */
+const dueSplits = prepareOnce((db) =>
+  db
+    .select({ id: royaltySplits.id })
+    .from(royaltySplits)
+    .where(lte(royaltySplits.checkAt, sql.placeholder('nowMs')))
     .orderBy(royaltySplits.checkAt)
     .limit(ROUND)
-    .all()
-    .map(({ id }) => id)
-}
+    .prepare(),
+)
 
 /**
  * Advances a split: orders missing payments, then derives its status. Safe to call concurrently and repeatedly, because
@@ -187,7 +189,7 @@ export function followSplitsJob(deps: SettleDeps): RepeatingJob {
 
 /** Advances all due splits. A failure is logged and does not stop the others. */
 export async function followSplits(deps: SettleDeps): Promise<void> {
-  for (const id of listDueSplits(deps.db, deps.clock.now())) {
+  for (const { id } of dueSplits(deps.db).all({ nowMs: deps.clock.now().getTime() })) {
     try {
       await settleSplit(deps, id)
     } catch (error) {

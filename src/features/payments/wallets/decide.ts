@@ -6,7 +6,7 @@ import type { Db, Tx } from '../../../db/open.ts'
 import { write } from '../../../db/write.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { recordAudit } from '../../accounts/audit/audit.ts'
-import { changePayment, getOwnPayment, listDue } from './payments.ts'
+import { changePayment, duePayments, getOwnPayment } from './payments.ts'
 import { requireWithinPolicy } from './policy.ts'
 import { managedWallets, type PaymentRow } from './tables.ts'
 import { advanceTransfer, type TransferDeps } from './transfer.ts'
@@ -123,13 +123,17 @@ export function settlePaymentsJob(deps: SettlePaymentsDeps): RepeatingJob {
 /** Settles all due payments. A failure is logged and does not stop the others. */
 export async function settlePayments(deps: SettlePaymentsDeps): Promise<void> {
   if (deps.isStandby) return
-  await inLanes(listDue(deps.db, deps.clock.now(), BATCH), LANES, async (payment) => {
-    try {
-      await settleOne(deps, payment)
-    } catch (error) {
-      deps.log.warn({ payment: payment.id, error: errorMessage(error) }, 'cannot settle a payment')
-    }
-  })
+  await inLanes(
+    duePayments(deps.db).all({ nowMs: deps.clock.now().getTime(), limit: BATCH }),
+    LANES,
+    async (payment) => {
+      try {
+        await settleOne(deps, payment)
+      } catch (error) {
+        deps.log.warn({ payment: payment.id, error: errorMessage(error) }, 'cannot settle a payment')
+      }
+    },
+  )
 }
 
 async function settleOne(deps: SettlePaymentsDeps, payment: PaymentRow): Promise<void> {

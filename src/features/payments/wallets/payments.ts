@@ -1,8 +1,9 @@
-import { and, desc, eq, inArray, isNotNull, isNull, lt, lte, type SQL } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNotNull, isNull, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/open.ts'
 import { type Page, readPage } from '../../../db/pages/read-page.ts'
+import { prepareOnce } from '../../../db/prepare-once.ts'
 import { LEDGER_CURRENCIES, type LedgerCurrency, platformAccount, walletsOf } from '../ledger/accounts.ts'
 import { postChainMovement } from '../ledger/post.ts'
 import { type PaymentRow, type PaymentStatus, walletPayments } from './tables.ts'
@@ -38,16 +39,16 @@ export function listPayments(db: Db, userId: string, { limit, before, walletId }
   return readPage(selection, limit)
 }
 
-/** Lists payments that are due for a check, the longest waiting first. */
-export function listDue(db: Db, now: Date, limit: number): PaymentRow[] {
-  return db
+/** At most `limit` payments that are due for a check at `nowMs`, the longest waiting first. */
+export const duePayments = prepareOnce((db) =>
+  db
     .select()
     .from(walletPayments)
-    .where(lte(walletPayments.checkAt, now))
+    .where(lte(walletPayments.checkAt, sql.placeholder('nowMs')))
     .orderBy(walletPayments.checkAt)
-    .limit(limit)
-    .all()
-}
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+)
 
 /**
  * Changes a payment that is in one of the statuses `from`, and posts it to the ledger; null when its status has
