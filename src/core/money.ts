@@ -12,26 +12,50 @@ export function toMicroUsd(usd: number): MicroUsd {
   return usd > 0 ? Math.max(1, Math.round(usd * 1_000_000)) : 0
 }
 
-/** Tokens of one call. `cachedInputTokens` is the part of the input that the provider had cached. */
-export type Tokens = { inputTokens: number; cachedInputTokens?: number; outputTokens: number }
+/**
+ * Tokens of one call. Parts of the input are `cachedInputTokens`, which the provider read from its cache, and
+ * `cacheCreationTokens` and `cacheCreationHourTokens`, which it wrote there for 5 minutes and for an hour.
+ */
+export type Tokens = {
+  inputTokens: number
+  cachedInputTokens?: number
+  cacheCreationTokens?: number
+  cacheCreationHourTokens?: number
+  outputTokens: number
+}
+
+/** Prices of cache writes where a provider lists none, as multiples of the input price. */
+const CACHE_CREATION_RATE = 1.25
+const CACHE_CREATION_HOUR_RATE = 2
 
 /**
  * Returns the cost of a call. US dollars per million tokens are micro-dollars per token.
  * @returns whole micro-dollars, at least one for a call that is not free.
  */
-export function tokenCost({ inputTokens, cachedInputTokens = 0, outputTokens }: Tokens, price: TokenPrice): MicroUsd {
+export function tokenCost(tokens: Tokens, price: TokenPrice): MicroUsd {
+  const { inputTokens, cachedInputTokens = 0, cacheCreationTokens = 0, cacheCreationHourTokens = 0 } = tokens
+  const { inputUsdPerMillion: input, outputUsdPerMillion } = price
   const cached = Math.min(cachedInputTokens, inputTokens)
-  const { inputUsdPerMillion, cachedInputUsdPerMillion = inputUsdPerMillion, outputUsdPerMillion } = price
+  const hour = Math.min(cacheCreationHourTokens, inputTokens - cached)
+  const created = Math.min(cacheCreationTokens, inputTokens - cached - hour)
   const exact =
-    (inputTokens - cached) * inputUsdPerMillion + cached * cachedInputUsdPerMillion + outputTokens * outputUsdPerMillion
+    (inputTokens - cached - hour - created) * input +
+    cached * (price.cachedInputUsdPerMillion ?? input) +
+    created * (price.cacheCreationUsdPerMillion ?? input * CACHE_CREATION_RATE) +
+    hour * input * CACHE_CREATION_HOUR_RATE +
+    tokens.outputTokens * outputUsdPerMillion
   return exact > 0 ? Math.max(1, Math.round(exact)) : 0
 }
 
-/** US dollars per million tokens. Without a price for cached input, it costs as much as other input. */
+/**
+ * US dollars per million tokens. Without a price for cached input, it costs as much as other input.
+ * `cacheCreationUsdPerMillion` is the price of cache writes for 5 minutes.
+ */
 export type TokenPrice = {
   inputUsdPerMillion: number
   outputUsdPerMillion: number
   cachedInputUsdPerMillion?: number
+  cacheCreationUsdPerMillion?: number
 }
 
 /** A billion dollars, so products and sums stay safe integers. */

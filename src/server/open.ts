@@ -103,8 +103,8 @@ export async function openServer(parts: ServerParts): Promise<OpenServer> {
     passwordCost: PASSWORD_COST,
     runtimes,
     isStandby: objection !== null,
-    openProvider: (id, apiKey, baseUrl) => {
-      const provider = openProviderOf(config, id, apiKey, baseUrl)
+    openProvider: (id, apiKey, custom) => {
+      const provider = openProviderOf(config, id, apiKey, custom)
       return provider && parts.trace(provider)
     },
   })
@@ -201,6 +201,7 @@ function startIdleJobs({ ai }: Platform): { stop(): Promise<void> } {
 
 /** Opens a provider at the given address, or a configured one; null when there is no such provider. */
 function openProviderOf({ ai }: Config, ...[id, apiKey, given]: Parameters<OpenProvider>): AiProvider | null {
-  const baseUrl = given ?? ai.providers.find((provider) => provider.id === id)?.baseUrl
-  return baseUrl ? createHttpProvider({ id, baseUrl, apiKey, timeoutMs: ai.attemptTimeoutMs }, { fetch }) : null
+  const baseUrl = given?.baseUrl ?? ai.providers.find((provider) => provider.id === id)?.baseUrl
+  const timeoutMs = ai.attemptTimeoutMs
+  return baseUrl ? createHttpProvider({ id, baseUrl, apiKey, dialects: given?.dialects, timeoutMs }, { fetch }) : null
 }

@@ -121,9 +121,9 @@ export function testPlatform(options: TestOptions = {}) {
     runtimes: onlyRuntime(options.runtime ?? createNoRuntime('process', 'This test has no runtime')),
     isStandby: options.isStandby ?? false,
     providers: options.providers ?? [],
-    openProvider: (id, apiKey, baseUrl) =>
-      baseUrl
-        ? createHttpProvider({ id, baseUrl, apiKey, timeoutMs: 10_000 }, { fetch })
+    openProvider: (id, apiKey, custom) =>
+      custom
+        ? createHttpProvider({ id, ...custom, apiKey, timeoutMs: 10_000 }, { fetch })
         : (options.openProvider?.(id, apiKey) ?? null),
     tokens: options.tokens ?? sharedTokens,
     runStead: options.runStead ?? null,

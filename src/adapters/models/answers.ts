@@ -10,6 +10,7 @@ import {
   type TokenUsage,
 } from './provider.ts'
 import { parseVectors } from './vectors.ts'
+import { unreadable, type WireFormat } from './wire-format.ts'
 
 const MAX_DESCRIPTION_CHARACTERS = 1000
 
@@ -20,15 +21,21 @@ const MAX_COST_USD = 1_000_000
 const MAX_TOKEN_USD = 1
 const MAX_MODELS = 5000
 
-const Count = z.number().int().min(0).max(MAX_TOKENS)
+/** A reported number of tokens. */
+export const ReportedTokens = z.number().int().min(0).max(MAX_TOKENS)
+/** A reported cost in US dollars; anything else counts as not reported. */
+export const ReportedCost = z.number().min(0).max(MAX_COST_USD).nullish().catch(null)
 /** Some providers use another field name for cached input. */
 const Usage = z.object({
-  prompt_tokens: Count,
-  completion_tokens: Count.default(0),
-  prompt_tokens_details: z.object({ cached_tokens: Count.nullish() }).nullish().catch(null),
-  prompt_cache_hit_tokens: Count.nullish().catch(null),
-  cached_tokens: Count.nullish().catch(null),
-  cost: z.number().min(0).max(MAX_COST_USD).nullish().catch(null),
+  prompt_tokens: ReportedTokens,
+  completion_tokens: ReportedTokens.default(0),
+  prompt_tokens_details: z
+    .object({ cached_tokens: ReportedTokens.nullish(), cache_write_tokens: ReportedTokens.nullish().catch(null) })
+    .nullish()
+    .catch(null),
+  prompt_cache_hit_tokens: ReportedTokens.nullish().catch(null),
+  cached_tokens: ReportedTokens.nullish().catch(null),
+  cost: ReportedCost,
 })
 /** Impossible usage is treated as not reported, and tokens are then counted locally. */
 const Reported = Usage.nullish().catch(null)
@@ -59,7 +66,7 @@ const EmbeddingResponse = z.object({
 })
 const TokenUsd = z.coerce.number().max(MAX_TOKEN_USD)
 /** Response of `GET /models`; providers omit any field except the id. */
-export const ModelsResponse = z.object({
+const ModelsResponse = z.object({
   data: z
     .array(z.unknown())
     .transform((models) => models.slice(0, MAX_MODELS))
@@ -80,6 +87,7 @@ export const ModelsResponse = z.object({
               prompt: TokenUsd,
               completion: TokenUsd,
               input_cache_read: TokenUsd.nullish().catch(null),
+              input_cache_write: TokenUsd.nullish().catch(null),
             })
             .nullish(),
         }),
@@ -88,7 +96,7 @@ export const ModelsResponse = z.object({
 })
 
 /** @throws ProviderError `broken` for an answer without output, unless it reached its length limit. */
-export function toCompletion(provider: string, json: string): Completion {
+function toCompletion(provider: string, json: string): Completion {
   const { id, model, choices, usage } = readAnswer(provider, CompletionResponse, JSON.parse(json))
   const isAnswer = choices.some(({ message, finish_reason: reason }) => says(message) || reason === 'length')
   const used = usage ? toUsage(usage) : null
@@ -119,6 +127,13 @@ function readAnswer<T>(provider: string, schema: z.ZodType<T>, answer: unknown):
     usage: reported.success ? toUsage(reported.data.usage) : null,
     cause: parsed.error,
   })
+}
+
+/** Chat Completions as providers send them: unnamed events, then `[DONE]`. */
+export const chatWire: WireFormat = {
+  path: '/chat/completions',
+  toCompletion,
+  createStreamReader: (provider) => (event) => (event.data === '[DONE]' ? null : toChunk(provider, event.data)),
 }
 
 /** Accepts base64 text or numbers; checks only the first number. */
@@ -163,32 +178,42 @@ function toCalls({ tool_calls: calls, function_call: call }: z.infer<typeof Said
 }
 
 /** Parses one stream event; an error event before any output counts as a rejection. */
-export function toChunk(provider: string, json: string): CompletionChunk {
+function toChunk(provider: string, json: string): CompletionChunk {
   const { choices, usage, error } = readAnswer(provider, ChunkResponse, parseBoundedJson(json))
   if (error !== undefined)
     throw new ProviderError('broken', `AI provider ${provider} failed in the middle of its answer`, {
       usage: usage ? toUsage(usage) : null,
     })
   return {
+    event: null,
     json,
     said: choices.map(({ delta }) => (delta ? toSaid(delta) : '')).join(''),
     isAnswer: choices.some(({ delta, finish_reason: reason }) => (delta ? says(delta) : false) || reason === 'length'),
+    isLast: false,
     usage: usage ? toUsage(usage) : null,
   }
 }
 
 function toUsage(usage: z.infer<typeof Usage>): TokenUsage {
-  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0
+  const details = usage.prompt_tokens_details
+  const reported = details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0
+  const cachedInputTokens = Math.min(reported, usage.prompt_tokens)
   return {
     inputTokens: usage.prompt_tokens,
-    cachedInputTokens: Math.min(cached, usage.prompt_tokens),
+    cachedInputTokens,
+    cacheCreationTokens: Math.min(details?.cache_write_tokens ?? 0, usage.prompt_tokens - cachedInputTokens),
+    cacheCreationHourTokens: 0,
     outputTokens: usage.completion_tokens,
     costUsd: usage.cost ?? null,
   }
 }
 
-/** Converts a listed model to the catalogue's form, with prices in US dollars per million tokens. */
-export function toListedModel(model: z.infer<typeof ModelsResponse>['data'][number]): ListedProviderModel {
+/** Reads a list of models, with prices in US dollars per million tokens. @throws ZodError, SyntaxError. */
+export function toListedModels(json: string): ListedProviderModel[] {
+  return ModelsResponse.parse(JSON.parse(json)).data.map(toListedModel)
+}
+
+function toListedModel(model: z.infer<typeof ModelsResponse>['data'][number]): ListedProviderModel {
   return {
     id: model.id,
     name: model.name ?? null,
@@ -202,11 +227,12 @@ export function toListedModel(model: z.infer<typeof ModelsResponse>['data'][numb
 /** The aggregator marks variable prices with a negative number. */
 function toPrice(pricing: z.infer<typeof ModelsResponse>['data'][number]['pricing']): ListedProviderModel['price'] {
   if (!pricing || pricing.prompt < 0 || pricing.completion < 0) return null
-  const cached = pricing.input_cache_read
+  const { input_cache_read: cached, input_cache_write: created } = pricing
   return {
     inputUsdPerMillion: pricing.prompt * 1_000_000,
     outputUsdPerMillion: pricing.completion * 1_000_000,
     ...(typeof cached === 'number' && cached >= 0 && { cachedInputUsdPerMillion: cached * 1_000_000 }),
+    ...(typeof created === 'number' && created >= 0 && { cacheCreationUsdPerMillion: created * 1_000_000 }),
   }
 }
 
@@ -217,9 +243,4 @@ function toTags(model: z.infer<typeof ModelsResponse>['data'][number]): string[]
     ...(parameters.includes('reasoning') ? ['reasoning'] : []),
     ...(model.architecture?.input_modalities?.includes('image') ? ['vision'] : []),
   ]
-}
-
-/** Returns the message for an answer in an unexpected format. */
-export function unreadable(provider: string): string {
-  return `AI provider ${provider} gave an answer that cannot be read`
 }

@@ -17,6 +17,7 @@ export function createEchoProvider(deps: { newId: () => string; nowSeconds: () =
   })
   return {
     id: ECHO_PROVIDER,
+    dialects: ['chat'],
     async complete({ body }) {
       const content = reply(body)
       const usage = estimateUsage(body, content)
@@ -58,18 +59,21 @@ async function* streamReply(head: Record<string, unknown>, body: CompletionBody)
   for (let at = 0; at < content.length; at += CHUNK_CHARACTERS) {
     const text = content.slice(at, at + CHUNK_CHARACTERS)
     yield {
+      event: null,
       json: JSON.stringify({
         ...head,
         choices: [{ index: 0, delta: { role: 'assistant', content: text }, finish_reason: null }],
       }),
       said: text,
       isAnswer: true,
+      isLast: false,
       usage: null,
     }
   }
   const usage = estimateUsage(body, content)
   const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }]
-  yield { json: JSON.stringify({ ...head, choices, usage: toWire(usage) }), said: '', isAnswer: true, usage }
+  const json = JSON.stringify({ ...head, choices, usage: toWire(usage) })
+  yield { event: null, json, said: '', isAnswer: true, isLast: false, usage }
 }
 
 function reply(body: CompletionBody): string {
@@ -95,6 +99,8 @@ function estimateUsage(body: CompletionBody, content: string): TokenUsage {
   return {
     inputTokens: Math.ceil(JSON.stringify(body.messages ?? '').length / CHARACTERS_PER_TOKEN),
     cachedInputTokens: 0,
+    cacheCreationTokens: 0,
+    cacheCreationHourTokens: 0,
     outputTokens: Math.ceil(content.length / CHARACTERS_PER_TOKEN),
     costUsd: null,
   }

@@ -2,10 +2,12 @@ import { expect, test } from 'bun:test'
 import { findHold } from '../../../tests/harness/speed/loop-hold.ts'
 import { measureSlowness } from '../../../tests/harness/speed/machine-speed.ts'
 import { createHttpProvider } from './http-provider.ts'
+import type { Dialect } from './provider.ts'
 
 const HOLD_MS = 50
 const TIMEOUT_MS = 600_000
-const request = { body: { model: 'm' }, json: '{}' }
+const requestIn = (dialect: Dialect) => ({ dialect, body: { model: 'm' }, json: '{}' })
+const request = requestIn('chat')
 
 /** Starts a provider that answers every request with the same text. */
 function startHostile(text: string, type: string, headers: Record<string, string> = {}, status = 200) {
@@ -30,11 +32,13 @@ test.each([
   'every provider method stays responsive when answers contain %s',
   async (_what, said) => {
     const limitMs = HOLD_MS * measureSlowness()
-    for (const name of ['choices', 'data']) {
+    for (const name of ['choices', 'data', 'content', 'output']) {
       await using hostile = startHostile(`{"${name}":${said}}`, 'application/json')
       const signal = AbortSignal.timeout(TIMEOUT_MS)
       for (const ask of [
         () => hostile.provider.complete(request, signal),
+        () => hostile.provider.complete(requestIn('messages'), signal),
+        () => hostile.provider.complete(requestIn('responses'), signal),
         () => hostile.provider.embed(request, signal),
         () => hostile.provider.listModels(signal),
       ]) {
@@ -49,7 +53,15 @@ test.each([
 const STREAM_BYTES = 15_000_000
 const repeat = (text: string) => text.repeat(STREAM_BYTES / text.length)
 
-test.each([
+test.each<[string, string, Dialect?]>([
+  [
+    'a letter each time in Messages',
+    repeat('data: {"type":"content_block_delta","delta":{"text":"a"}}\n\n'),
+    'messages',
+  ],
+  ['one event of usage in Messages', `data: {"type":"ping","usage":${many('{}', 10_000_000)}}\n\n`, 'messages'],
+  ['a letter each time in Responses', repeat('data: {"type":"a.delta","delta":"a"}\n\n'), 'responses'],
+  ['one event of items in Responses', `data: {"type":"a","item":{"content":${many('1', 50_000)}}}\n\n`, 'responses'],
   ['a letter each time', repeat('data: {"choices":[{"delta":{"content":"a"}}]}\n\n')],
   ['nothing', repeat('data: {"choices":[]}\n\n')],
   ['comments', repeat(':\n')],
@@ -58,11 +70,11 @@ test.each([
   ['one event of choices, as many as are read', `data: {"choices":${many('1', 50_000)}}\n\n`],
 ])(
   'stream stays responsive when a provider endlessly sends %s',
-  async (_what, said) => {
+  async (_what, said, dialect = 'chat') => {
     const limitMs = HOLD_MS * measureSlowness()
     await using hostile = startHostile(said, 'text/event-stream')
     const read = async () => {
-      const chunks = await hostile.provider.stream(request, AbortSignal.timeout(TIMEOUT_MS))
+      const chunks = await hostile.provider.stream(requestIn(dialect), AbortSignal.timeout(TIMEOUT_MS))
       for await (const { usage } of chunks) if (usage) throw new Error('It says what it used')
     }
     const work = () => expect(read()).rejects.toMatchObject({ failure: 'broken', isSpent: true })

@@ -5,14 +5,19 @@ import { readEvents } from '../egress/answers/read-events.ts'
 import { readJson, readText } from '../egress/answers/read-text.ts'
 import { TooMuch } from '../egress/body.ts'
 import { isUnsent } from '../egress/unsent.ts'
-import { ModelsResponse, toChunk, toCompletion, toEmbedding, toListedModel, unreadable } from './answers.ts'
+import { chatWire, toEmbedding, toListedModels } from './answers.ts'
+import { messagesWire } from './messages-wire.ts'
 import {
   type AiProvider,
   type CompletionChunk,
   type CompletionRequest,
+  type Dialect,
   ProviderError,
   type ProviderFailure,
+  type ProviderRequest,
 } from './provider.ts'
+import { responsesWire } from './responses-wire.ts'
+import { dialectsOf, unreadable, type WireFormat } from './wire-format.ts'
 
 type Limits = { maxBytes: number; maxValues: number }
 
@@ -20,6 +25,8 @@ export type ProviderOptions = {
   id: string
   baseUrl: string
   apiKey: string | undefined
+  /** The dialects of a custom provider. */
+  dialects?: readonly Dialect[] | undefined
   /** Limit for a complete answer, and for the pause between two chunks of a stream. */
   timeoutMs: number
 }
@@ -38,17 +45,33 @@ const STREAM = { maxBytes: 64 * MEBIBYTE, maxEventCharacters: 16 * MEBIBYTE }
 const MAX_STREAM_MS = 60 * 60_000
 const ErrorResponse = z.object({ error: z.object({ message: z.string() }) })
 
-/** Creates a client for `POST {baseUrl}/chat/completions` and `GET {baseUrl}/models`. Never retries. */
+const WIRES: Readonly<Record<Dialect, WireFormat>> = {
+  chat: chatWire,
+  messages: messagesWire,
+  responses: responsesWire,
+}
+/** Other versions name the stream's events differently. */
+const ANTHROPIC_VERSION = '2023-06-01'
+
+/** Creates a client for the completions, embeddings and model list below a base URL. Never retries. */
 export function createHttpProvider(options: ProviderOptions, deps: { fetch: typeof fetch }): AiProvider {
-  const headers = {
-    'content-type': 'application/json',
-    ...(options.apiKey ? { authorization: `Bearer ${options.apiKey}` } : {}),
+  const headers = toHeaders(options)
+  const messagesHeaders = toMessagesHeaders(options)
+  const post = (path: string, request: ProviderRequest | CompletionRequest, signal: AbortSignal) =>
+    deps.fetch(`${options.baseUrl}${path}`, {
+      method: 'POST',
+      headers: headersFor(request),
+      body: request.json,
+      signal,
+    })
+  const headersFor = (request: ProviderRequest | CompletionRequest) => {
+    if (!('dialect' in request)) return headers
+    const own = request.dialect === 'messages' ? messagesHeaders : headers
+    return request.headers ? { ...own, ...request.headers } : own
   }
-  const post = (path: string, { json }: CompletionRequest, signal: AbortSignal) =>
-    deps.fetch(`${options.baseUrl}${path}`, { method: 'POST', headers, body: json, signal })
   const postWhole = async <T>(
     path: string,
-    request: CompletionRequest,
+    request: ProviderRequest | CompletionRequest,
     signal: AbortSignal,
     { maxBytes, maxValues, read }: Limits & { read: (json: string) => T | Promise<T> },
   ): Promise<T> => {
@@ -78,24 +101,21 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
 
   return {
     id: options.id,
-    complete: (request, signal) =>
-      postWhole('/chat/completions', request, signal, {
-        ...COMPLETION,
-        read: (json) => toCompletion(options.id, json),
-      }),
+    dialects: options.dialects ?? dialectsOf(options.id),
+    complete(request, signal) {
+      const { path, toCompletion } = WIRES[request.dialect]
+      return postWhole(path, request, signal, { ...COMPLETION, read: (json) => toCompletion(options.id, json) })
+    },
     embed: (request, signal) =>
       postWhole('/embeddings', request, signal, { ...EMBEDDING, read: (json) => toEmbedding(options.id, json) }),
     async stream(request, signal) {
       const deadline = createDeadline(options.timeoutMs, signal)
       try {
-        const response = await post('/chat/completions', request, deadline.signal)
+        const wire = WIRES[request.dialect]
+        const response = await post(wire.path, request, deadline.signal)
         if (!response.ok) throw await refusal(options.id, response)
         if (isPage(response)) throw await notAModel(options.id, response)
-        if (!response.body || !response.headers.get('content-type')?.includes('text/event-stream')) {
-          await response.body?.cancel()
-          throw new ProviderError('broken', `AI provider ${options.id} did not answer with a stream`, { isSpent: true })
-        }
-        return readStream(options.id, response.body, deadline)
+        return readStream(options.id, await requireStream(options.id, response), wire, deadline)
       } catch (error) {
         deadline.clear()
         throw toProviderError(options.id, error, deadline)
@@ -104,9 +124,7 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
     listModels: (signal) =>
       get('/models', signal, async (response) => {
         if (!response.ok) throw await refusal(options.id, response)
-        return ModelsResponse.parse(JSON.parse(await readText(response, MODELS.maxBytes, MODELS.maxValues))).data.map(
-          toListedModel,
-        )
+        return toListedModels(await readText(response, MODELS.maxBytes, MODELS.maxValues))
       }),
     // OpenRouter lists models without a key and validates keys at a separate endpoint.
     tryKey: (signal) =>
@@ -119,13 +137,35 @@ export function createHttpProvider(options: ProviderOptions, deps: { fetch: type
 
 /** Anthropic accepts a bearer token for chat completions only; its model list requires other headers. */
 function listHeaders({ id, apiKey }: ProviderOptions): Record<string, string> {
-  return id === 'anthropic' && apiKey ? { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' } : {}
+  return id === 'anthropic' && apiKey ? { 'x-api-key': apiKey, 'anthropic-version': ANTHROPIC_VERSION } : {}
 }
 
-/** Yields events as they arrive; throws when the stream ends without `[DONE]`, sends an error event or stalls. */
+function toHeaders({ apiKey }: ProviderOptions): Record<string, string> {
+  return { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) }
+}
+
+/** Anthropic takes a bearer for an OAuth token. Other servers with Messages want the key in either header. */
+function toMessagesHeaders(options: ProviderOptions): Record<string, string> {
+  const { id, apiKey } = options
+  const headers = toHeaders(options)
+  const key = apiKey ? { 'x-api-key': apiKey } : {}
+  const version = { 'anthropic-version': ANTHROPIC_VERSION }
+  if (id === 'openrouter') return { ...headers, ...version }
+  if (id !== 'anthropic') return { ...headers, ...version, ...key }
+  return { 'content-type': 'application/json', ...version, ...key }
+}
+
+async function requireStream(provider: string, { headers, body }: Response): Promise<ReadableStream<Uint8Array>> {
+  if (body && headers.get('content-type')?.includes('text/event-stream')) return body
+  await body?.cancel()
+  throw new ProviderError('broken', `AI provider ${provider} did not answer with a stream`, { isSpent: true })
+}
+
+/** Yields events as they arrive; throws when the stream ends before its last event, sends an error event or stalls. */
 async function* readStream(
   provider: string,
   body: ReadableStream<Uint8Array>,
+  wire: WireFormat,
   deadline: Deadline,
 ): AsyncGenerator<CompletionChunk> {
   const endsAt = performance.now() + MAX_STREAM_MS
@@ -133,9 +173,12 @@ async function* readStream(
     if (performance.now() < endsAt) deadline.restart()
   }
   try {
-    for await (const { data } of readEvents(body, { ...STREAM, onBytes })) {
-      if (data === '[DONE]') return
-      yield toChunk(provider, data)
+    const read = wire.createStreamReader(provider)
+    for await (const event of readEvents(body, { ...STREAM, onBytes })) {
+      const chunk = read(event)
+      if (chunk === null) return
+      yield chunk
+      if (chunk.isLast) return
     }
     throw new ProviderError('broken', `AI provider ${provider} cut the answer off`, { isSpent: true })
   } catch (error) {

@@ -1,25 +1,25 @@
 import { AppError, type ErrorKind } from '../../core/errors.ts'
-import type { TokenPrice } from '../../core/money.ts'
+import type { TokenPrice, Tokens } from '../../core/money.ts'
+import type { DIALECTS } from '../../core/settings/custom-providers.ts'
 
 /** A wire format of model calls: Chat Completions, Anthropic's Messages, or OpenAI's Responses. */
-export type Dialect = 'chat' | 'messages' | 'responses'
+export type Dialect = (typeof DIALECTS)[number]
 
-/** A chat completion request in OpenAI's format; unknown fields are passed through. */
+/** A request in a dialect; unknown fields are passed through. */
 export type CompletionBody = Readonly<Record<string, unknown>> & { model: string }
 
 /** A request and its JSON text, the caller's original text unless it was changed. */
-export type CompletionRequest = { body: CompletionBody; json: string }
+export type ProviderRequest = { body: CompletionBody; json: string }
+
+/** A completion request. `headers` are the caller's headers that the provider has to see, such as `anthropic-beta`. */
+export type CompletionRequest = ProviderRequest & { dialect: Dialect; headers?: Readonly<Record<string, string>> }
 
 /**
- * Usage as reported by the provider. `cachedInputTokens` are included in `inputTokens`; `costUsd` is null when not
- * reported.
+ * Usage as reported by the provider. `inputTokens` are all prompt tokens: those read from the provider's cache
+ * (`cachedInputTokens`), those written to it for 5 minutes or an hour (`cacheCreation…`), and the rest. `costUsd` is null
+ * when not reported.
  */
-export type TokenUsage = {
-  inputTokens: number
-  cachedInputTokens: number
-  outputTokens: number
-  costUsd: number | null
-}
+export type TokenUsage = Required<Tokens> & { costUsd: number | null }
 
 /**
  * A complete answer: `json` is the provider's text, `content` the text of the first choice, `said` all billable output
@@ -35,10 +35,17 @@ export type Completion = {
 }
 
 /**
- * One stream event: `json` to pass on, its billable output, and usage if present. `isAnswer` is true for an event with
- * output or a finish reason.
+ * One stream event: its name, null in Chat Completions, `json` to pass on, its billable output, and the usage so far if
+ * reported. `isAnswer` is true for an event with output or a finish reason, `isLast` for one that ends the stream.
  */
-export type CompletionChunk = { json: string; said: string; isAnswer: boolean; usage: TokenUsage | null }
+export type CompletionChunk = {
+  event: string | null
+  json: string
+  said: string
+  isAnswer: boolean
+  isLast: boolean
+  usage: TokenUsage | null
+}
 
 /** Embedding vectors; `json` is the provider's answer. */
 export type Embedding = { json: string; model: string; usage: TokenUsage | null }
@@ -95,10 +102,11 @@ const KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
 /** A provider of models. Every method throws ProviderError, or the signal's reason when aborted. */
 export type AiProvider = {
   id: string
+  dialects: readonly Dialect[]
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion>
   /** Resolves after the first chunk; the iteration throws when the stream is cut off. */
   stream(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionChunk>>
-  embed(request: CompletionRequest, signal: AbortSignal): Promise<Embedding>
+  embed(request: ProviderRequest, signal: AbortSignal): Promise<Embedding>
   listModels(signal: AbortSignal): Promise<ListedProviderModel[]>
   /** Validates the key at no cost. @throws ProviderError `credentials` for a rejected key. */
   tryKey(signal: AbortSignal): Promise<void>

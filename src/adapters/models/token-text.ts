@@ -10,6 +10,8 @@ export const EMBEDDED_TOKENS = 2000
 
 const Request = z.object({
   messages: z.array(z.unknown()).catch([]),
+  system: z.unknown().optional(),
+  instructions: z.unknown().optional(),
   input: z.unknown().optional(),
   tools: z.unknown().optional(),
   functions: z.unknown().optional(),
@@ -25,15 +27,21 @@ const Message = z.object({
   reasoning_content: z.unknown().optional(),
 })
 const TextPart = z.object({ text: z.string() })
+/** Parts of a message in Anthropic's form that are text although they have no `text`. */
+const ToolPart = z.object({ type: z.literal('tool_use'), name: z.string().catch(''), input: z.unknown() })
+const ToolResultPart = z.object({ type: z.literal('tool_result'), content: z.unknown().optional() })
+const ThinkingPart = z.object({ type: z.literal('thinking'), thinking: z.string() })
+const ImagePart = z.object({
+  type: z.literal('image'),
+  source: z.object({ type: z.literal('base64'), data: z.string() }),
+})
 
 /** Extracts the input from the JSON of a chat or embedding request. @throws SyntaxError, ZodError for other texts. */
 export function toTokenText(json: string): TokenText {
-  const { messages, input, tools, functions, response_format: format } = Request.parse(JSON.parse(json))
-  const parts = [...messages.map(ofMessage), ofInput(input), ofValue(tools), ofValue(functions), ofValue(format)]
-  return {
-    texts: parts.flatMap(({ texts }) => texts).filter((text) => text !== ''),
-    tokens: parts.reduce((sum, part) => sum + part.tokens, 0),
-  }
+  const { messages, system, input, ...rest } = Request.parse(JSON.parse(json))
+  const parts = [...messages.map(ofMessage), ofContent(system), ofInput(input), ...Object.values(rest).map(ofValue)]
+  const { texts, tokens } = join(parts)
+  return { texts: texts.filter((text) => text !== ''), tokens }
 }
 
 function ofMessage(value: unknown): TokenText {
@@ -47,25 +55,49 @@ function ofMessage(value: unknown): TokenText {
   }
 }
 
-/** Accepts text or a list of parts; non-text parts count as embedded media. */
+/** Accepts text or a list of parts; parts without text count as embedded media. */
 function ofContent(content: unknown): TokenText {
   if (!Array.isArray(content)) return ofValue(content)
-  const texts = content.map((part) => TextPart.safeParse(part).data?.text)
-  return {
-    texts: texts.filter((text) => text !== undefined),
-    tokens: texts.filter((text) => text === undefined).length * EMBEDDED_TOKENS,
-  }
+  return join(content.map(ofPart))
 }
 
-/** Accepts texts or arrays of tokens. */
-function ofInput(input: unknown): TokenText {
-  if (typeof input === 'number') return { texts: [], tokens: 1 }
-  if (!Array.isArray(input)) return ofValue(input)
-  const parts = input.map(ofInput)
+function ofPart(part: unknown): TokenText {
+  const text = TextPart.safeParse(part).data?.text ?? ThinkingPart.safeParse(part).data?.thinking
+  if (text !== undefined) return { texts: [text], tokens: 0 }
+  const call = ToolPart.safeParse(part).data
+  if (call) return join([ofValue(call.name), ofValue(call.input)])
+  const result = ToolResultPart.safeParse(part).data
+  return result ? ofContent(result.content) : { texts: [], tokens: EMBEDDED_TOKENS }
+}
+
+function join(parts: readonly TokenText[]): TokenText {
   return {
     texts: parts.flatMap(({ texts }) => texts),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0),
   }
+}
+
+/** Lists the data of the images in messages of Anthropic's form, those of tool results included. */
+export function listBase64Images(messages: unknown): string[] {
+  if (!Array.isArray(messages)) return []
+  return messages.flatMap((message) => imagesOf(Object(message).content))
+}
+
+function imagesOf(content: unknown): string[] {
+  if (!Array.isArray(content)) return []
+  return content.flatMap((part) => {
+    const result = ToolResultPart.safeParse(part).data
+    if (result) return imagesOf(result.content)
+    const image = ImagePart.safeParse(part).data
+    return image ? [image.source.data] : []
+  })
+}
+
+/** Accepts texts, arrays of tokens, or the items of a response. */
+function ofInput(input: unknown): TokenText {
+  if (typeof input === 'number') return { texts: [], tokens: 1 }
+  if (Array.isArray(input)) return join(input.map(ofInput))
+  return typeof input === 'object' && input !== null && 'content' in input ? ofMessage(input) : ofValue(input)
 }
 
 function ofValue(value: unknown): TokenText {

@@ -1,5 +1,5 @@
 import type { Attributes, Span, Tracer } from '@opentelemetry/api'
-import type { AiProvider, CompletionRequest, TokenUsage } from '../models/provider.ts'
+import type { AiProvider, ProviderRequest, TokenUsage } from '../models/provider.ts'
 import type { OpenTurns } from './open-turns.ts'
 import { CLIENT, endFailed, followToEnd, within } from './spans.ts'
 
@@ -11,6 +11,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   top_p: 'gen_ai.request.top_p',
   max_tokens: 'gen_ai.request.max_tokens',
   max_completion_tokens: 'gen_ai.request.max_tokens',
+  max_output_tokens: 'gen_ai.request.max_tokens',
 }
 
 /**
@@ -18,7 +19,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
  * content.
  */
 export function traceProvider(tracer: Tracer, turns: OpenTurns, provider: AiProvider): AiProvider {
-  const begin = (operation: string, request: CompletionRequest) =>
+  const begin = (operation: string, request: ProviderRequest) =>
     beginSpan({ tracer, turns }, provider.id, operation, request)
   return {
     ...provider,
@@ -51,7 +52,7 @@ export function traceProvider(tracer: Tracer, turns: OpenTurns, provider: AiProv
 
 type Telling = { tracer: Tracer; turns: OpenTurns }
 
-function beginSpan({ tracer, turns }: Telling, provider: string, operation: string, { body }: CompletionRequest): Span {
+function beginSpan({ tracer, turns }: Telling, provider: string, operation: string, { body }: ProviderRequest): Span {
   const numbers = Object.entries(NUMBERS).flatMap(([name, attribute]) =>
     typeof body[name] === 'number' ? [[attribute, body[name]] as const] : [],
   )
@@ -70,5 +71,6 @@ function noteUsage(span: Span, usage: TokenUsage | null): void {
     'gen_ai.usage.input_tokens': usage.inputTokens,
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+    'gen_ai.usage.cache_creation.input_tokens': usage.cacheCreationTokens + usage.cacheCreationHourTokens,
   })
 }

@@ -3,11 +3,20 @@ import { z } from 'zod'
 import { errorMessage, StartupError } from '../errors.ts'
 import { url } from './forms.ts'
 
+/** Wire formats of model calls: Chat Completions, Anthropic's Messages, and OpenAI's Responses. */
+export const DIALECTS = ['chat', 'messages', 'responses'] as const
+
 /**
- * A model provider with an OpenAI-compatible API, besides those with settings of their own. `label` is its display
- * name.
+ * A model provider besides those with settings of their own. `label` is its display name; `dialects` are those that it
+ * speaks, Chat Completions by default.
  */
-export type CustomProvider = { id: string; baseUrl: string; apiKey: string | undefined; label: string | null }
+export type CustomProvider = {
+  id: string
+  baseUrl: string
+  apiKey: string | undefined
+  label: string | null
+  dialects: readonly (typeof DIALECTS)[number][]
+}
 
 /** Ids that custom providers cannot use. */
 export const RESERVED_PROVIDER_IDS: readonly string[] = [
@@ -17,10 +26,10 @@ export const RESERVED_PROVIDER_IDS: readonly string[] = [
 /** Provider ids are the part before the slash of model ids. */
 export const PROVIDER_ID = /^[a-z][a-z0-9-]{0,39}$/
 
-const NAME = /^PROVIDER_([A-Z][A-Z0-9_]{0,39})_(BASE_URL|API_KEY|API_KEY_FILE|LABEL)$/
+const NAME = /^PROVIDER_([A-Z][A-Z0-9_]{0,39})_(BASE_URL|API_KEY|API_KEY_FILE|LABEL|DIALECT)$/
 
 type Values = Record<string, string | undefined>
-type Part = 'BASE_URL' | 'API_KEY' | 'API_KEY_FILE' | 'LABEL'
+type Part = 'BASE_URL' | 'API_KEY' | 'API_KEY_FILE' | 'LABEL' | 'DIALECT'
 
 /** Returns whether a variable belongs to a custom provider. */
 export function isProviderSetting(name: string): boolean {
@@ -61,7 +70,16 @@ function toProvider(name: string, parts: ReadonlyMap<Part, string>): CustomProvi
     throw new StartupError(`${variable}: ${z.treeifyError(baseUrl.error).errors[0] ?? 'is not valid'}`)
   const file = parts.get('API_KEY_FILE')
   const apiKey = file === undefined ? parts.get('API_KEY') : readKeyFile(`PROVIDER_${name}_API_KEY_FILE`, file)
-  return { id, baseUrl: baseUrl.data, apiKey, label: parts.get('LABEL') ?? null }
+  const dialects = readDialects(`PROVIDER_${name}_DIALECT`, parts.get('DIALECT') ?? 'chat')
+  return { id, baseUrl: baseUrl.data, apiKey, label: parts.get('LABEL') ?? null, dialects }
+}
+
+function readDialects(variable: string, list: string): CustomProvider['dialects'] {
+  return list.split(',').map((given) => {
+    const dialect = DIALECTS.find((known) => known === given.trim())
+    if (dialect === undefined) throw new StartupError(`${variable}: must be a list of ${DIALECTS.join(', ')}`)
+    return dialect
+  })
 }
 
 function readKeyFile(variable: string, file: string): string {

@@ -6,6 +6,7 @@ import { dumpTables } from '../../../../tests/harness/rows/dump.ts'
 import { createHttpProvider } from '../../../adapters/models/http-provider.ts'
 import { createKey } from '../../accounts/keys/keys.ts'
 import { serviceCredentials } from '../../accounts/service-credentials/tables.ts'
+import type { OpenProvider } from '../../ai/own-keys/own-keys.ts'
 import { findOllama } from './custom-provider.ts'
 import { ProviderTest, Services } from './schemas.ts'
 
@@ -144,8 +145,8 @@ test('PUT /api/admin/services/providers/:id: 409 SET_BY_ENVIRONMENT for PROVIDER
 
 test('findOllama returns the address and the number of models when one answers, else null', async () => {
   await using double = await startProvider()
-  const open = (id: string, apiKey: string, baseUrl = '') =>
-    createHttpProvider({ id, baseUrl, apiKey, timeoutMs: 5000 }, { fetch })
+  const open: OpenProvider = (id, apiKey, custom = { baseUrl: '', dialects: [] }) =>
+    createHttpProvider({ id, ...custom, apiKey, timeoutMs: 5000 }, { fetch })
   expect(await findOllama(open, double.baseUrl)).toEqual({ baseUrl: double.baseUrl, models: 4 })
   expect(await findOllama(open, 'http://127.0.0.1:1/v1')).toBeNull()
 })

@@ -40,7 +40,7 @@ export async function tryCustomProvider(
   const apiKey = request.apiKey ?? storedKey(before, baseUrl)
   const label = request.label ?? before?.label ?? ''
   const open = (address: string) => {
-    const provider = openProvider(id, apiKey, address)
+    const provider = openProvider(id, apiKey, { baseUrl: address, dialects: ['chat'] })
     if (!provider) throw new AppError('not_found', 'There is no such provider')
     return provider
   }
@@ -59,7 +59,9 @@ export function toProviderTest({ kept, models }: Awaited<ReturnType<typeof tryCu
 /** Looks for Ollama on this machine; returns null when none answers. */
 export async function findOllama(openProvider: OpenProvider, baseUrl = OLLAMA_URL) {
   try {
-    const models = await openProvider('ollama', '', baseUrl)?.listModels(AbortSignal.timeout(PROBE_MS))
+    const models = await openProvider('ollama', '', { baseUrl, dialects: ['chat'] })?.listModels(
+      AbortSignal.timeout(PROBE_MS),
+    )
     return models ? { baseUrl, models: models.length } : null
   } catch {
     return null

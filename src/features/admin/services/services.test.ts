@@ -49,7 +49,7 @@ test('PUT and DELETE /api/admin/services/providers/:id: 200 when the key works; 
   expect(models()).toBe(4)
   const [target] = platform.catalogue.offers('openai/gpt-4o-mini')
   const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] }
-  await target?.provider.complete({ body, json: JSON.stringify(body) }, AbortSignal.timeout(10_000))
+  await target?.provider.complete({ dialect: 'chat', body, json: JSON.stringify(body) }, AbortSignal.timeout(10_000))
   expect(provider.chats.at(-1)?.headers.authorization).toBe(`Bearer ${KEY}`)
   const [row] = platform.db.select().from(serviceCredentials).all()
   expect(row?.name).toBe('provider-openrouter')

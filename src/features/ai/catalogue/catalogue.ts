@@ -6,7 +6,16 @@ import type { TokenPrice } from '../../../core/money.ts'
 import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { type Plan, PREMIUM_MODEL } from '../../accounts/plans/plans.ts'
 import type { Spender } from '../usage/quota.ts'
-import { BUILT_IN_MODELS, findBuiltIn, findSpelled, indexNames, PROVIDER_MODELS, toIds } from './known-models.ts'
+import {
+  BUILT_IN_MODELS,
+  findBuiltIn,
+  findSnapshotName,
+  findSpelled,
+  indexNames,
+  PROVIDER_MODELS,
+  toAnthropicName,
+  toIds,
+} from './known-models.ts'
 
 /** The limits that decide which models a caller may use. */
 type Allowance = Pick<Spender, 'plan' | 'key' | 'budget'>
@@ -80,7 +89,8 @@ export function createCatalogue(deps: BuildDeps & { log: Log }): Catalogue {
 
   const listOf = (provider: AiProvider, userId: string) =>
     modelsOf(deps, provider, listed.get(provider.id)).map((model) => ({ ...model, paidBy: userId }))
-  const offersOf = (name: string) => offers.get(name) ?? offers.get(findSpelled(names, name) ?? '') ?? []
+  const offersOf = (name: string) =>
+    offers.get(name) ?? (offers.get(findSpelled(names, name) ?? '') ?? []).map((model) => toSnapshot(model, name))
 
   /** Rules: `web/docs/models.md`, "Choose a model". */
   const findDefault = (plan: Plan) => {
@@ -103,7 +113,7 @@ export function createCatalogue(deps: BuildDeps & { log: Log }): Catalogue {
       const known = listOf(provider, userId)
       for (const id of toIds(name)) {
         const model = known.find((offered) => offered.id === id)
-        if (model) return model
+        if (model) return toSnapshot(model, name)
       }
       // A provider without a model list is asked for any name that has its prefix.
       const prefix = `${provider.id}/`
@@ -278,9 +288,17 @@ function builtIn(prefix: string): ListedProviderModel[] {
     .map(([id, known]) => ({ ...NOTHING_KNOWN, ...known, id }))
 }
 
-/** The aggregator writes versions with dots where Anthropic's own names have dashes. */
 function toVendorId(provider: string, id: string): string {
-  return provider === 'anthropic' ? id.replaceAll('.', '-') : id
+  return provider === 'anthropic' ? toAnthropicName(id) : id
+}
+
+/** Vendors whose names of versions callers may use; the vendor then gets that name. */
+const VERSIONED_VENDORS = new Set(['openai', 'anthropic'])
+
+function toSnapshot(model: CatalogueModel, name: string): CatalogueModel {
+  const isVersioned = VERSIONED_VENDORS.has(model.provider.id) && model.id !== name
+  const snapshot = isVersioned ? findSnapshotName(name) : null
+  return snapshot === null ? model : { ...model, upstreamId: snapshot }
 }
 
 const HOUR_MS = 3_600_000

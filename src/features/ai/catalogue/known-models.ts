@@ -24,6 +24,8 @@ export const BUILT_IN_MODELS: ReadonlyMap<string, BuiltInModel> = new Map(
 /** Names under which clients know a model whose own name differs. */
 const ALIASES: Readonly<Record<string, string>> = {
   'claude-opus-4-6': PREMIUM_MODEL,
+  'claude-opus-4-0': 'anthropic/claude-opus-4',
+  'claude-sonnet-4-0': 'anthropic/claude-sonnet-4',
   'google/gemini-2.0-flash': 'google/gemini-2.0-flash-001',
   'minimax/minimax-chat': 'minimax/minimax-m2.7',
 }
@@ -54,7 +56,32 @@ export function indexNames(ids: Iterable<string>): NameIndex {
 export function findSpelled(index: NameIndex, name: string): string | null {
   const alias = ALIASES[name]
   const spelling = toSpelling(alias ?? name)
-  return index.get(spelling) ?? index.get(spelling.replace(/-(?:\d{8}|latest)$/, '')) ?? null
+  return index.get(spelling) ?? index.get(spelling.replace(SNAPSHOT, '')) ?? null
+}
+
+/** The end of a vendor's own name for a version of a model. */
+const SNAPSHOT = /-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
+
+/** Returns the vendor's own name of a version, such as `claude-sonnet-4-5-20250929`; null for other names. */
+export function findSnapshotName(name: string): string | null {
+  return SNAPSHOT.test(name) ? name.slice(name.indexOf('/') + 1) : null
+}
+
+/** Anthropic's names of models whose name without a version it does not accept. */
+const ANTHROPIC_NAMES: Readonly<Record<string, string>> = {
+  'claude-3-haiku': 'claude-3-haiku-20240307',
+  'claude-3-opus': 'claude-3-opus-20240229',
+  'claude-3-5-haiku': 'claude-3-5-haiku-20241022',
+  'claude-3-5-sonnet': 'claude-3-5-sonnet-20241022',
+  'claude-3-7-sonnet': 'claude-3-7-sonnet-20250219',
+  'claude-opus-4': 'claude-opus-4-20250514',
+  'claude-sonnet-4': 'claude-sonnet-4-20250514',
+}
+
+/** Returns the name by which Anthropic knows a published model: with dashes where the aggregator writes dots. */
+export function toAnthropicName(name: string): string {
+  const dashed = toSpelling(name)
+  return ANTHROPIC_NAMES[dashed] ?? dashed
 }
 
 const builtInNames = indexNames(BUILT_IN_MODELS.keys())

@@ -10,11 +10,14 @@ import type { Completed, Served } from './completions.ts'
 import type { CallUsage } from './schemas.ts'
 
 /** Sets the headers that name the model and provider of a call, the number of attempts and the id of its usage record. */
-export function setServedHeaders(c: Pick<Context, 'header'>, { model, attempts, generationId }: Served): void {
+export function setServedHeaders(c: Pick<Context, 'header'>, served: Served): void {
+  const { model, attempts, generationId, dropped } = served
   c.header('x-model', model.id)
+  c.header('x-stead-model', model.id)
   c.header('x-provider', model.provider.id)
   c.header('x-attempts', String(attempts))
   c.header('x-generation-id', generationId)
+  if (dropped.length > 0) c.header('x-stead-dropped', dropped.join(', '))
 }
 
 /** As `setServedHeaders`, with the cost in US dollars where it is known, and whether the usage is an estimate. */

@@ -6,6 +6,7 @@ import { type MicroUsd, tokenCost, toMicroUsd } from '../../../core/money.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Bill, Spendings } from '../usage/spend.ts'
+import { UNCACHED } from '../usage/writer.ts'
 import type { Caller, CompletionRequest, RequestSize } from './request-body.ts'
 
 export type AttemptDeps = { spendings: Spendings; tokens: TokenCounter }
@@ -28,8 +29,8 @@ export type Attempt = {
   hear(chunk: CompletionChunk): void
   /** Records a complete answer. */
   succeed(answer: { usage: TokenUsage | null; said: string }): Promise<Billed>
-  /** Records a streamed answer that was read to its end. */
-  finish(): void
+  /** Records a streamed answer that was read to its end. @returns the counted usage, or null when the provider reported it. */
+  finish(): Promise<TokenUsage> | null
   /** Records the possible cost of a failure. @returns false when it cost nothing; then the attempt is still open. */
   fail(error: unknown): boolean
   /** Records a failure without cost. */
@@ -37,7 +38,7 @@ export type Attempt = {
   cancel(): void
 }
 
-const NOTHING: TokenUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, costUsd: null }
+const NOTHING: TokenUsage = { ...UNCACHED, inputTokens: 0, outputTokens: 0, costUsd: null }
 
 const STOPPED = 'The program stopped before the answer was complete'
 
@@ -47,14 +48,13 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
   let reported: TokenUsage | null = null
   let said = ''
 
-  const toBill = (used: TokenUsage, isEstimated: boolean, message: string | null): Bill => ({
+  const toBill = ({ costUsd, ...tokens }: TokenUsage, isEstimated: boolean, message: string | null): Bill => ({
     model: target.id,
     provider: target.provider.id,
     attempts: number,
     isOwnKey: target.paidBy !== null,
-    inputTokens: used.inputTokens,
-    outputTokens: used.outputTokens,
-    costMicroUsd: costOf(target, used),
+    ...tokens,
+    costMicroUsd: costOf(target, { costUsd, ...tokens }),
     isEstimated,
     errorMessage: message,
   })
@@ -101,8 +101,13 @@ export function beginAttempt(deps: AttemptDeps, { request, size, target, number 
       return { usage: used, costMicroUsd: bill.costMicroUsd, isEstimated: bill.isEstimated }
     },
     finish() {
-      if (reported !== null) spending.record(toBill(reported, false, null))
-      else spending.recordLater(countUsage().then((used) => toBill(used, true, null)))
+      if (reported !== null) {
+        spending.record(toBill(reported, false, null))
+        return null
+      }
+      const counted = countUsage()
+      spending.recordLater(counted.then((used) => toBill(used, true, null)))
+      return counted
     },
     fail(error) {
       if (error instanceof ProviderError) reported ??= error.usage

@@ -41,7 +41,10 @@ type Headers = (name: string) => string | undefined
 export type CallerFinder = {
   /** Returns the caller of `/api/ai/*`. Checks the plan before the bearer, as the specification demands. */
   requirePlannedCaller(header: Headers, address: string | null): Caller
-  /** Returns the caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers. */
+  /**
+   * Returns the caller of `/v1/*`: an `sk_` key, an agent's token, or the internal key with identity headers, as the bearer or in
+   * `x-api-key`.
+   */
   requireBearer(header: Headers, address: string | null): Caller
   /** Returns the caller without requiring a plan, for routes that cost nothing. */
   identify(header: Headers, address: string | null): Caller
@@ -126,7 +129,9 @@ export function limitCaller(findLimit: () => number) {
   const whoAsks = (c: Context) => {
     const caller: Caller | undefined = c.get('caller')
     if (caller?.key) return caller.key.id
-    return caller && caller.agentId !== DIRECT ? caller.agentId : sha256(c.req.header('authorization') ?? '')
+    return caller && caller.agentId !== DIRECT
+      ? caller.agentId
+      : sha256(c.req.header('authorization') ?? c.req.header('x-api-key') ?? '')
   }
   return limitRate(ofKey, 'Too many requests, please slow down.', whoAsks)
 }
@@ -184,7 +189,8 @@ export function createCallerFinder(deps: CallerDeps): CallerFinder {
       requireServiceBearer(header, deps.internalApiKey)
       return caller
     },
-    requireBearer(header, address) {
+    requireBearer(given, address) {
+      const header = acceptApiKey(given)
       const known = findByToken(bearerOf(header), address)
       if (known) return requirePlanOrOwnKeys(known)
       requireServiceBearer(header, deps.internalApiKey)
@@ -258,6 +264,13 @@ function requireServiceBearer(header: Headers, internalApiKey: string | undefine
 
 function bearerOf(header: Headers): string | null {
   return readBearer(header('authorization'))
+}
+
+/** Reads `x-api-key`, where Anthropic's clients send their key, as the bearer when there is none. */
+function acceptApiKey(header: Headers): Headers {
+  const apiKey = header('x-api-key')
+  if (!apiKey || bearerOf(header) !== null) return header
+  return (name) => (name === 'authorization' ? `Bearer ${apiKey}` : header(name))
 }
 
 /** A replaced token stays valid this long, so that requests of its agent can finish. */

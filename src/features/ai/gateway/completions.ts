@@ -1,68 +1,80 @@
-import {
-  type AiProvider,
-  type CompletionChunk,
-  ProviderError,
-  type TokenUsage,
-} from '../../../adapters/models/provider.ts'
+import { type CompletionChunk, ProviderError, type TokenUsage } from '../../../adapters/models/provider.ts'
 import type { TokenCounter } from '../../../adapters/models/token-counter.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
 import type { Spendings } from '../usage/spend.ts'
 import { type Attempt, type Billed, beginAttempt } from './attempt.ts'
+import { type BodyForms, toBodyForms } from './dialects/body-forms.ts'
 import {
   type CompletionRequest,
   type RequestSize,
   sizeOfCompletion,
   sizeOfEmbedding,
   toBound,
-  toUsageOption,
+  toStreamOptions,
   toWire,
-  type Wire,
 } from './request-body.ts'
 import { type Attempted, type Cooldowns, chooseTargets, type RouteDeps, tryInTurn } from './routing.ts'
 
 export type CompleteDeps = RouteDeps & { cooldowns: Cooldowns; spendings: Spendings; tokens: TokenCounter }
 
-/** The model that served a call, the number of attempts, and the id of its usage record. */
-export type Served = { model: CatalogueModel; attempts: number; generationId: string }
+/**
+ * The model that served a call, the number of attempts, and the id of its usage record. `isTranslated`: the answer is a chat
+ * completion although the request was not, and the tools `dropped` were left out.
+ */
+export type Served = {
+  model: CatalogueModel
+  attempts: number
+  generationId: string
+  isTranslated: boolean
+  dropped: readonly string[]
+}
 /** A complete answer and its cost. */
 export type Completed = Served & Billed & { id: string; json: string; content: string }
 
+/** A request, the most that it may use, and the bodies for its targets. */
+type Call = { request: CompletionRequest; size: RequestSize; forms: BodyForms }
+
 /**
- * Completes a chat: chooses the models, reserves quota, tries one model after another, and records the usage of each attempt.
- * @throws AppError of the routing (`not_found`, `forbidden`, `payment_required`), of the quota (`limited`), or of the last
- * provider.
+ * Completes a request: chooses the models, reserves quota, tries one model after another, and records the usage of each attempt.
+ * @throws AppError of the routing (`not_found`, `forbidden`, `payment_required`), `invalid` for a request that no model can
+ * take, `limited` of the quota, or the error of the last provider.
  */
 export async function complete(deps: CompleteDeps, request: CompletionRequest): Promise<Completed> {
-  const size = sizeOfCompletion(request.body, request.json)
-  return ask(deps, request, size, (provider, wire) => provider.complete(wire, request.signal))
+  const call = openCall(deps, request, sizeOfCompletion(request.body, request.json))
+  return ask(deps, call, (target, wire) => target.provider.complete(wire, request.signal))
 }
 
 /** As `complete`, for embeddings. */
 export async function embed(deps: CompleteDeps, request: CompletionRequest): Promise<Completed> {
-  return ask(deps, request, sizeOfEmbedding(request.json), async (provider, wire) => ({
-    ...(await provider.embed(wire, request.signal)),
+  const call = openCall(deps, request, sizeOfEmbedding(request.body, request.json))
+  return ask(deps, call, async (target, wire) => ({
+    ...(await target.provider.embed(wire, request.signal)),
     id: '',
     content: '',
     said: '',
   }))
 }
 
+function openCall(deps: CompleteDeps, request: CompletionRequest, size: RequestSize): Call {
+  return { request, size, forms: toBodyForms(request, chooseTargets(deps, request.requested, request.caller)) }
+}
+
 type Answer = { id: string; json: string; content: string; said: string; usage: TokenUsage | null }
 
 async function ask(
   deps: CompleteDeps,
-  request: CompletionRequest,
-  size: RequestSize,
-  send: (provider: AiProvider, wire: Wire) => Promise<Answer>,
+  call: Call,
+  send: (target: CatalogueModel, wire: ReturnType<typeof toWire>) => Promise<Answer>,
 ): Promise<Completed> {
-  const served = await askInTurn(deps, request, size, (target, attempt) =>
-    send(target.provider, toWire(target, request, toBound(target, size, attempt.isTight))),
-  )
+  const served = await askInTurn(deps, call, (target, attempt) => {
+    const form = call.forms.formOf(target)
+    return send(target, toWire(target, form, toBound(target, form, call.size, attempt.isTight)))
+  })
   const { attempt, value } = served.value
   const { id, json, content } = value
   const billed = await attempt.succeed(value)
-  return { ...toServed(served), id, json, content, ...billed }
+  return { ...toServed(call, served), id, json, content, ...billed }
 }
 
 /**
@@ -73,29 +85,37 @@ export async function completeStreaming(
   deps: CompleteDeps,
   request: CompletionRequest,
 ): Promise<Served & { chunks: AsyncIterable<CompletionChunk> }> {
-  const size = sizeOfCompletion(request.body, request.json)
-  const usageOption = toUsageOption(request.body)
-  const served = await askInTurn(deps, request, size, async (target, attempt) => {
-    const wire = toWire(target, request, { ...toBound(target, size, attempt.isTight), ...usageOption })
+  const call = openCall(deps, request, sizeOfCompletion(request.body, request.json))
+  const answered = await askInTurn(deps, call, async (target, attempt) => {
+    const form = call.forms.formOf(target)
+    const changes = { ...toBound(target, form, call.size, attempt.isTight), ...toStreamOptions(form) }
+    const wire = toWire(target, form, changes)
     return untilAnswer(target, noting(attempt, await target.provider.stream(wire, request.signal)))
   })
-  return { ...toServed(served), chunks: recordUsageOf(served.value.attempt, served.value.value) }
+  const served = toServed(call, answered)
+  const { attempt, value } = answered.value
+  return { ...served, chunks: recordUsageOf(attempt, value, { addsUsage: served.isTranslated }) }
 }
 
 type Underway<T> = { attempt: Attempt; value: T }
 
-function toServed({ target, attempts, value }: Attempted<Underway<unknown>>): Served {
-  return { model: target, attempts, generationId: value.attempt.generationId }
+function toServed({ request, forms }: Call, { target, attempts, value }: Attempted<Underway<unknown>>): Served {
+  const isTranslated = request.translator !== undefined && forms.formOf(target).dialect === 'chat'
+  return {
+    model: target,
+    attempts,
+    generationId: value.attempt.generationId,
+    isTranslated,
+    dropped: isTranslated ? forms.dropped : [],
+  }
 }
 
 /** Reserves and records every request to a provider as an attempt of its own, because each may cost money. */
 async function askInTurn<T>(
   deps: CompleteDeps,
-  request: CompletionRequest,
-  size: RequestSize,
+  { request, size, forms: { targets } }: Call,
   send: (target: CatalogueModel, attempt: Attempt) => Promise<T>,
 ): Promise<Attempted<Underway<T>>> {
-  const targets = chooseTargets(deps, request.requested, request.caller)
   let number = 0
   // A refused attempt is recorded only when no later one succeeds.
   let refused: Attempt | null = null
@@ -161,11 +181,14 @@ async function* resume(
   }
 }
 
+/** With `addsUsage`, a stream whose provider reports no usage ends with a chunk that contains the counted tokens. */
 async function* recordUsageOf(
   attempt: Attempt,
   chunks: AsyncIterable<CompletionChunk>,
+  { addsUsage }: { addsUsage: boolean },
 ): AsyncGenerator<CompletionChunk> {
   let failure: unknown = new AppError('upstream_failed', 'The caller left before the answer was complete')
+  let counted: Promise<TokenUsage> | null = null
   try {
     yield* chunks
     failure = null
@@ -173,7 +196,18 @@ async function* recordUsageOf(
     failure = error
     throw error
   } finally {
-    if (failure === null) attempt.finish()
+    if (failure === null) counted = attempt.finish()
     else if (!attempt.fail(failure)) attempt.giveUp(failure)
   }
+  if (addsUsage && counted) yield toUsageChunk(await counted)
+}
+
+function toUsageChunk({ inputTokens, outputTokens, ...usage }: TokenUsage): CompletionChunk {
+  const total = {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+  }
+  const json = JSON.stringify({ choices: [], usage: total })
+  return { event: null, json, said: '', isAnswer: false, isLast: true, usage: { inputTokens, outputTokens, ...usage } }
 }

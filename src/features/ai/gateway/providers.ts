@@ -46,11 +46,11 @@ export function createServiceProviders(deps: Deps): ServiceProviders {
   let opened = new Map<string, Opened>()
   let custom: (CustomProvider & { source: Source })[] = []
 
-  const openOne = (id: string, apiKey: string | undefined, baseUrl?: string): Opened | null => {
-    const address = `${baseUrl ?? ''} ${apiKey ?? ''}`
+  const openOne = (id: string, apiKey: string | undefined, given?: CustomProvider): Opened | null => {
+    const address = `${given?.baseUrl ?? ''} ${given?.dialects.join() ?? ''} ${apiKey ?? ''}`
     const before = opened.get(id)
     if (before?.address === address) return before
-    const provider = deps.openProvider(id, apiKey ?? '', baseUrl)
+    const provider = deps.openProvider(id, apiKey ?? '', given)
     return provider && { address, provider }
   }
   const openKnown = ({ id, apiKey: configured }: ConfigurableProvider): Opened | null => {
@@ -67,7 +67,7 @@ export function createServiceProviders(deps: Deps): ServiceProviders {
     custom = readCustom()
     const found = [
       ...known.map((one) => [one.id, openKnown(one)] as const),
-      ...custom.map(({ id, apiKey, baseUrl }) => [id, openOne(id, apiKey, baseUrl)] as const),
+      ...custom.map((one) => [one.id, openOne(one.id, one.apiKey, one)] as const),
     ]
     opened = new Map(found.flatMap(([id, one]) => (one ? [[id, one] as const] : [])))
     all.splice(0, all.length, ...[...opened.values()].map(({ provider }) => provider), ...providers)
@@ -116,7 +116,7 @@ function listKeptProviders(deps: ServiceCredentialDeps): CustomProvider[] {
       const kept = findServiceCredential(deps, toCustomName(id))
       if (kept === null) return []
       const { baseUrl, apiKey, label = null } = KeptProvider.parse(JSON.parse(kept))
-      return [{ id, baseUrl, apiKey, label }]
+      return [{ id, baseUrl, apiKey, label, dialects: ['chat'] }]
     })
 }
 

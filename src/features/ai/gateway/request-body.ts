@@ -1,10 +1,11 @@
-import type { CompletionBody } from '../../../adapters/models/provider.ts'
-import { EMBEDDED_TOKENS } from '../../../adapters/models/token-text.ts'
+import type { CompletionRequest as WireRequest } from '../../../adapters/models/provider.ts'
+import { EMBEDDED_TOKENS, listBase64Images } from '../../../adapters/models/token-text.ts'
 import { AppError } from '../../../core/errors.ts'
 import { listTopLevelKeys } from '../../../core/json/json-keys.ts'
 import type { KeyLimits } from '../../accounts/keys/limits.ts'
 import type { Plan } from '../../accounts/plans/plans.ts'
 import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import type { DialectTranslator } from '../dialects/dialect.ts'
 import type { Budget } from '../usage/quota.ts'
 import type { ModelRequest } from './routing.ts'
 
@@ -27,10 +28,23 @@ export type CompletionRequest = {
   json: string
   endpoint: string
   signal: AbortSignal
+  /** The translator of the caller's dialect, unless that is Chat Completions. */
+  translator?: DialectTranslator
+  /** The caller's headers for providers of the same dialect. */
+  headers?: Readonly<Record<string, string>>
 }
 
-/** The most tokens that a call may use. `isBounded`: the caller limited the length of the answer. */
-export type RequestSize = { inputTokens: number; outputTokens: number; isBounded: boolean }
+/**
+ * The most tokens that a call may use. All input counts as written to the provider's cache when the caller asks for that,
+ * because it costs more. `isBounded`: the caller limited the length of the answer.
+ */
+export type RequestSize = {
+  inputTokens: number
+  cacheCreationTokens: number
+  cacheCreationHourTokens: number
+  outputTokens: number
+  isBounded: boolean
+}
 
 /** Output tokens to reserve when the caller sets no limit. */
 const DEFAULT_MAX_TOKENS = 4096
@@ -40,33 +54,48 @@ const EMBEDDED_DATA = /data:[\w/+.-]+;base64,[A-Za-z0-9+/=]+/g
 
 type Body = Readonly<Record<string, unknown>>
 
+/** Limits of the answer's length. Providers of Chat Completions differ in the name they use. */
+const MAX_TOKENS_FIELDS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
+
 export function sizeOfCompletion(body: Body, json: string): RequestSize {
   const asked = maxTokens(body)
+  const inputTokens = boundInput(body, json)
+  const isHour = json.includes('"ttl"') && json.includes('"1h"')
+  const created = json.includes('"cache_control"') ? inputTokens : 0
   return {
-    inputTokens: boundInput(json),
+    inputTokens,
+    cacheCreationTokens: isHour ? 0 : created,
+    cacheCreationHourTokens: isHour ? created : 0,
     outputTokens: (asked ?? DEFAULT_MAX_TOKENS) * answersAsked(body),
     isBounded: asked !== null,
   }
 }
 
 /** Embeddings have no output tokens. */
-export function sizeOfEmbedding(json: string): RequestSize {
-  return { inputTokens: boundInput(json), outputTokens: 0, isBounded: true }
+export function sizeOfEmbedding(body: Body, json: string): RequestSize {
+  const inputTokens = boundInput(body, json)
+  return { inputTokens, cacheCreationTokens: 0, cacheCreationHourTokens: 0, outputTokens: 0, isBounded: true }
 }
 
-function boundInput(json: string): number {
-  if (!json.includes(';base64,')) return Math.ceil(Buffer.byteLength(json) / BYTES_PER_TOKEN)
-  let embedded = 0
+function boundInput(body: Body, json: string): number {
+  const images = json.includes('"base64"') ? listBase64Images(body.messages) : []
+  const imageBytes = images.reduce((sum, { length }) => sum + length, 0)
+  if (!json.includes(';base64,')) return boundText(json, imageBytes) + images.length * EMBEDDED_TOKENS
+  let embedded = images.length
   const text = json.replace(EMBEDDED_DATA, () => {
     embedded += 1
     return ''
   })
-  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN) + embedded * EMBEDDED_TOKENS
+  return boundText(text, imageBytes) + embedded * EMBEDDED_TOKENS
 }
 
-/** Returns the larger of both limits, because providers differ in the name they use; null without one. */
+function boundText(text: string, withoutBytes: number): number {
+  return Math.ceil((Buffer.byteLength(text) - withoutBytes) / BYTES_PER_TOKEN)
+}
+
+/** Returns the larger of all limits; null without one. */
 function maxTokens(body: Body): number | null {
-  const asked = [body.max_completion_tokens, body.max_tokens].filter((value) => typeof value === 'number')
+  const asked = MAX_TOKENS_FIELDS.map((field) => body[field]).filter((value) => typeof value === 'number')
   if (asked.length === 0 || Math.max(...asked) <= 0) return null
   return Math.max(...asked)
 }
@@ -75,8 +104,8 @@ function answersAsked({ n }: Body): number {
   return typeof n === 'number' ? Math.max(1, n) : 1
 }
 
-/** A request as it is sent to a provider. */
-export type Wire = { body: CompletionBody; json: string }
+/** A request body in one dialect, with its JSON text. */
+export type BodyForm = Pick<WireRequest, 'dialect' | 'headers'> & { body: Body; json: string }
 
 /** Fields that are not forwarded: the provider could choose models outside the plan. */
 const ROUTING_FIELDS = ['fallbacks', 'models', 'route', 'taskType']
@@ -84,27 +113,36 @@ const ROUTING_FIELDS = ['fallbacks', 'models', 'route', 'taskType']
 /** Returns the caller's own text unless the model's name or `changes` differ. */
 export function toWire(
   model: CatalogueModel,
-  { body, json }: Pick<CompletionRequest, 'body' | 'json'>,
+  { body, json, ...form }: BodyForm,
   changes: Record<string, unknown>,
-): Wire {
+): WireRequest {
   const hasRouting = ROUTING_FIELDS.some((field) => body[field] !== undefined)
   const isSame = body.model === model.upstreamId && Object.keys(changes).length === 0 && !hasRouting
-  if (isSame) return { body: { ...body, model: model.upstreamId }, json }
+  if (isSame) return { ...form, body: { ...body, model: model.upstreamId }, json }
   const own = hasRouting
     ? Object.fromEntries(Object.entries(body).filter(([field]) => !ROUTING_FIELDS.includes(field)))
     : body
   const changed = { ...own, ...changes, model: model.upstreamId }
-  return { body: changed, json: JSON.stringify(changed) }
+  return { ...form, body: changed, json: JSON.stringify(changed) }
 }
 
 /** Limits the answer to the reserved length when the quota is nearly used up. */
-export function toBound(model: CatalogueModel, size: RequestSize, isTight: boolean): Record<string, unknown> {
+export function toBound(
+  model: CatalogueModel,
+  { dialect }: Pick<BodyForm, 'dialect'>,
+  size: RequestSize,
+  isTight: boolean,
+): Record<string, unknown> {
   if (size.isBounded || !isTight) return {}
-  return { [model.provider.id === 'openai' ? 'max_completion_tokens' : 'max_tokens']: DEFAULT_MAX_TOKENS }
+  if (dialect === 'responses') return { max_output_tokens: DEFAULT_MAX_TOKENS }
+  const isNewName = dialect === 'chat' && model.provider.id === 'openai'
+  return { [isNewName ? 'max_completion_tokens' : 'max_tokens']: DEFAULT_MAX_TOKENS }
 }
 
-/** Requests the usage of a streamed answer, which providers omit by default. */
-export function toUsageOption({ stream, stream_options: options }: CompletionRequest['body']): Record<string, unknown> {
+/** Requests a stream, and in Chat Completions its usage, which providers omit by default. */
+export function toStreamOptions({ dialect, body }: BodyForm): Record<string, unknown> {
+  const { stream, stream_options: options } = body
+  if (dialect !== 'chat') return stream === true ? {} : { stream: true }
   const isAsked = typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage
   return stream === true && isAsked === true ? {} : { stream: true, stream_options: { include_usage: true } }
 }
@@ -114,11 +152,13 @@ const CONTROL_KEYS = new Set([
   'fallbacks',
   'input',
   'max_completion_tokens',
+  'max_output_tokens',
   'max_tokens',
   'messages',
   'model',
   'models',
   'n',
+  'previous_response_id',
   'route',
   'stream',
   'stream_options',

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { type AiProvider, ProviderError } from '../../../adapters/models/provider.ts'
+import { type AiProvider, type Dialect, ProviderError } from '../../../adapters/models/provider.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/errors.ts'
 import type { Sealer, SealPurpose } from '../../../core/secrets.ts'
@@ -11,8 +11,10 @@ import { providerKeys } from './tables.ts'
 
 const PROBE_TIMEOUT_MS = 5000
 
-/** Opens a built-in provider, or a custom one at `baseUrl`. An empty key means none. @returns null for an unknown id. */
-export type OpenProvider = (id: string, apiKey: string, baseUrl?: string) => AiProvider | null
+/** Opens a built-in provider, or a custom one. An empty key means none. @returns null for an unknown id. */
+export type OpenProvider = (id: string, apiKey: string, custom?: CustomAddress) => AiProvider | null
+/** The address of a custom provider and the dialects it speaks. */
+type CustomAddress = { baseUrl: string; dialects: readonly Dialect[] }
 
 /** Users' own keys at AI providers: used for their calls, never shown again. */
 export type OwnKeys = {

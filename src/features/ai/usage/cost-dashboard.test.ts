@@ -6,7 +6,7 @@ import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent } from '../../agents/registry/agents.ts'
 import { CostDashboard } from './schemas.ts'
-import type { UsageEvent } from './writer.ts'
+import { UNCACHED, type UsageEvent } from './writer.ts'
 
 const DAY_MS = 86_400_000
 const MINI = 'openai/gpt-4o-mini'
@@ -29,7 +29,14 @@ async function onMarch17() {
       const { daysAgo = 0, ...rest } = event
       const now = clock.now()
       clock.advance(-daysAgo * DAY_MS)
-      const usual = { agentId: 'ada-1', model: MINI, inputTokens: 1000, outputTokens: 500, costMicroUsd: 450 }
+      const usual = {
+        ...UNCACHED,
+        agentId: 'ada-1',
+        model: MINI,
+        inputTokens: 1000,
+        outputTokens: 500,
+        costMicroUsd: 450,
+      }
       const served = {
         generationId: newId('gen'),
         keyId: null,

@@ -5,7 +5,7 @@ import { bearer, json, read } from '../../../../tests/harness/requests.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { insertAgent, openTokens } from '../../agents/registry/agents.ts'
-import type { UsageEvent } from './writer.ts'
+import { UNCACHED, type UsageEvent } from './writer.ts'
 
 const DAY_MS = 86_400_000
 const MINI = 'openai/gpt-4o-mini'
@@ -41,6 +41,7 @@ async function installation(options: TestOptions = {}) {
       const now = clock.now()
       clock.set(new Date(now.getTime() - daysAgo * DAY_MS))
       platform.usage.record({
+        ...UNCACHED,
         generationId: newId('gen'),
         userId: ada.user.id,
         agentId: ada.agentId,

@@ -4,7 +4,7 @@ import { testPlatform } from '../../../../tests/harness/platform.ts'
 import { newId } from '../../../core/ids.ts'
 import { write } from '../../../db/write.ts'
 import { usageDays, usageKeyMonths, usageLogs, usageMonths } from './tables.ts'
-import type { UsageEvent } from './writer.ts'
+import { UNCACHED, type UsageEvent } from './writer.ts'
 
 const EVENT = {
   keyId: null,
@@ -15,6 +15,7 @@ const EVENT = {
   userId: 'usr_ada',
   agentId: 'ada-1',
   model: 'openai/gpt-4o-mini',
+  ...UNCACHED,
   inputTokens: 1000,
   outputTokens: 500,
   costMicroUsd: 450,
@@ -98,7 +99,8 @@ test('the sums of a day and of a month grow with each call, by user, agent and m
     model: 'openai/gpt-4o-mini',
     provider: 'openrouter',
   }
-  const none = { estimatedTokens: 0, estimatedCostMicroUsd: 0, unpricedCalls: 0, ownKeyCostMicroUsd: 0 }
+  const uncached = { cachedInputTokens: 0, cacheCreationTokens: 0 }
+  const none = { estimatedTokens: 0, estimatedCostMicroUsd: 0, unpricedCalls: 0, ownKeyCostMicroUsd: 0, ...uncached }
   const sums = { inputTokens: 1000, outputTokens: 500, costMicroUsd: 450, calls: 1, ...none }
   const days = platform.db.select().from(usageDays).all()
   expect(days).toHaveLength(4)

@@ -35,6 +35,7 @@ export const usageLogs = sqliteTable(
     userId: text().notNull(),
     agentId: text().notNull(),
     model: text().notNull(),
+    /** All prompt tokens. */
     inputTokens: integer().notNull().default(0),
     outputTokens: integer().notNull().default(0),
     costMicroUsd: integer().notNull().default(0),
@@ -52,7 +53,10 @@ export const usageLogs = sqliteTable(
     isOwnKey: integer({ mode: 'boolean' }).notNull().default(false),
     /** No provider reported the usage. */
     estimated: integer({ mode: 'boolean' }).notNull().default(false),
+    /** The parts of `inputTokens` read from the provider's cache, and written to it for 5 minutes and for an hour. */
     cachedInputTokens: integer().notNull().default(0),
+    cacheCreationTokens: integer().notNull().default(0),
+    cacheCreationHourTokens: integer().notNull().default(0),
     /** Time to the first chunk of a streamed answer. */
     firstTokenMs: integer(),
     priceSource: text({ enum: PRICE_SOURCES }),
@@ -134,6 +138,9 @@ export const usageDays = sqliteTable(
     model: text().notNull(),
     provider: text().notNull().default(''),
     inputTokens: integer().notNull(),
+    /** The parts of `inputTokens` read from providers' caches, and written to them. */
+    cachedInputTokens: integer().notNull().default(0),
+    cacheCreationTokens: integer().notNull().default(0),
     outputTokens: integer().notNull(),
     costMicroUsd: integer().notNull(),
     calls: integer().notNull(),
@@ -154,6 +161,8 @@ export const usageDays = sqliteTable(
 /** For `onConflictDoUpdate` of a day: adds the new sums. */
 export const addedDaySums = {
   inputTokens: sql`${usageDays.inputTokens} + excluded.input_tokens`,
+  cachedInputTokens: sql`${usageDays.cachedInputTokens} + excluded.cached_input_tokens`,
+  cacheCreationTokens: sql`${usageDays.cacheCreationTokens} + excluded.cache_creation_tokens`,
   outputTokens: sql`${usageDays.outputTokens} + excluded.output_tokens`,
   costMicroUsd: sql`${usageDays.costMicroUsd} + excluded.cost_micro_usd`,
   calls: sql`${usageDays.calls} + excluded.calls`,

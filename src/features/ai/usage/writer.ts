@@ -30,13 +30,20 @@ export type UsageEvent = {
   userId: string
   agentId: string
   model: string
+  /** All prompt tokens, those read from the provider's cache or written to it included. */
   inputTokens: number
+  cachedInputTokens: number
+  cacheCreationTokens: number
+  cacheCreationHourTokens: number
   outputTokens: number
   costMicroUsd: MicroUsd | null
   endpoint: string
   latencyMs: number
   errorMessage: string | null
 }
+
+/** Cache tokens of a call that used no provider's cache. */
+export const UNCACHED = { cachedInputTokens: 0, cacheCreationTokens: 0, cacheCreationHourTokens: 0 } as const
 
 /** An event with its time. */
 export type Timed = UsageEvent & { at: Date }
@@ -93,6 +100,8 @@ function sumDays(events: Timed[]) {
     const sum = sums.get(key) ?? toDayRow(day, event)
     if (sum.calls === 0) sums.set(key, sum)
     sum.inputTokens += inputTokens
+    sum.cachedInputTokens += event.cachedInputTokens
+    sum.cacheCreationTokens += event.cacheCreationTokens + event.cacheCreationHourTokens
     sum.outputTokens += outputTokens
     sum.costMicroUsd += costMicroUsd
     sum.calls += 1
@@ -108,6 +117,8 @@ function sumDays(events: Timed[]) {
 function toDayRow(day: string, { userId, agentId, model, provider }: Timed) {
   const nothing = {
     inputTokens: 0,
+    cachedInputTokens: 0,
+    cacheCreationTokens: 0,
     outputTokens: 0,
     costMicroUsd: 0,
     calls: 0,
@@ -184,6 +195,9 @@ function prepareStatements(tx: Tx) {
         agentId: value('agentId'),
         model: value('model'),
         inputTokens: value('inputTokens'),
+        cachedInputTokens: value('cachedInputTokens'),
+        cacheCreationTokens: value('cacheCreationTokens'),
+        cacheCreationHourTokens: value('cacheCreationHourTokens'),
         outputTokens: value('outputTokens'),
         costMicroUsd: value('costMicroUsd'),
         isUnpriced: value('isUnpriced'),
@@ -209,6 +223,8 @@ function prepareStatements(tx: Tx) {
         model: value('model'),
         provider: value('provider'),
         inputTokens: value('inputTokens'),
+        cachedInputTokens: value('cachedInputTokens'),
+        cacheCreationTokens: value('cacheCreationTokens'),
         outputTokens: value('outputTokens'),
         costMicroUsd: value('costMicroUsd'),
         calls: value('calls'),

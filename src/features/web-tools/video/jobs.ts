@@ -19,6 +19,7 @@ import type { RepeatingJob } from '../../../jobs/runner.ts'
 import { PLANS } from '../../accounts/plans/plans.ts'
 import type { Bill, Spendings } from '../../ai/usage/spend.ts'
 import { DIRECT } from '../../ai/usage/tables.ts'
+import { UNCACHED } from '../../ai/usage/writer.ts'
 import { type VideoRow, videos } from './tables.ts'
 import { VIDEO_JOB } from './videos.ts'
 
@@ -131,6 +132,7 @@ async function placeOrder(
 ): Promise<VideoProgress> {
   const toBill = (seconds: number | null, message: string | null): Bill => ({
     ...{ model: video.pricing.model, provider: 'video', attempts: 1, isOwnKey: false, inputTokens: 0, outputTokens: 0 },
+    ...UNCACHED,
     costMicroUsd: videoCost(video.pricing, seconds),
     isEstimated: seconds === null,
     errorMessage: message,
